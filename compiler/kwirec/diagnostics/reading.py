@@ -1,0 +1,82 @@
+"""Paths → sources: files, folders, ``.jar`` and ``.zip`` archives, ``.jsonl`` bundles, in a stable order.
+
+Reading problems are reported, never raised.
+"""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Iterable, Iterator
+from pathlib import Path, PurePosixPath
+
+from kwirec.diagnostics import codes
+from kwirec.diagnostics.diagnostic import Report
+from kwirec.diagnostics.source import Source, Span
+
+DEFINITION_SUFFIXES = (".json", ".jsonl")
+ARCHIVE_SUFFIXES = (".jar", ".zip")
+
+NOT_DEFINITIONS = frozenset({"releases.json", "layouts.json", "exceptions.json", "errors.json"})
+"""Files that live beside definitions and are read by other means."""
+
+
+def read_sources(paths: Iterable[Path], report: Report) -> list[Source]:
+    """All definition sources under ``paths``, each path's in sorted order, no file twice."""
+    sources: list[Source] = []
+    seen: set[Path] = set()
+    for path in paths:
+        for file in _files(path, report):
+            if (resolved := file.resolve()) not in seen:
+                seen.add(resolved)
+                sources.extend(_read(file, report))
+    return sources
+
+
+def _files(path: Path, report: Report) -> Iterator[Path]:
+    if path.is_dir():
+        suffixes = DEFINITION_SUFFIXES + ARCHIVE_SUFFIXES
+        yield from sorted(
+            p for p in path.rglob("*") if p.suffix in suffixes and p.name not in NOT_DEFINITIONS and p.is_file()
+        )
+    elif path.exists():
+        yield path
+    else:
+        _unreadable(report, path, "no such file or folder")
+
+
+def _read(path: Path, report: Report) -> Iterator[Source]:
+    try:
+        if path.suffix in ARCHIVE_SUFFIXES:
+            yield from _read_archive(path, report)
+        else:
+            yield from _split(path.as_posix(), path.read_bytes(), report)
+    except (OSError, zipfile.BadZipFile) as problem:
+        _unreadable(report, path, str(problem))
+
+
+def _read_archive(path: Path, report: Report) -> Iterator[Source]:
+    with zipfile.ZipFile(path) as archive:
+        for name in sorted(archive.namelist()):
+            if name.endswith(DEFINITION_SUFFIXES) and PurePosixPath(name).name not in NOT_DEFINITIONS:
+                if _may_define(data := archive.read(name)):
+                    yield from _split(f"{path.as_posix()}!{name}", data, report)
+
+
+def _may_define(data: bytes) -> bool:
+    """Jars hold other JSON files too; a definition names its fields or its versions."""
+    return b'"validVersions"' in data or b'"fields"' in data
+
+
+def _split(name: str, data: bytes, report: Report) -> Iterator[Source]:
+    try:
+        yield Source(name, data.decode("utf-8-sig"))
+    except UnicodeDecodeError as problem:
+        text = data.decode("utf-8", errors="replace")
+        source = Source(name, text)
+        at = len(data[: problem.start].decode("utf-8", errors="replace"))
+        report.add(codes.NOT_UTF8, "the file is not UTF-8", Span(source, at, at + 1), label=str(problem.reason))
+
+
+def _unreadable(report: Report, path: Path, reason: str) -> None:
+    span = Span(Source(path.as_posix(), ""), 0, 0)
+    report.add(codes.UNREADABLE, f"cannot read `{path.as_posix()}`", span, label=reason)

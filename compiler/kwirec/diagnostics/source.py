@@ -1,0 +1,71 @@
+"""Sources and places in them: what every diagnostic points into."""
+
+from __future__ import annotations
+
+import bisect
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import PurePosixPath
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """One text with the name that diagnostics print for it."""
+
+    name: str
+    text: str
+
+    @cached_property
+    def _line_starts(self) -> list[int]:
+        starts = [0]
+        position = self.text.find("\n")
+        while position >= 0:
+            starts.append(position + 1)
+            position = self.text.find("\n", position + 1)
+        return starts
+
+    def line_and_column(self, offset: int) -> tuple[int, int]:
+        """Both counted from 1, the column in characters."""
+        line = bisect.bisect_right(self._line_starts, offset)
+        return line, offset - self._line_starts[line - 1] + 1
+
+    def line_text(self, line: int) -> str:
+        """Line number ``line`` (from 1) without its end."""
+        start = self._line_starts[line - 1]
+        end = self.text.find("\n", start)
+        return self.text[start : len(self.text) if end < 0 else end].rstrip("\r")
+
+    @property
+    def stem(self) -> str:
+        """The file name without folders and suffix: what a message in it should be called."""
+        return PurePosixPath(self.name.replace("\\", "/")).name.split(".")[0]
+
+
+@dataclass(frozen=True, order=False)
+class Span:
+    """The characters ``start`` to ``end`` (exclusive) of a source."""
+
+    source: Source = field(repr=False)
+    start: int
+    end: int
+
+    def to(self, other: Span) -> Span:
+        """From the start of this span to the end of ``other``."""
+        return Span(self.source, self.start, max(self.end, other.end))
+
+    def within(self, start: int, end: int) -> Span:
+        """A part of this span, offsets counted from its start and clipped to it."""
+        return Span(self.source, min(self.start + start, self.end), min(self.start + end, self.end))
+
+    @property
+    def sort_key(self) -> tuple[str, int, int]:
+        return self.source.name, self.start, self.end
+
+    def __str__(self) -> str:
+        line, column = self.source.line_and_column(self.start)
+        return f"{self.source.name}:{line}:{column}"
+
+
+def synthetic(text: str = "") -> Span:
+    """A span for syntax that no file contains, such as what ``merge`` builds."""
+    return Span(Source("<synthetic>", text), 0, len(text))

@@ -1,0 +1,6 @@
+"""From text to syntax trees. ``parse(source, report)`` gives one :class:`~kwirec.frontend.syntax.Document`."""
+
+from kwirec.frontend.json_messages import parse
+from kwirec.frontend.syntax import Document, FieldDecl, MessageDecl, StructDecl, TypeExpr
+
+__all__ = ["Document", "FieldDecl", "MessageDecl", "StructDecl", "TypeExpr", "parse"]

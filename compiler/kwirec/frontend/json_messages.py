@@ -1,0 +1,306 @@
+"""JSON values → syntax tree: the notation that Apache Kafka's message definitions are written in.
+
+Takes the files of every Kafka release: booleans and numbers written as strings, a single value where a list
+belongs, comments and text after the definition. ``.jsonl`` bundles hold a definition per line, either plain or
+as ``{"module": …, "file": …, "schema": definition}``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import TypeVar
+
+from kwirec.diagnostics import codes
+from kwirec.diagnostics.diagnostic import Report, did_you_mean
+from kwirec.diagnostics.source import Source, Span
+from kwirec.frontend.json_lexer import leading_comment
+from kwirec.frontend.json_parser import JsonArray, JsonObject, JsonScalar, JsonValue, describe, parse_values
+from kwirec.frontend.syntax import Document, FieldDecl, Literal, MessageDecl, Spanned, StructDecl, TypeExpr
+from kwirec.versions import NONE, VersionRange
+
+T = TypeVar("T")
+
+MESSAGE_ATTRIBUTES = (
+    "type",
+    "name",
+    "apiKey",
+    "listeners",
+    "validVersions",
+    "flexibleVersions",
+    "deprecatedVersions",
+    "latestVersionUnstable",
+    "about",
+    "aliases",
+    "fields",
+    "commonStructs",
+)
+STRUCT_ATTRIBUTES = ("name", "versions", "about", "fields")
+FIELD_ATTRIBUTES = (
+    "name",
+    "type",
+    "versions",
+    "nullableVersions",
+    "taggedVersions",
+    "tag",
+    "flexibleVersions",
+    "default",
+    "ignorable",
+    "entityType",
+    "mapKey",
+    "zeroCopy",
+    "about",
+    "structAbout",
+    "aliases",
+    "since",
+    "fields",
+)
+
+_TYPE = re.compile(r"\s*(?P<arrays>(?:\[\]\s*)*)(?P<name>[A-Za-z][A-Za-z0-9_]*)\s*")
+_INTEGER = re.compile(r"-?(\d+|0[xX][0-9a-fA-F]+)")
+
+
+def parse(source: Source, report: Report) -> Document:
+    """document: message (one file) | message* (a ``.jsonl`` bundle)"""
+    bundle = source.name.endswith(".jsonl")
+    messages = []
+    for value in parse_values(source, report, many=bundle):
+        module = None
+        if bundle and isinstance(value, JsonObject) and any(m.key == "schema" for m in value.members):
+            wrapper = {member.key: member.value for member in value.members}
+            value = wrapper["schema"]
+            module = getattr(wrapper.get("module"), "value", None)
+        if (message := _Reader(report).message(value)) is not None:
+            comment = "" if bundle else leading_comment(source.text)
+            messages.append(replace(message, module=module, comment=comment))
+    return Document(source=source, messages=tuple(messages))
+
+
+class _Attributes:
+    """The members of one object: checked against the known names, handed out by name."""
+
+    def __init__(self, report: Report, value: JsonObject, known: tuple[str, ...], what: str) -> None:
+        self.span = value.span
+        self.what = what
+        self._report = report
+        self._values: dict[str, JsonValue] = {}
+        first: dict[str, Span] = {}
+        for member in value.members:
+            if member.key in first:
+                report.add(
+                    codes.DUPLICATE_ATTRIBUTE,
+                    f"attribute `{member.key}` is written twice",
+                    member.key_span,
+                    others=[(first[member.key], "first written here")],
+                )
+            elif member.key not in known:
+                hint = did_you_mean(member.key, known)
+                report.add(
+                    codes.UNKNOWN_ATTRIBUTE,
+                    f"a {what} has no attribute `{member.key}`",
+                    member.key_span,
+                    helps=[hint or f"known attributes: {', '.join(known)}"],
+                )
+            else:
+                self._values[member.key] = member.value
+            first.setdefault(member.key, member.key_span)
+
+    def get(self, name: str) -> JsonValue | None:
+        return self._values.get(name)
+
+    def require(self, *names: str) -> bool:
+        """Whether all of ``names`` are there; those that are not are reported together."""
+        missing = [name for name in names if name not in self._values]
+        if missing:
+            listed = ", ".join(f"`{name}`" for name in missing)
+            where = self.span.within(0, 1)
+            self._report.add(codes.MISSING_ATTRIBUTE, f"the {self.what} has no {listed}", where, label="starts here")
+        return not missing
+
+
+class _Reader:
+    def __init__(self, report: Report) -> None:
+        self._report = report
+
+    def message(self, value: JsonValue) -> MessageDecl | None:
+        """message: object with :data:`MESSAGE_ATTRIBUTES`"""
+        if not isinstance(value, JsonObject):
+            self._wrong_kind("a definition", "an object", value)
+            return None
+        at = _Attributes(self._report, value, MESSAGE_ATTRIBUTES, "message")
+        valid = self._versions(at, "validVersions")
+        reserved = valid is not None and valid.value == NONE
+        at.require("type", "name", "validVersions", *(() if reserved else ("fields",)))
+        name, kind = self._text(at, "name"), self._text(at, "type")
+        if name is None or kind is None:
+            return None
+        fields = at.get("fields")
+        return MessageDecl(
+            span=value.span,
+            name=name,
+            type=kind,
+            api_key=self._integer(at, "apiKey"),
+            listeners=None if at.get("listeners") is None else self._texts(at, "listeners"),
+            valid_versions=valid,
+            flexible_versions=self._versions(at, "flexibleVersions"),
+            deprecated_versions=self._versions(at, "deprecatedVersions"),
+            latest_version_unstable=self._boolean(at, "latestVersionUnstable"),
+            about=self._text(at, "about"),
+            aliases=self._texts(at, "aliases"),
+            fields=None if fields is None else self._each(fields, "fields", self.field),
+            common_structs=self._each(at.get("commonStructs"), "commonStructs", self.struct),
+        )
+
+    def struct(self, value: JsonValue) -> StructDecl | None:
+        """struct: object with :data:`STRUCT_ATTRIBUTES`"""
+        if not isinstance(value, JsonObject):
+            self._wrong_kind("a common struct", "an object", value)
+            return None
+        at = _Attributes(self._report, value, STRUCT_ATTRIBUTES, "struct")
+        at.require("name", "versions", "fields")
+        if (name := self._text(at, "name")) is None:
+            return None
+        return StructDecl(
+            span=value.span,
+            name=name,
+            versions=self._versions(at, "versions"),
+            about=self._text(at, "about"),
+            fields=self._each(at.get("fields"), "fields", self.field),
+        )
+
+    def field(self, value: JsonValue) -> FieldDecl | None:
+        """field: object with :data:`FIELD_ATTRIBUTES`"""
+        if not isinstance(value, JsonObject):
+            self._wrong_kind("a field", "an object", value)
+            return None
+        at = _Attributes(self._report, value, FIELD_ATTRIBUTES, "field")
+        at.require("name", "type", *(() if at.get("taggedVersions") else ("versions",)))
+        name, kind = self._text(at, "name"), self._type(at)
+        if name is None or kind is None:
+            return None
+        fields = at.get("fields")
+        return FieldDecl(
+            span=value.span,
+            name=name,
+            type=kind,
+            versions=self._versions(at, "versions"),
+            nullable_versions=self._versions(at, "nullableVersions"),
+            tagged_versions=self._versions(at, "taggedVersions"),
+            tag=self._integer(at, "tag"),
+            flexible_versions=self._versions(at, "flexibleVersions"),
+            default=self._default(at),
+            ignorable=self._boolean(at, "ignorable"),
+            entity_type=self._text(at, "entityType"),
+            map_key=self._boolean(at, "mapKey"),
+            zero_copy=self._boolean(at, "zeroCopy"),
+            about=self._text(at, "about"),
+            struct_about=self._text(at, "structAbout"),
+            aliases=self._texts(at, "aliases"),
+            since=self._text(at, "since"),
+            fields=None if fields is None else self._each(fields, "fields", self.field),
+        )
+
+    def _each(self, value: JsonValue | None, name: str, read: Callable[[JsonValue], T | None]) -> tuple[T, ...]:
+        """items: list | single value, as Kafka's reader accepts one value for a list"""
+        if value is None or (isinstance(value, JsonScalar) and value.value is None):
+            return ()
+        if isinstance(value, JsonScalar) and name != "listeners" and name != "aliases":
+            self._wrong_kind(f"`{name}`", "a list", value)
+            return ()
+        items = value.items if isinstance(value, JsonArray) else (value,)
+        return tuple(item for item in map(read, items) if item is not None)
+
+    def _text(self, at: _Attributes, name: str) -> Spanned[str] | None:
+        return None if (value := at.get(name)) is None else self._one_text(value, name)
+
+    def _one_text(self, value: JsonValue, name: str) -> Spanned[str] | None:
+        if isinstance(value, JsonScalar) and isinstance(value.value, str):
+            return Spanned(value.value, value.span)
+        self._wrong_kind(f"`{name}`", "a string", value)
+        return None
+
+    def _texts(self, at: _Attributes, name: str) -> tuple[Spanned[str], ...]:
+        return self._each(at.get(name), name, lambda value: self._one_text(value, name))
+
+    def _integer(self, at: _Attributes, name: str) -> Spanned[int] | None:
+        """integer: NUMBER | STRING that holds one"""
+        value = at.get(name)
+        if value is None:
+            return None
+        if isinstance(value, JsonScalar):
+            if isinstance(value.value, int) and not isinstance(value.value, bool):
+                return Spanned(value.value, value.span)
+            if isinstance(value.value, str) and _INTEGER.fullmatch(value.value.strip()):
+                return Spanned(int(value.value, 0 if "x" in value.value.lower() else 10), value.span)
+        self._wrong_kind(f"`{name}`", "an integer", value)
+        return None
+
+    def _boolean(self, at: _Attributes, name: str) -> Spanned[bool] | None:
+        """boolean: "true" | "false", as JSON words or as strings"""
+        value = at.get(name)
+        if value is None:
+            return None
+        if isinstance(value, JsonScalar):
+            if isinstance(value.value, bool):
+                return Spanned(value.value, value.span)
+            if value.value in ("true", "false"):
+                return Spanned(value.value == "true", value.span)
+        self._wrong_kind(f"`{name}`", "`true` or `false`", value)
+        return None
+
+    def _versions(self, at: _Attributes, name: str) -> Spanned[VersionRange] | None:
+        """versions: N | N-M | N+ | none; a bare number counts, blank text is as good as absent"""
+        value = at.get(name)
+        if value is None:
+            return None
+        if not isinstance(value, JsonScalar) or not isinstance(value.value, str | int) or value.value is True:
+            self._wrong_kind(f"`{name}`", "a range of versions", value)
+            return None
+        text = str(value.value)
+        if not text.strip():
+            return None
+        try:
+            return Spanned(VersionRange.parse(text), value.span)
+        except ValueError as problem:
+            self._report.add(
+                codes.BAD_VERSION_RANGE, f"`{text}` is not a range of versions", value.span, label=str(problem)
+            )
+            return None
+
+    def _type(self, at: _Attributes) -> TypeExpr | None:
+        """type: "[]"* NAME"""
+        if (text := self._text(at, "type")) is None:
+            return None
+        match = _TYPE.fullmatch(text.value)
+        if match is None:
+            label = "`[]` needs an element type" if text.value.strip() == "[]" else "not a type"
+            helps = []
+            if text.value.endswith("[]"):
+                helps = [f"arrays are written `[]{text.value.removesuffix('[]')}`"]
+            self._report.add(
+                codes.BAD_TYPE, f"`{text.value}` is not the form of a type", text.span, label=label, helps=helps
+            )
+            return None
+        inside = text.span.within(1 + match.start("name"), 1 + match.end("name"))
+        return TypeExpr(name=match["name"], array_depth=match["arrays"].count("["), span=text.span, name_span=inside)
+
+    def _default(self, at: _Attributes) -> Spanned[Literal] | None:
+        """default: STRING | NUMBER | "true" | "false" | "null" """
+        value = at.get("default")
+        if value is None:
+            return None
+        if not isinstance(value, JsonScalar):
+            self._wrong_kind("`default`", "a scalar", value)
+            return None
+        return Spanned(value.value, value.span)
+
+    def _wrong_kind(self, what: str, wanted: str, value: JsonValue) -> None:
+        self._report.add(
+            codes.WRONG_KIND, f"{what} must be {wanted}", value.span.within(0, 80), label=f"this is {describe(value)}"
+        )
+
+
+def attribute_names() -> Mapping[str, tuple[str, ...]]:
+    """Every attribute the notation knows, by node; the reference page and the tests read it."""
+    return {"message": MESSAGE_ATTRIBUTES, "struct": STRUCT_ATTRIBUTES, "field": FIELD_ATTRIBUTES}

@@ -1,0 +1,112 @@
+"""The syntax tree: what was written, where, and nothing about what it means.
+
+Every notation produces these nodes. A node carries a span for each of its parts, because diagnostics of later
+passes point at the part that is wrong. Names are not bound and ranges are not compared here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+from kwirec.diagnostics.source import Source, Span
+from kwirec.versions import VersionRange
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Spanned(Generic[T]):
+    """A value and where it was written."""
+
+    value: T
+    span: Span = field(compare=False, repr=False)
+
+
+Literal = str | int | float | bool | None
+"""A default as written: JSON string, number, boolean or ``null``."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TypeExpr:
+    """A type such as ``int32``, ``[]string`` or ``[]Partition``: a name and how many ``[]`` stand before it."""
+
+    name: str
+    array_depth: int
+    span: Span = field(compare=False, repr=False)
+    name_span: Span = field(compare=False, repr=False)
+
+    def __str__(self) -> str:
+        return "[]" * self.array_depth + self.name
+
+
+@dataclass(frozen=True, kw_only=True)
+class FieldDecl:
+    """One field. Attributes that were not written are ``None``."""
+
+    span: Span = field(compare=False, repr=False)
+    name: Spanned[str]
+    type: TypeExpr
+    versions: Spanned[VersionRange] | None = None
+    nullable_versions: Spanned[VersionRange] | None = None
+    tagged_versions: Spanned[VersionRange] | None = None
+    tag: Spanned[int] | None = None
+    flexible_versions: Spanned[VersionRange] | None = None
+    default: Spanned[Literal] | None = None
+    ignorable: Spanned[bool] | None = None
+    entity_type: Spanned[str] | None = None
+    map_key: Spanned[bool] | None = None
+    zero_copy: Spanned[bool] | None = None
+    about: Spanned[str] | None = None
+    struct_about: Spanned[str] | None = None
+    aliases: tuple[Spanned[str], ...] = ()
+    since: Spanned[str] | None = None
+    fields: tuple[FieldDecl, ...] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class StructDecl:
+    """A struct that several fields of a message share (``commonStructs``)."""
+
+    span: Span = field(compare=False, repr=False)
+    name: Spanned[str]
+    versions: Spanned[VersionRange] | None = None
+    about: Spanned[str] | None = None
+    fields: tuple[FieldDecl, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class MessageDecl:
+    """One message definition. ``comment`` is what stands before it in its file, kept by ``merge``."""
+
+    span: Span = field(compare=False, repr=False)
+    name: Spanned[str]
+    type: Spanned[str]
+    api_key: Spanned[int] | None = None
+    listeners: tuple[Spanned[str], ...] | None = None
+    valid_versions: Spanned[VersionRange] | None = None
+    flexible_versions: Spanned[VersionRange] | None = None
+    deprecated_versions: Spanned[VersionRange] | None = None
+    latest_version_unstable: Spanned[bool] | None = None
+    about: Spanned[str] | None = None
+    aliases: tuple[Spanned[str], ...] = ()
+    fields: tuple[FieldDecl, ...] | None = None
+    common_structs: tuple[StructDecl, ...] = ()
+    module: str | None = None
+    comment: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Document:
+    """What one source holds: usually one message, many in a ``.jsonl`` bundle."""
+
+    source: Source = field(compare=False, repr=False)
+    messages: tuple[MessageDecl, ...]
+
+
+def walk_field_decls(fields: tuple[FieldDecl, ...] | None) -> Iterator[FieldDecl]:
+    """All fields and their inline sub-fields, parents first."""
+    for declaration in fields or ():
+        yield declaration
+        yield from walk_field_decls(declaration.fields)

@@ -1,0 +1,17 @@
+"""The rich intermediate representation. ``resolve(documents, report)`` gives one ``Schema``."""
+
+from kwirec.ir.resolve import resolve
+from kwirec.ir.schema import ArrayType, Field, Message, MessageKind, PrimitiveType, Schema, Struct, StructType, Type
+
+__all__ = [
+    "ArrayType",
+    "Field",
+    "Message",
+    "MessageKind",
+    "PrimitiveType",
+    "Schema",
+    "Struct",
+    "StructType",
+    "Type",
+    "resolve",
+]

@@ -1,0 +1,103 @@
+"""Default literals → typed values, by Kafka's rules (FieldType and FieldSpec of its generator).
+
+Integers are decimal or ``0x``; a leading zero is decimal here and reported, because Kafka's documentation and its
+generated Java disagree about it. A JSON ``null`` is no default at all, the string ``"null"`` is the null default
+[KAFKA-WIRE 27, 30].
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import math
+import re
+
+from kwirec.frontend.syntax import Literal
+from kwirec.ir.schema import IMPLICIT, INTEGER_RANGES, ArrayType, Default, Implicit, StructType, Type
+
+_INTEGER = re.compile(r"(?P<sign>-?)(?P<digits>0[xX][0-9a-fA-F]+|\d+)")
+UUID_SIZE = 16
+
+
+def typed_default(literal: Literal, type_: Type) -> Default | Implicit:
+    """The value of a default; ``ValueError`` says in a few words why it has none."""
+    if literal is None or literal == "":
+        return "" if literal == "" and str(type_) == "string" else IMPLICIT
+    if isinstance(type_, ArrayType | StructType):
+        return _only_null(literal)
+    name = type_.name
+    if name in INTEGER_RANGES:
+        return _integer(literal, name)
+    match name:
+        case "bool":
+            return _boolean(literal)
+        case "float64":
+            return _float(literal)
+        case "string":
+            return _string(literal)
+        case "uuid":
+            return _uuid(literal)
+        case _:
+            return _only_null(literal)
+
+
+def _only_null(literal: Literal) -> Default:
+    if literal != "null":
+        raise ValueError('the default can only be empty or "null"')
+    return None
+
+
+def _integer(literal: Literal, name: str) -> int:
+    if isinstance(literal, bool) or not isinstance(literal, int | str):
+        raise ValueError("not an integer")
+    if isinstance(literal, str):
+        match = _INTEGER.fullmatch(literal.strip())
+        if match is None:
+            raise ValueError("not a decimal or 0x integer")
+        digits = match["digits"]
+        if len(digits) > 1 and digits[0] == "0" and digits[1] not in "xX":
+            raise ValueError("a leading zero is decimal to some and octal to others")
+        value = int(digits, 16 if digits[:2].lower() == "0x" else 10)
+        literal = -value if match["sign"] else value
+    low, high = INTEGER_RANGES[name]
+    if not low <= literal <= high:
+        raise ValueError(f"{name} holds {low} to {high}")
+    return literal
+
+
+def _boolean(literal: Literal) -> bool:
+    if isinstance(literal, bool):
+        return literal
+    if literal in ("true", "false"):
+        return literal == "true"
+    raise ValueError("a bool is `true` or `false`")
+
+
+def _float(literal: Literal) -> float:
+    if isinstance(literal, bool) or literal is None:
+        raise ValueError("not a number")
+    try:
+        value = float(literal)
+    except ValueError:
+        raise ValueError("not a number") from None
+    if not math.isfinite(value):
+        raise ValueError("not a finite number")
+    return value
+
+
+def _string(literal: Literal) -> str | None:
+    if not isinstance(literal, str):
+        raise ValueError("not a string")
+    return None if literal == "null" else literal
+
+
+def _uuid(literal: Literal) -> bytes:
+    if not isinstance(literal, str):
+        raise ValueError("a uuid is written as base64")
+    try:
+        value = base64.urlsafe_b64decode(literal + "=" * (-len(literal) % 4))
+    except (binascii.Error, ValueError):
+        raise ValueError("a uuid is the base64 of 16 bytes") from None
+    if len(value) != UUID_SIZE:
+        raise ValueError(f"a uuid is 16 bytes, this is {len(value)}")
+    return value

@@ -1,0 +1,246 @@
+"""Syntax trees → ``Schema``: names bound to structs, attributes given their values, defaults typed.
+
+Facts only: what cannot be bound is reported here (K1xx), whether the result is good is for ``validation``. A
+message with a problem is left out of the schema, the others are resolved, so that one run reports everything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TypeVar
+
+from kwirec.diagnostics import codes
+from kwirec.diagnostics.diagnostic import Code, Report, did_you_mean
+from kwirec.diagnostics.source import Span
+from kwirec.frontend.syntax import Document, FieldDecl, MessageDecl, Spanned, StructDecl, TypeExpr, walk_field_decls
+from kwirec.ir.literals import typed_default
+from kwirec.ir.schema import (
+    IMPLICIT,
+    PRIMITIVES,
+    ArrayType,
+    Default,
+    Field,
+    Implicit,
+    Message,
+    MessageKind,
+    PrimitiveType,
+    Schema,
+    Struct,
+    StructType,
+    Type,
+)
+from kwirec.versions import NONE, VersionRange
+
+T = TypeVar("T")
+D = TypeVar("D")
+
+KINDS = {kind.value: kind for kind in MessageKind}
+
+
+def resolve(documents: Iterable[Document], report: Report) -> Schema:
+    """One schema of all messages in ``documents``; names must be unique among them."""
+    messages: dict[str, Message] = {}
+    for document in documents:
+        for declaration in document.messages:
+            message = _Resolver(declaration, report).message()
+            if message is None:
+                continue
+            if (first := messages.setdefault(message.name, message)) is not message:
+                report.add(
+                    codes.MESSAGE_REDEFINED,
+                    f"message `{message.name}` is defined twice",
+                    declaration.name.span,
+                    others=[(first.decl.name.span, "first defined here")],
+                    message_name=message.name,
+                )
+    return Schema(messages=tuple(messages.values()))
+
+
+class _Resolver:
+    """Resolves one message."""
+
+    def __init__(self, declaration: MessageDecl, report: Report) -> None:
+        self._decl = declaration
+        self._report = report
+        self._name = declaration.name.value
+        self._failed = False
+        self._struct_names: dict[str, Span] = {}
+
+    def message(self) -> Message | None:
+        decl = self._decl
+        kind = KINDS.get(decl.type.value)
+        if kind is None:
+            self._problem(
+                codes.UNKNOWN_MESSAGE_TYPE,
+                f"`{decl.type.value}` is not a type of message",
+                decl.type.span,
+                helps=[did_you_mean(decl.type.value, KINDS) or f"types are {', '.join(KINDS)}"],
+            )
+        structs = self._structs()
+        if kind is None or self._failed:
+            return None
+        return Message(
+            name=self._name,
+            kind=kind,
+            api_key=_value(decl.api_key, None),
+            listeners=tuple(item.value for item in decl.listeners or ()),
+            valid=_value(decl.valid_versions, NONE),
+            flexible=_value(decl.flexible_versions, NONE),
+            deprecated=_value(decl.deprecated_versions, NONE),
+            latest_unstable=_value(decl.latest_version_unstable, False),
+            structs=structs,
+            module=decl.module,
+            doc=_value(decl.about, ""),
+            aliases=tuple(alias.value for alias in decl.aliases),
+            decl=decl,
+        )
+
+    def _structs(self) -> tuple[Struct, ...]:
+        """The root, then structs in the order in which a reader of the file meets them."""
+        decl = self._decl
+        self._struct_names[self._name] = decl.name.span
+        for common in decl.common_structs:
+            self._declare(common.name.value, common.name.span)
+        fields = (decl.fields or ()) + tuple(f for common in decl.common_structs for f in common.fields)
+        for one in walk_field_decls(fields):
+            if one.fields is not None and one.type.name[:1].isupper():
+                self._declare(one.type.name, one.type.name_span)
+        structs = [
+            Struct(
+                name=self._name,
+                versions=_value(decl.valid_versions, NONE),
+                fields=self._fields(decl.fields or ()),
+                doc=_value(decl.about, ""),
+                decl=decl,
+            )
+        ]
+        self._add_inline(decl.fields or (), structs)
+        for common in decl.common_structs:
+            structs.append(self._common(common))
+            self._add_inline(common.fields, structs)
+        return tuple(structs)
+
+    def _declare(self, name: str, span: Span) -> None:
+        if (first := self._struct_names.setdefault(name, span)) is not span:
+            self._problem(
+                codes.STRUCT_REDEFINED,
+                f"struct `{name}` is defined twice",
+                span,
+                label="defined again here",
+                others=[(first, "first defined here")],
+                helps=["give one of them another name, or define it once in `commonStructs`"],
+            )
+
+    def _add_inline(self, fields: Sequence[FieldDecl], structs: list[Struct]) -> None:
+        for one in fields:
+            if one.fields is not None:
+                if one.type.name[:1].isupper():
+                    structs.append(
+                        Struct(
+                            name=one.type.name,
+                            versions=_field_versions(one),
+                            fields=self._fields(one.fields),
+                            doc=_value(one.struct_about, ""),
+                            decl=one,
+                        )
+                    )
+                self._add_inline(one.fields, structs)
+
+    def _common(self, decl: StructDecl) -> Struct:
+        return Struct(
+            name=decl.name.value,
+            versions=_value(decl.versions, NONE),
+            fields=self._fields(decl.fields),
+            common=True,
+            doc=_value(decl.about, ""),
+            decl=decl,
+        )
+
+    def _fields(self, fields: Sequence[FieldDecl]) -> tuple[Field, ...]:
+        return tuple(field for field in map(self._field, fields) if field is not None)
+
+    def _field(self, decl: FieldDecl) -> Field | None:
+        type_ = self._type(decl.type)
+        if type_ is None:
+            return None
+        return Field(
+            name=decl.name.value,
+            type=type_,
+            versions=_field_versions(decl),
+            nullable=_value(decl.nullable_versions, NONE),
+            tagged=_value(decl.tagged_versions, NONE),
+            tag=_value(decl.tag, None),
+            flexible=_value(decl.flexible_versions, None),
+            default=self._default(decl, type_),
+            ignorable=_value(decl.ignorable, False),
+            entity_type=_value(decl.entity_type, None),
+            map_key=_value(decl.map_key, False),
+            zero_copy=_value(decl.zero_copy, False),
+            doc=_value(decl.about, ""),
+            aliases=tuple(alias.value for alias in decl.aliases),
+            since=_value(decl.since, None),
+            decl=decl,
+        )
+
+    def _type(self, written: TypeExpr) -> Type | None:
+        type_: Type
+        if written.name in PRIMITIVES:
+            type_ = PrimitiveType(written.name)
+        elif written.name in self._struct_names and written.name != self._name:
+            type_ = StructType(written.name)
+        else:
+            known = [*PRIMITIVES, *(name for name in self._struct_names if name != self._name)]
+            capital = written.name[:1].isupper()
+            hint = did_you_mean(written.name, known)
+            self._problem(
+                codes.UNKNOWN_TYPE,
+                f"there is no {'struct' if capital else 'type'} `{written.name}`",
+                written.name_span,
+                label="unknown struct" if capital else "unknown type",
+                helps=[hint or ("" if capital else f"primitives are {', '.join(PRIMITIVES)}")],
+                notes=[f"`{self._name}` defines no such struct inline or in `commonStructs`"] if capital else [],
+            )
+            return None
+        for _ in range(written.array_depth):
+            type_ = ArrayType(type_)
+        return type_
+
+    def _default(self, decl: FieldDecl, type_: Type) -> Default | Implicit:
+        if decl.default is None:
+            return IMPLICIT
+        try:
+            return typed_default(decl.default.value, type_)
+        except ValueError as problem:
+            self._problem(
+                codes.BAD_DEFAULT,
+                f"`{decl.default.value}` is not a default for `{type_}`",
+                decl.default.span,
+                label=str(problem),
+                others=[(decl.type.span, "type given here")],
+            )
+            return IMPLICIT
+
+    def _problem(
+        self,
+        code: Code,
+        message: str,
+        span: Span,
+        *,
+        label: str = "",
+        others: Iterable[tuple[Span, str]] = (),
+        helps: Iterable[str] = (),
+        notes: Iterable[str] = (),
+    ) -> None:
+        self._failed = True
+        self._report.add(
+            code, message, span, label=label, others=others, helps=helps, notes=notes, message_name=self._name
+        )
+
+
+def _field_versions(decl: FieldDecl) -> VersionRange:
+    """``versions`` may be missing where ``taggedVersions`` says it all [KAFKA-WIRE 31]."""
+    return _value(decl.versions or decl.tagged_versions, NONE)
+
+
+def _value(spanned: Spanned[T] | None, default: D) -> T | D:
+    return default if spanned is None else spanned.value

@@ -1,0 +1,210 @@
+"""The rich intermediate representation: messages as their authors think of them, names bound, defaults typed.
+
+Ranges stay as declared; the ``effective_*`` methods say what they amount to. Every node keeps the syntax it came
+from in ``decl``, so that rules can point at it.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from kwirec.frontend.syntax import FieldDecl, MessageDecl, StructDecl
+from kwirec.versions import NONE, VersionRange
+
+
+class MessageKind(enum.Enum):
+    """What a message is for; decides its framing and which attributes it needs."""
+
+    REQUEST = "request"
+    RESPONSE = "response"
+    HEADER = "header"
+    DATA = "data"
+    METADATA = "metadata"
+    COORDINATOR_KEY = "coordinator-key"
+    COORDINATOR_VALUE = "coordinator-value"
+
+
+INTEGER_RANGES = {
+    "int8": (-(2**7), 2**7 - 1),
+    "int16": (-(2**15), 2**15 - 1),
+    "uint16": (0, 2**16 - 1),
+    "int32": (-(2**31), 2**31 - 1),
+    "uint32": (0, 2**32 - 1),
+    "int64": (-(2**63), 2**63 - 1),
+}
+PRIMITIVES = ("bool", *INTEGER_RANGES, "float64", "string", "uuid", "bytes", "records")
+NULLABLE_PRIMITIVES = frozenset({"string", "bytes", "records"})
+
+ENTITY_TYPES = {
+    "transactionalId": "string",
+    "producerId": "int64",
+    "groupId": "string",
+    "topicName": "string",
+    "brokerId": "int32",
+}
+"""The entity types of Kafka's schemas and the primitive each stands on."""
+
+
+@dataclass(frozen=True)
+class PrimitiveType:
+    name: str
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True)
+class StructType:
+    """A struct of the same message, by name: structs may mention each other before they are defined."""
+
+    name: str
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True)
+class ArrayType:
+    element: Type
+
+    def __str__(self) -> str:
+        return f"[]{self.element}"
+
+
+Type = PrimitiveType | StructType | ArrayType
+
+
+def base_type(type_: Type) -> PrimitiveType | StructType:
+    """The type below all arrays."""
+    while isinstance(type_, ArrayType):
+        type_ = type_.element
+    return type_
+
+
+Default = int | float | bool | str | bytes | None
+"""A typed default. ``bytes`` also for uuids (16 of them). Arrays and structs: ``None`` for null."""
+
+
+class Implicit(enum.Enum):
+    """Marks a field without a default of its own: zero, empty, or a struct of defaults."""
+
+    IMPLICIT = "implicit"
+
+
+IMPLICIT = Implicit.IMPLICIT
+
+
+@dataclass(frozen=True, kw_only=True)
+class Field:
+    """One field of a struct. ``tag`` and ``tagged`` come together; ``flexible`` overrides the length coding only."""
+
+    name: str
+    type: Type
+    versions: VersionRange
+    nullable: VersionRange = NONE
+    tagged: VersionRange = NONE
+    tag: int | None = None
+    flexible: VersionRange | None = None
+    default: Default | Implicit = IMPLICIT
+    ignorable: bool = False
+    entity_type: str | None = None
+    map_key: bool = False
+    zero_copy: bool = False
+    doc: str = field(default="", compare=False)
+    aliases: tuple[str, ...] = field(default=(), compare=False)
+    since: str | None = field(default=None, compare=False)
+    decl: FieldDecl = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Struct:
+    """Fields in wire order. The root struct has the name of its message; ``common`` ones have uses by name."""
+
+    name: str
+    versions: VersionRange
+    fields: tuple[Field, ...]
+    common: bool = False
+    doc: str = field(default="", compare=False)
+    decl: StructDecl | FieldDecl | MessageDecl = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Message:
+    """One message with all its versions. ``structs`` holds the root first, then the others in definition order."""
+
+    name: str
+    kind: MessageKind
+    api_key: int | None
+    listeners: tuple[str, ...]
+    valid: VersionRange
+    flexible: VersionRange
+    deprecated: VersionRange
+    latest_unstable: bool
+    structs: tuple[Struct, ...]
+    module: str | None = field(default=None, compare=False)
+    doc: str = field(default="", compare=False)
+    aliases: tuple[str, ...] = field(default=(), compare=False)
+    decl: MessageDecl = field(compare=False, repr=False)
+
+    @property
+    def root(self) -> Struct:
+        return self.structs[0]
+
+    @cached_property
+    def _by_name(self) -> dict[str, Struct]:
+        return {struct.name: struct for struct in self.structs}
+
+    def struct(self, name: str) -> Struct:
+        return self._by_name[name]
+
+    def has_struct(self, name: str) -> bool:
+        return name in self._by_name
+
+    @cached_property
+    def usage(self) -> dict[str, frozenset[int]]:
+        """For every struct the valid versions in which some field of the message contains it."""
+        used: dict[str, set[int]] = {struct.name: set() for struct in self.structs}
+
+        def visit(name: str, versions: frozenset[int]) -> None:
+            if versions <= used[name]:
+                return
+            used[name] |= versions
+            for inner in self._by_name[name].fields:
+                base = base_type(inner.type)
+                if isinstance(base, StructType) and base.name in self._by_name:
+                    visit(base.name, frozenset(v for v in versions if v in inner.versions))
+
+        visit(self.root.name, frozenset(self.valid) if not self.valid.is_open else frozenset())
+        return {name: frozenset(versions) for name, versions in used.items()}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Schema:
+    """A whole protocol: messages in the order of their files."""
+
+    messages: tuple[Message, ...]
+
+    @cached_property
+    def _by_name(self) -> dict[str, Message]:
+        return {message.name: message for message in self.messages}
+
+    def message(self, name: str) -> Message | None:
+        return self._by_name.get(name)
+
+    def pairs(self) -> Iterator[tuple[int, Message | None, Message | None]]:
+        """Requests with their responses by api key; a missing half is ``None``."""
+        requests = {m.api_key: m for m in self.messages if m.kind is MessageKind.REQUEST}
+        responses = {m.api_key: m for m in self.messages if m.kind is MessageKind.RESPONSE}
+        keys = {key for key in (*requests, *responses) if key is not None}
+        for key in sorted(keys):
+            yield key, requests.get(key), responses.get(key)
+
+
+def walk_fields(message: Message) -> Iterator[tuple[Struct, Field]]:
+    """Every field of every struct of a message, in definition order."""
+    for struct in message.structs:
+        for one in struct.fields:
+            yield struct, one

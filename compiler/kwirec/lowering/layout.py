@@ -1,0 +1,179 @@
+"""Layouts: the bytes of one message at one version, and nothing else.
+
+A layout knows no versions, no descriptions and no attributes without effect on the wire. Names ride along for
+people and for emitters and take no part in equality: two versions with equal layouts are the same on the wire.
+``text`` spells a layout out and ``fingerprint`` is a digest of that, stable across runs and releases of kwire.
+
+::
+
+    i32 [c str16? ] t(0:cstr?=null)
+    │   │  │        └ tagged fields of a flexible struct: number, kind, default
+    │   │  └ nullable string with an int16 length
+    │   └ array with a compact length
+    └ int32, big-endian
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from kwirec.ir.schema import IMPLICIT, Default, Implicit
+
+SCALARS = {
+    "bool": "bool",
+    "int8": "i8",
+    "int16": "i16",
+    "uint16": "u16",
+    "int32": "i32",
+    "uint32": "u32",
+    "int64": "i64",
+    "float64": "f64",
+    "uuid": "uuid",
+}
+"""Types of fixed size: name in definitions → name in layout text."""
+
+
+@dataclass(frozen=True)
+class ScalarKind:
+    """A value of fixed size."""
+
+    name: str
+
+    @property
+    def text(self) -> str:
+        return SCALARS[self.name]
+
+
+@dataclass(frozen=True)
+class BlobKind:
+    """A string or bytes: a length and that many bytes. ``records`` are bytes with a known content.
+
+    The length is an int16 (string) or int32 (bytes), -1 for null; compact: an unsigned varint of length + 1, 0
+    for null.
+    """
+
+    string: bool
+    compact: bool
+    nullable: bool
+    records: bool = field(default=False, compare=False)
+
+    @property
+    def text(self) -> str:
+        name = "str" if self.string else "bytes"
+        length = "" if self.compact else ("16" if self.string else "32")
+        return f"{'c' if self.compact else ''}{name}{length}{'?' if self.nullable else ''}"
+
+
+@dataclass(frozen=True)
+class ArrayKind:
+    """A count and that many elements. The count is an int32, compact: an unsigned varint of count + 1."""
+
+    compact: bool
+    nullable: bool
+    element: Kind
+
+    @property
+    def text(self) -> str:
+        return f"[{'c' if self.compact else 'n'}{'?' if self.nullable else ''} {self.element.text}]"
+
+
+@dataclass(frozen=True)
+class StructKind:
+    """Fields one after the other, closed by tagged fields when flexible (``tags`` is not ``None``).
+
+    A nullable struct has a mark before it: an int8 (-1 null, 1 present), inside a tagged field an unsigned varint
+    (0 null, 1 present) [KIP-893].
+    """
+
+    name: str = field(compare=False)
+    fields: tuple[FieldLayout, ...]
+    tags: tuple[TagLayout, ...] | None
+    nullable: bool = False
+
+    @cached_property
+    def text(self) -> str:
+        parts = [one.kind.text for one in self.fields]
+        if self.tags is not None:
+            parts.append(f"t({' '.join(f'{one.tag}:{one.kind.text}={one.default_text}' for one in self.tags)})")
+        body = " ".join(parts)
+        return f"?({body})" if self.nullable else body
+
+
+Kind = ScalarKind | BlobKind | ArrayKind | StructKind
+
+
+@dataclass(frozen=True)
+class FieldLayout:
+    """One untagged field."""
+
+    name: str = field(compare=False)
+    kind: Kind
+
+
+@dataclass(frozen=True)
+class TagLayout:
+    """One tagged field. The default is part of the bytes: a field equal to it is not written."""
+
+    name: str = field(compare=False)
+    tag: int
+    kind: Kind
+    default: Default | Implicit
+    since: str | None = field(default=None, compare=False)
+
+    @property
+    def default_text(self) -> str:
+        if self.default is IMPLICIT:
+            return "-"
+        if self.default is None:
+            return "null"
+        if isinstance(self.default, bytes):
+            return base64.urlsafe_b64encode(self.default).decode().rstrip("=")
+        return str(self.default).lower() if isinstance(self.default, bool) else repr(self.default)
+
+
+@dataclass(frozen=True)
+class MessageLayout:
+    """The layout of one version of a message; equal layouts are one object within a ``Layouts``."""
+
+    message: str = field(compare=False)
+    body: StructKind
+
+    @property
+    def is_flexible(self) -> bool:
+        return self.body.tags is not None
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Sixteen hexadecimal digits of the SHA-256 of the layout's text."""
+        return hashlib.sha256(self.body.text.encode()).hexdigest()[:16]
+
+
+def describe(layout: MessageLayout) -> Iterator[str]:
+    """The layout as indented lines, one for each field, with names."""
+    yield from _describe_struct(layout.body, "  ")
+
+
+def _describe_struct(struct: StructKind, indent: str) -> Iterator[str]:
+    for one in struct.fields:
+        yield from _describe(one.name, one.kind, indent)
+    for tag in struct.tags or ():
+        yield from _describe(f"@{tag.tag} {tag.name}", tag.kind, indent, f" = {tag.default_text}")
+    if struct.tags is not None:
+        yield f"{indent}@*"
+
+
+def _describe(name: str, kind: Kind, indent: str, suffix: str = "") -> Iterator[str]:
+    arrays = ""
+    while isinstance(kind, ArrayKind):
+        arrays += f"[{'c' if kind.compact else 'n'}]{'?' if kind.nullable else ''}"
+        kind = kind.element
+    if isinstance(kind, StructKind):
+        yield f"{indent}{name}: {arrays}{kind.name}{'?' if kind.nullable else ''}{suffix}"
+        yield from _describe_struct(kind, indent + "  ")
+    else:
+        records = " records" if isinstance(kind, BlobKind) and kind.records else ""
+        yield f"{indent}{name}: {arrays}{kind.text}{records}{suffix}"

@@ -1,0 +1,102 @@
+"""Finds which fields and structs of two drafts of one message are the same.
+
+Evidence first: two untagged fields are the same when they stand at the same position of the same struct in a
+version that both drafts have with equal bytes, two tagged fields when they carry the same number there. Only what
+no shared version decides is matched by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from kwirec.merge.draft import FieldDraft, MessageDraft
+
+
+@dataclass
+class Alignment:
+    """Pairs ``(struct, struct)`` and, for each, pairs of field names; first of the preferred draft, then the other."""
+
+    structs: dict[tuple[str, str], dict[str, str]] = field(default_factory=dict)
+    conflicts: list[str] = field(default_factory=list)
+
+    def partner_of(self, other_struct: str) -> str | None:
+        """The preferred draft's struct for a struct of the other draft."""
+        return next((mine for mine, theirs in self.structs if theirs == other_struct), None)
+
+
+def align(preferred: MessageDraft, other: MessageDraft, shared: frozenset[int]) -> Alignment:
+    """Pair up everything that is the same; contradictions go to ``conflicts``."""
+    alignment = Alignment()
+    pending = [(preferred.name, other.name)]
+    while pending:
+        pair = pending.pop()
+        if pair in alignment.structs:
+            continue
+        mine, theirs = preferred.structs[pair[0]], other.structs[pair[1]]
+        names = _by_position(mine.fields, theirs.fields, shared, alignment.conflicts)
+        _by_name(mine.fields, theirs.fields, names)
+        alignment.structs[pair] = names
+        for my_name, their_name in names.items():
+            my_struct = next(f for f in mine.fields if f.name == my_name).struct_name
+            their_struct = next(f for f in theirs.fields if f.name == their_name).struct_name
+            if my_struct is not None and their_struct is not None:
+                pending.append((my_struct, their_struct))
+    paired = {theirs for _, theirs in alignment.structs}
+    for name in other.structs:
+        if name not in paired and name in preferred.structs:
+            _pair_by_name(preferred, other, name, alignment)
+    return alignment
+
+
+def _pair_by_name(preferred: MessageDraft, other: MessageDraft, name: str, alignment: Alignment) -> None:
+    """A struct that no field leads to in both drafts, but that has the same name in both."""
+    names: dict[str, str] = {}
+    _by_name(preferred.structs[name].fields, other.structs[name].fields, names)
+    alignment.structs[(name, name)] = names
+
+
+def _by_position(
+    mine: list[FieldDraft], theirs: list[FieldDraft], shared: frozenset[int], conflicts: list[str]
+) -> dict[str, str]:
+    names: dict[str, str] = {}
+    for version in sorted(shared):
+        for a, b in _pairs(mine, theirs, version):
+            if names.setdefault(a.name, b.name) != b.name:
+                conflicts.append(
+                    f"`{a.name}` is `{names[a.name]}` in one version and `{b.name}` in version {version}"
+                )
+    backwards: dict[str, str] = {}
+    for mine_name, their_name in names.items():
+        if (first := backwards.setdefault(their_name, mine_name)) != mine_name:
+            conflicts.append(f"`{their_name}` is both `{first}` and `{mine_name}`")
+    return names
+
+
+def _pairs(mine: list[FieldDraft], theirs: list[FieldDraft], version: int) -> Iterable[tuple[FieldDraft, FieldDraft]]:
+    yield from zip(
+        (f for f in mine if f.live_untagged(version)), (f for f in theirs if f.live_untagged(version)), strict=False
+    )
+    by_tag = {f.tag: f for f in theirs if version in f.tagged}
+    for one in mine:
+        if version in one.tagged and one.tag in by_tag:
+            yield one, by_tag[one.tag]
+
+
+def _by_name(mine: list[FieldDraft], theirs: list[FieldDraft], names: dict[str, str]) -> None:
+    """Match the rest by name, or by a name that one of them once had."""
+    taken = set(names.values())
+    rest = {f.name: f for f in theirs if f.name not in taken}
+    for one in mine:
+        if one.name in names:
+            continue
+        for name in (one.name, *one.aliases):
+            if name in rest and _same_shape(one, rest[name]):
+                names[one.name] = rest.pop(name).name
+                break
+
+
+def _same_shape(a: FieldDraft, b: FieldDraft) -> bool:
+    if a.struct_name is not None and b.struct_name is not None:
+        return str(a.type).count("[]") == str(b.type).count("[]")
+    return str(a.type) == str(b.type)

@@ -1,0 +1,306 @@
+"""Takes one release into the union of all: ``kwirec merge --release 4.1.1 SOURCE --into message_defs/kafka``.
+
+read both → pair messages → let one side win where bytes differ → join → write → read back → prove. Nothing is
+written unless the proof holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from kwirec.diagnostics.diagnostic import Report
+from kwirec.diagnostics.reading import read_sources
+from kwirec.diagnostics.source import Source
+from kwirec.frontend import parse
+from kwirec.ir import Message, MessageKind, Schema, resolve
+from kwirec.lowering import Layouts, lower
+from kwirec.merge.draft import FieldDraft, MessageDraft, draft_of
+from kwirec.merge.history import ApiFacts, ExceptionEntry, History, read_history, release_key, write_history
+from kwirec.merge.join import join
+from kwirec.merge.proof import Proof, grew_by_tags, prove
+from kwirec.merge.writer import definition_text
+from kwirec.versions import VersionRange
+
+FOLDERS = {
+    MessageKind.REQUEST: "apis",
+    MessageKind.RESPONSE: "apis",
+    MessageKind.HEADER: "headers",
+    MessageKind.DATA: "data",
+    MessageKind.METADATA: "metadata",
+    MessageKind.COORDINATOR_KEY: "coordinators",
+    MessageKind.COORDINATOR_VALUE: "coordinators",
+}
+"""Where the file of a new message goes. Maintainers may move files at will: a message is found by its identity."""
+
+
+@dataclass
+class MergeOutcome:
+    """What a merge did and found. ``written`` is empty when it failed."""
+
+    release: str
+    added: list[str] = field(default_factory=list)
+    changed: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    conflicts: list[str] = field(default_factory=list)
+    proof: Proof | None = None
+    written: list[Path] = field(default_factory=list)
+
+    @property
+    def failed(self) -> bool:
+        return self.proof is None or bool(self.conflicts) or bool(self.proof.mismatches)
+
+
+def merge(root: Path, release: str, paths: Sequence[Path], report: Report) -> MergeOutcome:
+    """Merge the definitions under ``paths`` into the union in ``root``; ``report`` gets what is wrong with them."""
+    outcome = MergeOutcome(release)
+    incoming = _load(paths, report)
+    union = _load([root], report) if root.exists() else Schema(messages=())
+    if report.has_errors():
+        return outcome
+    merger = _Merger(union, incoming, release, read_history(root), outcome)
+    texts = merger.run(root)
+    if outcome.conflicts:
+        return outcome
+    documents = [parse(Source(str(path), text), report) for path, text in texts.items()]
+    result = resolve(documents, report)
+    if report.has_errors():
+        return outcome
+    outcome.proof = prove(result, lower(result), merger.history)
+    if outcome.failed:
+        return outcome
+    _write(root, texts, union, merger.history, outcome)
+    return outcome
+
+
+def _load(paths: Iterable[Path], report: Report) -> Schema:
+    return resolve([parse(source, report) for source in read_sources(paths, report)], report)
+
+
+def _write(root: Path, texts: dict[Path, str], union: Schema, history: History, outcome: MergeOutcome) -> None:
+    for message in union.messages:
+        path = Path(message.decl.span.source.name)
+        if path not in texts:
+            path.unlink()
+    for path, text in texts.items():
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+            outcome.written.append(path)
+    write_history(root, history)
+
+
+class _Merger:
+    def __init__(
+        self, union: Schema, incoming: Schema, release: str, history: History, outcome: MergeOutcome
+    ) -> None:
+        self._union = union
+        self._incoming = incoming
+        self._union_layouts: Layouts = lower(union)
+        self._layouts: Layouts = lower(incoming)
+        self._release = release
+        self._outcome = outcome
+        self.history = history
+        history.forget(release)
+        merged = history.merged
+        self._newest = not merged or release_key(release) > release_key(merged[-1])
+
+    def run(self, root: Path) -> dict[Path, str]:
+        """The texts of all definition files of the new union."""
+        texts: dict[Path, str] = {}
+        partners = {id(p): m for m in self._incoming.messages if (p := self._partner(m)) is not None}
+        for message in self._union.messages:
+            path = Path(message.decl.span.source.name)
+            theirs = partners.get(id(message))
+            if theirs is None:
+                texts[path] = message.decl.span.source.text
+                continue
+            draft = self._merged(message, theirs)
+            texts[path.with_name(f"{draft.name}.json")] = self._text(draft, message)
+        for message in self._incoming.messages:
+            if self._partner(message) is None:
+                draft = self._stripped(message)
+                texts[root / FOLDERS[message.kind] / f"{draft.name}.json"] = self._text(draft, None)
+                self._outcome.added.append(draft.name)
+            self._record(message)
+        return texts
+
+    def _text(self, draft: MessageDraft, before: Message | None) -> str:
+        try:
+            text = definition_text(draft)
+        except ValueError as problem:
+            self._conflict(f"{draft.name}: {problem}, which no range can say")
+            return "" if before is None else before.decl.span.source.text
+        if before is not None and text != before.decl.span.source.text:
+            self._outcome.changed.append(draft.name)
+        return text
+
+    def _partner(self, message: Message) -> Message | None:
+        """The message of the union that ``message`` is: by api key and direction, else by a name it has or had."""
+        if message.kind in (MessageKind.REQUEST, MessageKind.RESPONSE):
+            same = (m for m in self._union.messages if (m.kind, m.api_key) == (message.kind, message.api_key))
+            return next(same, None)
+        return next(
+            (
+                m
+                for m in self._union.messages
+                if m.kind not in (MessageKind.REQUEST, MessageKind.RESPONSE)
+                and (m.name == message.name or message.name in m.aliases)
+            ),
+            None,
+        )
+
+    def _stripped(self, message: Message) -> MessageDraft:
+        """The incoming message without its prose, each of its tagged fields marked with this release."""
+        draft = draft_of(message)
+        for struct in draft.structs.values():
+            struct.doc = ""
+            struct.fields = [replace(one, doc="", aliases=(), since=None) for one in struct.fields]
+        return replace(draft, doc="", comment="", aliases=())
+
+    def _merged(self, ours: Message, theirs: Message) -> MessageDraft:
+        mine, incoming = draft_of(ours), self._stripped(theirs)
+        mine, incoming = self._renumber(ours, theirs, mine, incoming)
+        mine, incoming = self._settle(ours, theirs, mine, incoming)
+        self._earlier_tags(mine, incoming)
+        comment, doc = mine.comment, mine.doc
+        if self._newest:
+            draft, conflicts = join(incoming, mine, lambda one, grown: self._release)
+            deprecated = incoming.deprecated | (mine.deprecated - incoming.valid)
+            self.history.rename(ours.name, theirs.name)
+        else:
+            draft, conflicts = join(mine, incoming, lambda one, grown: self._first_with(ours.name, grown))
+            deprecated = mine.deprecated | (incoming.deprecated - mine.valid)
+        for conflict in conflicts:
+            self._conflict(f"{draft.name}: {conflict}")
+        return replace(draft, comment=comment, doc=doc, deprecated=deprecated)
+
+    def _renumber(
+        self, ours: Message, theirs: Message, mine: MessageDraft, incoming: MessageDraft
+    ) -> tuple[MessageDraft, MessageDraft]:
+        """Kafka 4.1 turned the version numbers of coordinator keys into record types: all became version 0."""
+        kinds = (ours.kind, theirs.kind)
+        if kinds == (MessageKind.DATA, MessageKind.COORDINATOR_KEY):
+            if self._one_layout(ours, self._union_layouts, theirs, self._layouts):
+                self._except(ours.name, theirs.name, sorted(mine.valid - {0}), now=0)
+                mine = mine.renumbered(0)
+        elif kinds == (MessageKind.COORDINATOR_KEY, MessageKind.DATA):
+            if self._one_layout(theirs, self._layouts, ours, self._union_layouts):
+                for version in sorted(incoming.valid - {0}):
+                    self._add_exception(ours.name, version, [self._release], now=0)
+                incoming = incoming.renumbered(0)
+        return mine, incoming
+
+    @staticmethod
+    def _one_layout(data: Message, data_layouts: Layouts, key: Message, key_layouts: Layouts) -> bool:
+        return {*data_layouts.by_message[data.name].values()} == {*key_layouts.by_message[key.name].values()}
+
+    def _settle(
+        self, ours: Message, theirs: Message, mine: MessageDraft, incoming: MessageDraft
+    ) -> tuple[MessageDraft, MessageDraft]:
+        """Where both have a version with different bytes the newer release keeps it."""
+        mine_lose: set[int] = set()
+        theirs_lose: set[int] = set()
+        for version in sorted(mine.valid & incoming.valid):
+            old = self._union_layouts.by_message[ours.name].get(version)
+            new = self._layouts.by_message[theirs.name].get(version)
+            if old is None or new is None or old == new:
+                continue
+            newer = self._is_newest_with(ours.name, version)
+            if not grew_by_tags(*((old, new) if newer else (new, old))):
+                (mine_lose if newer else theirs_lose).add(version)
+        if mine_lose:
+            self._except(ours.name, theirs.name if self._newest else ours.name, sorted(mine_lose), now=None)
+            mine = mine.limited_to(mine.valid - mine_lose)
+        if theirs_lose:
+            for version in sorted(theirs_lose):
+                self._add_exception(ours.name, version, [self._release], now=None)
+            incoming = incoming.limited_to(incoming.valid - theirs_lose)
+        return mine, incoming
+
+    def _is_newest_with(self, name: str, version: int) -> bool:
+        """Whether no merged release with this version of the message is newer than the incoming one."""
+        prints = self.history.layouts.get(name, {}).get(version, {})
+        return all(release_key(r) < release_key(self._release) for releases in prints.values() for r in releases)
+
+    def _except(self, old_name: str, new_name: str, versions: Iterable[int], *, now: int | None) -> None:
+        """List the versions of all releases merged so far as exceptions."""
+        for version in versions:
+            prints = self.history.layouts.get(old_name, {}).get(version, {})
+            entries = (e for e in self.history.exceptions if (e.message, e.version) == (old_name, version))
+            listed = {release for entry in entries for release in entry.releases}
+            releases = sorted({r for rs in prints.values() for r in rs} - listed, key=release_key)
+            if releases:
+                self._add_exception(new_name, version, releases, now=now)
+
+    def _add_exception(self, name: str, version: int, releases: list[str], *, now: int | None) -> None:
+        known = {(e.message, e.version, r) for e in self.history.exceptions for r in e.releases}
+        if fresh := [r for r in releases if (name, version, r) not in known]:
+            self.history.exceptions.append(ExceptionEntry(name, version, fresh, now, ""))
+            moved = f", now version {now}" if now is not None else ""
+            self._outcome.notes.append(
+                f"{name} version {version}: other bytes in {', '.join(fresh)}{moved}; say why in exceptions.json"
+            )
+
+    def _first_with(self, name: str, versions: frozenset[int]) -> str:
+        """The first release after this one that had any of these versions."""
+        prints = self.history.layouts.get(name, {})
+        later = {
+            r
+            for version in versions
+            for releases in prints.get(version, {}).values()
+            for r in releases
+            if release_key(r) > release_key(self._release)
+        }
+        return min(later, key=release_key)
+
+    def _earlier_tags(self, mine: MessageDraft, incoming: MessageDraft) -> None:
+        """A tagged field that this older release has already came earlier than the union says."""
+        if self._newest:
+            return
+        for name, struct in mine.structs.items():
+            theirs = incoming.structs.get(name)
+            for index, one in enumerate(struct.fields):
+                if one.since is not None and release_key(one.since) > release_key(self._release):
+                    if theirs is not None and any(f.tag == one.tag and f.tagged & one.tagged for f in theirs.fields):
+                        struct.fields[index] = replace(one, since=self._release)
+
+    def _record(self, message: Message) -> None:
+        """Remember the bytes and the facts of one message of this release."""
+        partner = self._partner(message)
+        name = message.name if self._newest or partner is None else partner.name
+        for version, layout in self._layouts.by_message[message.name].items():
+            self.history.record_layout(name, version, layout.fingerprint, self._release)
+        if message.kind is MessageKind.REQUEST and message.api_key is not None and message.valid:
+            facts = ApiFacts(
+                name=message.name.removesuffix("Request"),
+                accepts=str(message.valid),
+                deprecated=str(message.deprecated) if message.deprecated else None,
+                unstable=str(message.valid.high) if message.latest_unstable else None,
+                listeners=message.listeners,
+                advertises=self._advertised(message.api_key, message.valid),
+            )
+            self.history.releases.setdefault(self._release, {})[message.api_key] = facts
+
+    def _advertised(self, api_key: int, accepts: VersionRange) -> str | None:
+        """What the release before advertised below what it accepted is taken to go on [KAFKA-18659]."""
+        before = [r for r in self.history.releases if release_key(r) < release_key(self._release)]
+        if not before:
+            return None
+        facts = self.history.releases[max(before, key=release_key)].get(api_key)
+        if facts is None or facts.advertises is None:
+            return None
+        low = VersionRange.parse(facts.advertises).low
+        if low >= accepts.low:
+            return None
+        self._outcome.notes.append(
+            f"{facts.name}: taken to be advertised from version {low} as in the release before"
+        )
+        return str(VersionRange(low, accepts.high))
+
+    def _conflict(self, text: str) -> None:
+        self._outcome.conflicts.append(text)
+
+
+__all__ = ["FieldDraft", "MergeOutcome", "merge"]

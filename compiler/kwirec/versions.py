@@ -1,0 +1,117 @@
+"""Version ranges: the one type that all reasoning about versions goes through.
+
+A range is what definition files write as ``3``, ``0-4``, ``2+`` or ``none``. Versions are int16 and never
+negative; an open range ends at :data:`MAX_VERSION`. Ranges are values: every operation gives a new one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+MAX_VERSION = 0x7FFF
+"""Largest version number there is: versions travel as int16."""
+
+_FORM = re.compile(r"(?P<only>\d+)|(?P<low>\d+)-(?P<high>\d+)|(?P<start>\d+)\+")
+
+
+@dataclass(frozen=True)
+class VersionRange:
+    """Versions ``low`` to ``high``, both included; empty when ``low > high``.
+
+    An inverted range such as ``5-3`` keeps its bounds, so that a diagnostic can show what was written; it is
+    empty in every other respect, as in Kafka.
+    """
+
+    low: int
+    high: int
+
+    @staticmethod
+    def parse(text: str) -> VersionRange:
+        """Read one of the four notations; ``ValueError`` says what is wrong with any other text."""
+        text = text.strip()
+        if text == "none":
+            return NONE
+        form = _FORM.fullmatch(text)
+        if form is None:
+            raise ValueError("expected `N`, `N-M`, `N+` or `none`")
+        if form["only"]:
+            low = high = int(form["only"])
+        elif form["start"]:
+            low, high = int(form["start"]), MAX_VERSION
+        else:
+            low, high = int(form["low"]), int(form["high"])
+        if max(low, high) > MAX_VERSION:
+            raise ValueError(f"versions are int16, the largest is {MAX_VERSION}")
+        return VersionRange(low, high)
+
+    @staticmethod
+    def covering(versions: Iterable[int], *, open_at: int | None = None) -> VersionRange:
+        """The range that holds exactly ``versions``; ``ValueError`` when they have gaps.
+
+        With ``open_at`` a range that reaches this version is left open at its end (``N+``).
+        """
+        ordered = sorted(set(versions))
+        if not ordered:
+            return NONE
+        low, high = ordered[0], ordered[-1]
+        if len(ordered) != high - low + 1:
+            raise ValueError(f"versions {ordered} have gaps")
+        return VersionRange(low, MAX_VERSION if high == open_at else high)
+
+    @property
+    def is_empty(self) -> bool:
+        return self.low > self.high
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the range has no upper end, as ``N+``."""
+        return self.high == MAX_VERSION and not self.is_empty
+
+    @property
+    def is_inverted(self) -> bool:
+        """Whether the bounds were written the wrong way round, as ``5-3``."""
+        return self.is_empty and self != NONE
+
+    def __contains__(self, version: int) -> bool:
+        return self.low <= version <= self.high
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(range(self.low, self.high + 1))
+
+    def __len__(self) -> int:
+        return max(0, self.high - self.low + 1)
+
+    def __bool__(self) -> bool:
+        return not self.is_empty
+
+    def covers(self, other: VersionRange) -> bool:
+        """Whether every version of ``other`` is in this range; the empty range is covered by all."""
+        return other.is_empty or (self.low <= other.low and other.high <= self.high)
+
+    def intersect(self, other: VersionRange) -> VersionRange:
+        low, high = max(self.low, other.low), min(self.high, other.high)
+        return VersionRange(low, high) if low <= high else NONE
+
+    def subtract(self, other: VersionRange) -> tuple[VersionRange, ...]:
+        """The versions of this range that ``other`` lacks: no, one or two ranges."""
+        shared = self.intersect(other)
+        if shared.is_empty:
+            return () if self.is_empty else (self,)
+        rest = (VersionRange(self.low, shared.low - 1), VersionRange(shared.high + 1, self.high))
+        return tuple(part for part in rest if part)
+
+    def __str__(self) -> str:
+        if self == NONE:
+            return "none"
+        if self.high == MAX_VERSION:
+            return f"{self.low}+"
+        return str(self.low) if self.low == self.high else f"{self.low}-{self.high}"
+
+
+NONE = VersionRange(0, -1)
+"""The empty range, written ``none``."""
+
+ALL = VersionRange(0, MAX_VERSION)
+"""Every version, written ``0+``."""
