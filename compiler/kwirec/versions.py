@@ -13,7 +13,8 @@ from dataclasses import dataclass
 MAX_VERSION = 0x7FFF
 """Largest version number there is: versions travel as int16."""
 
-_FORM = re.compile(r"(?P<only>\d+)|(?P<low>\d+)-(?P<high>\d+)|(?P<start>\d+)\+")
+_N = "[0-9]{1,99}"  # int() refuses thousands of digits, and \d would take those of other scripts
+_FORM = re.compile(rf"(?P<only>{_N})|(?P<low>{_N})-(?P<high>{_N})|(?P<start>{_N})\+")
 
 
 @dataclass(frozen=True)

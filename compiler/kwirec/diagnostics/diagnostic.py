@@ -152,8 +152,14 @@ class Report:
         return sum(d.severity is severity for d in self._found.values())
 
 
-def did_you_mean(word: str, candidates: Iterable[str]) -> str:
-    """``did you mean `x`?`` for the closest candidate, or an empty string when none is close."""
+def closest(word: str, candidates: Iterable[str]) -> str | None:
+    """The candidate that ``word`` most likely stands for, ``None`` when none is close."""
     by_folded = {candidate.casefold(): candidate for candidate in candidates}
     close = difflib.get_close_matches(word.casefold(), by_folded, n=1, cutoff=0.6)
-    return f"did you mean `{by_folded[close[0]]}`?" if close else ""
+    return by_folded[close[0]] if close else None
+
+
+def did_you_mean(word: str, candidates: Iterable[str]) -> str:
+    """``did you mean `x`?`` for the closest candidate, or an empty string when none is close."""
+    found = closest(word, candidates)
+    return f"did you mean `{found}`?" if found else ""

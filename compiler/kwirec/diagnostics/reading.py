@@ -5,7 +5,9 @@ Reading problems are reported, never raised.
 
 from __future__ import annotations
 
+import codecs as encodings
 import zipfile
+import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePosixPath
 
@@ -50,7 +52,8 @@ def _read(path: Path, report: Report) -> Iterator[Source]:
             yield from _read_archive(path, report)
         else:
             yield from _split(path.as_posix(), path.read_bytes(), report)
-    except (OSError, zipfile.BadZipFile) as problem:
+    except (OSError, EOFError, RuntimeError, ValueError, zipfile.BadZipFile, zlib.error) as problem:
+        # RuntimeError and ValueError: archives that are encrypted or compressed in ways zipfile does not know.
         _unreadable(report, path, str(problem))
 
 
@@ -68,8 +71,9 @@ def _may_define(data: bytes) -> bool:
 
 
 def _split(name: str, data: bytes, report: Report) -> Iterator[Source]:
+    data = data.removeprefix(encodings.BOM_UTF8)
     try:
-        yield Source(name, data.decode("utf-8-sig"))
+        yield Source(name, data.decode("utf-8"))
     except UnicodeDecodeError as problem:
         text = data.decode("utf-8", errors="replace")
         source = Source(name, text)

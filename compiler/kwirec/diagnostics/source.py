@@ -38,7 +38,7 @@ class Source:
     @property
     def stem(self) -> str:
         """The file name without folders and suffix: what a message in it should be called."""
-        return PurePosixPath(self.name.replace("\\", "/")).name.split(".")[0]
+        return PurePosixPath(self.name.replace("\\", "/").rpartition("!")[2]).name.split(".")[0]
 
 
 @dataclass(frozen=True, order=False)
@@ -48,6 +48,10 @@ class Span:
     source: Source = field(repr=False)
     start: int
     end: int
+
+    @property
+    def text(self) -> str:
+        return self.source.text[self.start : self.end]
 
     def to(self, other: Span) -> Span:
         """From the start of this span to the end of ``other``."""

@@ -17,7 +17,10 @@ from kwirec.diagnostics.source import Source, Span
 
 
 class Kind(enum.Enum):
-    """Token kinds. Punctuation tokens carry their character, words are ``true``, ``false``, ``null`` or wrong."""
+    """Token kinds. Punctuation tokens carry their character, words are ``true``, ``false``, ``null`` or wrong.
+
+    The end carries ``/*`` as its text when a comment that is never closed has swallowed the rest.
+    """
 
     PUNCTUATION = "punctuation"
     STRING = "string"
@@ -39,21 +42,23 @@ _TOKEN = re.compile(
       (?P<skip>[ \t\r\n]+ | //[^\n]* | /\*.*?\*/)
     | (?P<open_comment>/\*)
     | (?P<punctuation>[{}\[\]:,])
-    | (?P<string>"(?:[^"\\\n]|\\.)*")
-    | (?P<open_string>"(?:[^"\\\n]|\\[^\n])*\\?)
-    | (?P<number>-?(?:0[xX][0-9a-fA-F]+|\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)(?![\w.]))
+    | (?P<string>"(?:[^"\\\n]|\\[^\n])*")
+    | (?P<open_string>"(?:[^"\\\r\n]|\\[^\r\n])*\\?)
+    | (?P<number>-?(?:0[xX][0-9a-fA-F]{1,99}|(?:0|[1-9][0-9]{0,99})(?:\.[0-9]+)?(?:[eE][+-]?[0-9]{1,9})?)(?![\w.]))
     | (?P<word>[^\s{}\[\]:,"/]+ | .)
     """,
     re.VERBOSE | re.DOTALL,
 )
 
-_ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
+_ESCAPE = re.compile(r"\\(u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|.)", re.DOTALL)
+_SURROGATES = range(0xD800, 0xE000)
 _ESCAPED = {'"': '"', "\\": "\\", "/": "/", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 
 
 def tokenize(source: Source, report: Report) -> Iterator[Token]:
     """All tokens of a source, closed by one of kind :attr:`Kind.END`."""
     text = source.text
+    swallowed = ""
     for match in _TOKEN.finditer(text):
         kind = match.lastgroup
         if kind == "skip":
@@ -68,6 +73,7 @@ def tokenize(source: Source, report: Report) -> Iterator[Token]:
             yield Token(Kind.NUMBER, written, _number(written), span)
         elif kind == "open_comment":
             report.add(codes.UNTERMINATED, "block comment is never closed", span, label="opened here")
+            swallowed = written
             break
         elif kind == "open_string":
             report.add(codes.UNTERMINATED, "string is never closed", span, label="no closing quote on this line")
@@ -75,7 +81,7 @@ def tokenize(source: Source, report: Report) -> Iterator[Token]:
         else:
             yield Token(Kind.WORD, written, None, span)
     end = Span(source, len(text), len(text))
-    yield Token(Kind.END, "", None, end)
+    yield Token(Kind.END, swallowed, None, end)
 
 
 def leading_comment(text: str) -> str:
@@ -99,10 +105,15 @@ def _unescape(written: str, span: Span, report: Report) -> str:
 
     def one(match: re.Match[str]) -> str:
         escape = match.group(1)
+        at = span.within(1 + match.start(), 1 + match.end())
+        if len(escape) > 5:  # a character beyond U+FFFF, in two halves
+            return chr(0x10000 + (int(escape[1:5], 16) - 0xD800) * 0x400 + int(escape[7:], 16) - 0xDC00)
         if len(escape) == 5:
-            return chr(int(escape[1:], 16))
+            if (code := int(escape[1:], 16)) not in _SURROGATES:
+                return chr(code)
+            report.add(codes.BAD_ESCAPE, f"`\\{escape}` is half a character", at, label="its other half is missing")
+            return "\N{REPLACEMENT CHARACTER}"
         if escape not in _ESCAPED:
-            at = span.within(1 + match.start(), 1 + match.end())
             report.add(codes.BAD_ESCAPE, f"unknown escape `\\{escape}` in a string", at)
         return _ESCAPED.get(escape, escape)
 

@@ -13,10 +13,18 @@ from dataclasses import replace
 from typing import TypeVar
 
 from kwirec.diagnostics import codes
-from kwirec.diagnostics.diagnostic import Report, did_you_mean
+from kwirec.diagnostics.diagnostic import Report, closest
 from kwirec.diagnostics.source import Source, Span
 from kwirec.frontend.json_lexer import leading_comment
-from kwirec.frontend.json_parser import JsonArray, JsonObject, JsonScalar, JsonValue, describe, parse_values
+from kwirec.frontend.json_parser import (
+    JsonArray,
+    JsonObject,
+    JsonScalar,
+    JsonValue,
+    JsonWrong,
+    describe,
+    parse_values,
+)
 from kwirec.frontend.syntax import Document, FieldDecl, Literal, MessageDecl, Spanned, StructDecl, TypeExpr
 from kwirec.versions import NONE, VersionRange
 
@@ -58,7 +66,7 @@ FIELD_ATTRIBUTES = (
 )
 
 _TYPE = re.compile(r"\s*(?P<arrays>(?:\[\]\s*)*)(?P<name>[A-Za-z][A-Za-z0-9_]*)\s*")
-_INTEGER = re.compile(r"-?(\d+|0[xX][0-9a-fA-F]+)")
+_INTEGER = re.compile(r"-?([0-9]{1,99}|0[xX][0-9a-fA-F]{1,99})")
 
 
 def parse(source: Source, report: Report) -> Document:
@@ -70,7 +78,8 @@ def parse(source: Source, report: Report) -> Document:
         if bundle and isinstance(value, JsonObject) and any(m.key == "schema" for m in value.members):
             wrapper = {member.key: member.value for member in value.members}
             value = wrapper["schema"]
-            module = getattr(wrapper.get("module"), "value", None)
+            named = wrapper.get("module")
+            module = named.value if isinstance(named, JsonScalar) and isinstance(named.value, str) else None
         if (message := _Reader(report).message(value)) is not None:
             comment = "" if bundle else leading_comment(source.text)
             messages.append(replace(message, module=module, comment=comment))
@@ -85,6 +94,8 @@ class _Attributes:
         self.what = what
         self._report = report
         self._values: dict[str, JsonValue] = {}
+        self._wrong: set[str] = set()
+        """Attributes that are there in some form and were reported: not missing, but without a value."""
         first: dict[str, Span] = {}
         for member in value.members:
             if member.key in first:
@@ -95,13 +106,16 @@ class _Attributes:
                     others=[(first[member.key], "first written here")],
                 )
             elif member.key not in known:
-                hint = did_you_mean(member.key, known)
+                meant = closest(member.key, known)
                 report.add(
                     codes.UNKNOWN_ATTRIBUTE,
                     f"a {what} has no attribute `{member.key}`",
                     member.key_span,
-                    helps=[hint or f"known attributes: {', '.join(known)}"],
+                    helps=[f"did you mean `{meant}`?" if meant else f"known attributes: {', '.join(known)}"],
                 )
+                self._wrong.update([meant] if meant else [])
+            elif isinstance(member.value, JsonWrong):
+                self._wrong.add(member.key)
             else:
                 self._values[member.key] = member.value
             first.setdefault(member.key, member.key_span)
@@ -111,7 +125,7 @@ class _Attributes:
 
     def require(self, *names: str) -> bool:
         """Whether all of ``names`` are there; those that are not are reported together."""
-        missing = [name for name in names if name not in self._values]
+        missing = [name for name in names if name not in self._values and name not in self._wrong]
         if missing:
             listed = ", ".join(f"`{name}`" for name in missing)
             where = self.span.within(0, 1)
@@ -209,7 +223,8 @@ class _Reader:
             self._wrong_kind(f"`{name}`", "a list", value)
             return ()
         items = value.items if isinstance(value, JsonArray) else (value,)
-        return tuple(item for item in map(read, items) if item is not None)
+        good = (item for item in items if not isinstance(item, JsonWrong))
+        return tuple(item for item in map(read, good) if item is not None)
 
     def _text(self, at: _Attributes, name: str) -> Spanned[str] | None:
         return None if (value := at.get(name)) is None else self._one_text(value, name)
@@ -254,7 +269,7 @@ class _Reader:
         value = at.get(name)
         if value is None:
             return None
-        if not isinstance(value, JsonScalar) or not isinstance(value.value, str | int) or value.value is True:
+        if not isinstance(value, JsonScalar) or type(value.value) not in (str, int):
             self._wrong_kind(f"`{name}`", "a range of versions", value)
             return None
         text = str(value.value)
@@ -283,6 +298,8 @@ class _Reader:
             )
             return None
         inside = text.span.within(1 + match.start("name"), 1 + match.end("name"))
+        if inside.text != match["name"]:  # written with escapes
+            inside = text.span
         return TypeExpr(name=match["name"], array_depth=match["arrays"].count("["), span=text.span, name_span=inside)
 
     def _default(self, at: _Attributes) -> Spanned[Literal] | None:
@@ -296,6 +313,8 @@ class _Reader:
         return Spanned(value.value, value.span)
 
     def _wrong_kind(self, what: str, wanted: str, value: JsonValue) -> None:
+        if isinstance(value, JsonWrong):
+            return
         self._report.add(
             codes.WRONG_KIND, f"{what} must be {wanted}", value.span.within(0, 80), label=f"this is {describe(value)}"
         )

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kwirec.diagnostics import codes
-from kwirec.diagnostics.diagnostic import Report, did_you_mean
+from kwirec.diagnostics.diagnostic import Report, Severity, did_you_mean
 from kwirec.diagnostics.source import Source, Span
 from kwirec.frontend.json_lexer import Kind, Token, tokenize
 
@@ -17,6 +17,13 @@ from kwirec.frontend.json_lexer import Kind, Token, tokenize
 @dataclass(frozen=True)
 class JsonScalar:
     value: str | int | float | bool | None
+    span: Span
+
+
+@dataclass(frozen=True)
+class JsonWrong:
+    """Stands where a value should be and is none; reported already, so nobody needs to mention it again."""
+
     span: Span
 
 
@@ -39,7 +46,10 @@ class JsonObject:
     span: Span
 
 
-JsonValue = JsonScalar | JsonArray | JsonObject
+JsonValue = JsonScalar | JsonArray | JsonObject | JsonWrong
+
+MAX_DEPTH = 100
+"""How deep values may nest. Kafka's definitions need about ten levels; the limit keeps hostile text harmless."""
 
 _WORDS: dict[str, bool | None] = {"true": True, "false": False, "null": None}
 
@@ -57,12 +67,15 @@ def describe(value: JsonValue) -> str:
             return "a boolean"
         case JsonScalar(value=None):
             return "null"
-        case _:
+        case JsonScalar():
             return "a number"
+        case JsonWrong():
+            return "no value"
 
 
 def parse_values(source: Source, report: Report, *, many: bool = False) -> list[JsonValue]:
     """``document: value*`` with ``many``, else ``document: value`` where anything behind it is a warning."""
+    errors_before = report.count(Severity.ERROR)
     parser = _Parser(source, report)
     values: list[JsonValue] = []
     while parser.token.kind is not Kind.END:
@@ -75,8 +88,8 @@ def parse_values(source: Source, report: Report, *, many: bool = False) -> list[
                 others=[(Span(source, values[0].span.end - 1, values[0].span.end), "the definition ends here")],
             )
             break
-        values.append(parser.value())
-    if not values and not report.has_errors():
+        values.append(parser.root())
+    if not values and report.count(Severity.ERROR) == errors_before:
         report.add(codes.EMPTY_FILE, "the file holds no definition", Span(source, 0, 0))
     return values
 
@@ -85,6 +98,8 @@ class _Parser:
     def __init__(self, source: Source, report: Report) -> None:
         self._tokens = tokenize(source, report)
         self._report = report
+        self._depth = 0
+        self._blamed: Token | None = None
         self.token = next(self._tokens)
 
     def _advance(self) -> Token:
@@ -96,31 +111,46 @@ class _Parser:
     def _at(self, punctuation: str) -> bool:
         return self.token.kind is Kind.PUNCTUATION and self.token.text == punctuation
 
+    def root(self) -> JsonValue:
+        """A value, or at least one token."""
+        start = self.token
+        value = self.value()
+        if self.token is start:
+            self._advance()
+        return value
+
     def value(self) -> JsonValue:
         """value: object | array | STRING | NUMBER | "true" | "false" | "null" """
-        if self._at("{"):
-            return self.object()
-        if self._at("["):
-            return self.array()
         token = self.token
+        if self._at("{") or self._at("["):
+            if self._depth == MAX_DEPTH:
+                self._report.add(codes.UNEXPECTED_TOKEN, f"values nest deeper than {MAX_DEPTH} levels", token.span)
+                self._advance()
+                self._skip_to_separator()
+                return JsonWrong(token.span)
+            self._depth += 1
+            nested = self.object() if self._at("{") else self.array()
+            self._depth -= 1
+            return nested
         if token.kind in (Kind.STRING, Kind.NUMBER):
             self._advance()
             return JsonScalar(token.value, token.span)
         if token.kind is Kind.WORD:
             self._advance()
-            if token.text not in _WORDS:
-                self._report.add(
-                    codes.UNEXPECTED_TOKEN,
-                    f"`{token.text}` is not a JSON value",
-                    token.span,
-                    label="expected a value",
-                    helps=[did_you_mean(token.text, _WORDS) or "strings need double quotes"],
-                )
-            return JsonScalar(_WORDS.get(token.text, token.text), token.span)
+            if token.text in _WORDS:
+                return JsonScalar(_WORDS[token.text], token.span)
+            self._report.add(
+                codes.UNEXPECTED_TOKEN,
+                f"`{_shortened(token.text)}` is not a JSON value",
+                token.span,
+                label="expected a value",
+                helps=[did_you_mean(token.text, _WORDS) or "strings need double quotes"],
+            )
+            return JsonWrong(token.span)
         self._unexpected("a value")
         if token.kind is Kind.PUNCTUATION and token.text == ":":
-            self._advance()
-        return JsonScalar(None, token.span)
+            self._skip_to_separator()
+        return JsonWrong(token.span)
 
     def object(self) -> JsonObject:
         """object: "{" [member ("," member)* [","]] "}" """
@@ -137,16 +167,24 @@ class _Parser:
         """member: STRING ":" value"""
         if self.token.kind is not Kind.STRING:
             self._unexpected("an attribute name in double quotes")
+        if self.token.kind not in (Kind.STRING, Kind.WORD):
             self._skip_to_separator()
             return None
         key = self._advance()
+        name = str(key.value if key.kind is Kind.STRING else key.text)
         if self._at(":"):
             self._advance()
-        else:
-            self._unexpected("`:`")
-            if self._at(",") or self._at("}"):
-                return None
-        return JsonMember(str(key.value), key.span, self.value())
+            return JsonMember(name, key.span, self.value())
+        if key.kind is Kind.WORD:
+            self._skip_to_separator()
+            return None
+        self._unexpected("`:`")
+        if self._at(",") or self._at("}"):
+            return JsonMember(name, key.span, JsonWrong(key.span))
+        value = self.value()
+        if self._at(":"):  # what looked like the value is the name of the next attribute
+            self._skip_to_separator()
+        return JsonMember(name, key.span, value)
 
     def array(self) -> JsonArray:
         """array: "[" [value ("," value)* [","]] "]" """
@@ -162,7 +200,7 @@ class _Parser:
         """Step over a comma. False when the list ends here, be it for a wrong closing bracket."""
         if self._at(","):
             comma = self._advance()
-            if self._at(closing):
+            if self._at(closing) and comma is not self._blamed:
                 self._report.add(
                     codes.UNEXPECTED_TOKEN,
                     f"comma before the closing `{closing}`",
@@ -189,6 +227,10 @@ class _Parser:
         if self._at(closing):
             return self._advance().span
         if self.token.kind is Kind.END:
+            # All that is open around this ends here too, and so does what an open comment swallows.
+            if self.token is self._blamed or self.token.text:
+                return self.token.span
+            self._blamed = self.token
             self._report.add(
                 codes.UNTERMINATED,
                 f"`{start.text}` is never closed",
@@ -205,20 +247,23 @@ class _Parser:
         depth = 0
         while self.token.kind is not Kind.END:
             if self.token.kind is Kind.PUNCTUATION:
-                if self.token.text in "{[":
-                    depth += 1
-                elif self.token.text in "}]":
-                    if depth == 0:
-                        return
-                    depth -= 1
-                elif self.token.text == "," and depth == 0:
+                if depth == 0 and self.token.text in ",}]":
                     return
+                depth += (self.token.text in "{[") - (self.token.text in "}]")
             self._advance()
 
     def _found(self) -> str:
-        return self.token.kind.value if self.token.kind is Kind.END else f"`{self.token.text}`"
+        return self.token.kind.value if self.token.kind is Kind.END else f"`{_shortened(self.token.text)}`"
 
     def _unexpected(self, wanted: str, *others: tuple[Span, str]) -> None:
+        """Report the current token, unless it was blamed for something before."""
+        if self.token is self._blamed:
+            return
+        self._blamed = self.token
         self._report.add(
             codes.UNEXPECTED_TOKEN, f"expected {wanted}, found {self._found()}", self.token.span, others=others
         )
+
+
+def _shortened(text: str, length: int = 40) -> str:
+    return text if len(text) <= length else text[: length - 1] + "…"

@@ -15,7 +15,8 @@ import re
 from kwirec.frontend.syntax import Literal
 from kwirec.ir.schema import IMPLICIT, INTEGER_RANGES, ArrayType, Default, Implicit, StructType, Type
 
-_INTEGER = re.compile(r"(?P<sign>-?)(?P<digits>0[xX][0-9a-fA-F]+|\d+)")
+_INTEGER = re.compile(r"(?P<sign>-?)(?P<digits>0[xX][0-9a-fA-F]{1,99}|[0-9]{1,99})")
+_FLOAT = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,9})?")
 UUID_SIZE = 16
 
 
@@ -74,12 +75,9 @@ def _boolean(literal: Literal) -> bool:
 
 
 def _float(literal: Literal) -> float:
-    if isinstance(literal, bool) or literal is None:
+    if isinstance(literal, bool) or literal is None or not _FLOAT.fullmatch(str(literal).strip()):
         raise ValueError("not a number")
-    try:
-        value = float(literal)
-    except ValueError:
-        raise ValueError("not a number") from None
+    value = float(literal)
     if not math.isfinite(value):
         raise ValueError("not a finite number")
     return value
@@ -95,7 +93,7 @@ def _uuid(literal: Literal) -> bytes:
     if not isinstance(literal, str):
         raise ValueError("a uuid is written as base64")
     try:
-        value = base64.urlsafe_b64decode(literal + "=" * (-len(literal) % 4))
+        value = base64.b64decode(literal + "=" * (-len(literal) % 4), altchars=b"-_", validate=True)
     except (binascii.Error, ValueError):
         raise ValueError("a uuid is the base64 of 16 bytes") from None
     if len(value) != UUID_SIZE:

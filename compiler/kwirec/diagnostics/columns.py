@@ -1,0 +1,98 @@
+"""Source lines as a terminal shows them: what stands in which column.
+
+Tabs and wide characters take more than one column, combining characters none, and lines of thousands of
+characters (definitions bundled as ``.jsonl``) are cropped around the places that matter.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+WIDTH = 120
+"""Longer source lines are cropped to about this many characters."""
+
+TAB = 4
+CROPPED = "…"
+
+
+@dataclass(frozen=True)
+class ShownLine:
+    """The text to print for one line, and the column of each of its characters."""
+
+    text: str
+    _columns: dict[int, int]
+    _gaps: tuple[tuple[int, int, int], ...]
+
+    def column(self, index: int) -> int:
+        """The column (from 0) of the character at ``index``; cropped ones stand where the ``…`` is."""
+        if index in self._columns:
+            return self._columns[index]
+        return next((column for start, end, column in self._gaps if start <= index < end), len(self.text))
+
+
+def show(line: str, marks: Sequence[tuple[int, int]], width: int = WIDTH) -> ShownLine:
+    """Lay out ``line`` such that the character ranges ``marks`` stay visible."""
+    text: list[str] = []
+    columns: dict[int, int] = {}
+    gaps: list[tuple[int, int, int]] = []
+    column = position = 0
+    for start, end in _windows(len(line), marks, width):
+        if position < start:
+            gaps.append((position, start, column))
+            text.append(CROPPED)
+            column += 1
+        for index in range(start, end):
+            columns[index] = column
+            shown = " " * (TAB - column % TAB) if line[index] == "\t" else printable(line[index])
+            text.append(shown)
+            column += sum(map(_cells, shown))
+        position = end
+    if position < len(line):
+        gaps.append((position, len(line), column))
+        text.append(CROPPED)
+    else:
+        columns[len(line)] = column
+    return ShownLine("".join(text), columns, tuple(gaps))
+
+
+def _windows(length: int, marks: Sequence[tuple[int, int]], width: int) -> list[tuple[int, int]]:
+    """The character ranges to show: all of a line that fits, else the surroundings of each mark."""
+    if length <= width:
+        return [(0, length)]
+    if not marks:
+        return [(0, width)]
+    pieces: list[tuple[int, int]] = []
+    for start, end in sorted(marks):
+        edge = width // 8
+        pieces += [(start, end)] if end - start <= width // 2 else [(start, start + edge), (end - edge, end)]
+    margin = max(10, (width - sum(end - start for start, end in pieces)) // (2 * len(pieces)))
+    windows: list[tuple[int, int]] = []
+    for start, end in sorted(pieces):
+        low, high = max(0, start - margin), min(length, end + margin)
+        if windows and low <= windows[-1][1] + 1:
+            windows[-1] = (windows[-1][0], max(high, windows[-1][1]))
+        else:
+            windows.append((low, high))
+    return windows
+
+
+def printable(text: str) -> str:
+    """``text`` on one line, without characters that would move the cursor or cannot be encoded."""
+    return text if text.isprintable() else "".join(map(_printable, text))
+
+
+def _printable(character: str) -> str:
+    if character.isprintable():
+        return character
+    code = ord(character)
+    if unicodedata.category(character) == "Zs":
+        return " "
+    return chr(0x2400 + code) if code < 0x20 else "\N{REPLACEMENT CHARACTER}"
+
+
+def _cells(character: str) -> int:
+    if unicodedata.combining(character) or unicodedata.category(character) in ("Mn", "Me"):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1

@@ -1,0 +1,99 @@
+"""Writes the example definitions of rules: whole files in the notation, from the few attributes that matter.
+
+Takes attributes by their JSON names, gives text. ``clock(field("Zone", "string", nullableVersions="1+"))`` is a
+definition without fault unless an attribute says otherwise; ``ABSENT`` leaves out an attribute.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from kwirec.naming import snake_case
+
+ABSENT: Final = object()
+"""The value of an attribute that is not written."""
+
+ANOTHER_FILE: Final = "\n--- another file ---\n"
+"""Separates the files of one example."""
+
+WIDTH = 100
+
+Node = Mapping[str, object]
+
+
+def clock(*fields: Node, **attributes: object) -> str:
+    """A message of type ``data`` with versions 0-2, flexible from 1 on."""
+    head = {
+        "type": "data",
+        "name": "Clock",
+        "about": "A clock.",
+        "validVersions": "0-2",
+        "flexibleVersions": "1+",
+    }
+    return _definition({**head, "fields": list(fields), **attributes})
+
+
+def request(*fields: Node, **attributes: object) -> str:
+    """A request with versions 0-2, flexible from 1 on."""
+    head = {"type": "request", "apiKey": 900, "name": "ClockRequest", "about": "Asks for the time."}
+    return clock(*fields, **{**head, **attributes})
+
+
+def response(*fields: Node, **attributes: object) -> str:
+    """The response to :func:`request`."""
+    head = {"type": "response", "apiKey": 900, "name": "ClockResponse", "about": "Tells the time."}
+    return clock(*fields, **{**head, **attributes})
+
+
+def field(name: str, type: str = "string", **attributes: object) -> Node:
+    """A field that is there in all versions; ``fields`` makes its struct inline."""
+    about = f"The {snake_case(name).replace('_', ' ')}."
+    node = {"name": name, "type": type, "versions": "0+", "about": about}
+    if "fields" in attributes and type.strip("[]")[:1].isupper():
+        node["structAbout"] = f"One {snake_case(type.strip('[]')).replace('_', ' ')}."
+    return _present({**node, **attributes})
+
+
+def struct(name: str, *fields: Node, **attributes: object) -> Node:
+    """A common struct that is there in all versions."""
+    about = f"One {snake_case(name).replace('_', ' ')}."
+    return _present({"name": name, "versions": "0+", "about": about, **attributes, "fields": list(fields)})
+
+
+def files(*definitions: str) -> str:
+    """Several definitions as one example."""
+    return ANOTHER_FILE.join(definitions)
+
+
+def _present(node: Node) -> Node:
+    return {name: value for name, value in node.items() if value is not ABSENT}
+
+
+def _definition(message: Node) -> str:
+    return "\n".join(_lines(_present(message), ""))
+
+
+def _lines(node: Node, indent: str) -> Iterator[str]:
+    """One object: scalars in lines of ``WIDTH``, lists of objects with an object to a line and more when nested."""
+    line = indent + "{"
+    items = list(node.items())
+    for index, (name, value) in enumerate(items):
+        end = " }" if index == len(items) - 1 else ","
+        nested = [one for one in value if isinstance(one, Mapping)] if isinstance(value, list) else []
+        text = f" {json.dumps(name)}: " + ("[" if nested else json.dumps(value, ensure_ascii=False) + end)
+        if len(line) + len(text) > WIDTH:
+            yield line
+            line = indent + " "
+        line += text
+        if nested:
+            yield line
+            for number, one in enumerate(nested):
+                *first, last = _lines(one, indent + "  ")
+                yield from first
+                if number < len(nested) - 1:
+                    yield last + ","
+                else:
+                    line = f"{last} ]{end}"
+    yield line
