@@ -30,8 +30,10 @@ UNTERMINATED = Code(
     name="unterminated",
     what="A string, block comment, list or object is opened and never closed.",
     why="Everything behind the opening would be taken for its content.",
-    offending='{ "type": "data", "name": "Clock, "validVersions": "0", "flexibleVersions": "0+", "fields": [] }',
-    corrected='{ "type": "data", "name": "Clock", "validVersions": "0", "flexibleVersions": "0+", "fields": [] }',
+    offending="""{ "type": "data", "name": "Clock", "about": "A time.", "validVersions": "0",
+  "flexibleVersions": "0+", "fields": []""",
+    corrected="""{ "type": "data", "name": "Clock", "about": "A time.", "validVersions": "0",
+  "flexibleVersions": "0+", "fields": [] }""",
 )
 
 BAD_ESCAPE = Code(
@@ -50,8 +52,10 @@ UNEXPECTED_TOKEN = Code(
     name="unexpected-token",
     what="The JSON grammar wants something else at this place: a comma, a colon, a value, a bracket.",
     why="A missing comma usually means that an attribute was added in a hurry; what follows could be misread.",
-    offending='{ "type": "data" "name": "Clock", "validVersions": "0", "flexibleVersions": "0+", "fields": [] }',
-    corrected='{ "type": "data", "name": "Clock", "validVersions": "0", "flexibleVersions": "0+", "fields": [] }',
+    offending="""{ "type": "data" "name": "Clock", "about": "A time.", "validVersions": "0",
+  "flexibleVersions": "0+", "fields": [] }""",
+    corrected="""{ "type": "data", "name": "Clock", "about": "A time.", "validVersions": "0",
+  "flexibleVersions": "0+", "fields": [] }""",
 )
 
 TRAILING_TOKENS = Code(
@@ -79,10 +83,23 @@ EMPTY_FILE = Code(
   "fields": [] }""",
 )
 
+REPEATED_ATTRIBUTE = Code(
+    number="K008",
+    name="repeated-attribute",
+    what="The same attribute is written twice in one object, with the same value.",
+    why="Nothing is lost, and Kafka 3.9 has such files, but the next change may reach only one of the two.",
+    severity=Severity.WARNING,
+    relaxable=True,
+    offending="""{ "type": "data", "name": "Clock", "about": "A time.", "validVersions": "0", "validVersions": "0",
+  "flexibleVersions": "0+", "fields": [] }""",
+    corrected="""{ "type": "data", "name": "Clock", "about": "A time.", "validVersions": "0",
+  "flexibleVersions": "0+", "fields": [] }""",
+)
+
 WRONG_KIND = Code(
     number="K010",
     name="wrong-kind",
-    what="An attribute has a value of the wrong JSON kind: a list where a string belongs, a string that is no number.",
+    what="An attribute has a value of the wrong JSON kind: a list where a string belongs, a word for a number.",
     why="Kafka's releases write some numbers and booleans as strings and some lists as single values; these are "
     "accepted. Everything else has no meaning.",
     offending="""{ "type": "data", "name": "Clock", "about": "A time.", "validVersions": ["0"],
@@ -105,7 +122,7 @@ UNKNOWN_ATTRIBUTE = Code(
 DUPLICATE_ATTRIBUTE = Code(
     number="K012",
     name="duplicate-attribute",
-    what="The same attribute is written twice in one object.",
+    what="The same attribute is written twice in one object, with different values.",
     why="JSON readers disagree about which of the two counts.",
     offending="""{ "type": "data", "name": "Clock", "about": "A time.", "validVersions": "0", "validVersions": "0-1",
   "flexibleVersions": "0+", "fields": [] }""",
@@ -119,9 +136,11 @@ MISSING_ATTRIBUTE = Code(
     what="A message, struct or field lacks an attribute that it cannot do without.",
     why="A message needs a type, a name and its valid versions, and unless it has no versions also fields; a field "
     "needs a name, a type and versions (or tagged versions).",
-    offending="""{ "type": "data", "name": "Clock", "about": "A time.", "validVersions": "0", "flexibleVersions": "0+",
+    offending="""{ "type": "data", "name": "Clock", "about": "A time.", "validVersions": "0",
+  "flexibleVersions": "0+",
   "fields": [ { "name": "Millis", "type": "int64", "about": "Milliseconds since the epoch." } ] }""",
-    corrected="""{ "type": "data", "name": "Clock", "about": "A time.", "validVersions": "0", "flexibleVersions": "0+",
+    corrected="""{ "type": "data", "name": "Clock", "about": "A time.", "validVersions": "0",
+  "flexibleVersions": "0+",
   "fields": [ { "name": "Millis", "type": "int64", "versions": "0+",
                 "about": "Milliseconds since the epoch." } ] }""",
 )
@@ -142,9 +161,11 @@ BAD_TYPE = Code(
     name="bad-type",
     what="A type is not a name with any number of `[]` before it.",
     why="`[]` needs an element type, and names consist of letters and digits.",
-    offending="""{ "type": "data", "name": "Clock", "about": "A time.", "validVersions": "0", "flexibleVersions": "0+",
+    offending="""{ "type": "data", "name": "Clock", "about": "A time.", "validVersions": "0",
+  "flexibleVersions": "0+",
   "fields": [ { "name": "Ticks", "type": "int64[]", "versions": "0+", "about": "All ticks." } ] }""",
-    corrected="""{ "type": "data", "name": "Clock", "about": "A time.", "validVersions": "0", "flexibleVersions": "0+",
+    corrected="""{ "type": "data", "name": "Clock", "about": "A time.", "validVersions": "0",
+  "flexibleVersions": "0+",
   "fields": [ { "name": "Ticks", "type": "[]int64", "versions": "0+", "about": "All ticks." } ] }""",
 )
 
@@ -167,9 +188,11 @@ UNKNOWN_TYPE = Code(
     why="Names in lower case are primitives: bool, int8, int16, uint16, int32, uint32, int64, float64, string, "
     "uuid, bytes, records. Capitalised names are structs, defined inline by the field's own `fields` or once in "
     "`commonStructs`.",
-    offending="""{ "type": "data", "name": "Clock", "about": "A time.", "validVersions": "0", "flexibleVersions": "0+",
+    offending="""{ "type": "data", "name": "Clock", "about": "A time.", "validVersions": "0",
+  "flexibleVersions": "0+",
   "fields": [ { "name": "Zone", "type": "strng", "versions": "0+", "about": "Name of the zone." } ] }""",
-    corrected="""{ "type": "data", "name": "Clock", "about": "A time.", "validVersions": "0", "flexibleVersions": "0+",
+    corrected="""{ "type": "data", "name": "Clock", "about": "A time.", "validVersions": "0",
+  "flexibleVersions": "0+",
   "fields": [ { "name": "Zone", "type": "string", "versions": "0+", "about": "Name of the zone." } ] }""",
 )
 
@@ -179,13 +202,15 @@ STRUCT_REDEFINED = Code(
     what="Two structs of one message have the same name.",
     why="The name of an inline struct is its field's type, and a message has one name space for all its structs; "
     "each becomes a class.",
-    offending="""{ "type": "data", "name": "Clock", "about": "Two times.", "validVersions": "0", "flexibleVersions": "0+",
+    offending="""{ "type": "data", "name": "Clock", "about": "Two times.", "validVersions": "0",
+  "flexibleVersions": "0+",
   "fields": [
     { "name": "Start", "type": "Time", "versions": "0+", "about": "First.", "fields": [
       { "name": "Millis", "type": "int64", "versions": "0+", "about": "Since the epoch." } ] },
     { "name": "Stop", "type": "Time", "versions": "0+", "about": "Last.", "fields": [
       { "name": "Millis", "type": "int64", "versions": "0+", "about": "Since the epoch." } ] } ] }""",
-    corrected="""{ "type": "data", "name": "Clock", "about": "Two times.", "validVersions": "0", "flexibleVersions": "0+",
+    corrected="""{ "type": "data", "name": "Clock", "about": "Two times.", "validVersions": "0",
+  "flexibleVersions": "0+",
   "fields": [
     { "name": "Start", "type": "Time", "versions": "0+", "about": "First." },
     { "name": "Stop", "type": "Time", "versions": "0+", "about": "Last." } ],
@@ -200,10 +225,12 @@ BAD_DEFAULT = Code(
     "be empty or null.",
     why="Integers may be decimal or hexadecimal (`0x7fffffff`) and must fit; a bool is `true` or `false`; a uuid is "
     "the base64 of 16 bytes; bytes, arrays and structs default to empty, or to `null`.",
-    offending="""{ "type": "data", "name": "Clock", "about": "A time.", "validVersions": "0", "flexibleVersions": "0+",
+    offending="""{ "type": "data", "name": "Clock", "about": "A time.", "validVersions": "0",
+  "flexibleVersions": "0+",
   "fields": [ { "name": "Zone", "type": "int8", "versions": "0+", "default": "200",
                 "about": "Quarter hours east of Greenwich." } ] }""",
-    corrected="""{ "type": "data", "name": "Clock", "about": "A time.", "validVersions": "0", "flexibleVersions": "0+",
+    corrected="""{ "type": "data", "name": "Clock", "about": "A time.", "validVersions": "0",
+  "flexibleVersions": "0+",
   "fields": [ { "name": "Zone", "type": "int8", "versions": "0+", "default": "-1",
                 "about": "Quarter hours east of Greenwich." } ] }""",
 )
@@ -233,6 +260,7 @@ FIRST_PASSES = (
     UNEXPECTED_TOKEN,
     TRAILING_TOKENS,
     EMPTY_FILE,
+    REPEATED_ATTRIBUTE,
     WRONG_KIND,
     UNKNOWN_ATTRIBUTE,
     DUPLICATE_ATTRIBUTE,

@@ -14,10 +14,11 @@ from typing import TypeVar
 
 from kwirec.diagnostics import codes
 from kwirec.diagnostics.diagnostic import Report, closest
-from kwirec.diagnostics.source import Source, Span
+from kwirec.diagnostics.source import Source
 from kwirec.frontend.json_lexer import leading_comment
 from kwirec.frontend.json_parser import (
     JsonArray,
+    JsonMember,
     JsonObject,
     JsonScalar,
     JsonValue,
@@ -92,18 +93,20 @@ class _Attributes:
     def __init__(self, report: Report, value: JsonObject, known: tuple[str, ...], what: str) -> None:
         self.span = value.span
         self.what = what
+        self._broken = value.broken
         self._report = report
         self._values: dict[str, JsonValue] = {}
         self._wrong: set[str] = set()
         """Attributes that are there in some form and were reported: not missing, but without a value."""
-        first: dict[str, Span] = {}
+        first: dict[str, JsonMember] = {}
         for member in value.members:
             if member.key in first:
+                same = _plain(member.value) == _plain(first[member.key].value)
                 report.add(
-                    codes.DUPLICATE_ATTRIBUTE,
-                    f"attribute `{member.key}` is written twice",
+                    codes.REPEATED_ATTRIBUTE if same else codes.DUPLICATE_ATTRIBUTE,
+                    f"attribute `{member.key}` is written twice" + (" with the same value" if same else ""),
                     member.key_span,
-                    others=[(first[member.key], "first written here")],
+                    others=[(first[member.key].key_span, "first written here")],
                 )
             elif member.key not in known:
                 meant = closest(member.key, known)
@@ -118,7 +121,7 @@ class _Attributes:
                 self._wrong.add(member.key)
             else:
                 self._values[member.key] = member.value
-            first.setdefault(member.key, member.key_span)
+            first.setdefault(member.key, member)
 
     def get(self, name: str) -> JsonValue | None:
         return self._values.get(name)
@@ -126,14 +129,29 @@ class _Attributes:
     def require(self, *names: str) -> bool:
         """Whether all of ``names`` are there; those that are not are reported together."""
         missing = [name for name in names if name not in self._values and name not in self._wrong]
-        if missing:
+        if missing and not self._broken:
             listed = ", ".join(f"`{name}`" for name in missing)
             where = self.span.within(0, 1)
             self._report.add(codes.MISSING_ATTRIBUTE, f"the {self.what} has no {listed}", where, label="starts here")
         return not missing
 
 
+def _plain(value: JsonValue) -> object:
+    """A value without its places; ``1`` and ``true`` differ, and what is wrong equals nothing."""
+    match value:
+        case JsonScalar():
+            return type(value.value), value.value
+        case JsonArray():
+            return [_plain(item) for item in value.items]
+        case JsonObject():
+            return [(member.key, _plain(member.value)) for member in value.members]
+        case _:
+            return object()
+
+
 class _Reader:
+    """Reads nodes. One that lacks a name or type is read to its end too, for the sake of its other mistakes."""
+
     def __init__(self, report: Report) -> None:
         self._report = report
 
@@ -147,13 +165,11 @@ class _Reader:
         reserved = valid is not None and valid.value == NONE
         at.require("type", "name", "validVersions", *(() if reserved else ("fields",)))
         name, kind = self._text(at, "name"), self._text(at, "type")
-        if name is None or kind is None:
-            return None
         fields = at.get("fields")
-        return MessageDecl(
+        decl = MessageDecl(
             span=value.span,
-            name=name,
-            type=kind,
+            name=name or Spanned("", value.span),
+            type=kind or Spanned("", value.span),
             api_key=self._integer(at, "apiKey"),
             listeners=None if at.get("listeners") is None else self._texts(at, "listeners"),
             valid_versions=valid,
@@ -165,6 +181,7 @@ class _Reader:
             fields=None if fields is None else self._each(fields, "fields", self.field),
             common_structs=self._each(at.get("commonStructs"), "commonStructs", self.struct),
         )
+        return decl if name and kind else None
 
     def struct(self, value: JsonValue) -> StructDecl | None:
         """struct: object with :data:`STRUCT_ATTRIBUTES`"""
@@ -173,15 +190,15 @@ class _Reader:
             return None
         at = _Attributes(self._report, value, STRUCT_ATTRIBUTES, "struct")
         at.require("name", "versions", "fields")
-        if (name := self._text(at, "name")) is None:
-            return None
-        return StructDecl(
+        name = self._text(at, "name")
+        decl = StructDecl(
             span=value.span,
-            name=name,
+            name=name or Spanned("", value.span),
             versions=self._versions(at, "versions"),
             about=self._text(at, "about"),
             fields=self._each(at.get("fields"), "fields", self.field),
         )
+        return decl if name else None
 
     def field(self, value: JsonValue) -> FieldDecl | None:
         """field: object with :data:`FIELD_ATTRIBUTES`"""
@@ -191,13 +208,11 @@ class _Reader:
         at = _Attributes(self._report, value, FIELD_ATTRIBUTES, "field")
         at.require("name", "type", *(() if at.get("taggedVersions") else ("versions",)))
         name, kind = self._text(at, "name"), self._type(at)
-        if name is None or kind is None:
-            return None
         fields = at.get("fields")
-        return FieldDecl(
+        decl = FieldDecl(
             span=value.span,
-            name=name,
-            type=kind,
+            name=name or Spanned("", value.span),
+            type=kind or TypeExpr(name="", array_depth=0, span=value.span, name_span=value.span),
             versions=self._versions(at, "versions"),
             nullable_versions=self._versions(at, "nullableVersions"),
             tagged_versions=self._versions(at, "taggedVersions"),
@@ -214,6 +229,7 @@ class _Reader:
             since=self._text(at, "since"),
             fields=None if fields is None else self._each(fields, "fields", self.field),
         )
+        return decl if name and kind else None
 
     def _each(self, value: JsonValue | None, name: str, read: Callable[[JsonValue], T | None]) -> tuple[T, ...]:
         """items: list | single value, as Kafka's reader accepts one value for a list"""

@@ -44,6 +44,8 @@ class JsonMember:
 class JsonObject:
     members: tuple[JsonMember, ...]
     span: Span
+    broken: bool = False
+    """Whether members may have been lost to a mistake, so that nobody complains that they are missing."""
 
 
 JsonValue = JsonScalar | JsonArray | JsonObject | JsonWrong
@@ -125,8 +127,7 @@ class _Parser:
         if self._at("{") or self._at("["):
             if self._depth == MAX_DEPTH:
                 self._report.add(codes.UNEXPECTED_TOKEN, f"values nest deeper than {MAX_DEPTH} levels", token.span)
-                self._advance()
-                self._skip_to_separator()
+                self.token = self._blamed = Token(Kind.END, "", None, token.span)
                 return JsonWrong(token.span)
             self._depth += 1
             nested = self.object() if self._at("{") else self.array()
@@ -148,30 +149,40 @@ class _Parser:
             )
             return JsonWrong(token.span)
         self._unexpected("a value")
-        if token.kind is Kind.PUNCTUATION and token.text == ":":
-            self._skip_to_separator()
+        if self._at(":"):
+            self._advance()
+            self._blamed = self.token
         return JsonWrong(token.span)
 
     def object(self) -> JsonObject:
         """object: "{" [member ("," member)* [","]] "}" """
         start = self._advance()
         members: list[JsonMember] = []
+        broken = False
         while not self._at("}") and self.token.kind is not Kind.END:
-            if (member := self.member()) is not None:
+            member = self.member()
+            if member is not None:
                 members.append(member)
-            if not self._separator("}", start):
+            broken = broken or member is None
+            blamed = self._blamed
+            if self._at("{") or not self._separator("}", start):
                 break
-        return JsonObject(tuple(members), start.span.to(self._close("}", start)))
+            broken = broken or self._blamed is not blamed
+        closed = self._at("}")
+        span = start.span.to(self._close("}", start))
+        return JsonObject(tuple(members), span, broken or not closed)
 
     def member(self) -> JsonMember | None:
         """member: STRING ":" value"""
         if self.token.kind is not Kind.STRING:
             self._unexpected("an attribute name in double quotes")
+        if self._at("{"):  # a closing brace is missing, the next item of the list around us starts
+            return None
         if self.token.kind not in (Kind.STRING, Kind.WORD):
             self._skip_to_separator()
             return None
         key = self._advance()
-        name = str(key.value if key.kind is Kind.STRING else key.text)
+        name = str(key.value) if key.kind is Kind.STRING else key.text.strip("'")
         if self._at(":"):
             self._advance()
             return JsonMember(name, key.span, self.value())
@@ -184,6 +195,7 @@ class _Parser:
         value = self.value()
         if self._at(":"):  # what looked like the value is the name of the next attribute
             self._skip_to_separator()
+            return None
         return JsonMember(name, key.span, value)
 
     def array(self) -> JsonArray:
@@ -210,17 +222,22 @@ class _Parser:
             return True
         if self._at(closing) or self.token.kind is Kind.END or self._at("}") or self._at("]"):
             return False
-        self._report.add(
-            codes.UNEXPECTED_TOKEN,
-            f"expected `,` or `{closing}`, found {self._found()}",
-            self.token.span,
-            label="a comma is missing before this" if self.token.kind is Kind.STRING or self._at("{") else "",
-            others=[(start.span, "in what opens here")],
-        )
-        if self.token.kind is not Kind.STRING and not self._at("{") and not self._at("["):
+        goes_on = self.token.kind is Kind.STRING or self._at("{") or self._at("[")
+        if self.token is not self._blamed:
+            self._blamed = self.token
+            self._report.add(
+                codes.UNEXPECTED_TOKEN,
+                f"expected `,` or `{closing}`, found {self._found()}",
+                self.token.span,
+                label="a comma is missing before this" if goes_on else "",
+                others=[] if goes_on else [(start.span, "in what opens here")],
+            )
+        if not goes_on:
             self._skip_to_separator()
-            if self._at(","):
-                self._advance()
+            self._blamed = self.token
+            if not self._at(","):
+                return False
+            self._advance()
         return True
 
     def _close(self, closing: str, start: Token) -> Span:
@@ -257,7 +274,7 @@ class _Parser:
 
     def _unexpected(self, wanted: str, *others: tuple[Span, str]) -> None:
         """Report the current token, unless it was blamed for something before."""
-        if self.token is self._blamed:
+        if self.token is self._blamed or (self.token.kind is Kind.END and self.token.text):
             return
         self._blamed = self.token
         self._report.add(

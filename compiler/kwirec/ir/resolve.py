@@ -65,6 +65,7 @@ class _Resolver:
         self._name = declaration.name.value
         self._failed = False
         self._struct_names: dict[str, Span] = {}
+        self._redefined: set[str] = set()
 
     def message(self) -> Message | None:
         decl = self._decl
@@ -122,6 +123,7 @@ class _Resolver:
 
     def _declare(self, name: str, span: Span) -> None:
         if (first := self._struct_names.setdefault(name, span)) is not span:
+            self._redefined.add(name)
             self._problem(
                 codes.STRUCT_REDEFINED,
                 f"struct `{name}` is defined twice",
@@ -186,7 +188,7 @@ class _Resolver:
         type_: Type
         if written.name in PRIMITIVES:
             type_ = PrimitiveType(written.name)
-        elif written.name in self._struct_names and written.name != self._name:
+        elif written.name in self._struct_names and (written.name != self._name or self._name in self._redefined):
             type_ = StructType(written.name)
         else:
             known = [*PRIMITIVES, *(name for name in self._struct_names if name != self._name)]

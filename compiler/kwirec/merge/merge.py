@@ -16,6 +16,7 @@ from kwirec.diagnostics.source import Source
 from kwirec.frontend import parse
 from kwirec.ir import Message, MessageKind, Schema, resolve
 from kwirec.lowering import Layouts, lower
+from kwirec.merge.align import align
 from kwirec.merge.draft import FieldDraft, MessageDraft, draft_of
 from kwirec.merge.history import ApiFacts, ExceptionEntry, History, read_history, release_key, write_history
 from kwirec.merge.join import join
@@ -117,7 +118,10 @@ class _Merger:
                 texts[path] = message.decl.span.source.text
                 continue
             draft = self._merged(message, theirs)
-            texts[path.with_name(f"{draft.name}.json")] = self._text(draft, message)
+            # A file that nobody has moved follows the kind of its message.
+            unmoved = path.parent == root / FOLDERS[message.kind]
+            folder = root / FOLDERS[draft.kind] if unmoved else path.parent
+            texts[folder / f"{draft.name}.json"] = self._text(draft, message)
         for message in self._incoming.messages:
             if self._partner(message) is None:
                 draft = self._stripped(message)
@@ -165,16 +169,20 @@ class _Merger:
         mine, incoming = self._settle(ours, theirs, mine, incoming)
         self._earlier_tags(mine, incoming)
         comment, doc = mine.comment, mine.doc
+        deprecated = self._deprecated(ours.name, mine, incoming)
         if self._newest:
             draft, conflicts = join(incoming, mine, lambda one, grown: self._release)
-            deprecated = incoming.deprecated | (mine.deprecated - incoming.valid)
             self.history.rename(ours.name, theirs.name)
         else:
             draft, conflicts = join(mine, incoming, lambda one, grown: self._first_with(ours.name, grown))
-            deprecated = mine.deprecated | (incoming.deprecated - mine.valid)
         for conflict in conflicts:
             self._conflict(f"{draft.name}: {conflict}")
         return replace(draft, comment=comment, doc=doc, deprecated=deprecated)
+
+    def _deprecated(self, name: str, mine: MessageDraft, incoming: MessageDraft) -> frozenset[int]:
+        """Of each version the newest release that has it says whether it is deprecated."""
+        decides = frozenset(v for v in incoming.valid if self._is_newest_with(name, v))
+        return (incoming.deprecated & decides) | (mine.deprecated - decides)
 
     def _renumber(
         self, ours: Message, theirs: Message, mine: MessageDraft, incoming: MessageDraft
@@ -205,7 +213,7 @@ class _Merger:
         for version in sorted(mine.valid & incoming.valid):
             old = self._union_layouts.by_message[ours.name].get(version)
             new = self._layouts.by_message[theirs.name].get(version)
-            if old is None or new is None or old == new:
+            if old is None or new is None or old.fingerprint == new.fingerprint:
                 continue
             newer = self._is_newest_with(ours.name, version)
             if not grew_by_tags(*((old, new) if newer else (new, old))):
@@ -259,12 +267,12 @@ class _Merger:
         """A tagged field that this older release has already came earlier than the union says."""
         if self._newest:
             return
-        for name, struct in mine.structs.items():
-            theirs = incoming.structs.get(name)
-            for index, one in enumerate(struct.fields):
+        for my_name, their_name in align(mine, incoming, mine.valid & incoming.valid).structs:
+            fields, theirs = mine.structs[my_name].fields, incoming.structs[their_name].fields
+            for index, one in enumerate(fields):
                 if one.since is not None and release_key(one.since) > release_key(self._release):
-                    if theirs is not None and any(f.tag == one.tag and f.tagged & one.tagged for f in theirs.fields):
-                        struct.fields[index] = replace(one, since=self._release)
+                    if any(f.tag == one.tag and f.tagged & one.tagged for f in theirs):
+                        fields[index] = replace(one, since=self._release)
 
     def _record(self, message: Message) -> None:
         """Remember the bytes and the facts of one message of this release."""

@@ -20,6 +20,10 @@ ANOTHER_FILE: Final = "\n--- another file ---\n"
 
 WIDTH = 100
 
+_MESSAGE_HEAD = ("apiKey", "type", "listeners", "name", "validVersions", "deprecatedVersions", "flexibleVersions")
+_FIELD_HEAD = ("name", "type", "versions")
+_TAIL = ("about", "structAbout", "fields", "commonStructs")
+
 Node = Mapping[str, object]
 
 
@@ -67,12 +71,16 @@ def files(*definitions: str) -> str:
     return ANOTHER_FILE.join(definitions)
 
 
-def _present(node: Node) -> Node:
-    return {name: value for name, value in node.items() if value is not ABSENT}
+def _present(node: Node, first: tuple[str, ...] = _FIELD_HEAD) -> Node:
+    """The attributes that are written, in the order in which Kafka's files have them."""
+    head = [name for name in first if name in node]
+    tail = [name for name in _TAIL if name in node]
+    between = [name for name in node if name not in (*head, *tail)]
+    return {name: node[name] for name in (*head, *between, *tail) if node[name] is not ABSENT}
 
 
 def _definition(message: Node) -> str:
-    return "\n".join(_lines(_present(message), ""))
+    return "\n".join(_lines(_present(message, _MESSAGE_HEAD), ""))
 
 
 def _lines(node: Node, indent: str) -> Iterator[str]:

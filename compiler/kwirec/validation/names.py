@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from kwirec.diagnostics.diagnostic import Severity
 from kwirec.frontend.syntax import FieldDecl
 from kwirec.naming import is_python_keyword, python_name, snake_case
-from kwirec.validation.examples import clock, field, files, request, response, struct
+from kwirec.validation.examples import clock, field, files
 from kwirec.validation.rule import on_field, on_message, on_schema, on_struct
-from kwirec.validation.sites import FieldSite, Finding, MessageSite, Sites, StructSite, spoken
+from kwirec.validation.sites import FieldSite, Finding, MessageSite, Sites, StructSite, in_words
 
 _FIELD_NAME = re.compile(r"[A-Za-z][A-Za-z0-9]*")
 _TYPE_NAME = re.compile(r"[A-Z][A-Za-z0-9]*")
@@ -137,7 +137,7 @@ def alias_clash(at: StructSite) -> Iterator[Finding]:
                     yield one.finding(
                         f"alias `{alias.value}` of `{one.field.name}` also stands for `{other.field.name}`",
                         alias.span,
-                        f"both are there in versions {shared}",
+                        f"both are there in {in_words(shared)}",
                         others=[(span, f"`{name}` is taken here")],
                         helps=["remove the alias, or keep the versions of the two fields apart"],
                     )
@@ -149,8 +149,8 @@ def alias_clash(at: StructSite) -> Iterator[Finding]:
     "python-keyword",
     severity=Severity.NOTE,
     relaxable=True,
-    offending=clock(field("From", "int64")),
-    corrected=clock(field("Start", "int64")),
+    offending=clock(field("From", "int64", about="The beginning.")),
+    corrected=clock(field("Start", "int64", about="The beginning.")),
 )
 def python_keyword(at: FieldSite) -> Iterator[Finding]:
     """The name of a field is a keyword of Python.

@@ -43,6 +43,12 @@ class Site:
     message: Message
     path: str | None
 
+    @property
+    def valid_label(self) -> list[tuple[Span, str]]:
+        """A second place for findings that compare something with the valid versions."""
+        written = self.message.decl.valid_versions
+        return [(written.span, "the valid versions")] if written else []
+
     def finding(
         self,
         text: str,
@@ -126,7 +132,9 @@ class StructSite(Site):
 
     @property
     def name_span(self) -> Span:
-        return self.struct.decl.type.name_span if isinstance(self.struct.decl, FieldDecl) else self.struct.decl.name.span
+        return (
+            self.struct.decl.type.name_span if isinstance(self.struct.decl, FieldDecl) else self.struct.decl.name.span
+        )
 
     @property
     def ranges(self) -> Iterator[tuple[str, Spanned[VersionRange]]]:
@@ -160,10 +168,12 @@ class MessageSite(Site):
         )
 
     @property
-    def valid_label(self) -> list[tuple[Span, str]]:
-        """A second place for findings that compare something with the valid versions."""
-        written = self.decl.valid_versions
-        return [(written.span, "the valid versions")] if written else []
+    def all_ranges(self) -> Iterator[tuple[Site, str, Spanned[VersionRange]]]:
+        """The ranges of the message and of everything below it."""
+        owners: tuple[MessageSite | StructSite | FieldSite, ...] = (self, *self.structs, *self.fields)
+        for owner in owners:
+            for attribute, written in owner.ranges:
+                yield owner, attribute, written
 
 
 @dataclass(frozen=True)
@@ -185,6 +195,11 @@ class Sites:
     def fields(self) -> Iterator[FieldSite]:
         for message in self.messages:
             yield from message.fields
+
+
+def in_words(versions: VersionRange) -> str:
+    """A range as people say it: ``version 3``, ``versions 1+``."""
+    return f"{'version' if len(versions) == 1 else 'versions'} {versions}"
 
 
 def spoken(versions: Iterable[int]) -> str:

@@ -1,0 +1,147 @@
+"""Every diagnostic code in order, and what is said about each outside of findings.
+
+Takes the codes of all passes, gives lookup by number or name, the text of ``kwirec explain`` and the pages in
+``docs/rules/``. The order is that of the passes, then that of the rules.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from kwirec.diagnostics import codes
+from kwirec.diagnostics.diagnostic import Code, did_you_mean
+from kwirec.validation import RULES
+
+CODES: tuple[Code, ...] = (*codes.FIRST_PASSES, *(rule.code for rule in RULES))
+
+BLOCKS: Mapping[str, str] = {
+    "K0": "Reading and parsing",
+    "K1": "Resolving names and defaults",
+    "K2": "Names, aliases and descriptions",
+    "K3": "Version ranges",
+    "K4": "Types and structs",
+    "K5": "Defaults",
+    "K6": "Tagged fields",
+    "K7": "Messages, pairs and api keys",
+}
+"""What the codes are about that begin with the same two characters."""
+
+_WIDTH = 100
+_BY_NAME: Mapping[str, Code] = {key: code for code in CODES for key in (code.number.lower(), code.name)}
+
+
+def find(word: str) -> Code | None:
+    """The code with this number or name, in capitals or not."""
+    return _BY_NAME.get(word.strip().lower())
+
+
+def suggestion(word: str) -> str:
+    """``did you mean `K602`?`` for a word that is no code, or an empty string."""
+    return did_you_mean(word, (key for code in CODES for key in (code.number, code.name)))
+
+
+def explain_text(code: Code) -> str:
+    """Everything about a code as plain text for a terminal."""
+    paragraphs = [
+        f"{code.number} {code.name} ({code.severity.value})",
+        _fill(code.what),
+        _fill(code.why),
+        f"Offending:\n\n{textwrap.indent(code.offending, '    ')}",
+        f"Corrected:\n\n{textwrap.indent(code.corrected, '    ')}",
+        _fill(_how_to_change(code)),
+    ]
+    if code.relaxable:
+        paragraphs.append(textwrap.indent(_settings(code), "    "))
+    return "\n\n".join(paragraphs) + "\n"
+
+
+def page(code: Code) -> str:
+    """Everything about a code as a page in Markdown."""
+    parts = [
+        f"# {code.number}: {code.name}",
+        f"Severity: **{code.severity.value}**{', relaxable' if code.relaxable else ''} · [all rules](README.md)",
+        f"## What it finds\n\n{_fill(code.what)}",
+        f"## Why it matters\n\n{_fill(code.why)}",
+        f"## Offending\n\n{_fenced(code.offending)}",
+        f"## Corrected\n\n{_fenced(code.corrected)}",
+        f"## Changing it\n\n{_fill(_how_to_change(code))}",
+    ]
+    if code.relaxable:
+        parts.append(f"```toml\n{_settings(code)}\n```")
+    return "\n\n".join(parts) + "\n"
+
+
+def index() -> str:
+    """The page that lists all codes."""
+    return "\n".join(_index_lines()) + "\n"
+
+
+def pages() -> dict[str, str]:
+    """All pages by file name."""
+    return {"README.md": index(), **{f"{code.number}.md": page(code) for code in CODES}}
+
+
+def write_pages(folder: Path) -> None:
+    """Write all pages into ``folder`` and remove those of codes that no longer exist."""
+    folder.mkdir(parents=True, exist_ok=True)
+    wanted = pages()
+    for stale in sorted(folder.glob("[A-Z][0-9]*.md")):
+        if stale.name not in wanted:
+            stale.unlink()
+    for name, text in wanted.items():
+        (folder / name).write_text(text, encoding="utf-8", newline="\n")
+
+
+def _index_lines() -> Iterator[str]:
+    yield "# What the compiler finds"
+    yield ""
+    yield _fill(
+        "Every finding carries one of these codes. `kwirec explain K602` prints a page in the terminal. "
+        "Errors stop the compiler; warnings let it go on but fail `kwirec check`; notes do neither. A project may "
+        'give relaxable codes another severity (`severity = { K207 = "off" }`) or accept single findings with a '
+        "reason (`[[tool.kwirec.waivers]]`), both in its `pyproject.toml`."
+    )
+    for block, title in BLOCKS.items():
+        yield f"\n## {block}xx: {title}\n"
+        yield "| code | name | severity | finds |"
+        yield "|---|---|---|---|"
+        for code in CODES:
+            if code.number.startswith(block):
+                severity = f"{code.severity.value}{', relaxable' if code.relaxable else ''}"
+                yield f"| [{code.number}]({code.number}.md) | {code.name} | {severity} | {code.what} |"
+
+
+def _how_to_change(code: Code) -> str:
+    if not code.relaxable:
+        return "What it finds cannot be compiled soundly, so the severity is fixed and findings cannot be waived."
+    return (
+        "Another severity (error, warning, note or off) for the whole project, or a waiver for single findings. A "
+        "waiver names the message and, as far as findings are about fields, the path of the field; without `field` "
+        "it holds for the whole message. In `pyproject.toml`:"
+    )
+
+
+def _settings(code: Code) -> str:
+    return "\n".join(
+        (
+            "[tool.kwirec]",
+            f'severity = {{ {code.number} = "off" }}',
+            "",
+            "[[tool.kwirec.waivers]]",
+            f'code = "{code.number}"',
+            'message = "ClockRequest"',
+            'field = "Zones.Name"',
+            'reason = "why it is right here"',
+        )
+    )
+
+
+def _fill(text: str) -> str:
+    return textwrap.fill(text, _WIDTH, break_long_words=False, break_on_hyphens=False)
+
+
+def _fenced(example: str) -> str:
+    language = "jsonc" if example.startswith(("{", "/")) else "console"
+    return f"```{language}\n{example}\n```"

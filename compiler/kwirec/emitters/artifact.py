@@ -1,0 +1,17 @@
+"""What emitters give: texts with the place where they belong."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, kw_only=True)
+class Artifact:
+    """One file of the output. ``path`` is relative to the output folder, with ``/``."""
+
+    path: str
+    text: str
+
+    @property
+    def is_python(self) -> bool:
+        return self.path.endswith((".py", ".pyi"))

@@ -1,0 +1,341 @@
+"""Messages → codec modules: the request and response of an API together, other messages by what they belong to."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from kwirec.emitters.artifact import Artifact
+from kwirec.emitters.codec_body import Body, Reader, Writer, is_tagged, tag_mode
+from kwirec.emitters.environment import render
+from kwirec.emitters.ranges import ALWAYS, condition
+from kwirec.emitters.views import ClassView, FieldView, docstring, field_view, type_name
+from kwirec.ir.schema import Message, MessageKind, Schema, Struct, StructType, base_type
+from kwirec.lowering.headers import header_versions
+from kwirec.naming import snake_case
+from kwirec.versions import VersionRange
+
+LIBRT = (
+    "read_f64_be",
+    "read_i16_be",
+    "read_i32_be",
+    "read_i64_be",
+    "write_f64_be",
+    "write_i16_be",
+    "write_i32_be",
+    "write_i64_be",
+)
+WIRE = (
+    "fail",
+    "read_i16s",
+    "read_i32s",
+    "read_i64s",
+    "read_i8s",
+    "read_length",
+    "read_string_length",
+    "read_tag",
+    "read_tags",
+    "read_u16",
+    "read_u32",
+    "read_uuids",
+    "read_uvarint",
+    "write_i8",
+    "write_string_length",
+    "write_tags",
+    "write_u16",
+    "write_u32",
+    "write_uuid",
+    "write_uvarint",
+)
+UUIDS = ("Uuid", "ZERO_UUID")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModuleGroup:
+    """The messages of one module. ``path`` is dotted, below the package."""
+
+    path: str
+    messages: tuple[Message, ...]
+
+    @property
+    def file(self) -> str:
+        return self.path.replace(".", "/") + ".py"
+
+
+@dataclass(frozen=True, kw_only=True)
+class TagView:
+    number: int
+    condition: str
+    read: str
+    target: str
+    slot: str
+    write: str
+    write_condition: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class TagsView:
+    declarations: tuple[str, ...]
+    fields: tuple[TagView, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class MessageView:
+    api_key: int | None
+    valid: str
+    flexible: str
+    deprecated: str
+    header: str
+    read: str
+    write: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class BodyView:
+    """One half of a message, as two functions."""
+
+    name: str
+    class_: str
+    declarations: tuple[str, ...]
+    target: str
+    read: str
+    write: str
+
+
+def group_modules(schema: Schema) -> list[ModuleGroup]:
+    """Which messages share a module, and its name."""
+    groups: dict[str, list[Message]] = {}
+    for message in schema.messages:
+        if message.valid:
+            groups.setdefault(_module_path(message), []).append(message)
+    order = {kind: index for index, kind in enumerate(MessageKind)}
+    return [
+        ModuleGroup(path=path, messages=tuple(sorted(messages, key=lambda m: (order[m.kind], m.name))))
+        for path, messages in sorted(groups.items())
+    ]
+
+
+def _module_path(message: Message) -> str:
+    name = snake_case(message.name)
+    match message.kind:
+        case MessageKind.REQUEST | MessageKind.RESPONSE:
+            return f"api.{name.removesuffix('_request').removesuffix('_response')}"
+        case MessageKind.HEADER:
+            return "headers"
+        case MessageKind.METADATA:
+            return f"metadata.{name}"
+        case MessageKind.COORDINATOR_KEY | MessageKind.COORDINATOR_VALUE:
+            return f"coordinator.{name.removesuffix('_key').removesuffix('_value')}"
+        case MessageKind.DATA:
+            return f"data.{name}"
+
+
+def class_names(messages: Iterable[Message]) -> dict[tuple[str, str], str]:
+    """The class of every struct of the messages of one module.
+
+    A struct has its own name, unless another message of the module has a struct of that name: then both carry the
+    name of their message in front.
+    """
+    messages = tuple(messages)
+    owners: dict[str, set[str]] = {}
+    for message in messages:
+        for struct in message.structs:
+            owners.setdefault(struct.name, set()).add(message.name)
+    return {
+        (message.name, struct.name): struct.name
+        if len(owners[struct.name]) == 1
+        else f"{message.name}{struct.name}"
+        for message in messages
+        for struct in message.structs
+    }
+
+
+def emit_module(group: ModuleGroup, *, origin: str) -> Artifact:
+    """The text of one codec module."""
+    names = class_names(group.messages)
+    classes: list[ClassView] = []
+    bodies: list[BodyView] = []
+    for message in group.messages:
+        views, halves = _message(message, names)
+        classes += views
+        bodies += halves
+    titles = " and ".join(message.name for message in group.messages)
+    module = {
+        "title": f"{titles}: classes and codecs for every version.",
+        "origin": origin,
+        "classes": classes,
+        "bodies": bodies,
+        "librt": [],
+        "wire": [],
+        "uuids": [],
+        "message": [],
+    }
+    text = render("codec/module.jinja", module=module)
+    used = set(re.findall(r"\w+", text))
+    module |= {
+        "librt": [name for name in LIBRT if name in used],
+        "wire": [name for name in WIRE if name in used],
+        "uuids": [name for name in UUIDS if name in used],
+        "message": [name for name in ("EMPTY", "FieldTags", "Message", "Struct") if name in used],
+    }
+    return Artifact(path=group.file, text=render("codec/module.jinja", module=module))
+
+
+def _message(message: Message, names: dict[tuple[str, str], str]) -> tuple[list[ClassView], list[BodyView]]:
+    own = {struct.name: names[message.name, struct.name] for struct in message.structs}
+    used = [struct for struct in message.structs if message.usage[struct.name] or struct is message.root]
+    views = {struct.name: _class(message, struct, own) for struct in used}
+    flexible = [v for v in message.valid if v in message.flexible]
+    classic = [v for v in message.valid if v not in message.flexible]
+    views = {name: _with_tags(message, view, views, flexible) for name, view in views.items()}
+    halves = [
+        _body(Body(message, views, versions, is_flexible), own[message.name])
+        for versions, is_flexible in ((classic, False), (flexible, True))
+        if versions
+    ]
+    root = views[message.name]
+    views[message.name] = replace(root, message=_message_view(message, root.name, classic, flexible))
+    return [views[struct.name] for struct in _dependencies_first(message, used)], halves
+
+
+def _dependencies_first(message: Message, structs: Sequence[Struct]) -> list[Struct]:
+    """Structs before those that contain them: constructors mention classes as defaults."""
+    ordered: list[Struct] = []
+
+    def visit(struct: Struct) -> None:
+        if struct in ordered:
+            return
+        for one in struct.fields:
+            base = base_type(one.type)
+            if isinstance(base, StructType):
+                visit(message.struct(base.name))
+        ordered.append(struct)
+
+    for struct in structs:
+        visit(struct)
+    return [struct for struct in ordered if struct in structs]
+
+
+def _class(message: Message, struct: Struct, names: dict[str, str]) -> ClassView:
+    live = message.usage[struct.name]
+    fields = tuple(
+        field_view(message, one, names)
+        for one in struct.fields
+        if any(v in one.versions for v in live) or not message.valid
+    )
+    flexible = [v for v in message.valid if v in message.flexible]
+    made_from = tuple(view for view in fields if _from_decoding(view, live, flexible))
+    if struct is message.root:
+        versions = f"Versions {message.valid}, flexible {message.flexible}."
+        doc = docstring(struct.doc or message.doc, notes=(versions,))
+    else:
+        doc = docstring(struct.doc or f"One entry of {message.name}.")
+    return ClassView(
+        struct=struct,
+        name=names[struct.name],
+        doc=doc,
+        fields=fields,
+        made_from=made_from,
+        constants=tuple(f"{view.default} = {view.initial.split('()')[0]}()" for view in fields if view.default.startswith("DEFAULT_")),
+        slots=(*(view.slot for view in fields), "unknown_tags"),
+    )
+
+
+def _from_decoding(view: FieldView, live: Iterable[int], flexible: Sequence[int]) -> bool:
+    """Whether ``new_X`` takes the field: untagged in some version, or with a default that cannot be shared."""
+    one = view.field
+    untagged = any(
+        v in one.versions and not (one.tag is not None and v in one.tagged and v in flexible) for v in live
+    )
+    return untagged or view.default.startswith("DEFAULT_")
+
+
+def _with_tags(message: Message, view: ClassView, views: dict[str, ClassView], flexible: Sequence[int]) -> ClassView:
+    used = [v for v in flexible if v in message.usage[view.struct.name]]
+    body = Body(message, views, used, True)
+    if not used or tag_mode(body, view.struct) != "known":
+        return view
+    writing = Body(message, views, used, True)
+    reader, writer = Reader(body), Writer(writing)
+    fields = []
+    for number, one in enumerate(v for v in view.fields if is_tagged(body, v.field)):
+        tagged = [v for v in used if v in one.field.tagged and v in one.field.versions]
+        test = condition(tagged, used)
+        differs = one.differs("self")
+        target = f"{one.name}_value"
+        fields.append(
+            TagView(
+                number=one.field.tag or 0,
+                condition="" if test == ALWAYS else test,
+                read=reader.tagged(one, target, used),
+                target=target,
+                slot=one.slot,
+                write=writer.tagged(one, "self", 1000 + number, used),
+                write_condition=differs if test == ALWAYS else f"{test} and {differs}",
+            )
+        )
+    declarations = tuple(f"{name}: {type_}" for name, type_ in body.declarations.items())
+    return replace(view, tags=TagsView(declarations=declarations, fields=tuple(fields)))
+
+
+def _body(body: Body, class_name: str) -> BodyView:
+    read = Reader(body).message("message")
+    declarations = tuple(f"{name}: {type_}" for name, type_ in body.declarations.items())
+    writing = Body(body.message, body.classes, body.versions, body.flexible)
+    return BodyView(
+        name=_half(body.message, flexible=body.flexible),
+        class_=class_name,
+        declarations=declarations,
+        target="message",
+        read=read,
+        write=Writer(writing).message("message"),
+    )
+
+
+def _half(message: Message, *, flexible: bool) -> str:
+    return f"{snake_case(message.name)}_{'flexible' if flexible else 'classic'}"
+
+
+def _message_view(
+    message: Message, name: str, classic: Sequence[int], flexible: Sequence[int]
+) -> MessageView:
+    names = [(_half(message, flexible=False), classic), (_half(message, flexible=True), flexible)]
+    present = [(half, versions) for half, versions in names if versions]
+    read, write = [], []
+    for half, versions in reversed(present):
+        test = f"if {versions[0]} <= version <= {versions[-1]}:\n    "
+        read.append(f"{test}return read_{half}(data, pos, version)")
+        write.append(f"{test}return write_{half}(out, self, version)")
+    read.append("fail()")
+    write.append("fail()")
+    return MessageView(
+        api_key=message.api_key,
+        valid=_range(message.valid),
+        flexible=f"range({flexible[0]}, {flexible[-1] + 1})" if flexible else "range(0)",
+        deprecated=_range(message.deprecated.intersect(message.valid)),
+        header=_header(message),
+        read="\n".join(read),
+        write="\n".join(write),
+    )
+
+
+def _header(message: Message) -> str:
+    """The body of ``header_version``: a chain of tests, or an error for what never has a header."""
+    versions = header_versions(message)
+    if not versions:
+        return 'raise LookupError(f"{cls.__name__} has no header")'
+    ordered = sorted(versions)
+    numbers = sorted(set(versions.values()))
+    lines = []
+    for number in numbers[:-1]:
+        test = condition([v for v in ordered if versions[v] == number], ordered)
+        lines.append(f"if {test}:\n    return {number}")
+    return "\n".join([*lines, f"return {numbers[-1]}"])
+
+
+def _range(versions: VersionRange) -> str:
+    return f"range({versions.low}, {versions.high + 1})" if versions else "range(0)"
+
+
+__all__ = ["ModuleGroup", "class_names", "emit_module", "group_modules", "type_name"]

@@ -1,0 +1,207 @@
+"""What templates see of classes and fields: ready-made names, types and defaults."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from kwirec.ir.schema import (
+    IMPLICIT,
+    ArrayType,
+    Field,
+    Message,
+    PrimitiveType,
+    Struct,
+    StructType,
+    Type,
+)
+from kwirec.naming import python_name
+from kwirec.versions import VersionRange
+
+PYTHON_TYPES = {
+    "bool": "bool",
+    "float64": "float",
+    "string": "str",
+    "bytes": "bytes",
+    "records": "bytes",
+    "uuid": "Uuid",
+}
+"""Primitives by their Python type; all others are ``int``."""
+
+ZEROES = {"bool": "False", "float64": "0.0", "string": '""', "bytes": 'b""', "records": "None", "uuid": "ZERO_UUID"}
+"""Implicit defaults. That of records is null even where they may not be null [KAFKA-WIRE 28]."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FieldView:
+    """One attribute of a class.
+
+    ``lazy`` attributes are structs that exist only as tagged fields: made on first access, because most messages
+    leave them out and making them would cost more than all the rest. ``slot`` is where the value is kept.
+    """
+
+    field: Field
+    name: str
+    slot: str
+    lazy: bool
+    annotation: str
+    parameter: str
+    default: str
+    initial: str
+    value: str
+    doc: str
+    spec: str
+
+    @property
+    def argument(self) -> str:
+        return f"{self.name}: {self.annotation}"
+
+    def differs(self, source: str) -> str:
+        """The test whether the field of ``source`` has a value other than its default."""
+        place = f"{source}.{self.slot}"
+        if self.lazy:
+            return f"{place} is not None and {place} != {self.annotation}()"
+        if self.value == "None":
+            return f"{place} is not None"
+        if self.value in ("True", "False"):
+            return f"not {place}" if self.value == "True" else place
+        return f"{place} != {self.value}"
+
+    def is_default(self, source: str) -> str:
+        """A cheap test for the default; may say no for a default that was made by hand."""
+        place = f"{source}.{self.slot}"
+        if self.lazy or self.value == "None":
+            return f"{place} is None"
+        if self.value in ("True", "False"):
+            return place if self.value == "True" else f"not {place}"
+        return f"{place} == {self.value}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClassView:
+    """One class of a module. ``made_from`` are the fields that decoding gives to ``new_X``."""
+
+    struct: Struct
+    name: str
+    doc: str
+    fields: tuple[FieldView, ...]
+    made_from: tuple[FieldView, ...]
+    constants: tuple[str, ...] = ()
+    message: object = None
+    tags: object = None
+    slots: tuple[str, ...] = field(default=())
+
+    def view_of(self, name: str) -> FieldView:
+        return next(view for view in self.fields if view.field.name == name)
+
+
+def docstring(text: str, *, indent: int = 4, notes: tuple[str, ...] = ()) -> str:
+    """A docstring of ``text`` and further lines, escaped and wrapped."""
+    clean = text.replace("\\", "\\\\").replace('"""', '\\"""').strip() or "No description."
+    if clean.endswith('"'):
+        clean += " "
+    if not notes:
+        one = f'"""{clean}"""'
+        if len(one) + indent <= 118:
+            return one
+        pad = " " * indent
+        first, *rest = textwrap.wrap(clean, 118 - indent - 3)
+        return "\n".join([f'"""{first}', *(pad + line for line in rest), pad + '"""'])
+    pad = " " * indent
+    lines = [f'"""{clean}', "", *(pad + line for line in notes), pad + '"""']
+    return "\n".join(lines)
+
+
+def type_name(type_: Type, names: Mapping[str, str]) -> str:
+    """The Python type of a value; ``names`` maps structs to their classes."""
+    match type_:
+        case ArrayType(element):
+            return f"list[{type_name(element, names)}]"
+        case StructType(name):
+            return names[name]
+        case PrimitiveType(name):
+            return PYTHON_TYPES.get(name, "int")
+
+
+def spec_type(type_: Type, names: Mapping[str, str]) -> str:
+    """The type as ``FIELDS`` spells it: as in the definition, structs by the name of their class."""
+    match type_:
+        case ArrayType(element):
+            return f"[]{spec_type(element, names)}"
+        case StructType(name):
+            return names[name]
+        case PrimitiveType(name):
+            return name
+
+
+def field_view(message: Message, one: Field, names: Mapping[str, str]) -> FieldView:
+    """How ``one`` appears in Python."""
+    name = python_name(one.name)
+    nullable = bool(one.versions.intersect(one.nullable)) or one.default is None or _is_records(one)
+    plain = type_name(one.type, names)
+    annotation = f"{plain} | None" if nullable else plain
+    value = default_expression(one, names)
+    struct = isinstance(one.type, StructType)
+    tagged_only = all(v in one.tagged and v in message.flexible for v in message.valid if v in one.versions)
+    lazy = struct and not nullable and tagged_only and one.tag is not None
+    parameter, default, initial = annotation, value, name
+    if lazy:
+        parameter, default = f"{annotation} | None", "None"
+    elif value == "[]" and nullable:
+        default, initial = "EMPTY", f"[] if {name} is EMPTY else {name}"
+    elif value == "[]":
+        parameter, default, initial = f"{annotation} | None", "None", f"[] if {name} is None else {name}"
+    elif struct and value != "None" and nullable:
+        default, initial = f"DEFAULT_{plain}", f"{plain}() if {name} is DEFAULT_{plain} else {name}"
+    elif struct and value != "None":
+        parameter, default, initial = f"{annotation} | None", "None", f"{plain}() if {name} is None else {name}"
+    return FieldView(
+        field=one,
+        name=name,
+        slot=f"_{name}" if lazy else name,
+        lazy=lazy,
+        annotation=annotation,
+        parameter=parameter,
+        default=default,
+        initial=initial,
+        value=value,
+        doc=docstring(one.doc, indent=8 if lazy else 4),
+        spec=_spec(one, name, names, message),
+    )
+
+
+def _is_records(one: Field) -> bool:
+    return one.type == PrimitiveType("records")
+
+
+def default_expression(one: Field, names: Mapping[str, str]) -> str:
+    """The default as a Python expression that makes a new value each time."""
+    if one.default is None or _is_records(one):
+        return "None"
+    if isinstance(one.type, ArrayType):
+        return "[]"
+    if isinstance(one.type, StructType):
+        return f"{names[one.type.name]}()"
+    if one.default is IMPLICIT:
+        return ZEROES.get(one.type.name, "0")
+    if one.type.name == "uuid":
+        return "ZERO_UUID" if one.default == bytes(16) else f"Uuid({one.default!r})"
+    if isinstance(one.default, str):
+        return '"' + one.default.encode("unicode_escape").decode().replace('"', '\\"') + '"'
+    return repr(one.default)
+
+
+def _spec(one: Field, name: str, names: Mapping[str, str], message: Message) -> str:
+    def pair(versions: VersionRange | None) -> str:
+        return "None" if versions is None or not versions else f"({versions.low}, {versions.high})"
+
+    tagged = one.tagged if one.tag is not None else None
+    flexible = "None"
+    if one.flexible is not None:
+        flexible = f"({one.flexible.low}, {one.flexible.high})"
+    versions = f"({one.versions.low}, {one.versions.high})"
+    return (
+        f'("{name}", "{one.name}", "{spec_type(one.type, names)}", {versions}, {pair(one.nullable)}, '
+        f"{one.tag}, {pair(tagged)}, {flexible}, {one.ignorable})"
+    )

@@ -1,0 +1,295 @@
+"""K6xx: tagged fields, their numbers and the versions in which they are tagged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kwirec.diagnostics.diagnostic import Severity
+from kwirec.ir.schema import Struct
+from kwirec.validation.examples import clock, field
+from kwirec.validation.rule import on_field, on_struct
+from kwirec.validation.sites import FieldSite, Finding, StructSite, in_words, spoken
+
+
+@on_field(
+    "K601",
+    "negative-tag",
+    offending=clock(field("Zone", versions="1+", taggedVersions="1+", tag=-1)),
+    corrected=clock(field("Zone", versions="1+", taggedVersions="1+", tag=0)),
+)
+def negative_tag(at: FieldSite) -> Iterator[Finding]:
+    """The tag of a field is negative.
+
+    Tags travel as unsigned numbers and are counted from 0.
+    """
+    if at.decl.tag is not None and at.decl.tag.value < 0:
+        yield at.finding(
+            f"tag {at.decl.tag.value} of `{at.field.name}` is negative",
+            at.decl.tag.span,
+            "tags are counted from 0",
+            helps=[_next_free(at.struct)],
+        )
+
+
+@on_struct(
+    "K602",
+    "duplicate-tag",
+    offending=clock(
+        field("Zone", versions="1+", taggedVersions="1+", tag=0),
+        field("Leap", "bool", versions="1+", taggedVersions="1+", tag=0),
+    ),
+    corrected=clock(
+        field("Zone", versions="1+", taggedVersions="1+", tag=0),
+        field("Leap", "bool", versions="1+", taggedVersions="1+", tag=1),
+    ),
+)
+def duplicate_tag(at: StructSite) -> Iterator[Finding]:
+    """Two fields of one struct have the same tag in the same versions.
+
+    The tag is all that tells tagged fields apart on the wire.
+    """
+    seen: list[FieldSite] = []
+    for one in at.fields:
+        if one.decl.tag is None:
+            continue
+        for earlier in seen:
+            shared = one.field.tagged.intersect(earlier.field.tagged)
+            if earlier.decl.tag and earlier.field.tag == one.field.tag and shared:
+                yield one.finding(
+                    f"tag {one.field.tag} is used by two fields",
+                    one.decl.tag.span,
+                    f"taken already in {in_words(shared)}",
+                    others=[(earlier.decl.tag.span, "first used here")],
+                    helps=[_next_free(at.struct)],
+                )
+                break
+        seen.append(one)
+
+
+@on_struct(
+    "K603",
+    "tag-gap",
+    severity=Severity.WARNING,
+    relaxable=True,
+    offending=clock(
+        field("Zone", versions="1+", taggedVersions="1+", tag=0),
+        field("Leap", "bool", versions="1+", taggedVersions="1+", tag=2),
+    ),
+    corrected=clock(
+        field("Zone", versions="1+", taggedVersions="1+", tag=0),
+        field("Leap", "bool", versions="1+", taggedVersions="1+", tag=1),
+    ),
+)
+def tag_gap(at: StructSite) -> Iterator[Finding]:
+    """The tags of a struct are not 0, 1, 2 and so on.
+
+    A gap hints at a field that was removed, and its tag could be given away again. Kafka's generator demands
+    tags without gaps; private extensions that take large tags on purpose turn this rule off.
+    """
+    tagged = sorted(
+        (one for one in at.fields if one.decl.tag is not None and one.decl.tag.value >= 0),
+        key=lambda one: one.field.tag or 0,
+    )
+    expected = 0
+    for one in tagged:
+        tag = one.field.tag or 0
+        if tag > expected and one.decl.tag is not None:
+            yield one.finding(
+                f"tag {tag} of `{one.field.name}` leaves a gap in `{at.struct.name}`",
+                one.decl.tag.span,
+                f"the next tag is {expected}",
+                helps=[f"write `{expected}`, or turn K603 off if the gap is meant"],
+            )
+        expected = tag + 1
+
+
+@on_field(
+    "K604",
+    "incomplete-tag",
+    offending=clock(field("Zone", versions="1+", tag=0)),
+    corrected=clock(field("Zone", versions="1+", taggedVersions="1+", tag=0)),
+)
+def incomplete_tag(at: FieldSite) -> Iterator[Finding]:
+    """A field has a tag but no tagged versions, or tagged versions but no tag.
+
+    Both are needed: the number by which the field is known, and the versions in which it is tagged.
+    """
+    decl, tagged = at.decl, at.decl.tagged_versions
+    if decl.tag is not None and (tagged is None or (tagged.value.is_empty and not tagged.value.is_inverted)):
+        yield at.finding(
+            f"field `{at.field.name}` has a tag but is tagged in no version",
+            decl.tag.span,
+            "never used",
+            others=[(tagged.span, "holds no version")] if tagged else (),
+            helps=["add `taggedVersions`, or remove `tag`"],
+        )
+    if decl.tag is None and tagged is not None and tagged.value:
+        yield at.finding(
+            f"field `{at.field.name}` is tagged but has no tag",
+            tagged.span,
+            "needs a `tag`",
+            helps=[f"add `tag`; {_next_free(at.struct)}"],
+        )
+
+
+@on_field(
+    "K605",
+    "tagged-not-open",
+    offending=clock(field("Zone", versions="1+", taggedVersions="1-2", tag=0)),
+    corrected=clock(field("Zone", versions="1+", taggedVersions="1+", tag=0)),
+)
+def tagged_not_open(at: FieldSite) -> Iterator[Finding]:
+    """The tagged versions of a field have an upper end.
+
+    A tag is never given to another field. A field that is no longer wanted keeps its tag and is not set any more.
+    """
+    written = at.decl.tagged_versions
+    if written is not None and written.value and not written.value.is_open:
+        yield at.finding(
+            f"`taggedVersions` of `{at.field.name}` has an upper end",
+            written.span,
+            "has to be open-ended",
+            helps=[f"write `{written.value.low}+`"],
+        )
+
+
+@on_field(
+    "K606",
+    "tagged-not-in-versions",
+    offending=clock(field("Zone", versions="2+", taggedVersions="1+", tag=0)),
+    corrected=clock(field("Zone", versions="1+", taggedVersions="1+", tag=0)),
+)
+def tagged_not_in_versions(at: FieldSite) -> Iterator[Finding]:
+    """A field is tagged in versions that are not among its own.
+
+    It would be unclear whether the field is there. Leave out `versions` if the field is tagged wherever it is
+    there.
+    """
+    versions, tagged = at.decl.versions, at.decl.tagged_versions
+    if versions and tagged and versions.value and not versions.value.covers(tagged.value):
+        outside = " and ".join(map(in_words, tagged.value.subtract(versions.value)))
+        yield at.finding(
+            f"field `{at.field.name}` is tagged in {outside}, where it does not exist",
+            tagged.span,
+            "not within its versions",
+            others=[(versions.span, "its versions")],
+            helps=[f"write `{tagged.value}` for both, or begin `taggedVersions` later"],
+        )
+
+
+@on_field(
+    "K607",
+    "tagged-not-flexible",
+    offending=clock(field("Zone", versions="0+", taggedVersions="0+", tag=0)),
+    corrected=clock(field("Zone", versions="1+", taggedVersions="1+", tag=0)),
+)
+def tagged_not_flexible(at: FieldSite) -> Iterator[Finding]:
+    """A field is tagged in versions that are not flexible.
+
+    Only flexible versions have a section for tagged fields. The flexible versions of the field count if it has
+    its own, else those of the message.
+    """
+    tagged = at.decl.tagged_versions
+    flexible = at.message.flexible if at.field.flexible is None else at.field.flexible
+    if tagged is None or not tagged.value or flexible.is_inverted:
+        return
+    if not flexible or tagged.value.low < flexible.low:
+        written = at.decl.flexible_versions or at.message.decl.flexible_versions
+        place = (written.span, "the flexible versions") if written else (at.message.decl.name.span, "never flexible")
+        yield at.finding(
+            f"field `{at.field.name}` is tagged in versions that are not flexible",
+            tagged.span,
+            f"flexible versions are {flexible}",
+            others=[place],
+            helps=[f"write `{flexible.low}+`"] if flexible else ["make the message flexible, or the field untagged"],
+        )
+
+
+@on_field(
+    "K608",
+    "tagged-records",
+    offending=clock(field("Log", "records", versions="1+", nullableVersions="1+", taggedVersions="1+", tag=0)),
+    corrected=clock(field("Log", "records", versions="1+", nullableVersions="1+")),
+)
+def tagged_records(at: FieldSite) -> Iterator[Finding]:
+    """A field of type `records` is tagged.
+
+    Records are handed over without being copied or measured, which a tagged field, written behind its size, does
+    not allow.
+    """
+    if at.is_tagged and str(at.base) == "records":
+        span = at.decl.tag.span if at.decl.tag else at.decl.type.span
+        yield at.finding(
+            f"field `{at.field.name}` holds records and cannot be tagged",
+            span,
+            "tagged here",
+            others=[(at.decl.type.span, "type given here")],
+            helps=["remove `tag` and `taggedVersions`, or use `bytes`"],
+        )
+
+
+@on_field(
+    "K609",
+    "tagged-map-key",
+    offending=clock(
+        field("Zones", "[]Zone", fields=[field("Name", versions="1+", mapKey=True, taggedVersions="1+", tag=0)])
+    ),
+    corrected=clock(field("Zones", "[]Zone", fields=[field("Name", versions="1+", mapKey=True)])),
+)
+def tagged_map_key(at: FieldSite) -> Iterator[Finding]:
+    """A map key is tagged.
+
+    A tagged field may be missing, and elements are looked up by their key.
+    """
+    if at.is_tagged and at.field.map_key and at.decl.map_key:
+        others = [(at.decl.tag.span, "tagged here")] if at.decl.tag else []
+        yield at.finding(
+            f"map key `{at.field.name}` cannot be tagged",
+            at.decl.map_key.span,
+            "makes it a map key",
+            others=others,
+            helps=["remove `mapKey`, or `tag` and `taggedVersions`"],
+        )
+
+
+@on_field(
+    "K610",
+    "partly-nullable-tag",
+    offending=clock(field("Zone", versions="1+", nullableVersions="2+", taggedVersions="1+", tag=0)),
+    corrected=clock(field("Zone", versions="1+", nullableVersions="1+", taggedVersions="1+", tag=0)),
+)
+def partly_nullable_tag(at: FieldSite) -> Iterator[Finding]:
+    """A tagged field is nullable in some of its tagged versions and not in others.
+
+    A tagged field that equals its default is not sent, so its default has to mean the same in all of them.
+    """
+    nullable, tagged = at.live_tagged & at.within(at.field.nullable), at.decl.tagged_versions
+    if at.decl.nullable_versions and tagged and nullable and nullable != at.live_tagged:
+        yield at.finding(
+            f"tagged field `{at.field.name}` is nullable in {spoken(nullable)} only",
+            at.decl.nullable_versions.span,
+            f"not in {spoken(at.live_tagged - nullable)}",
+            others=[(tagged.span, "tagged in these versions")],
+            helps=[f"write `{tagged.value}` for both"],
+        )
+
+
+def _next_free(struct: Struct) -> str:
+    """What to do about a wrong or missing tag."""
+    taken = {one.tag for one in struct.fields}
+    free = next(tag for tag in range(len(taken) + 1) if tag not in taken)
+    return f"the next free tag is {free}"
+
+
+RULES = (
+    negative_tag,
+    duplicate_tag,
+    tag_gap,
+    incomplete_tag,
+    tagged_not_open,
+    tagged_not_in_versions,
+    tagged_not_flexible,
+    tagged_records,
+    tagged_map_key,
+    partly_nullable_tag,
+)

@@ -1,0 +1,157 @@
+"""Base classes of all emitted structs and messages: comparing, printing, copying, encoding and decoding."""
+
+from __future__ import annotations
+
+from librt.strings import BytesWriter
+
+from kwire.errors import DecodeError, EncodeError
+from kwire.native import i64, mypyc_attr
+from kwire.policy import STRICT, Policy
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, ClassVar, Self
+
+    FieldSpec = tuple[
+        str,  # attribute
+        str,  # name in the definition
+        str,  # type; structs by the name of their class
+        tuple[int, int],  # versions
+        tuple[int, int] | None,  # nullable versions
+        int | None,  # tag
+        tuple[int, int] | None,  # tagged versions
+        tuple[int, int] | None,  # flexible versions of the field itself, where they differ from the message's
+        bool,  # ignorable
+    ]
+
+FieldTags = tuple[tuple[int, bytes], ...]
+"""Unknown tagged fields: pairs of tag and payload, ascending."""
+
+
+EMPTY: list[Any] = []
+"""Stands for "the default" where ``None`` means null. Never handed out."""
+
+
+@mypyc_attr(acyclic=True)
+class Struct:
+    """A group of fields; every attribute holds one. ``unknown_tags`` keeps tagged fields that are not known."""
+
+    __slots__ = ()
+
+    FIELDS: ClassVar[tuple[FieldSpec, ...]] = ()
+    """The fields as data, in wire order, for tools and for explaining what went wrong."""
+
+    SLOTS: ClassVar[tuple[str, ...]] = ()
+    """Where the values are kept. A name with an underscore in front is a struct that is made on first access."""
+
+    def replace(self, **changes: Any) -> Self:
+        """A copy with some fields changed. Lists and structs that are not replaced are shared with the original."""
+        values = {name: getattr(self, name) for name in self._names()}
+        values.update(changes)
+        return type(self)(**values)
+
+    def _names(self) -> tuple[str, ...]:
+        return (*[spec[0] for spec in self.FIELDS], "unknown_tags")
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        for slot in self.SLOTS:
+            mine, theirs = getattr(self, slot), getattr(other, slot)
+            if mine is None and theirs is None:
+                continue
+            if slot[0] == "_":  # a struct that is made on first access; one side has it
+                mine, theirs = getattr(self, slot[1:]), getattr(other, slot[1:])
+            if mine != theirs:
+                return False
+        return True
+
+    def __hash__(self) -> int:
+        raise TypeError(f"unhashable type: '{type(self).__name__}'")
+
+    def __repr__(self) -> str:
+        shown = [f"{name}={getattr(self, name)!r}" for name in self._names() if name != "unknown_tags"]
+        unknown: FieldTags = getattr(self, "unknown_tags")
+        if unknown:
+            shown.append(f"unknown_tags={unknown!r}")
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+
+@mypyc_attr(acyclic=True)
+class Message(Struct):
+    """A whole message with all its versions; the root of what ``encode`` writes and ``decode`` reads."""
+
+    __slots__ = ()
+
+    API_KEY: ClassVar[int | None] = None
+    VALID_VERSIONS: ClassVar[range] = range(0)
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0)
+    DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+
+    @staticmethod
+    def _read(data: bytes, pos: i64, version: i64) -> tuple[Any, i64]:
+        raise NotImplementedError
+
+    def _write(self, out: BytesWriter, version: i64) -> None:
+        raise NotImplementedError
+
+    @classmethod
+    def header_version(cls, version: int) -> int:
+        """The version of the header that stands before this message; ``LookupError`` if it never has one."""
+        raise LookupError(f"{cls.__name__} has no header")
+
+    def encode(self, version: int) -> bytes:
+        """The bytes of this message in ``version``, without header.
+
+        :class:`EncodeError` names the field that has no place in them: a value out of range, null where it may not
+        be, a value other than the default where the version lacks the field and it is not ignorable.
+        """
+        try:
+            out = BytesWriter()
+            self._write(out, version)
+            return out.getvalue()
+        except Exception:  # whatever it was, the slow path says it better
+            pass
+        from kwire import explain
+
+        return explain.encode(self, version)
+
+    @classmethod
+    def decode(cls, data: bytes | bytearray | memoryview, version: int, policy: Policy = STRICT) -> Self:
+        """The message that ``data`` holds, from its first to its last byte.
+
+        :class:`DecodeError` names message, version, field path and byte offset of what is wrong.
+        """
+        buffer = data if type(data) is bytes else bytes(data)
+        try:
+            message, end = cls._read(buffer, 0, version)
+            if end == len(buffer):
+                return message  # type: ignore[no-any-return]
+        except Exception:  # whatever it was, the slow path says it better
+            pass
+        from kwire import explain
+
+        return explain.decode(cls, buffer, 0, version, policy, whole=True)[0]
+
+    @classmethod
+    def decode_from(
+        cls, data: bytes | bytearray | memoryview, offset: int, version: int, policy: Policy = STRICT
+    ) -> tuple[Self, int]:
+        """The message that starts at ``offset`` of ``data``, and the offset behind it."""
+        buffer = data if type(data) is bytes else bytes(data)
+        if offset < 0 or offset > len(buffer):
+            raise DecodeError(
+                "the offset is outside the data", message=cls.__name__, version=version, offset=offset, data=buffer
+            )
+        try:
+            message, end = cls._read(buffer, offset, version)
+            if end <= len(buffer):
+                return message, end
+        except Exception:  # whatever it was, the slow path says it better
+            pass
+        from kwire import explain
+
+        return explain.decode(cls, buffer, offset, version, policy, whole=False)
+
+
+__all__ = ["DecodeError", "EncodeError", "FieldTags", "Message", "Struct"]

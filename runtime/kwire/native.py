@@ -1,0 +1,58 @@
+"""What makes one source fast both interpreted and compiled by mypyc.
+
+Type checkers and mypyc read ``native.pyi``, where the integer names are mypyc's fixed-width types. At run time they
+are plain ``int``: annotations cost nothing, and neither ``typing`` nor ``mypy_extensions`` is imported, which would
+take longer than importing a codec. This module is never compiled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import FunctionType
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+i16 = i32 = i64 = u8 = int
+
+
+def mypyc_attr(*attributes: str, **values: object) -> Callable[[type], type]:
+    """Does nothing when interpreted."""
+    return lambda cls: cls
+
+
+def install_constructors(namespace: dict[str, Any]) -> None:
+    """Replace every interpreted ``new_X`` by one that allocates and stores, on its first call.
+
+    Emitted modules construct their objects through ``new_X(...)`` functions. Compiled, such a function is a direct C
+    call of ``X.__init__``. Interpreted, going through ``X(...)`` costs as much as reading the fields did, so the
+    function is rebuilt without it; the defaults of fields that it does not take come from ``X`` itself. Functions of
+    a compiled module have no code object and stay as they are.
+    """
+    for name, function in list(namespace.items()):
+        if name.startswith("new_") and isinstance(function, FunctionType):
+            namespace[name] = _rebuilt_on_first_call(namespace, name, function)
+
+
+def _rebuilt_on_first_call(namespace: dict[str, Any], name: str, function: FunctionType) -> Callable[..., object]:
+    code = function.__code__
+    given = code.co_varnames[: code.co_argcount]
+
+    def first_call(*values: object) -> object:
+        cls = namespace[name.removeprefix("new_")]
+        defaults = cls()
+        scope: dict[str, Any] = {"cls": cls, "allocate": object.__new__}
+        lines = [f"def {name}({', '.join(given)}):", "    self = allocate(cls)"]
+        for slot in cls.SLOTS:
+            value = slot
+            if slot not in given:
+                default = getattr(defaults, slot)
+                value = "[]" if isinstance(default, list) else f"default_{slot}"
+                scope[f"default_{slot}"] = default
+            lines.append(f"    self.{slot} = {value}")
+        exec("\n".join([*lines, "    return self"]), scope)
+        namespace[name] = scope[name]
+        return scope[name](*values)
+
+    return first_call

@@ -1,0 +1,39 @@
+"""Kafka's uuids: 16 bytes that print as Kafka prints them."""
+
+from __future__ import annotations
+
+import binascii
+
+
+class Uuid(bytes):
+    """A uuid as sixteen bytes, equal to and usable as plain ``bytes``.
+
+    ``str`` gives the form of Kafka's tools and logs: URL-safe base64 without padding. :meth:`parse` reads it. The
+    zero uuid :data:`ZERO_UUID` stands for "none" throughout the protocol.
+    """
+
+    __slots__ = ()
+
+    @classmethod
+    def parse(cls, text: str) -> Uuid:
+        """The uuid that ``text`` shows, 22 characters of URL-safe base64; ``ValueError`` for anything else."""
+        try:
+            value = binascii.a2b_base64(text.translate(_FROM_URL) + "==", strict_mode=False)
+        except binascii.Error:
+            value = b""
+        if len(text) != 22 or len(value) != 16:
+            raise ValueError(f"{text!r} is not a uuid in URL-safe base64")
+        return cls(value)
+
+    def __str__(self) -> str:
+        return binascii.b2a_base64(self, newline=False).decode().translate(_TO_URL).rstrip("=")
+
+    def __repr__(self) -> str:
+        return f"Uuid.parse({str(self)!r})" if len(self) == 16 else f"Uuid({bytes(self)!r})"
+
+
+_TO_URL = str.maketrans("+/", "-_")
+_FROM_URL = str.maketrans("-_", "+/")
+
+ZERO_UUID = Uuid(bytes(16))
+"""All zero: no topic, no directory, no process."""

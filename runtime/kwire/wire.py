@@ -1,0 +1,231 @@
+"""Primitives for emitted codecs: the parts of reading and writing that are not worth repeating inline.
+
+Functions read at ``pos`` of ``data`` and give the value, with the new position where that is not obvious. They raise
+whatever comes first (``IndexError``, ``ValueError``, ``TypeError``): the caller decodes again through
+``kwire.explain``, which says what is wrong and where. A slice beyond the end is short and leaves ``pos`` behind the
+end; the next read or the final check notices.
+"""
+
+from __future__ import annotations
+
+from librt.strings import (
+    BytesWriter,
+    read_i16_be,
+    read_i32_be,
+    read_i64_be,
+    write_i16_be,
+    write_i32_be,
+    write_i64_be,
+)
+
+from kwire.native import i64
+from kwire.uuids import Uuid
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import NoReturn
+
+MAX_STRING = 0x7FFF
+"""The longest string Kafka accepts, in bytes, compact or not (KAFKA-WIRE 14)."""
+
+
+def fail() -> NoReturn:
+    """Give up the fast path."""
+    raise ValueError("not readable")
+
+
+def read_uvarint(data: bytes, pos: i64) -> tuple[i64, i64]:
+    """An unsigned varint as Kafka reads it: at most five bytes, the result a signed 32-bit number [KAFKA-WIRE 12]."""
+    value: i64 = 0
+    shift: i64 = 0
+    while True:
+        byte: i64 = data[pos]
+        pos += 1
+        value |= (byte & 127) << shift
+        if byte < 128:
+            value &= 0xFFFFFFFF
+            if value > 0x7FFFFFFF:
+                value -= 0x100000000
+            return value, pos
+        shift += 7
+        if shift > 28:
+            fail()
+
+
+def read_length(data: bytes, pos: i64) -> tuple[i64, i64]:
+    """A compact length whose first byte, at ``pos - 1``, had its high bit set."""
+    first: i64 = data[pos - 1]
+    second: i64 = data[pos]
+    if second < 128:
+        return (first & 127 | second << 7) - 1, pos + 1
+    value, pos = read_uvarint(data, pos - 1)
+    if value <= 0:
+        fail()  # Kafka takes such a length for null: the slow path's business.
+    return value - 1, pos
+
+
+def read_string_length(data: bytes, pos: i64) -> tuple[i64, i64]:
+    """Like :func:`read_length`, for strings: they hold at most :data:`MAX_STRING` bytes."""
+    size, pos = read_length(data, pos)
+    if size > MAX_STRING:
+        fail()
+    return size, pos
+
+
+def write_uvarint(out: BytesWriter, value: i64) -> None:
+    """An unsigned varint; ``value`` is not negative."""
+    while value > 127:
+        out.append(value & 127 | 128)
+        value >>= 7
+    out.append(value)
+
+
+def write_string_length(out: BytesWriter, size: i64) -> None:
+    """The length of a compact string whose length + 1 takes more than one byte."""
+    if size > MAX_STRING:
+        fail()
+    write_uvarint(out, size + 1)
+
+
+def read_u16(data: bytes, pos: i64) -> int:
+    value: int = read_i16_be(data, pos)
+    return value & 0xFFFF
+
+
+def read_u32(data: bytes, pos: i64) -> int:
+    value: int = read_i32_be(data, pos)
+    return value & 0xFFFFFFFF
+
+
+def write_i8(out: BytesWriter, value: int) -> None:
+    if value < -128 or value > 127:
+        fail()
+    out.append(value & 255)
+
+
+def write_u16(out: BytesWriter, value: int) -> None:
+    if value < 0 or value > 0xFFFF:
+        fail()
+    write_i16_be(out, value - 0x10000 if value > 0x7FFF else value)
+
+
+def write_u32(out: BytesWriter, value: int) -> None:
+    if value < 0 or value > 0xFFFFFFFF:
+        fail()
+    write_i32_be(out, value - 0x100000000 if value > 0x7FFFFFFF else value)
+
+
+def write_uuid(out: BytesWriter, value: bytes) -> None:
+    if len(value) != 16:
+        fail()
+    out.write(value)
+
+
+# Arrays of numbers. Compiled, a loop over a primitive operation is as fast as it gets; interpreted, ``kwire.arrays``
+# replaces these by one call of ``struct`` for all elements.
+
+
+def read_i8s(data: bytes, pos: i64, count: i64) -> list[int]:
+    values: list[int] = []
+    for index in range(pos, pos + count):
+        byte: int = data[index]
+        values.append((byte ^ 128) - 128)
+    return values
+
+
+def read_i16s(data: bytes, pos: i64, count: i64) -> list[int]:
+    values: list[int] = []
+    for index in range(pos, pos + 2 * count, 2):
+        values.append(read_i16_be(data, index))
+    return values
+
+
+def read_i32s(data: bytes, pos: i64, count: i64) -> list[int]:
+    values: list[int] = []
+    for index in range(pos, pos + 4 * count, 4):
+        values.append(read_i32_be(data, index))
+    return values
+
+
+def read_i64s(data: bytes, pos: i64, count: i64) -> list[int]:
+    values: list[int] = []
+    for index in range(pos, pos + 8 * count, 8):
+        values.append(read_i64_be(data, index))
+    return values
+
+
+def read_uuids(data: bytes, pos: i64, count: i64) -> list[Uuid]:
+    if pos + 16 * count > len(data):
+        fail()
+    values: list[Uuid] = []
+    for index in range(pos, pos + 16 * count, 16):
+        values.append(Uuid(data[index : index + 16]))
+    return values
+
+
+# Tagged fields [KIP-482]: a count, then tag, size and payload of each, in ascending order of their tags.
+
+
+def read_tag(data: bytes, pos: i64) -> tuple[i64, i64, i64]:
+    """Tag, size of the payload and where the payload starts."""
+    tag: i64 = data[pos]
+    pos += 1
+    if tag > 127:
+        tag, pos = read_uvarint(data, pos - 1)
+    size: i64 = data[pos]
+    pos += 1
+    if size > 127:
+        size, pos = read_uvarint(data, pos - 1)
+    if tag < 0 or size < 0:
+        fail()
+    return tag, size, pos
+
+
+def read_tags(data: bytes, pos: i64) -> tuple[tuple[tuple[int, bytes], ...], i64]:
+    """A tagged section of which no tag is known."""
+    count, pos = read_uvarint(data, pos)
+    if count < 0:
+        fail()
+    tags: list[tuple[int, bytes]] = []
+    previous: i64 = -1
+    for _ in range(count):
+        tag, size, pos = read_tag(data, pos)
+        if tag <= previous:
+            fail()
+        previous = tag
+        tags.append((tag, data[pos : pos + size]))
+        pos += size
+    return tuple(tags), pos
+
+
+def write_tags(out: BytesWriter, known: list[tuple[int, bytes]], unknown: tuple[tuple[int, bytes], ...]) -> None:
+    """A tagged section; unknown tags must ascend and not be known ones, as in Kafka's RawTaggedFieldWriter."""
+    tags = known
+    if unknown:
+        previous: i64 = -1
+        for tag, _ in unknown:
+            if tag <= previous or tag > 0x7FFFFFFF:
+                fail()
+            previous = tag
+        tags = sorted(known + list(unknown))
+        previous = -1
+        for tag, _ in tags:
+            if tag == previous:
+                fail()
+            previous = tag
+    write_uvarint(out, len(tags))
+    for tag, payload in tags:
+        write_uvarint(out, tag)
+        write_uvarint(out, len(payload))
+        out.write(payload)
+
+
+def replace_interpreted(namespace: dict[str, object]) -> None:
+    """Take over the array functions of ``kwire.arrays`` when this module runs interpreted."""
+    if str(namespace["__file__"]).endswith(".py"):
+        from kwire import arrays
+
+        namespace.update(arrays.FUNCTIONS)
+
+
+replace_interpreted(globals())

@@ -1,0 +1,120 @@
+"""Reading sources: what counts as a definition file, in which order, and what cannot be read is reported."""
+
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from kwirec.diagnostics.diagnostic import Report
+from kwirec.diagnostics.reading import read_sources
+from kwirec.diagnostics.render import render_text
+from kwirec.diagnostics.source import Source
+
+MESSAGE = '{ "type": "data", "name": "Clock", "validVersions": "0", "fields": [] }'
+
+
+def read(*paths: Path) -> tuple[list[Source], Report]:
+    report = Report()
+    return read_sources(paths, report), report
+
+
+def names(sources: list[Source], root: Path) -> list[str]:
+    return [source.name.removeprefix(f"{root.as_posix()}/") for source in sources]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for name in ("b/Two.json", "b/releases.json", "b/README.md", "a.jsonl", "c/One.json", "layouts.json"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(MESSAGE)
+    return tmp_path
+
+
+def archive(path: Path, **files: str) -> Path:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as written:
+        for name, text in files.items():
+            written.writestr(name.replace("__", "/") + ".json", text)
+    return path
+
+
+def test_folder_is_read_in_sorted_order_without_its_records(folder: Path) -> None:
+    sources, report = read(folder)
+    assert names(sources, folder) == ["a.jsonl", "b/Two.json", "c/One.json"]
+    assert {source.text for source in sources} == {MESSAGE}
+    assert report.diagnostics == []
+
+
+def test_file_is_read_whatever_its_name(folder: Path) -> None:
+    sources, _ = read(folder / "b" / "README.md")
+    assert names(sources, folder) == ["b/README.md"]
+
+
+def test_paths_keep_their_order_and_no_file_comes_twice(folder: Path) -> None:
+    sources, _ = read(folder / "c", folder, folder / "a.jsonl")
+    assert names(sources, folder) == ["c/One.json", "a.jsonl", "b/Two.json"]
+
+
+@pytest.mark.parametrize("suffix", ["jar", "zip"])
+def test_archive_gives_its_definitions_and_no_other_json(tmp_path: Path, suffix: str) -> None:
+    path = archive(
+        tmp_path / f"kafka-clients-4.1.1.{suffix}",
+        common__message__Zone=MESSAGE,
+        common__message__Clock=MESSAGE,
+        META__manifest='{"version": 1}',
+        releases=MESSAGE,
+    )
+    sources, report = read(path)
+    assert names(sources, path) == [
+        f"{path.as_posix()}!common/message/Clock.json",
+        f"{path.as_posix()}!common/message/Zone.json",
+    ]
+    assert [source.stem for source in sources] == ["Clock", "Zone"]
+    assert report.diagnostics == []
+
+
+def test_byte_order_mark_is_no_text(tmp_path: Path) -> None:
+    (tmp_path / "Clock.json").write_bytes(b"\xef\xbb\xbf" + MESSAGE.encode())
+    [source], report = read(tmp_path)
+    assert source.text == MESSAGE
+    assert report.diagnostics == []
+
+
+def test_missing_path(tmp_path: Path) -> None:
+    sources, report = read(tmp_path / "gone")
+    [found] = report.diagnostics
+    assert sources == []
+    assert (found.code.number, found.primary.text) == ("K001", "no such file or folder")
+
+
+@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
+def test_text_that_is_not_utf8_is_reported_where_it_is_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mark: bytes, snapshot: Any
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("Bad.json").write_bytes(mark + '{ "é":\n  "ab\xff" }'.encode("latin-1").replace(b"\xe9", "é".encode()))
+    Path("Good.json").write_text(MESSAGE)
+    sources, report = read(Path("Bad.json"), Path("Good.json"))
+    assert [source.name for source in sources] == ["Good.json"]
+    assert render_text(report.diagnostics) == snapshot(name="not utf-8")
+
+
+def damaged(path: Path, start: int, size: int = 30) -> Path:
+    data = bytearray(path.read_bytes())
+    data[start : start + size] = b"\xff" * len(data[start : start + size])
+    path.write_bytes(data)
+    return path
+
+
+@pytest.mark.parametrize("start", [0, 14, 60, -22, -60])
+def test_damaged_archive_is_reported_not_raised(tmp_path: Path, start: int) -> None:
+    whole = archive(tmp_path / "defs.zip", Clock=MESSAGE * 3)
+    _, report = read(damaged(whole, start if start >= 0 else whole.stat().st_size + start))
+    assert {found.code.number for found in report.diagnostics} == {"K001"}
+
+
+def test_text_with_the_name_of_an_archive(tmp_path: Path) -> None:
+    (tmp_path / "defs.zip").write_text("no archive")
+    _, report = read(tmp_path)
+    assert [found.code.number for found in report.diagnostics] == ["K001"]

@@ -1,0 +1,209 @@
+"""Findings as text: which lines are shown, and that carets stand under what they mean.
+
+The snapshots are the whole output; those cases that the eye judges badly also assert what must line up.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from kwirec.diagnostics import codes
+from kwirec.diagnostics.diagnostic import Report, Severity
+from kwirec.diagnostics.render import render, render_text, summary
+from kwirec.diagnostics.source import Source, Span
+
+FIELDS = """\
+{ "type": "data", "name": "Clock", "validVersions": "0",
+  "fields": [
+    { "name": "Millis", "type": "int64", "tag": 0 },
+    { "name": "Zone", "type": "string", "tag": 1 },
+    { "name": "Drift", "type": "int32", "tag": 2 },
+    { "name": "Leap", "type": "bool", "tag": 3 },
+    { "name": "Source", "type": "string", "tag": 0 }
+  ]
+}
+"""
+
+
+def caret_columns(text: str, sign: str = "^") -> list[int]:
+    """Columns of the first line of carets, behind the gutter."""
+    line = next(line for line in text.splitlines() if sign in line.partition("|")[2])
+    return [column for column, character in enumerate(line) if character == sign]
+
+
+def test_one_label(finder: Any, snapshot: Any) -> None:
+    found = finder(FIELDS).finding('"type": ⟨"bool"⟩', "no such type", helps=["did you mean `int8`?"])
+    assert render_text([found]) == snapshot
+
+
+def test_without_words_only_carets(finder: Any, snapshot: Any) -> None:
+    assert render_text([finder(FIELDS).finding('"Zone"')]) == snapshot
+
+
+def test_lines_between_labels_are_elided_when_there_is_more_than_one(finder: Any, snapshot: Any) -> None:
+    found = finder(FIELDS).finding(
+        '"Source", "type": "string", "tag": ⟨0⟩',
+        "taken already",
+        ('"int64", "tag": ⟨0⟩', "first used here"),
+        helps=["the next free tag is 4"],
+    )
+    assert render_text([found]) == snapshot
+
+
+def test_a_single_line_between_labels_is_shown(finder: Any, snapshot: Any) -> None:
+    text = render_text([finder(FIELDS).finding('"Drift"', "this", ('"Millis"', "and that"))])
+    assert "..." not in text
+    assert '4 |     { "name": "Zone"' in text
+    assert text == snapshot
+
+
+def test_neighbouring_lines(finder: Any, snapshot: Any) -> None:
+    assert render_text([finder(FIELDS).finding('"Zone"', "this", ('"Millis"', "and that"))]) == snapshot
+
+
+def test_three_labels_on_one_line_hang_below_it(finder: Any, snapshot: Any) -> None:
+    found = finder(FIELDS).finding(
+        '"Zone", ⟨"type"⟩', "second", ('"Zone"', "first"), ('"string", ⟨"tag": 1⟩', "third")
+    )
+    assert render_text([found]) == snapshot
+
+
+def test_overlapping_labels_keep_their_words_apart(finder: Any, snapshot: Any) -> None:
+    found = finder(FIELDS).finding(
+        '"name": "Zone"', "the whole", ('"name": ⟨"Zone"⟩', "its end"), ('⟨"name"⟩: "Zone"', "its start")
+    )
+    assert render_text([found]) == snapshot
+
+
+def test_two_labels_on_the_same_characters(finder: Any, snapshot: Any) -> None:
+    assert render_text([finder(FIELDS).finding('"Zone"', "once", ('"Zone"', "twice"))]) == snapshot
+
+
+def test_labels_in_other_files_get_their_own_block(finder: Any, snapshot: Any) -> None:
+    other = finder("\n" * 120 + '{ "name": "Clock" }\n', name="defs/more/Watch.json")
+    found = finder(FIELDS).finding(
+        '"Clock"', "defined again here", elsewhere=[(other.span('"Clock"'), "first defined here")], notes=["a fact"]
+    )
+    assert render_text([found]) == snapshot
+
+
+def test_notes_and_helps_may_have_several_lines(finder: Any, snapshot: Any) -> None:
+    found = finder(FIELDS).finding('"Zone"', notes=["one\ntwo", "three"], helps=["do this:\n\n  that"])
+    assert render_text([found]) == snapshot
+
+
+def test_label_over_several_lines(finder: Any, snapshot: Any) -> None:
+    found = finder(FIELDS).finding('"fields": ⟨[' + FIELDS.partition("[")[2].partition("]")[0] + "]⟩", "this list")
+    assert render_text([found]) == snapshot
+
+
+def test_label_that_begins_its_line_and_one_within_it(finder: Any, snapshot: Any) -> None:
+    found = finder(FIELDS).finding(
+        FIELDS.rstrip(), "all of it", ('"fields": ⟨[' + FIELDS.partition("[")[2].partition("]")[0] + "]⟩", "the list")
+    )
+    assert render_text([found]) == snapshot
+
+
+def test_label_over_two_lines_with_another_inside(finder: Any, snapshot: Any) -> None:
+    found = finder(FIELDS).finding('"tag": 1 },\n    { "name": "Drift"', "both", ('"Drift"', "this one"))
+    assert render_text([found]) == snapshot
+
+
+def test_tabs_and_wide_characters_line_up(finder: Any, snapshot: Any) -> None:
+    text = render_text([finder('{\t"時計": "e\u0301te\u0301",\t"x" }').finding('"x"', "here", ('"時計"', "時計"))])
+    assert text == snapshot
+    shown = text.splitlines()[3]
+    # Wide characters take two columns each, the two combining accents none.
+    assert caret_columns(text)[0] == shown.index('"x"') + 2 - 2
+    assert caret_columns(text, "-")[0] == shown.index('"時')
+    assert len(caret_columns(text, "-")) == 6
+
+
+def test_end_of_file_and_empty_lines(finder: Any, snapshot: Any) -> None:
+    source = finder("{\n\n").source
+    at_end, in_gap = Span(source, 3, 3), Span(source, 2, 3)
+    found = finder("{\n\n").finding("{", "opened", elsewhere=[(at_end, "end"), (in_gap, "gap")])
+    assert render_text([found]) == snapshot
+
+
+def test_carriage_returns_are_not_part_of_a_line(finder: Any) -> None:
+    plain = render_text([finder(FIELDS).finding('"Zone"', "here")])
+    assert render_text([finder(FIELDS.replace("\n", "\r\n")).finding('"Zone"', "here")]) == plain
+
+
+def test_long_lines_are_cropped_around_their_carets(finder: Any, snapshot: Any) -> None:
+    line = '{"first":"' + "a" * 4000 + '","second":"' + "b" * 4000 + '"}'
+    text = render_text([finder("\n" + line, name="r.jsonl").finding('"second"', "second", ('"first"', "first"))])
+    assert max(map(len, text.splitlines())) < 150
+    assert text == snapshot
+
+
+@pytest.mark.parametrize("at", [0, 50, 119, 120, 121, 500, 9_990])
+def test_carets_stay_below_their_word_wherever_a_line_is_cropped(finder: Any, at: int) -> None:
+    text = render_text([finder("." * at + "NEEDLE" + "." * (10_000 - at)).finding("NEEDLE")])
+    shown = text.splitlines()[3]
+    assert caret_columns(text) == list(range(shown.index("NEEDLE"), shown.index("NEEDLE") + 6))
+    assert len(shown) < 150
+
+
+def test_label_longer_than_a_cropped_line(finder: Any, snapshot: Any) -> None:
+    long = '"' + "x" * 3000 + '"'
+    assert render_text([finder('{"about":' + long + "}").finding(long, "too long")]) == snapshot
+
+
+def test_file_that_could_not_be_read_shows_no_lines(snapshot: Any) -> None:
+    report = Report()
+    nowhere = Span(Source("defs/missing.json", ""), 0, 0)
+    report.add(codes.UNREADABLE, "cannot read `defs/missing.json`", nowhere, label="no such file")
+    assert render_text(report.diagnostics) == snapshot
+
+
+def test_control_characters_reach_no_terminal(finder: Any) -> None:
+    text = render_text(
+        [finder('{ "\x1b[2J": "\u202e" }\n').finding('"\x1b[2J"', "\x07", message="a\nb \ud800", helps=["\x1b"])]
+    )
+    assert all(character.isprintable() or character == "\n" for character in text)
+    assert "a␊b" in text
+    text.encode("utf-8")
+
+
+def test_colours_change_nothing_but_colour(finder: Any, snapshot: Any) -> None:
+    found = [
+        finder(FIELDS).finding('"Zone"', "this", ('"Millis"', "and that"), notes=["fact"]),
+        finder(FIELDS).finding('"Leap"', "this", severity=Severity.WARNING),
+    ]
+    coloured = render(found, "text", color=True)
+    assert re.sub(r"\x1b\[[0-9;]*m", "", coloured) == render_text(found)
+    assert "\x1b[1;31merror[K999]\x1b[0m" in coloured
+    assert "\x1b[1;33m^^^^^^\x1b[0m" not in render_text(found)
+    assert coloured == snapshot
+
+
+def test_findings_are_separated_by_an_empty_line(finder: Any) -> None:
+    one = finder(FIELDS).finding('"Zone"')
+    assert render_text([one, one]) == render_text([one]) + "\n" + render_text([one])
+    assert render_text([]) == ""
+
+
+def test_summary_counts_by_severity(finder: Any) -> None:
+    def found(*severities: Severity) -> list[Any]:
+        return [finder(FIELDS).finding('"Zone"', severity=one) for one in severities]
+
+    assert summary(found(Severity.WARNING, Severity.ERROR, Severity.ERROR)) == "2 errors, 1 warning"
+    assert summary(found(Severity.NOTE)) == "1 note"
+    assert summary([]) == "no findings"
+
+
+def test_source_positions() -> None:
+    source = Source("a.json", "ab\n\ncd")
+    assert [source.line_and_column(offset) for offset in (0, 2, 3, 4, 6)] == [(1, 1), (1, 3), (2, 1), (3, 1), (3, 3)]
+    assert [source.line_text(line) for line in (1, 2, 3)] == ["ab", "", "cd"]
+
+
+@pytest.mark.parametrize(
+    "name", ["Clock.json", "a/b/Clock.json", "a\\Clock.json", "x-1.0.jar!Clock.json", "x.zip!a/Clock.json"]
+)
+def test_stem_is_the_file_name_without_folders_archive_and_suffix(name: str) -> None:
+    assert Source(name, "").stem == "Clock"

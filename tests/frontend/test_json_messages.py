@@ -1,0 +1,175 @@
+"""Definition files as Kafka publishes them, with all that is peculiar about them [KAFKA-WIRE 27, 30, 31, 33, 38]."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from kwirec.dump import dump_syntax
+from kwirec.frontend import FieldDecl, MessageDecl
+from kwirec.frontend.json_messages import attribute_names
+from kwirec.versions import NONE, VersionRange
+
+HEAD = '"type": "data", "name": "Clock", "validVersions": "0-2", "flexibleVersions": "2+"'
+
+
+def one_message(parsed: Any, text: str) -> MessageDecl:
+    document, findings = parsed(text)
+    assert findings == ""
+    [message] = document.messages
+    assert isinstance(message, MessageDecl)
+    return message
+
+
+def one_field(parsed: Any, attributes: str) -> FieldDecl:
+    [field] = one_message(parsed, f'{{ {HEAD}, "fields": [ {{ {attributes} }} ] }}').fields or ()
+    return field
+
+
+def test_comments_of_all_kinds(parsed: Any, snapshot: Any) -> None:
+    text = f"""// Licensed to nobody.
+/* Two lines
+   of it. */
+{{ {HEAD}, // trailing
+  // full line
+  "fields": [ /* block */ {{ "name": /* inside */ "Millis", "type": "int64", "versions": "0+" }} // after
+  ] /* and
+  over lines */ }}
+// the end"""
+    message = one_message(parsed, text)
+    assert message.comment == "// Licensed to nobody.\n/* Two lines\n   of it. */"
+    assert dump_syntax(parsed(text)[:1]) == snapshot
+
+
+def test_all_attributes(parsed: Any, snapshot: Any) -> None:
+    """One definition that says everything there is to say, and one snapshot of the whole tree."""
+    text = """{
+      "apiKey": 18, "type": "request", "listeners": ["broker", "controller"], "name": "Clock", "aliases": ["Watch"],
+      "about": "A time.", "validVersions": "0-4", "deprecatedVersions": "0-1", "flexibleVersions": "3+",
+      "latestVersionUnstable": true,
+      "fields": [
+        { "name": "Zones", "type": "[]Zone", "versions": "0-3", "nullableVersions": "1+", "taggedVersions": "3+",
+          "tag": 0, "default": "null", "ignorable": true, "mapKey": true, "about": "Zones.", "structAbout": "A zone.",
+          "aliases": ["Areas", "Regions"], "since": "3.1.0",
+          "fields": [ { "name": "Name", "type": "string", "versions": "0+", "entityType": "topicName",
+                        "flexibleVersions": "none" },
+                      { "name": "Raw", "type": "bytes", "versions": "0+", "zeroCopy": true } ] } ],
+      "commonStructs": [ { "name": "Time", "versions": "2+", "about": "A moment.",
+                           "fields": [ { "name": "Millis", "type": "int64", "versions": "0+" } ] } ] }"""
+    one_message(parsed, text)
+    assert dump_syntax(parsed(text)[:1]) == snapshot
+    written = set(text.split('"')[1::2])
+    assert {name for names in attribute_names().values() for name in names} <= written
+
+
+def test_text_behind_the_definition_is_a_warning(parsed: Any, snapshot: Any) -> None:
+    document, findings = parsed(f'{{ {HEAD}, "fields": [] }}\n}} , "more"')
+    assert findings == snapshot
+    assert [message.name.value for message in document.messages] == ["Clock"]
+
+
+def test_numbers_and_booleans_may_be_strings(parsed: Any) -> None:
+    field = one_field(
+        parsed,
+        '"name": "A", "type": "int8", "versions": "2+", "taggedVersions": "2+", "tag": "0", "ignorable": "true",'
+        ' "mapKey": "false"',
+    )
+    assert (field.tag and field.tag.value, field.ignorable and field.ignorable.value) == (0, True)
+    assert field.map_key is not None
+    assert field.map_key.value is False
+    hexadecimal = one_message(parsed, f'{{ {HEAD}, "apiKey": "0x12", "fields": [] }}')
+    assert hexadecimal.api_key is not None
+    assert hexadecimal.api_key.value == 18
+
+
+def test_a_single_value_counts_as_a_list(parsed: Any) -> None:
+    message = one_message(
+        parsed,
+        f'{{ {HEAD}, "listeners": "broker", "fields": {{ "name": "A", "type": "int8", "versions": 1 }},'
+        ' "commonStructs": { "name": "B", "versions": "0+", "fields": [] } }',
+    )
+    assert [listener.value for listener in message.listeners or ()] == ["broker"]
+    [field] = message.fields or ()
+    assert field.versions is not None
+    assert field.versions.value == VersionRange(1, 1)
+    assert [struct.name.value for struct in message.common_structs] == ["B"]
+
+
+def test_a_reserved_key_needs_no_fields(parsed: Any) -> None:
+    message = one_message(parsed, '{ "apiKey": 4, "type": "request", "name": "Gone", "validVersions": "none" }')
+    assert message.valid_versions is not None
+    assert (message.valid_versions.value, message.fields, message.flexible_versions) == (NONE, None, None)
+
+
+def test_a_tagged_field_needs_no_versions(parsed: Any) -> None:
+    field = one_field(parsed, '"name": "A", "type": "int8", "taggedVersions": "2+", "tag": 0')
+    assert field.versions is None
+    assert field.tagged_versions is not None
+
+
+@pytest.mark.parametrize(
+    ("written", "value"),
+    [
+        ('"-1"', "-1"),
+        ("-1", -1),
+        ("0x7f", 127),
+        ('"0x7f"', "0x7f"),
+        ("1.5", 1.5),
+        ("true", True),
+        ('"false"', "false"),
+        ("null", None),
+        ('"null"', "null"),
+        ('""', ""),
+    ],
+)
+def test_defaults_are_kept_as_written(parsed: Any, written: str, value: object) -> None:
+    field = one_field(parsed, f'"name": "A", "type": "int8", "versions": "0+", "default": {written}')
+    assert field.default is not None
+    assert (field.default.value, type(field.default.value)) == (value, type(value))
+    assert field.default.span.text == written
+
+
+@pytest.mark.parametrize(
+    ("written", "name", "depth"), [("int8", "int8", 0), ("[]Zone", "Zone", 1), ("[][]int8", "int8", 2)]
+)
+def test_types(parsed: Any, written: str, name: str, depth: int) -> None:
+    field = one_field(parsed, f'"name": "A", "type": "{written}", "versions": "0+"')
+    assert (field.type.name, field.type.array_depth, str(field.type)) == (name, depth, written)
+    assert field.type.name_span.text == name
+
+
+def test_blank_versions_count_as_absent(parsed: Any) -> None:
+    assert (
+        one_field(parsed, '"name": "A", "type": "int8", "versions": "0+", "nullableVersions": " "').nullable_versions
+        is None
+    )
+
+
+def test_escapes_in_names(parsed: Any) -> None:
+    field = one_field(parsed, r'"name": "\u0041", "type": "int\u0038", "versions": "0+"')
+    assert (field.name.value, field.type.name) == ("A", "int8")
+    assert field.type.name_span.text == r'"int\u0038"'
+
+
+def test_bundle_of_definitions(parsed: Any) -> None:
+    """A line each, plain or wrapped with the module they come from."""
+    plain = json.dumps({"type": "data", "name": "A", "validVersions": "0", "fields": []})
+    wrapped = json.dumps({"module": "clients", "file": "B.json", "schema": json.loads(plain.replace('"A"', '"B"'))})
+    document, findings = parsed(f"{plain}\n\n{wrapped}\n", name="4.0.0.jsonl")
+    assert findings == ""
+    assert [(m.name.value, m.module, str(m.name.span)) for m in document.messages] == [
+        ("A", None, "4.0.0.jsonl:1:26"),
+        ("B", "clients", "4.0.0.jsonl:3:76"),
+    ]
+
+
+@pytest.mark.parametrize("text", ["", "  \n", "// only a comment\n"])
+def test_empty_file(parsed: Any, text: str) -> None:
+    document, findings = parsed(text)
+    assert document.messages == ()
+    assert findings.startswith("error[K007]: the file holds no definition\n --> Clock.json")
+
+
+def test_empty_bundle_is_reported_too(parsed: Any) -> None:
+    assert parsed("\n", name="a.jsonl")[1].startswith("error[K007]")

@@ -1,0 +1,76 @@
+"""Every span of a parsed document is the text of what it stands for."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from kwirec.diagnostics.diagnostic import Report
+from kwirec.diagnostics.reading import read_sources
+from kwirec.diagnostics.source import Source, Span
+from kwirec.frontend import Document, FieldDecl, MessageDecl, StructDecl, TypeExpr, parse
+from kwirec.frontend.syntax import Spanned
+from kwirec.versions import VersionRange
+
+DATA = Path(__file__).parents[1] / "data"
+
+Node = MessageDecl | StructDecl | FieldDecl | TypeExpr | Spanned[object]
+
+
+def nodes(node: object) -> Iterator[Node]:
+    """All nodes of a tree, whatever attribute they hang from."""
+    if isinstance(node, tuple):
+        for item in node:
+            yield from nodes(item)
+    elif dataclasses.is_dataclass(node) and not isinstance(node, Source | Span | VersionRange | type):
+        if isinstance(node, MessageDecl | StructDecl | FieldDecl | TypeExpr | Spanned):
+            yield node
+        for field in dataclasses.fields(node):
+            yield from nodes(getattr(node, field.name))
+
+
+def claimed(node: Node) -> object:
+    """What the text of a node's span says, read by another JSON reader."""
+    text = node.span.text
+    if isinstance(node, MessageDecl | StructDecl | FieldDecl):
+        assert (text[0], text[-1]) == ("{", "}")
+        name = node.name.span
+        assert node.span.start < name.start < name.end < node.span.end
+        return None
+    return json.loads(text) if not text.startswith("0x") else int(text, 16)
+
+
+def check(document: Document) -> int:
+    found = list(nodes(document.messages))
+    for node in found:
+        value = claimed(node)
+        if isinstance(node, TypeExpr):
+            assert value == str(node)
+            assert node.name_span.text == node.name
+        elif isinstance(node, Spanned) and isinstance(node.value, VersionRange):
+            assert VersionRange.parse(str(value)) == node.value
+        elif isinstance(node, Spanned):
+            assert str(value).lower() == str(node.value).lower()
+    return len(found)
+
+
+def sources() -> list[Source]:
+    paths = sorted((DATA / "clockwork").iterdir())
+    found = read_sources(paths, Report())
+    with zipfile.ZipFile(DATA / "kafka_releases.zip") as releases:
+        found += [
+            Source(name, releases.read(name).decode()) for name in ("2.2.2.jsonl", "2.8.2.jsonl", "4.1.1.jsonl")
+        ]
+    return found
+
+
+@pytest.mark.parametrize("source", sources(), ids=lambda source: source.stem if "/" in source.name else source.name)
+def test_every_span_is_the_text_of_its_node(source: Source) -> None:
+    report = Report()
+    document = parse(source, report)
+    assert report.diagnostics == []
+    assert check(document) > len(document.messages) * 3

@@ -1,0 +1,229 @@
+"""Merging releases of a small protocol: what is kept, what is recorded, and when a merge is refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from kwirec.diagnostics.diagnostic import Report
+from kwirec.merge import merge
+from merge_support import Definition, Union
+
+
+def field(name: str, type_: str = "int32", versions: str = "0+", **more: Any) -> Definition:
+    return {"name": name, "type": type_, "versions": versions, **more}
+
+
+def tagged(name: str, tag: int, versions: str = "1+", **more: Any) -> Definition:
+    return field(name, versions=versions, taggedVersions=versions, tag=tag, **more)
+
+
+def request(*fields: Definition, valid: str = "0-1", name: str = "ClockRequest", **more: Any) -> Definition:
+    return {"apiKey": 7, "type": "request", "listeners": ["broker"], "name": name,
+            "validVersions": valid, "flexibleVersions": "1+", "fields": list(fields)} | more  # fmt: skip
+
+
+def data(*fields: Definition, name: str = "Clock", valid: str = "0") -> Definition:
+    return {"type": "data", "name": name, "validVersions": valid, "flexibleVersions": "none", "fields": list(fields)}
+
+
+ZONES = field("Zones", "[]Zone", fields=[field("Name", "string"), field("Offset", versions="1+")])
+
+
+def test_first_release_is_written_as_definitions(union: Union, snapshot: Any) -> None:
+    outcome = union.merge("1.0.0", request(field("Id"), ZONES, tagged("Extra", 0)), data(field("Time", "int64")))
+    assert (outcome.added, outcome.changed, outcome.failed) == (["ClockRequest", "Clock"], [], False)
+    assert union.files() == snapshot
+
+
+def test_versions_of_both_releases_are_in_the_union(union: Union, snapshot: Any) -> None:
+    union.merge("1.0.0", request(field("Old", versions="0"), field("Id"), valid="0-1"))
+    outcome = union.merge("2.0.0", request(field("Id"), field("New", "string", "2+"), valid="1-2"))
+    assert outcome.proof is not None
+    assert (outcome.proof.proved, outcome.changed) == (4, ["ClockRequest"])
+    assert union.definition("ClockRequest") == snapshot
+    facts = json.loads((union.root / "releases.json").read_text())
+    assert {release: facts[release]["apis"]["7"]["accepts"] for release in facts} == {"1.0.0": "0-1", "2.0.0": "1-2"}
+
+
+def test_descriptions_and_comments_are_kept(union: Union) -> None:
+    union.merge("1.0.0", request(field("Id"), ZONES))
+    union.edit("ClockRequest", '"about": ""', '"about": "Asks for the time."')
+    union.edit("ClockRequest", '"name": "Id",', '"name": "Id", "about": "Who asks.",')
+    union.edit("ClockRequest", '{\n  "apiKey"', '// Our own words.\n{\n  "apiKey"')
+    theirs = request(field("Id", about="Their words."), ZONES, field("More", versions="2+"), valid="0-2")
+    assert not union.merge("2.0.0", theirs | {"about": "Their words."}).failed
+    text = union.definition("ClockRequest")
+    assert text.startswith("// Our own words.\n")
+    assert '"about": "Asks for the time."' in text
+    assert '"about": "Who asks."' in text
+    assert "Their words" not in text
+    assert '"More"' in text
+
+
+def test_a_file_that_was_moved_stays_where_it_is(union: Union) -> None:
+    union.merge("1.0.0", request(field("Id")))
+    (union.root / "clocks").mkdir()
+    (union.root / "apis" / "ClockRequest.json").rename(union.root / "clocks" / "ClockRequest.json")
+    union.merge("2.0.0", request(field("Id"), field("More", versions="2+"), valid="0-2"))
+    assert [name for name in union.files() if "Clock" in name] == ["clocks/ClockRequest.json"]
+
+
+def test_renamed_messages_structs_and_fields_keep_their_names_as_aliases(union: Union, snapshot: Any) -> None:
+    union.merge("1.0.0", request(field("Id"), ZONES, tagged("Extra", 0), name="WatchRequest"))
+    renamed = field("Areas", "[]Area", fields=[field("Label", "string"), field("Offset", versions="1+")])
+    outcome = union.merge("2.0.0", request(field("Number"), renamed, tagged("Spare", 0)))
+    assert not outcome.failed
+    assert [name for name in union.files() if "apis" in name] == ["apis/ClockRequest.json"]
+    assert union.definition("ClockRequest") == snapshot
+    assert "WatchRequest" not in (union.root / "layouts.json").read_text()
+
+
+def test_an_older_release_brings_its_names_as_aliases_too(union: Union) -> None:
+    union.merge("2.0.0", request(field("Number")))
+    union.merge("1.0.0", request(field("Id"), name="WatchRequest"))
+    text = union.definition("ClockRequest")
+    assert '"aliases": ["WatchRequest"]' in text
+    assert '"name": "Number", "type": "int32", "versions": "0+", "aliases": ["Id"]' in text
+
+
+def test_tags_that_come_to_an_existing_version_say_since_when(union: Union) -> None:
+    union.merge("1.0.0", request(field("Id"), tagged("First", 0)))
+    union.merge("3.0.0", request(field("Id"), tagged("First", 0), tagged("Second", 1)))
+    assert '"tag": 1, "since": "3.0.0"' in union.definition("ClockRequest")
+    assert union.definition("ClockRequest").count("since") == 1
+    union.merge("2.0.0", request(field("Id"), tagged("First", 0), tagged("Second", 1)))
+    assert '"tag": 1, "since": "2.0.0"' in union.definition("ClockRequest")
+    assert (union.root / "exceptions.json").read_text() == "[]\n"
+
+
+def test_tags_in_a_struct_that_is_renamed_later_say_since_when(union: Union) -> None:
+    def zones(name: str, *more: Definition) -> Definition:
+        return request(field("Zones", f"[]{name}", fields=[field("Id"), *more]))
+
+    union.merge("1.0.0", zones("Zone"))
+    union.merge("3.0.0", zones("Area", tagged("Extra", 0)))
+    assert not union.merge("2.0.0", zones("Zone", tagged("Extra", 0))).failed
+    assert '"since": "2.0.0"' in union.definition("ClockRequest")
+
+
+def test_tags_of_a_new_version_need_no_since(union: Union) -> None:
+    union.merge("1.0.0", request(field("Id")))
+    union.merge("2.0.0", request(field("Id"), tagged("Extra", 0, "2+"), valid="0-2"))
+    assert "since" not in union.definition("ClockRequest")
+
+
+def test_the_newest_release_that_has_a_version_says_whether_it_is_deprecated(union: Union) -> None:
+    definitions = {
+        "1.0.0": request(field("Id"), valid="0-1"),
+        "2.0.0": request(field("Id"), valid="0-2", deprecatedVersions="0-1"),
+        "3.0.0": request(field("Id"), valid="1-2"),
+    }
+    for release in ("3.0.0", "1.0.0", "2.0.0"):
+        union.merge(release, definitions[release])
+    assert '"deprecatedVersions": "0",' in union.definition("ClockRequest")
+
+
+def test_changed_bytes_go_to_the_newer_release_and_are_listed(union: Union) -> None:
+    union.merge("1.0.0", data(field("Time", "int32")))
+    outcome = union.merge("2.0.0", data(field("Time", "int64")))
+    assert outcome.proof is not None
+    assert (outcome.proof.proved, outcome.proof.excepted, outcome.failed) == (1, 1, False)
+    assert '"type": "int64"' in union.definition("Clock")
+    [entry] = json.loads((union.root / "exceptions.json").read_text())
+    assert entry == {"message": "Clock", "version": 0, "releases": "1.0.0", "reason": ""}
+
+
+def test_an_array_may_become_one_of_structs_with_that_field_alone(union: Union) -> None:
+    """The bytes of classic versions stay the same, so there is nothing to except."""
+    union.merge("1.0.0", data(field("Ticks", "[]int32")))
+    outcome = union.merge("2.0.0", data(field("Ticks", "[]Tick", fields=[field("At")])))
+    assert outcome.proof is not None
+    assert (outcome.proof.proved, outcome.proof.excepted, outcome.failed) == (2, 0, False)
+
+
+def test_version_numbers_that_became_record_types(union: Union) -> None:
+    """As Kafka 4.1 did it with the keys of its coordinators [KAFKA-WIRE 39]."""
+    union.merge("1.0.0", data(field("Group", "string", "0+"), name="WindingKey", valid="0-1"))
+    key = {"apiKey": 1, "type": "coordinator-key", "name": "WindingKey", "validVersions": "0",
+           "flexibleVersions": "none", "fields": [field("Group", "string", "0")]}  # fmt: skip
+    outcome = union.merge("2.0.0", key)
+    assert not outcome.failed
+    [entry] = json.loads((union.root / "exceptions.json").read_text())
+    assert (entry["version"], entry["now"]) == (1, 0)
+    assert [name for name in union.files() if "Key" in name] == ["coordinators/WindingKey.json"]
+
+
+def test_merging_a_release_again_changes_nothing(union: Union) -> None:
+    first = (request(field("Id"), ZONES), data(field("Time", "int32")))
+    second = (request(field("Number"), ZONES, tagged("Extra", 0)), data(field("Time", "int64")))
+    union.merge("1.0.0", *first)
+    union.merge("2.0.0", *second)
+    before = union.files()
+    for release, definitions in (("2.0.0", second), ("1.0.0", first), ("2.0.0", second)):
+        outcome = union.merge(release, *definitions)
+        assert (outcome.failed, outcome.written, outcome.changed, outcome.added) == (False, [], [], [])
+        assert union.files() == before
+
+
+@pytest.mark.parametrize(
+    ("second", "reason"),
+    [
+        (data(field("B", versions="1"), field("A", versions="1"), valid="1"), "cannot be put into one order"),
+        (data(field("A", versions="2"), field("B", versions="2"), valid="2"), "versions [0, 2] have gaps"),
+        (data(field("A", "string", "1"), valid="1"), "has the name of a field of another type"),
+    ],
+)
+def test_what_no_definition_can_say_is_refused_and_nothing_is_written(
+    union: Union, second: Definition, reason: str
+) -> None:
+    union.merge("1.0.0", data(field("A"), field("B")))
+    before = union.files()
+    outcome = union.merge("2.0.0", second)
+    assert outcome.failed
+    assert any(reason in conflict and "Clock" in conflict for conflict in outcome.conflicts), outcome.conflicts
+    assert outcome.written == []
+    assert union.files() == before
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('"name": "Offset", "type": "int32"', '"name": "Offset", "type": "int64"'),
+        ('"name": "Name", "type": "string", "versions": "0+"', '"name": "Name", "type": "string", "versions": "0"'),
+        ('"flexibleVersions": "1+"', '"flexibleVersions": "none"'),
+    ],
+)
+def test_a_union_that_was_changed_by_hand_does_not_pass_the_proof(union: Union, old: str, new: str) -> None:
+    union.merge("1.0.0", request(ZONES))
+    union.merge("1.1.0", request(ZONES))
+    union.edit("ClockRequest", old, new)
+    before = union.files()
+    outcome = union.merge("2.0.0", data(field("Time")))
+    assert outcome.proof is not None
+    assert list(map(str, outcome.proof.mismatches)) == [
+        "ClockRequest version 1 of 1.0.0: the bytes differ",
+        "ClockRequest version 1 of 1.1.0: the bytes differ",
+    ]
+    assert union.files() == before
+
+
+def test_a_version_that_was_lost_does_not_pass_the_proof(union: Union) -> None:
+    union.merge("1.0.0", request(field("Id")))
+    union.edit("ClockRequest", '"validVersions": "0-1"', '"validVersions": "1"')
+    outcome = union.merge("2.0.0", data(field("Time")))
+    assert outcome.proof is not None
+    assert list(map(str, outcome.proof.mismatches)) == [
+        "ClockRequest version 0 of 1.0.0: the union has no such version"
+    ]
+
+
+def test_definitions_with_findings_are_not_merged(tmp_path: Path) -> None:
+    (tmp_path / "bad.json").write_text('{ "type": "data" }')
+    report = Report()
+    outcome = merge(tmp_path / "union", "1.0.0", [tmp_path / "bad.json"], report)
+    assert [found.code.number for found in report.diagnostics] == ["K013"]
+    assert outcome.failed
+    assert not (tmp_path / "union").exists()

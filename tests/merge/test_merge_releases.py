@@ -1,0 +1,120 @@
+"""All releases of Apache Kafka: they read without a finding, and their union has the bytes of every one of them.
+
+This is the mechanical check behind ``message_defs/kafka``: it builds the union anew from the facts of the releases.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from kwirec.diagnostics.diagnostic import Report
+from kwirec.diagnostics.reading import read_sources
+from kwirec.frontend import parse
+from kwirec.ir import resolve
+from kwirec.versions import VersionRange
+from merge_support import ARCHIVE, Releases, Union
+
+EVENTFUL = (
+    # Renamed messages, structs and fields
+    "AlterIsrRequest", "AlterIsrResponse", "AlterPartitionRequest", "AlterPartitionResponse",
+    "ListClientMetricsResourcesRequest", "ListConfigResourcesRequest", "ElectPreferredLeadersRequest",
+    "ElectLeadersRequest",
+    # Versions that came, were deprecated, went and came back
+    "FetchRequest", "JoinGroupRequest", "DescribeLogDirsRequest",
+    # Tagged fields that came to versions which were there before
+    "FetchResponse", "ApiVersionsResponse", "PartitionChangeRecord", "TransactionLogValue", "OffsetCommitValue",
+    "ConsumerGroupMetadataValue", "VoteRequest", "ProducerIdsRecord",
+    # Bytes that changed under the same number
+    "PartitionRecord", "RequestHeader", "LeaderChangeMessage", "RemoteLogSegmentMetadataRecord", "ShareUpdateValue",
+    "UserScramCredentialRecord",
+    # Version numbers that became record types
+    "OffsetCommitKey", "GroupMetadataKey", "ConsumerGroupMetadataKey", "ShareUpdateKey",
+)  # fmt: skip
+
+
+def test_every_release_reads_and_resolves_without_a_finding() -> None:
+    """The archive is read as it is: one bundle for each release in it."""
+    found: dict[str, int] = {}
+    for source in read_sources([ARCHIVE], Report()):
+        report = Report()
+        schema = resolve([parse(source, report)], report)
+        assert report.diagnostics == []
+        found[Path(source.name.rpartition("!")[2]).stem] = len(schema.messages)
+    assert len(found) == 20
+    assert found["2.2.2"] == 90
+    assert found["4.1.1"] == 280
+
+
+@pytest.fixture(scope="module")
+def whole(releases: Releases, tmp_path_factory: pytest.TempPathFactory) -> tuple[Union, Any]:
+    """The union of all releases, merged one after the other, and the outcome of the last merge."""
+    union = Union(tmp_path_factory.mktemp("whole"))
+    outcome = None
+    for release in releases:
+        outcome = union.merge(release, releases.bundle(union.sources, release))
+        assert (release, outcome.conflicts) == (release, [])
+        assert outcome.proof is not None
+        assert (release, outcome.proof.mismatches) == (release, ())
+    return union, outcome
+
+
+def test_the_union_has_the_bytes_of_every_version_of_every_release(
+    whole: tuple[Union, Any], releases: Releases
+) -> None:
+    _, outcome = whole
+    valid = [
+        json.loads(line)["schema"]["validVersions"] for text in releases.texts.values() for line in text.splitlines()
+    ]
+    versions = sum(len(VersionRange.parse(range_)) for range_ in valid)
+    assert outcome.proof.proved + outcome.proof.excepted == versions
+    assert not outcome.failed
+
+
+def test_numbers_whose_bytes_changed_between_releases(whole: tuple[Union, Any], snapshot: Any) -> None:
+    union, _ = whole
+    exceptions = json.loads((union.root / "exceptions.json").read_text())
+    assert [" ".join(str(value) for value in entry.values()) for entry in exceptions] == snapshot
+
+
+def test_tags_that_came_later_and_former_names(whole: tuple[Union, Any], snapshot: Any) -> None:
+    union, _ = whole
+    lines = [
+        f"{Path(name).stem}: {line.strip()}"
+        for name, text in union.files().items()
+        for line in text.splitlines()
+        if '"since"' in line or line.startswith('  "aliases"')
+    ]
+    assert lines == snapshot
+
+
+def merge_in(order: Sequence[str], releases: Releases, union: Union) -> dict[str, str]:
+    """Merge the eventful messages in ``order``; a release that leaves a gap in some range has to wait."""
+    waiting = list(order)
+    while waiting:
+        refused = []
+        for release in waiting:
+            outcome = union.merge(release, releases.bundle(union.sources, release, EVENTFUL))
+            if outcome.conflicts:
+                assert all("gaps" in conflict for conflict in outcome.conflicts)
+                refused.append(release)
+            else:
+                assert not outcome.failed
+        assert len(refused) < len(waiting)
+        waiting = refused
+    return union.files()
+
+
+def test_the_order_of_merges_makes_no_difference(releases: Releases, new_union: Callable[[str], Union]) -> None:
+    expected = merge_in(list(releases), releases, new_union("in order"))
+    for seed in (1, 2):
+        order = list(releases)
+        random.Random(seed).shuffle(order)
+        files = merge_in(order, releases, new_union(f"shuffled {seed}"))
+        assert files.keys() == expected.keys(), order
+        for name, text in files.items():
+            assert text == expected[name], (name, order)

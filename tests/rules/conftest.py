@@ -1,0 +1,61 @@
+"""What the tests of this folder share: definitions through parse, resolve and validate."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+
+import pytest
+from kwirec.diagnostics.diagnostic import Diagnostic, Report, Severity, Waiver
+from kwirec.diagnostics.source import Source
+from kwirec.frontend import parse
+from kwirec.ir import resolve
+from kwirec.validation import validate
+from kwirec.validation.examples import ANOTHER_FILE
+
+Check = Callable[..., list[Diagnostic]]
+
+
+def sources(example: str) -> list[Source]:
+    """The files of an example, named as its first comment says or else after their messages."""
+    return [Source(_file_name(text), text) for text in example.split(ANOTHER_FILE)]
+
+
+def _file_name(text: str) -> str:
+    if comment := re.match(r"// (\S+\.json)\n", text):
+        return comment[1]
+    name = re.search(r'"name": "(\w+)"', text)
+    return f"{name[1] if name else 'Example'}.json"
+
+
+def report_on(files: Iterable[Source], report: Report) -> Report:
+    """The passes as the driver runs them: each only if the ones before left no error."""
+    documents = [parse(source, report) for source in files]
+    if not report.has_errors():
+        schema = resolve(documents, report)
+        if not report.has_errors():
+            validate(schema, report)
+    return report
+
+
+@pytest.fixture
+def check() -> Check:
+    """``check(example)`` → its findings."""
+
+    def run(
+        example: str, severities: Mapping[str, Severity] | None = None, waivers: Iterable[Waiver] = ()
+    ) -> list[Diagnostic]:
+        report = Report(severities=severities or {}, waivers=tuple(waivers))
+        return report_on(sources(example), report).diagnostics
+
+    return run
+
+
+@pytest.fixture
+def check_files() -> Check:
+    """``check_files({name: text})`` → the findings of definitions in files of these names."""
+
+    def run(files: Mapping[str, str]) -> list[Diagnostic]:
+        return report_on([Source(name, text) for name, text in files.items()], Report()).diagnostics
+
+    return run

@@ -1,0 +1,52 @@
+"""Lookup of codes, what ``explain`` prints, and the pages in ``docs/rules/``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from kwirec import catalogue
+
+PAGES = Path(__file__).parents[2] / "docs" / "rules"
+
+
+@pytest.mark.parametrize("word", ["K602", "k602", "duplicate-tag", " Duplicate-Tag "])
+def test_find(word: str) -> None:
+    code = catalogue.find(word)
+    assert code is not None
+    assert code.number == "K602"
+
+
+def test_find_nothing() -> None:
+    assert catalogue.find("K999") is None
+    assert catalogue.find("") is None
+    assert catalogue.suggestion("dupplicate-tag") == "did you mean `duplicate-tag`?"
+
+
+@pytest.mark.parametrize("number", ["K603", "K703", "K001", "K409"])
+def test_explanation(number: str, snapshot: Any) -> None:
+    code = catalogue.find(number)
+    assert code is not None
+    assert catalogue.explain_text(code) == snapshot
+
+
+def test_pages_are_up_to_date() -> None:
+    """`kwirec.catalogue.write_pages` writes them anew."""
+    there = {path.name: path.read_text(encoding="utf-8") for path in PAGES.glob("*.md")}
+    assert there == catalogue.pages()
+
+
+def test_write_pages(tmp_path: Path) -> None:
+    (tmp_path / "K999.md").write_text("a rule that was removed")
+    (tmp_path / "notes.md").write_text("not ours")
+    catalogue.write_pages(tmp_path)
+    first = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    catalogue.write_pages(tmp_path)
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == first
+    assert set(first) == {"notes.md", *catalogue.pages()}
+
+
+def test_index_links_every_page() -> None:
+    for code in catalogue.CODES:
+        assert f"[{code.number}]({code.number}.md)" in catalogue.index()

@@ -1,0 +1,93 @@
+"""``[tool.kwirec]``: what it can say, and every way in which it can be wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from kwirec.config import Config, ConfigError, load_config
+from kwirec.diagnostics.diagnostic import Severity, Waiver
+
+Load = Callable[[str], Config]
+
+
+@pytest.fixture
+def load(tmp_path: Path) -> Load:
+    def run(text: str) -> Config:
+        path = tmp_path / "pyproject.toml"
+        path.write_text(text, encoding="utf-8")
+        return load_config(path)
+
+    return run
+
+
+def test_severities_and_waivers(load: Load) -> None:
+    config = load("""
+        [tool.kwirec]
+        severity = { K207 = "off", tag-gap = "error" }
+        package = "acme_wire"
+
+        [[tool.kwirec.waivers]]
+        code = "tag-gap"
+        message = "FetchRequest"
+        field = "Topics.Private"
+        reason = "tags from 10000 on are ours"
+
+        [[tool.kwirec.waivers]]
+        code = "K209"
+        message = "*"
+        reason = "files are numbered"
+        """)
+    assert config.severities == {"K207": Severity.OFF, "K603": Severity.ERROR}
+    assert config.waivers == (
+        Waiver(code="K603", message="FetchRequest", field="Topics.Private", reason="tags from 10000 on are ours"),
+        Waiver(code="K209", message="*", field="*", reason="files are numbered"),
+    )
+
+
+@pytest.mark.parametrize("text", ["", "[tool.black]\nline-length = 1", "[tool.kwirec]"])
+def test_nothing_said(load: Load, text: str) -> None:
+    assert load(text) == Config()
+
+
+WAIVER = '[[tool.kwirec.waivers]]\ncode = "K207"\nmessage = "Clock"\nreason = "ours"\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ('[tool.kwirec]\nseverity = { K99 = "off" }', "severity: there is no code `K99`"),
+        ('[tool.kwirec]\nseverity = { tag-gaps = "off" }', "there is no code `tag-gaps`; did you mean `tag-gap`?"),
+        ('[tool.kwirec]\nseverity = { K602 = "off" }', "severity: K602 (duplicate-tag) is an error that cannot be"),
+        ('[tool.kwirec]\nseverity = { K207 = "mild" }', "`mild` for K207 is none of error, warning, note, off"),
+        ('[tool.kwirec]\nseverity = { K603 = "off", tag-gap = "note" }', "K603 is given twice, once as `tag-gap`"),
+        ('[tool.kwirec]\nseverity = "off"', "`severity` has to be a table"),
+        ('[tool.kwirec]\nseverities = { K207 = "off" }', "has no `severities`; did you mean `severity`?"),
+        ("[tool.kwirec]\nwaivers = 3", "waivers are written as [[tool.kwirec.waivers]]"),
+        (WAIVER.replace('reason = "ours"', ""), "waiver 1: no `reason` is given"),
+        (WAIVER.replace("ours", " "), "waiver 1: no `reason` is given"),
+        (WAIVER + WAIVER.replace("K207", "K270"), "waiver 2: there is no code `K270`"),
+        (WAIVER.replace("K207", "K602"), "waiver 1: K602 (duplicate-tag) is an error that cannot be relaxed"),
+        (WAIVER + 'fields = "Zone"', "waiver 1: there is no `fields`; did you mean `field`?"),
+        (WAIVER + "field = 3", "waiver 1: `field` has to be a string"),
+        ("[tool.kwirec", "Expected ']'"),
+    ],
+)
+def test_mistakes(load: Load, text: str, problem: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        load(text)
+    assert len(caught.value.problems) == 1
+    assert problem in caught.value.problems[0]
+    assert str(caught.value.path) in str(caught.value)
+
+
+def test_all_mistakes_at_once(load: Load) -> None:
+    with pytest.raises(ConfigError) as caught:
+        load('[tool.kwirec]\nseverity = { K99 = "off", K207 = "mild" }\n' + WAIVER.replace("K207", "K602"))
+    assert len(caught.value.problems) == 3
+
+
+def test_missing_file(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="nowhere"):
+        load_config(tmp_path / "nowhere.toml")

@@ -1,0 +1,76 @@
+"""Every code has an example that shows it, an example without it, and one form in which it prints."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from kwirec import catalogue
+from kwirec.diagnostics.diagnostic import Code, Report
+from kwirec.diagnostics.reading import read_sources
+from kwirec.diagnostics.render import render_text
+
+READ_FROM_DISK = {"K001", "K002"}
+"""Codes about files that cannot be read: their examples are commands and bytes, not definitions."""
+
+EXAMPLES = [pytest.param(code, id=f"{code.number}-{code.name}") for code in catalogue.CODES]
+DEFINITIONS = [case for case in EXAMPLES if case.values[0].number not in READ_FROM_DISK]
+
+
+@pytest.mark.parametrize("code", DEFINITIONS)
+def test_offending(check: Any, code: Code, snapshot: Any) -> None:
+    findings = check(code.offending)
+    assert {one.code.number for one in findings} == {code.number}
+    assert {one.severity for one in findings} == {code.severity}
+    assert render_text(findings) == snapshot
+
+
+@pytest.mark.parametrize("code", DEFINITIONS)
+def test_corrected(check: Any, code: Code) -> None:
+    assert render_text(check(code.corrected)) == ""
+
+
+@pytest.mark.parametrize("code", DEFINITIONS)
+def test_rules_name_the_message_of_their_findings(check: Any, code: Code) -> None:
+    """Without it nobody could waive them."""
+    if code.number >= "K2":
+        assert all(one.message_name for one in check(code.offending))
+
+
+@pytest.mark.parametrize("code", EXAMPLES)
+def test_explanation(code: Code) -> None:
+    assert code.what.endswith(".")
+    assert code.why.endswith(".")
+    assert code.offending != code.corrected
+    assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", code.name)
+
+
+@pytest.mark.parametrize("code", DEFINITIONS)
+def test_wording(check: Any, code: Code) -> None:
+    """Messages and labels start in lower case, or with a name, and have no full stop."""
+    for one in check(code.offending):
+        for text in (one.message, one.primary.text, *(label.text for label in one.others), *one.helps):
+            assert not text.endswith(".")
+            assert not re.match(r"[A-Z][a-z]", text)
+
+
+def test_codes_are_unique_and_in_order() -> None:
+    numbers = [code.number for code in catalogue.CODES]
+    assert numbers == sorted(set(numbers))
+    assert len({code.name for code in catalogue.CODES}) == len(numbers)
+    assert {number[:2] for number in numbers} == set(catalogue.BLOCKS)
+
+
+def test_path_that_does_not_exist(tmp_path: Path) -> None:
+    report = Report()
+    assert read_sources([tmp_path / "message_dfes"], report) == []
+    assert [one.code.number for one in report.diagnostics] == ["K001"]
+
+
+def test_file_that_is_not_utf8(tmp_path: Path) -> None:
+    (tmp_path / "Clock.json").write_bytes(b'{ "about": "\xff" }')
+    report = Report()
+    assert read_sources([tmp_path], report) == []
+    assert [one.code.number for one in report.diagnostics] == ["K002"]

@@ -1,0 +1,64 @@
+"""Names of definitions → names of Python."""
+
+from __future__ import annotations
+
+import keyword
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from kwirec.naming import RESERVED, is_python_keyword, python_name, snake_case
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("TopicId", "topic_id"),
+        ("topicId", "topic_id"),
+        ("ISR", "isr"),
+        ("ISRs", "isrs"),
+        ("IsrState", "isr_state"),
+        ("ISRState", "isr_state"),
+        ("V3AndBelowTopics", "v3_and_below_topics"),
+        ("ResultsByTopicV3AndBelow", "results_by_topic_v3_and_below"),
+        ("isKRaftController", "is_kraft_controller"),
+        ("KRaftVersion", "kraft_version"),
+        ("ZkMigrationReady", "zk_migration_ready"),
+        ("LogDir", "log_dir"),
+        ("SupportedFeatures", "supported_features"),
+        ("Crc32c", "crc32c"),
+        ("X", "x"),
+        ("A2", "a2"),
+    ],
+)
+def test_snake_case(name: str, expected: str) -> None:
+    assert snake_case(name) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("From", "from_"),
+        ("Is", "is_"),
+        ("Encode", "encode_"),
+        ("ApiKey", "api_key"),
+        ("Type", "type"),
+        ("Zone", "zone"),
+    ],
+)
+def test_python_name(name: str, expected: str) -> None:
+    assert python_name(name) == expected
+
+
+@pytest.mark.parametrize("name", sorted(RESERVED))
+def test_names_of_generated_classes_are_avoided(name: str) -> None:
+    assert python_name(name.title().replace("_", "")) == f"{name}_"
+
+
+@given(st.from_regex(r"[A-Za-z][A-Za-z0-9]{0,20}", fullmatch=True))
+def test_every_field_name_becomes_an_identifier(name: str) -> None:
+    result = python_name(name)
+    assert result.isidentifier()
+    assert not keyword.iskeyword(result)
+    assert is_python_keyword(name) <= result.endswith("_")
+    assert snake_case(name).replace("_", "") == name.lower()

@@ -1,0 +1,378 @@
+"""What the examples do not show: where rules speak, where they are silent, and which places they point at.
+
+A finding is compared as code, path and the text under the carets; labels follow after ``+``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from kwirec.diagnostics.diagnostic import Diagnostic, Label
+from kwirec.validation.examples import ABSENT, clock, field, files, request, response, struct
+
+TAG = {"versions": "1+", "taggedVersions": "1+"}
+
+
+def pointed_at(label: Label) -> str:
+    return label.span.source.text[label.span.start : label.span.end]
+
+
+def facts(one: Diagnostic) -> str:
+    others = "".join(f" + {pointed_at(label)}" for label in one.others)
+    return f"{one.code.number} {one.field_path or '-'} {pointed_at(one.primary)}{others}"
+
+
+def cycle(*structs: Any) -> str:
+    return clock(field("Start", "A"), commonStructs=list(structs))
+
+
+FINDINGS: dict[str, tuple[str, list[str]]] = {
+    # Names
+    "field name with digits first": (clock(field("2nd")), ['K201 2nd "2nd"']),
+    "field name that is not ascii": (clock(field("Größe")), ['K201 Größe "Größe"']),
+    "common struct in lower case": (
+        clock(field("Start", "time"), commonStructs=[struct("time", field("Millis", "int64"))]),
+        ['K202 time "time"'],
+    ),
+    "names of a struct count for themselves": (
+        clock(field("Zone"), field("Other", "Other", fields=[field("Zone"), field("Zone", "int8")])),
+        ['K203 Other.Zone "Zone" + "Zone"'],
+    ),
+    "three of a name": (clock(field("A"), field("A"), field("A")), ['K203 A "A" + "A"', 'K203 A "A" + "A"']),
+    "alias of two fields": (
+        clock(field("A", aliases=["Old"]), field("B", aliases=["Old"])),
+        ['K205 B "Old" + "Old"'],
+    ),
+    "alias of a message": (
+        files(clock(), clock(name="Alarm", aliases=["Clock"])),
+        ['K208 - "Clock" + "Clock"'],
+    ),
+    "no descriptions at all": (
+        clock(
+            field("Zone", "Zone", about=ABSENT, structAbout=" ", fields=[field("City")]),
+            field("Start", "Time"),
+            about=ABSENT,
+            commonStructs=[struct("Time", field("Millis", "int64"), about="")],
+        ),
+        ['K207 - "Clock"', 'K207 Zone "Zone"', "K207 Zone Zone", 'K207 Time "Time"'],
+    ),
+    # Versions
+    "inverted everywhere": (
+        clock(
+            field("Zone", versions="2-1", nullableVersions="4-3", taggedVersions="6-5", tag=0),
+            field("Name", flexibleVersions="8-7"),
+            field("Start", "Time"),
+            deprecatedVersions="10-9",
+            commonStructs=[struct("Time", field("Millis", "int64"), versions="12-11")],
+        ),
+        [
+            'K301 - "10-9"',
+            'K301 Zone "2-1"',
+            'K301 Zone "4-3"',
+            'K301 Zone "6-5"',
+            'K301 Name "8-7"',
+            'K301 Time "12-11"',
+        ],
+    ),
+    "inverted valid and flexible versions": (
+        clock(field("Zone", versions="0-9"), validVersions="2-0", flexibleVersions="3-1"),
+        ['K301 - "2-0"', 'K301 - "3-1"'],
+    ),
+    "open valid versions hide nothing else": (
+        clock(field("Zone", nullableVersions="0+", versions="5-4"), validVersions="1+"),
+        ['K302 - "1+"', 'K301 Zone "5-4"'],
+    ),
+    "field without versions": (clock(field("Zone", versions="none")), ['K303 Zone "none" + "0-2"']),
+    "struct begins later than its field thinks": (
+        clock(field("Zone", "Zone", versions="2+", fields=[field("City", versions="0-1")])),
+        ['K303 Zone.City "0-1" + "0-2"'],
+    ),
+    "only the outermost dead field": (
+        clock(field("Zone", "Zone", versions="7+", fields=[field("City", versions="7+")])),
+        ['K303 Zone "7+" + "0-2"'],
+    ),
+    "tagged field beyond the last version": (
+        clock(field("Zone", versions=ABSENT, taggedVersions="3+", tag=0)),
+        ['K303 Zone "3+" + "0-2"'],
+    ),
+    "every closed end beyond the last version": (
+        clock(
+            field("Zone", nullableVersions="0-3"),
+            field("Start", "Time"),
+            commonStructs=[struct("Time", field("Millis", "int64"), versions="0-5")],
+        ),
+        ['K304 Zone "0-3" + "0-2"', 'K304 Time "0-5" + "0-2"'],
+    ),
+    "flexible range of a field that never applies": (
+        clock(field("Zone", versions="0-1", flexibleVersions="2+")),
+        ['K305 Zone "2+" + "0-1"'],
+    ),
+    "tagged later than the last version": (
+        clock(field("Zone", versions="1+", taggedVersions="3+", tag=0)),
+        ['K305 Zone "3+" + "1+"'],
+    ),
+    "all deprecated versions are gone": (
+        clock(validVersions="2-3", deprecatedVersions="0-1"),
+        ['K308 - "0-1" + "2-3"'],
+    ),
+    "nullable only in versions that are gone": (
+        clock(field("Zone", nullableVersions="0"), validVersions="1-2"),
+        ['K310 Zone "0" + "1-2"'],
+    ),
+    "common struct used through another one": (
+        clock(
+            field("Start", "A", versions="1+"),
+            commonStructs=[struct("A", field("Inner", "B")), struct("B", field("C", "int8"), versions="2+")],
+        ),
+        ['K309 A.Inner B + "2+"'],
+    ),
+    # Types
+    "nullable uuid": (clock(field("Id", "uuid", nullableVersions="0+")), ['K402 Id "0+" + "uuid"']),
+    "entity type without resemblance": (clock(field("X", "int8", entityType="planet")), ['K403 X "planet"']),
+    "entity type of array elements": (
+        clock(field("Owners", "[]int64", entityType="brokerId")),
+        ['K404 Owners int64 + "brokerId"'],
+    ),
+    "entity type on a struct": (
+        clock(field("Owner", "Owner", entityType="groupId", fields=[field("Id")])),
+        ['K404 Owner Owner + "groupId"'],
+    ),
+    "sub-fields of an array of numbers": (
+        clock(field("Zones", "[]int32", fields=[field("Name")])),
+        ['K405 Zones int32 + "Name"'],
+    ),
+    "zero copy of an array of bytes": (clock(field("A", "[]bytes", zeroCopy=True)), ['K407 A true + "[]bytes"']),
+    "flexible versions of an array": (
+        clock(field("A", "[]string", flexibleVersions="none")),
+        ['K408 A "none" + "[]string"'],
+    ),
+    "struct that holds itself through others": (
+        cycle(
+            struct("A", field("ToB", "B")),
+            struct("B", field("ToC", "[]C")),
+            struct("C", field("ToA", "A", nullableVersions="0+")),
+        ),
+        ["K409 A.ToB B + C + A"],
+    ),
+    "inline struct that holds the struct around it": (
+        clock(field("Outer", "Outer", fields=[field("Inner", "[]Inner", fields=[field("Back", "Outer")])])),
+        ["K409 Outer.Inner Inner + Outer"],
+    ),
+    "two cycles": (
+        cycle(struct("A", field("ToA", "A"), field("ToB", "B")), struct("B", field("ToB", "[]B"))),
+        ["K409 A.ToA A", "K409 B.ToB B"],
+    ),
+    "cycle that nobody uses": (
+        clock(commonStructs=[struct("A", field("ToB", "B")), struct("B", field("ToA", "A"))]),
+        ['K410 A "A" + A', "K409 A.ToB B + A", 'K410 B "B" + B'],
+    ),
+    "cycle of edges in different versions": (
+        cycle(struct("A", field("ToB", "B", versions="0")), struct("B", field("ToA", "A", versions="1+"))),
+        ["K409 A.ToB B + A", 'K303 B.ToA "1+" + "0-2"'],
+    ),
+    "unused because its user is unused": (
+        clock(commonStructs=[struct("A", field("ToB", "B")), struct("B", field("C", "int8"))]),
+        ['K410 A "A"', 'K410 B "B" + B'],
+    ),
+    # Defaults
+    "null by default and never nullable": (clock(field("Zone", default="null")), ['K501 Zone "null"']),
+    "null by default, nullable too late": (
+        clock(field("A", "[]A", nullableVersions="1-2", default="null", fields=[field("B")])),
+        ['K501 A "null" + "1-2"'],
+    ),
+    "null is no default of a number": (clock(field("Hour", "int8", default=None)), ["K502 Hour null"]),
+    # Tags
+    "three of a tag": (
+        clock(*(field(name, **TAG, tag=0) for name in "ABC")),
+        ["K602 B 0 + 0", "K602 C 0 + 0"],
+    ),
+    "gap at the beginning": (clock(field("A", **TAG, tag=1)), ["K603 A 1"]),
+    "gap in a struct, out of order": (
+        clock(field("Zone", "Zone", fields=[field("A", **TAG, tag=3), field("B", **TAG, tag=0)])),
+        ["K603 Zone.A 3"],
+    ),
+    "tagged versions without tag": (clock(field("A", **TAG)), ['K604 A "1+"']),
+    "tag with tagged versions none": (
+        clock(field("A", taggedVersions="none", tag=0)),
+        ['K604 A 0 + "none"'],
+    ),
+    "tagged before and after its versions": (
+        clock(field("A", versions="2-2", taggedVersions="1+", tag=0)),
+        ['K606 A "1+" + "2-2"'],
+    ),
+    "tagged in versions it does not have": (
+        clock(field("A", versions="0-1", taggedVersions="2+", tag=0)),
+        ['K606 A "2+" + "0-1"'],
+    ),
+    "tagged in a message that is never flexible": (
+        clock(field("A", **TAG, tag=0), flexibleVersions="none"),
+        ['K607 A "1+" + "none"'],
+    ),
+    "tagged in a message that does not say": (
+        clock(field("A", **TAG, tag=0), flexibleVersions=ABSENT),
+        ['K307 - "Clock"', 'K607 A "1+" + "Clock"'],
+    ),
+    "tagged but not flexible by itself": (
+        clock(field("A", **TAG, tag=0, flexibleVersions="none")),
+        ['K607 A "1+" + "none"'],
+    ),
+    "tagged array of records": (clock(field("A", "[]records", **TAG, tag=0)), ['K608 A 0 + "[]records"']),
+    # Messages
+    "every kind that needs a key": (
+        files(
+            request(apiKey=ABSENT),
+            response(apiKey=ABSENT),
+            clock(type="coordinator-key", validVersions="0", flexibleVersions="none"),
+            clock(type="coordinator-value", name="Alarm"),
+        ),
+        [
+            'K701 - "Alarm" + "coordinator-value"',
+            'K701 - "Clock" + "coordinator-key"',
+            'K701 - "ClockRequest" + "request"',
+            'K701 - "ClockResponse" + "response"',
+        ],
+    ),
+    "negative api key": (clock(apiKey=-1), ["K704 - -1"]),
+    "response alone": (response(), ["K705 - 900"]),
+    "key without value": (
+        clock(type="coordinator-key", apiKey=3, validVersions="0", flexibleVersions="none"),
+        ["K708 - 3"],
+    ),
+    "unstable response": (
+        files(request(), response(latestVersionUnstable=True)),
+        ['K712 - true + "response"'],
+    ),
+    "listeners of a response": (
+        files(request(), response(listeners=["broker"])),
+        ['K710 - "broker" + "response"'],
+    ),
+}
+
+CLEAN: dict[str, str] = {
+    "field that begins before the lowest valid version": clock(field("Zone", versions="1+"), validVersions="4-6"),
+    "nullable before the field begins": clock(field("Zone", versions="1+", nullableVersions="0+")),
+    "nullable after the field begins": clock(field("Zone", versions="0+", nullableVersions="2+")),
+    "nullable longer than the field lives": clock(field("Zone", versions="0-1", nullableVersions="0+")),
+    "nullable in none": clock(field("Zone", nullableVersions="none")),
+    "sub-field with wider versions than its struct": clock(
+        field("Zone", "Zone", versions="2", fields=[field("City", versions="0+")])
+    ),
+    "deprecated versions partly removed": clock(validVersions="1-3", deprecatedVersions="0-2"),
+    "all versions deprecated": clock(deprecatedVersions="0+"),
+    "flexible from a version to come": clock(flexibleVersions="7+"),
+    "no versions at all": clock(validVersions="none", flexibleVersions=ABSENT, fields=ABSENT),
+    "no versions but fields": clock(
+        field("Zone", "Zone", versions="0-1", fields=[field("City", versions="5+")]),
+        validVersions="none",
+        commonStructs=[struct("Time", field("Millis", "int64"))],
+    ),
+    "common struct needed where it exists": clock(
+        field("Start", "Time", versions="1-2"),
+        commonStructs=[struct("Time", field("Millis", "int64"), versions="1-2")],
+    ),
+    "structs that share a struct": clock(
+        field("A", "A", fields=[field("Start", "Time")]),
+        field("B", "[]B", fields=[field("Stop", "Time")]),
+        commonStructs=[struct("Time", field("Millis", "int64"))],
+    ),
+    "alias that returns in other versions": clock(
+        field("Zone", versions="0-1", aliases=["Region"]), field("Region", versions="2+")
+    ),
+    "alias that is its own field's name": clock(field("Zone", aliases=["Zone"])),
+    "records default to null": clock(field("Log", "records", default="null")),
+    "null by default where it lives": clock(
+        field("Zone", versions="1+", nullableVersions="1+", default="null"), validVersions="0-2"
+    ),
+    "null by default but for removed versions": clock(
+        field("Zone", nullableVersions="2+", default="null"), validVersions="2-3"
+    ),
+    "empty default": clock(field("Zones", "[]string", default="")),
+    "tags of structs count for themselves": clock(
+        field("A", **TAG, tag=0),
+        field("Zone", "Zone", fields=[field("B", **TAG, tag=0), field("C", **TAG, tag=1)]),
+    ),
+    "tags in any order": clock(field("A", **TAG, tag=1), field("B", **TAG, tag=0)),
+    "tagged later than there": clock(field("A", versions="1+", taggedVersions="2+", tag=0)),
+    "tagged struct without versions": clock(
+        field("A", "A", versions=ABSENT, taggedVersions="1+", tag=0, fields=[field("B")])
+    ),
+    "tagged and nullable as far as there are versions": clock(
+        field("A", **TAG, tag=0, nullableVersions="2+"), validVersions="2-3"
+    ),
+    "map key below the top": clock(field("A", "[]A", fields=[field("B", mapKey=True), field("C", mapKey=True)])),
+    "not a map key, not zero copy": clock(field("A", mapKey=False, zeroCopy=False)),
+    "entity types of every kind": clock(
+        field("A", entityType="transactionalId"),
+        field("B", "int64", entityType="producerId"),
+        field("C", "[]string", entityType="groupId"),
+        field("D", entityType="topicName"),
+        field("E", "[]int32", entityType="brokerId"),
+    ),
+    "key of a request, its response and a record": files(
+        request(), response(), clock(type="metadata", apiKey=900), clock(name="Alarm", apiKey=900)
+    ),
+    "flexible at once but written differently": files(
+        request(flexibleVersions="0+", validVersions="1-2"), response(validVersions="1-2")
+    ),
+    "pair without versions": files(
+        request(validVersions="none", flexibleVersions=ABSENT), response(validVersions="none")
+    ),
+    "unstable latest version is not unstable": clock(latestVersionUnstable=False),
+    "no listeners": clock(listeners=[]),
+}
+
+
+@pytest.mark.parametrize("case", FINDINGS)
+def test_findings(check: Any, case: str) -> None:
+    example, expected = FINDINGS[case]
+    assert [facts(one) for one in check(example)] == expected
+
+
+@pytest.mark.parametrize("case", CLEAN)
+def test_clean(check: Any, case: str) -> None:
+    assert [facts(one) for one in check(CLEAN[case])] == []
+
+
+def test_records_of_different_logs_have_numbers_of_their_own(check_files: Any) -> None:
+    record = {"type": "metadata", "apiKey": 0}
+    here, there = clock(**record), clock(**record, name="Alarm")
+    assert check_files({"cluster/Clock.json": here, "remote/Alarm.json": there}) == []
+    assert [facts(one) for one in check_files({"log/Clock.json": here, "log/Alarm.json": there})] == ["K703 - 0 + 0"]
+
+
+def test_requests_of_different_folders_share_their_keys(check_files: Any) -> None:
+    definitions = {
+        "a/ClockRequest.json": request(),
+        "b/ClockResponse.json": response(),
+        "c/AlarmRequest.json": request(name="AlarmRequest"),
+    }
+    assert [facts(one) for one in check_files(definitions)] == ["K702 - 900 + 900"]
+
+
+def test_bundles_have_no_file_names(check_files: Any) -> None:
+    assert check_files({"4.1.1.jsonl": " ".join(clock().split("\n"))}) == []
+
+
+def test_help_knows_what_is_free(check: Any) -> None:
+    tags = check(clock(*(field(name, **TAG, tag=tag) for name, tag in [("A", 0), ("B", 1), ("C", 3), ("D", 1)])))
+    assert [one.helps[0] for one in tags if one.code.number == "K602"] == ["the next free tag is 2"]
+    keys = check(
+        files(*(clock(type="metadata", name=name, apiKey=key) for name, key in [("A", 4), ("B", 5), ("C", 4)]))
+    )
+    assert [one.helps for one in keys] == [("the next free key is 6",)]
+
+
+def test_help_knows_the_partner(check: Any) -> None:
+    findings = check(files(request(), response(apiKey=901)))
+    assert [one.helps for one in findings] == [
+        ("`ClockResponse` has api key 901",),
+        ("`ClockRequest` has api key 900",),
+    ]
+
+
+def test_help_knows_which_range_is_wrong(check: Any) -> None:
+    beyond = check(clock(field("Zone", versions="3+")))
+    assert beyond[0].helps == ("raise `validVersions`, or correct the field's versions",)
+    around = check(clock(field("Zone", "Zone", versions="0-1", fields=[field("City", versions="2+")])))
+    assert around[0].helps == ("correct the field's versions",)

@@ -1,0 +1,118 @@
+"""The pass as a whole: everything in one run, in order, once; severities and waivers; the real definitions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+from kwirec.diagnostics.diagnostic import Report, Severity, Waiver
+from kwirec.diagnostics.reading import read_sources
+from kwirec.frontend import parse
+from kwirec.ir import resolve
+from kwirec.validation import RULES, Rule, defaults, messages, names, tags, types, validate, versions
+from kwirec.validation.examples import clock, field, files, struct
+
+TAG = {"versions": "1+", "taggedVersions": "1+"}
+DEFINITIONS = Path(__file__).parents[2] / "message_defs" / "kafka"
+
+TEN_MISTAKES = clock(
+    field("time-zone"),
+    field("Hour", "int8", nullableVersions="0+"),
+    field("Grid", "[][]int8"),
+    field("Owner", "int32", entityType="brokerID"),
+    field("Later", versions="3+"),
+    field("Turned", versions="2-1"),
+    field("Leap", "bool", **TAG, tag=0),
+    field("Moon", "Moon", **TAG, tag=0, fields=[field("Phase", default="null"), field("Phase")]),
+    deprecatedVersions="0-4",
+)
+
+
+def test_ten_mistakes_are_ten_findings(check: Any) -> None:
+    codes = [(one.code.number, one.field_path) for one in check(TEN_MISTAKES)]
+    assert codes == [
+        ("K308", None),
+        ("K201", "time-zone"),
+        ("K402", "Hour"),
+        ("K401", "Grid"),
+        ("K403", "Owner"),
+        ("K303", "Later"),
+        ("K301", "Turned"),
+        ("K602", "Moon"),
+        ("K501", "Moon.Phase"),
+        ("K203", "Moon.Phase"),
+    ]
+
+
+def test_findings_are_sorted_by_file_and_place(check: Any) -> None:
+    found = check(files(clock(field("A-"), field("B-"), name="Zebra"), clock(field("C-"), name="Ant")))
+    assert [one.field_path for one in found] == ["C-", "A-", "B-"]
+
+
+def test_a_common_struct_is_judged_once(check: Any) -> None:
+    """However many fields use it, and although every use reaches its mistake."""
+    time = struct("Time", field("Millis", "int64", nullableVersions="0+"))
+    found = check(clock(field("A", "Time"), field("B", "[]Time"), field("C", "Time"), commonStructs=[time]))
+    assert [(one.code.number, one.field_path) for one in found] == [("K402", "Time.Millis")]
+
+
+def test_validating_twice_finds_nothing_new(check: Any) -> None:
+    report = Report()
+    source = read_sources([DEFINITIONS / "headers"], report)
+    schema = resolve([parse(one, report) for one in source], report)
+    validate(schema, report)
+    before = report.diagnostics
+    validate(schema, report)
+    assert report.diagnostics == before
+
+
+def test_severities_of_relaxable_rules(check: Any) -> None:
+    example = clock(field("Zone", about=""), field("Leap", "bool", **TAG, tag=1))
+    changed = check(example, {"K207": Severity.OFF, "K603": Severity.ERROR})
+    assert [(one.code.number, one.severity) for one in changed] == [("K603", Severity.ERROR)]
+
+
+def test_severities_of_other_rules_stay(check: Any) -> None:
+    found = check(clock(field("time-zone")), {"K201": Severity.OFF})
+    assert [one.severity for one in found] == [Severity.ERROR]
+
+
+def test_waiver_for_one_field(check: Any) -> None:
+    undescribed = field("Zone", "Zone", fields=[field("City", about=""), field("Street", about="")])
+    waiver = Waiver(code="K207", message="Clock", field="Zone.City", reason="the name says it all")
+    found = check(clock(undescribed), waivers=[waiver])
+    assert [one.field_path for one in found] == ["Zone.Street"]
+
+
+def test_waiver_for_a_message(check: Any) -> None:
+    waiver = Waiver(code="missing-description", message="Clock", field="*", reason="written by somebody else")
+    example = files(clock(field("A", about=""), about=""), clock(field("B", about=""), name="Alarm"))
+    assert [(one.message_name, one.field_path) for one in check(example, waivers=[waiver])] == [("Alarm", "B")]
+
+
+def test_waivers_of_other_rules_have_no_effect(check: Any) -> None:
+    waiver = Waiver(code="K201", message="*", field="*", reason="we like it")
+    assert [one.code.number for one in check(clock(field("time-zone")), waivers=[waiver])] == ["K201"]
+
+
+@pytest.mark.parametrize(
+    ("block", "module"),
+    [("K2", names), ("K3", versions), ("K4", types), ("K5", defaults), ("K6", tags), ("K7", messages)],
+)
+def test_the_block_of_a_code_names_its_file(block: str, module: ModuleType) -> None:
+    assert {rule.code.number[:2] for rule in module.RULES} == {block}
+    assert set(module.RULES) == {rule for rule in RULES if rule.code.number.startswith(block)}
+    defined = {value for value in vars(module).values() if isinstance(value, Rule)}
+    assert defined == set(module.RULES)
+
+
+def test_the_definitions_of_kafka() -> None:
+    """They hold what every release from 0.8 on had, so a rule that complains about them is too strict."""
+    reused = Waiver(code="K703", message="QuotaRecord", field="*", reason="3.0 gave its id to ClientQuotaRecord")
+    report = Report(waivers=(reused,))
+    documents = [parse(source, report) for source in read_sources([DEFINITIONS], report)]
+    validate(resolve(documents, report), report)
+    assert [f"{one.primary.span}: {one.message}" for one in report.diagnostics] == []
+    assert report.used_waivers == {reused}
