@@ -7,7 +7,7 @@ READY := $(VENV)/.ready
 .PHONY: generate test check
 
 generate: $(READY)
-	$(BIN)/kwirec generate
+	$(BIN)/kwirec generate message_defs/kafka --package kwire_kafka --out generated
 
 test: $(READY)
 	$(BIN)/python -m pytest

@@ -15,7 +15,14 @@ class DecodeError(KwireError):
     """
 
     def __init__(
-        self, reason: str, *, message: str = "", version: int | None = None, path: str = "", offset: int = 0, data: bytes = b""
+        self,
+        reason: str,
+        *,
+        message: str = "",
+        version: int | None = None,
+        path: str = "",
+        offset: int = 0,
+        data: bytes = b"",
     ) -> None:
         super().__init__(reason)
         self.reason = reason

@@ -53,9 +53,7 @@ _RANGES = {
 }
 
 
-def decode(
-    cls: type[M], data: bytes, offset: int, version: int, policy: Policy, *, whole: bool
-) -> tuple[M, int]:
+def decode(cls: type[M], data: bytes, offset: int, version: int, policy: Policy, *, whole: bool) -> tuple[M, int]:
     """The message at ``offset`` and where it ends, or a :class:`DecodeError`; with ``whole`` it must fill ``data``."""
     reader = _Reader(cls, data, offset, version, policy)
     _check_version(cls, version, reader.fail)

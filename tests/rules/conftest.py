@@ -29,12 +29,10 @@ def _file_name(text: str) -> str:
 
 
 def report_on(files: Iterable[Source], report: Report) -> Report:
-    """The passes as the driver runs them: each only if the ones before left no error."""
-    documents = [parse(source, report) for source in files]
+    """The passes as the driver runs them: rules are applied only if the passes before left no error."""
+    schema = resolve([parse(source, report) for source in files], report)
     if not report.has_errors():
-        schema = resolve(documents, report)
-        if not report.has_errors():
-            validate(schema, report)
+        validate(schema, report)
     return report
 
 

@@ -20,7 +20,8 @@ def pointed_at(label: Label) -> str:
 
 def facts(one: Diagnostic) -> str:
     others = "".join(f" + {pointed_at(label)}" for label in one.others)
-    return f"{one.code.number} {one.field_path or '-'} {pointed_at(one.primary)}{others}"
+    path = "-" if one.field_path is None else one.field_path
+    return f"{one.code.number} {path} {pointed_at(one.primary)}{others}"
 
 
 def cycle(*structs: Any) -> str:
@@ -57,6 +58,10 @@ FINDINGS: dict[str, tuple[str, list[str]]] = {
         ),
         ['K207 - "Clock"', 'K207 Zone "Zone"', "K207 Zone Zone", 'K207 Time "Time"'],
     ),
+    "path by the names of fields, not of structs": (
+        clock(field("Zones", "[]Zone", fields=[field("Cities", "[]City", fields=[field("a-b")])])),
+        ['K201 Zones.Cities.a-b "a-b"'],
+    ),
     # Versions
     "inverted everywhere": (
         clock(
@@ -80,8 +85,25 @@ FINDINGS: dict[str, tuple[str, list[str]]] = {
         ['K301 - "2-0"', 'K301 - "3-1"'],
     ),
     "open valid versions hide nothing else": (
-        clock(field("Zone", nullableVersions="0+", versions="5-4"), validVersions="1+"),
+        clock(
+            field("Zone", nullableVersions="0+", versions="5-4"),
+            field("Start", "Time"),
+            validVersions="1+",
+            commonStructs=[struct("Time", field("Millis", "int64"))],
+        ),
         ['K302 - "1+"', 'K301 Zone "5-4"'],
+    ),
+    "inverted flexible versions of the message": (
+        clock(field("Zone", **TAG, tag=0), flexibleVersions="2-1"),
+        ['K301 - "2-1"'],
+    ),
+    "open and inverted valid versions are not compared": (
+        files(request(validVersions="0+"), response(validVersions="2-0")),
+        ['K302 - "0+"', 'K301 - "2-0"'],
+    ),
+    "tagged but in no version": (
+        clock(field("Zone", versions="none", taggedVersions="1+", tag=0)),
+        ['K303 Zone "none" + "0-2"'],
     ),
     "field without versions": (clock(field("Zone", versions="none")), ['K303 Zone "none" + "0-2"']),
     "struct begins later than its field thinks": (
@@ -175,6 +197,21 @@ FINDINGS: dict[str, tuple[str, list[str]]] = {
         clock(commonStructs=[struct("A", field("ToB", "B")), struct("B", field("C", "int8"))]),
         ['K410 A "A"', 'K410 B "B" + B'],
     ),
+    "unused although it uses itself": (
+        clock(commonStructs=[struct("A", field("ToA", "[]A"))]),
+        ['K410 A "A"', "K409 A.ToA A"],
+    ),
+    "unused with all that is in it": (
+        clock(
+            validVersions="1-2",
+            commonStructs=[struct("A", field("B", "B", versions="0", fields=[field("C", versions="7+")]))],
+        ),
+        ['K410 A "A"'],
+    ),
+    "used by a field that is in no version": (
+        clock(field("Start", "Time", versions="7+"), commonStructs=[struct("Time", field("Millis", "int64"))]),
+        ['K303 Start "7+" + "0-2"'],
+    ),
     # Defaults
     "null by default and never nullable": (clock(field("Zone", default="null")), ['K501 Zone "null"']),
     "null by default, nullable too late": (
@@ -186,6 +223,14 @@ FINDINGS: dict[str, tuple[str, list[str]]] = {
     "three of a tag": (
         clock(*(field(name, **TAG, tag=0) for name in "ABC")),
         ["K602 B 0 + 0", "K602 C 0 + 0"],
+    ),
+    "a tag that would be free again": (
+        clock(field("A", versions="1+", taggedVersions="1", tag=0), field("B", taggedVersions="2+", tag=0)),
+        ['K605 A "1"'],
+    ),
+    "negative tags leave no gap": (
+        clock(field("A", **TAG, tag=-5), field("B", **TAG, tag=0)),
+        ["K601 A -5"],
     ),
     "gap at the beginning": (clock(field("A", **TAG, tag=1)), ["K603 A 1"]),
     "gap in a struct, out of order": (
@@ -217,7 +262,11 @@ FINDINGS: dict[str, tuple[str, list[str]]] = {
         clock(field("A", **TAG, tag=0, flexibleVersions="none")),
         ['K607 A "1+" + "none"'],
     ),
-    "tagged array of records": (clock(field("A", "[]records", **TAG, tag=0)), ['K608 A 0 + "[]records"']),
+    "tagged records without tag": (
+        clock(field("A", "records", **TAG)),
+        ['K608 A "records"', 'K604 A "1+"'],
+    ),
+    "tagged array of records": (clock(field("A", "[]records", **TAG, tag=0)), ['K608 A "[]records" + 0']),
     # Messages
     "every kind that needs a key": (
         files(
@@ -233,7 +282,31 @@ FINDINGS: dict[str, tuple[str, list[str]]] = {
             'K701 - "ClockResponse" + "response"',
         ],
     ),
+    "records without a key have not the same": (
+        files(clock(type="metadata"), clock(type="metadata", name="Alarm")),
+        ['K701 - "Alarm" + "metadata"', 'K701 - "Clock" + "metadata"'],
+    ),
+    "request that does not say when it is flexible": (
+        files(request(flexibleVersions=ABSENT), response()),
+        ['K307 - "ClockRequest"', 'K707 - "1+" + "ClockRequest"'],
+    ),
+    "response that does not say when it is flexible": (
+        files(request(), response(flexibleVersions=ABSENT)),
+        ['K307 - "ClockResponse"', 'K707 - "ClockResponse" + "1+"'],
+    ),
+    "coordinator key with inverted versions": (
+        files(
+            clock(type="coordinator-key", apiKey=0, validVersions="1-0", flexibleVersions="none"),
+            clock(type="coordinator-value", apiKey=0, name="ClockValue"),
+        ),
+        ['K301 - "1-0"'],
+    ),
     "negative api key": (clock(apiKey=-1), ["K704 - -1"]),
+    "request without a key has no partner to miss": (request(apiKey=ABSENT), ['K701 - "ClockRequest" + "request"']),
+    "unknown listener of a response": (
+        files(request(), response(listeners=["brokr"])),
+        ['K710 - "brokr" + "response"'],
+    ),
     "response alone": (response(), ["K705 - 900"]),
     "key without value": (
         clock(type="coordinator-key", apiKey=3, validVersions="0", flexibleVersions="none"),
@@ -259,6 +332,11 @@ CLEAN: dict[str, str] = {
         field("Zone", "Zone", versions="2", fields=[field("City", versions="0+")])
     ),
     "deprecated versions partly removed": clock(validVersions="1-3", deprecatedVersions="0-2"),
+    "exactly all versions deprecated": clock(deprecatedVersions="0-2"),
+    "deprecated until the end": clock(validVersions="none", deprecatedVersions="0-2", flexibleVersions=ABSENT),
+    "number that is nullable in none": clock(field("Hour", "int8", nullableVersions="none")),
+    "tagged in none": clock(field("Zone", taggedVersions="none")),
+    "tagged and nullable in none": clock(field("Zone", **TAG, tag=0, nullableVersions="none")),
     "all versions deprecated": clock(deprecatedVersions="0+"),
     "flexible from a version to come": clock(flexibleVersions="7+"),
     "no versions at all": clock(validVersions="none", flexibleVersions=ABSENT, fields=ABSENT),
@@ -341,6 +419,19 @@ def test_records_of_different_logs_have_numbers_of_their_own(check_files: Any) -
     assert [facts(one) for one in check_files({"log/Clock.json": here, "log/Alarm.json": there})] == ["K703 - 0 + 0"]
 
 
+def test_records_of_different_modules_have_numbers_of_their_own(check_files: Any) -> None:
+    def bundle(*modules: str) -> dict[str, str]:
+        names = ("Clock", "Alarm")
+        lines = [
+            f'{{ "module": "{module}", "schema": {clock(type="metadata", apiKey=0, name=name)} }}'
+            for module, name in zip(modules, names, strict=True)
+        ]
+        return {"4.1.1.jsonl": "\n".join(lines)}
+
+    assert check_files(bundle("metadata", "storage")) == []
+    assert [facts(one) for one in check_files(bundle("metadata", "metadata"))] == ["K703 - 0 + 0"]
+
+
 def test_requests_of_different_folders_share_their_keys(check_files: Any) -> None:
     definitions = {
         "a/ClockRequest.json": request(),
@@ -363,12 +454,32 @@ def test_help_knows_what_is_free(check: Any) -> None:
     assert [one.helps for one in keys] == [("the next free key is 6",)]
 
 
+def test_help_lists_entity_types_when_none_is_near(check: Any) -> None:
+    found = check(clock(field("Zone", entityType="planet")))
+    assert found[0].helps == ("entity types are transactionalId, producerId, groupId, topicName, brokerId",)
+
+
 def test_help_knows_the_partner(check: Any) -> None:
     findings = check(files(request(), response(apiKey=901)))
     assert [one.helps for one in findings] == [
         ("`ClockResponse` has api key 901",),
         ("`ClockRequest` has api key 900",),
     ]
+    alarm = [request(name="AlarmRequest", apiKey=901), response(name="AlarmResponse", apiKey=901)]
+    assert [one.helps for one in check(files(*alarm, request()))] == [("add the response",)]
+
+
+def test_help_lists_listeners_when_none_is_near(check: Any) -> None:
+    found = check(files(request(listeners=["planet"]), response()))
+    assert found[0].helps == ("listeners are broker, controller, zkBroker",)
+
+
+def test_versions_in_words(check: Any) -> None:
+    """The struct is used in versions 0, 2, 3 and 5 of its message."""
+    uses = [field("A", "Time", versions="0"), field("B", "Time", versions="2-3"), field("C", "Time", versions="5")]
+    time = struct("Time", field("Millis", "int64"), field("Zone", versions="4"), field("Leap", versions="1"))
+    found = check(clock(*uses, validVersions="0-6", commonStructs=[time]))
+    assert [one.primary.text for one in found] == ["`Time` is used in versions 0, 2-3 and 5"] * 2
 
 
 def test_help_knows_which_range_is_wrong(check: Any) -> None:

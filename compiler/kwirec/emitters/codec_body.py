@@ -37,7 +37,13 @@ WIDTHS = {
     "float64": 8,
     "uuid": 16,
 }
-READ_RUNS = {"int8": "read_i8s", "int16": "read_i16s", "int32": "read_i32s", "int64": "read_i64s", "uuid": "read_uuids"}
+READ_RUNS = {
+    "int8": "read_i8s",
+    "int16": "read_i16s",
+    "int32": "read_i32s",
+    "int64": "read_i64s",
+    "uuid": "read_uuids",
+}
 
 KINDS = "codec/kinds"
 UNTAGGED = ("compact", "classic")
@@ -172,9 +178,7 @@ class Reader:
                 advance = cursor.taken()
                 inner = Cursor()
                 body = self.struct(struct, target, versions, inner) + inner.stored()
-                return macro(
-                    f"{KINDS}/struct.jinja", "read_nullable", target, nullable, tagged, body, at, advance
-                )
+                return macro(f"{KINDS}/struct.jinja", "read_nullable", target, nullable, tagged, body, at, advance)
             case PrimitiveType(name) if name in WIDTHS:
                 text = macro(f"{KINDS}/scalar.jinja", "read", name, target, cursor.at)
                 cursor.pending += WIDTHS[name]

@@ -15,7 +15,7 @@ from kwirec.merge.draft import FieldDraft, MessageDraft
 
 @dataclass
 class Alignment:
-    """Pairs ``(struct, struct)`` and, for each, pairs of field names; first of the preferred draft, then the other."""
+    """Pairs ``(struct, struct)`` with their pairs of field names; first of the preferred draft, then the other."""
 
     structs: dict[tuple[str, str], dict[str, str]] = field(default_factory=dict)
     conflicts: list[str] = field(default_factory=list)

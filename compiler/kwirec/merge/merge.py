@@ -145,15 +145,19 @@ class _Merger:
         if message.kind in (MessageKind.REQUEST, MessageKind.RESPONSE):
             same = (m for m in self._union.messages if (m.kind, m.api_key) == (message.kind, message.api_key))
             return next(same, None)
-        return next(
-            (
-                m
-                for m in self._union.messages
-                if m.kind not in (MessageKind.REQUEST, MessageKind.RESPONSE)
-                and (m.name == message.name or message.name in m.aliases)
-            ),
-            None,
-        )
+        others = [m for m in self._union.messages if m.kind not in (MessageKind.REQUEST, MessageKind.RESPONSE)]
+        named = (m for m in others if m.name == message.name or message.name in m.aliases)
+        return next(named, None) or next((m for m in others if self._is_renamed(m, message)), None)
+
+    def _is_renamed(self, ours: Message, theirs: Message) -> bool:
+        """Whether a record with another name is the same: it has the same number and most of the same fields, and
+        neither name exists on the other side. (Different logs use the same numbers, so these do not suffice.)"""
+        if ours.api_key is None or (ours.kind, ours.api_key) != (theirs.kind, theirs.api_key):
+            return False
+        if self._incoming.message(ours.name) is not None or self._union.message(theirs.name) is not None:
+            return False
+        mine, others = ({one.name for one in m.root.fields} for m in (ours, theirs))
+        return 2 * len(mine & others) > max(len(mine), len(others))
 
     def _stripped(self, message: Message) -> MessageDraft:
         """The incoming message without its prose, each of its tagged fields marked with this release."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
 from pathlib import PurePosixPath
@@ -166,10 +167,10 @@ def valid_versions_differ(sites: Sites) -> Iterator[Finding]:
     A response has the version of its request, always.
     """
     for asked, told in _pairs(sites):
-        mine, theirs = told.decl.valid_versions, asked.decl.valid_versions
-        bounded = not any(one.value.is_inverted or one.value.is_open for one in (mine, theirs) if one)
-        if mine and theirs and bounded and told.message.valid != asked.message.valid:
-            yield _disagreement("valid", asked, theirs, told, mine)
+        mine, theirs = told.message.valid, asked.message.valid
+        settled = not any(one.is_inverted or one.is_open for one in (mine, theirs))
+        if settled and mine != theirs:
+            yield _disagreement("valid", asked, asked.decl.valid_versions, told, told.decl.valid_versions)
 
 
 @on_schema(
@@ -185,11 +186,9 @@ def flexible_versions_differ(sites: Sites) -> Iterator[Finding]:
     The version of the header follows from it on both sides. Proxies and captures rely on one answer for the pair.
     """
     for asked, told in _pairs(sites):
-        mine, theirs = told.decl.flexible_versions, asked.decl.flexible_versions
         shared = asked.message.valid.intersect(told.message.valid)
-        differ = told.message.flexible.intersect(shared) != asked.message.flexible.intersect(shared)
-        if mine and theirs and differ:
-            yield _disagreement("flexible", asked, theirs, told, mine)
+        if told.message.flexible.intersect(shared) != asked.message.flexible.intersect(shared):
+            yield _disagreement("flexible", asked, asked.decl.flexible_versions, told, told.decl.flexible_versions)
 
 
 @on_schema(
@@ -338,21 +337,30 @@ def _without_partner(sites: Sites, kinds: tuple[MessageKind, MessageKind]) -> It
 
 def _partner_hint(at: MessageSite, other: MessageKind, partners: Iterable[MessageSite]) -> list[str]:
     """The message that has the fitting name but another key, if there is one."""
-    stem = at.message.name.removesuffix("Request").removesuffix("Response").removesuffix("Key").removesuffix("Value")
     for partner in partners:
-        if partner.message.name.startswith(stem) and len(partner.message.name) <= len(stem) + len("Response"):
+        if _subject(partner.message.name) == _subject(at.message.name):
             return [f"`{partner.message.name}` has api key {partner.message.api_key}"]
     return [f"add the {KEYED[other]}"]
 
 
+def _subject(name: str) -> str:
+    """What a message is about: ``Fetch`` of ``FetchRequest``."""
+    return re.sub("(Request|Response|Key|Value)$", "", name)
+
+
 def _disagreement(
-    what: str, asked: MessageSite, theirs: Spanned[VersionRange], told: MessageSite, mine: Spanned[VersionRange]
+    what: str,
+    asked: MessageSite,
+    theirs: Spanned[VersionRange] | None,
+    told: MessageSite,
+    mine: Spanned[VersionRange] | None,
 ) -> Finding:
+    """A range that was not written is ``none`` and pointed at by the name of its message."""
     return told.finding(
         f"`{asked.message.name}` and `{told.message.name}` have different {what} versions",
-        mine.span,
-        f"{mine.value} in the response",
-        others=[(theirs.span, f"{theirs.value} in the request")],
+        (mine or told.decl.name).span,
+        f"{mine.value if mine else 'none'} in the response",
+        others=[((theirs or asked.decl.name).span, f"{theirs.value if theirs else 'none'} in the request")],
         helps=["write the same for both"],
     )
 

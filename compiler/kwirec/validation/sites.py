@@ -106,7 +106,7 @@ class FieldSite(Site):
 
     @property
     def is_tagged(self) -> bool:
-        return self.decl.tag is not None or bool(self.field.tagged)
+        return bool(self.field.tagged)
 
     @property
     def ranges(self) -> Iterator[tuple[str, Spanned[VersionRange]]]:

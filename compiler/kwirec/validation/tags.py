@@ -218,12 +218,11 @@ def tagged_records(at: FieldSite) -> Iterator[Finding]:
     not allow.
     """
     if at.is_tagged and str(at.base) == "records":
-        span = at.decl.tag.span if at.decl.tag else at.decl.type.span
         yield at.finding(
             f"field `{at.field.name}` holds records and cannot be tagged",
-            span,
-            "tagged here",
-            others=[(at.decl.type.span, "type given here")],
+            at.decl.type.span,
+            "cannot be tagged",
+            others=[(at.decl.tag.span, "tagged here")] if at.decl.tag else (),
             helps=["remove `tag` and `taggedVersions`, or use `bytes`"],
         )
 

@@ -262,7 +262,7 @@ def unused_struct(at: MessageSite) -> Iterator[Finding]:
     mentioned = {str(one.base) for one in at.fields if one.reachable}
     for one in at.structs:
         name = one.struct.name
-        if one.struct.common and not at.message.usage[name] and name not in mentioned:
+        if one.struct.common and name not in mentioned:
             users = [f for f in at.fields if str(f.base) == name and f.struct.name != name]
             yield one.finding(
                 f"common struct `{name}` is not used",

@@ -201,7 +201,7 @@ def deprecated_not_valid(at: MessageSite) -> Iterator[Finding]:
     meant; a range that holds no valid version is left over from a removal.
     """
     written, valid = at.decl.deprecated_versions, at.message.valid
-    if written is None or not written.value or not valid or valid.is_open:
+    if written is None or not written.value or not valid:
         return
     outside = not written.value.intersect(valid)
     if outside or (written.value.high > valid.high and not written.value.is_open):

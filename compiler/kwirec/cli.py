@@ -1,0 +1,215 @@
+"""The command ``kwirec``. Exit codes: 0 clean, 1 findings, 2 wrong usage or I/O."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from kwirec import catalogue
+from kwirec.config import ConfigError, load_config
+from kwirec.diagnostics.diagnostic import Report, Severity
+from kwirec.diagnostics.render import FORMATS, render
+from kwirec.diagnostics.render_text import summary
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+CLEAN, FINDINGS, USAGE = 0, 1, 2
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="kwire", prog_name="kwirec")
+def main() -> None:
+    """Compile Kafka-style message definitions."""
+
+
+def _paths(function: F) -> F:
+    return click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))(function)
+
+
+def _reporting(function: F) -> F:
+    function = click.option(
+        "--config",
+        type=click.Path(path_type=Path, exists=True, dir_okay=False),
+        help="A pyproject.toml with [tool.kwirec]; default: the one in this folder or above.",
+    )(function)
+    return click.option("--format", "form", type=click.Choice(list(FORMATS)), default="text", show_default=True)(
+        function
+    )
+
+
+@main.command()
+@_paths
+@_reporting
+def check(paths: Sequence[Path], form: str, config: Path | None) -> None:
+    """Check definitions: files, folders, jars or zips that contain them."""
+    from kwirec.driver import load
+
+    report = _report(config)
+    loaded = load(paths, report)
+    _show(report, form)
+    if form == "text":
+        click.echo(f"{len(loaded.schema.messages)} messages checked: {summary(report.diagnostics)}", err=True)
+    sys.exit(_status(report))
+
+
+@main.command()
+@_paths
+@_reporting
+@click.option("--package", required=True, help="Name of the Python package to generate.")
+@click.option("--out", type=click.Path(path_type=Path), default=Path("generated"), show_default=True)
+@click.option("--check", "only_check", is_flag=True, help="Write nothing; fail if anything would change.")
+@click.option("--quiet", "-q", is_flag=True, help="No progress.")
+def generate(
+    paths: Sequence[Path], form: str, config: Path | None, package: str, out: Path, only_check: bool, quiet: bool
+) -> None:
+    """Generate a package of typed codecs from definitions."""
+    from kwirec.driver import NotOurs, load
+    from kwirec.driver import generate as run
+    from kwirec.terminal import phases
+
+    if not package.isidentifier():
+        raise click.UsageError(f"{package!r} is not a name for a Python package")
+    report = _report(config)
+    with phases(quiet=quiet) as phase:
+        loaded = load(paths, report, phase)
+        if report.has_errors():
+            result = None
+        else:
+            try:
+                result = run(loaded, paths, package=package, out=out, check=only_check, phase=phase)
+            except NotOurs as problem:
+                raise click.UsageError(str(problem)) from problem
+    _show(report, form)
+    if result is None:
+        sys.exit(_status(report))
+    outcome = result.outcome
+    click.echo(
+        f"{result.messages} messages, {result.versions} versions, {result.layouts} distinct layouts; "
+        f"{outcome.lines} lines in {outcome.unchanged + len(outcome.written)} files, "
+        f"{len(outcome.written)} {'differ' if only_check else 'written'}, "
+        f"{len(outcome.removed)} {'too many' if only_check else 'removed'}; {result.seconds:.1f} s",
+        err=True,
+    )
+    if only_check and not outcome.is_clean:
+        for path in [*outcome.written, *outcome.removed]:
+            click.echo(f"{(out / package / path).as_posix()} is not what the definitions give", err=True)
+        sys.exit(FINDINGS)
+    sys.exit(_status(report))
+
+
+@main.command()
+@_paths
+@_reporting
+@click.option("--stage", type=click.Choice(["syntax", "schema", "layout"]), default="schema", show_default=True)
+def dump(paths: Sequence[Path], form: str, config: Path | None, stage: str) -> None:
+    """Print a stage of the compiler as stable text."""
+    from kwirec.driver import load
+    from kwirec.dump import dump_layouts, dump_schema, dump_syntax
+    from kwirec.lowering import lower
+
+    report = _report(config)
+    loaded = load(paths, report)
+    if stage == "syntax":
+        click.echo(dump_syntax(loaded.documents), nl=False)
+    elif stage == "schema":
+        click.echo(dump_schema(loaded.schema), nl=False)
+    elif not report.has_errors():
+        click.echo(dump_layouts(loaded.schema, lower(loaded.schema)), nl=False)
+    if report.has_errors():
+        _show(report, form)
+        sys.exit(FINDINGS)
+
+
+@main.command()
+@click.argument("code")
+def explain(code: str) -> None:
+    """Explain a diagnostic code such as K304."""
+    found = catalogue.find(code)
+    if found is None:
+        raise click.UsageError(f"there is no code {code!r}. {catalogue.suggestion(code)}".strip())
+    click.echo(catalogue.explain_text(found), nl=False)
+
+
+@main.command("rule-pages", hidden=True)
+@click.argument("folder", type=click.Path(path_type=Path))
+def rule_pages(folder: Path) -> None:
+    """Write one documentation page for every code."""
+    catalogue.write_pages(folder)
+
+
+@main.command()
+@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="SOURCE...")
+@_reporting
+@click.option("--release", required=True, help="The Kafka release that SOURCE is, such as 4.1.1.")
+@click.option("--into", type=click.Path(path_type=Path), default=Path("message_defs/kafka"), show_default=True)
+def merge(paths: Sequence[Path], form: str, config: Path | None, release: str, into: Path) -> None:
+    """Take the definitions of a release into the union of all releases, and prove the union."""
+    from kwirec.merge import merge as run
+
+    if not all(part.isdigit() for part in release.split(".")):
+        raise click.UsageError(f"{release!r} is not a release: numbers separated by dots")
+    report = _report(config)
+    outcome = run(into, release, paths, report)
+    _show(report, form)
+    for conflict in outcome.conflicts:
+        click.echo(f"conflict: {conflict}", err=True)
+    for note in outcome.notes:
+        click.echo(f"note: {note}", err=True)
+    if outcome.proof is not None:
+        for mismatch in outcome.proof.mismatches:
+            click.echo(f"not proved: {mismatch}", err=True)
+        click.echo(
+            f"{outcome.proof.proved} (release, message, version) proved, {outcome.proof.excepted} listed exceptions, "
+            f"{len(outcome.proof.mismatches)} mismatches",
+            err=True,
+        )
+    if outcome.failed:
+        click.echo(f"{release} was not merged, nothing is written", err=True)
+        sys.exit(FINDINGS)
+    click.echo(
+        f"{release} merged: {len(outcome.added)} messages new, {len(outcome.changed)} changed, "
+        f"{len(outcome.written)} files written",
+        err=True,
+    )
+
+
+def _report(config: Path | None) -> Report:
+    path = config or _nearest_config()
+    if path is None:
+        return Report()
+    try:
+        loaded = load_config(path)
+    except ConfigError as problem:
+        raise click.UsageError(str(problem)) from problem
+    return Report(severities=loaded.severities, waivers=loaded.waivers)
+
+
+def _nearest_config() -> Path | None:
+    for folder in (here := Path.cwd(), *here.parents):
+        if (path := folder / "pyproject.toml").exists():
+            return path
+    return None
+
+
+def _show(report: Report, form: str) -> None:
+    """Findings go to standard output in the machine formats, which other programs read, else to standard error."""
+    if form == "text":
+        if report.diagnostics:
+            click.echo(render(report.diagnostics, form, color=sys.stderr.isatty()), nl=False, err=True)
+    else:
+        click.echo(render(report.diagnostics, form), nl=False)
+
+
+def _status(report: Report) -> int:
+    if any(d.code.number in ("K001", "K002") for d in report.diagnostics):
+        return USAGE
+    serious = report.count(Severity.ERROR) + report.count(Severity.WARNING)
+    return FINDINGS if serious else CLEAN
+
+
+if __name__ == "__main__":
+    main()

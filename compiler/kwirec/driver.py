@@ -1,0 +1,114 @@
+"""The passes, in order, and nothing else.
+
+``load`` goes from paths to a checked schema, ``generate`` from there to files on disk. A pass that leaves errors is
+the last one; what it found is in the report.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+
+from kwirec.diagnostics.diagnostic import Report
+from kwirec.diagnostics.reading import read_sources
+from kwirec.emitters.codecs import emit_module, group_modules
+from kwirec.emitters.package import emit_package, read_errors
+from kwirec.emitters.write import WriteOutcome, is_ours, write
+from kwirec.frontend import Document, parse
+from kwirec.ir import Schema, resolve
+from kwirec.lowering import Layouts, lower
+from kwirec.validation import validate
+
+Phase = Callable[[str, int, int], None]
+"""Told about progress: the phase, and how much of how much is done."""
+
+
+def quiet(phase: str, done: int, total: int) -> None:
+    """No progress."""
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """What the first half of the compiler gives. ``schema`` is whole only if the report has no errors."""
+
+    documents: tuple[Document, ...]
+    schema: Schema
+
+
+def load(paths: Sequence[Path], report: Report, phase: Phase = quiet) -> Loaded:
+    """read → parse → resolve → validate"""
+    sources = read_sources(paths, report)
+    documents = []
+    for number, source in enumerate(sources, 1):
+        documents.append(parse(source, report))
+        phase("parse", number, len(sources))
+    schema = resolve(documents, report)
+    if not report.has_errors():
+        phase("check", 0, len(schema.messages))
+        validate(schema, report)
+        phase("check", len(schema.messages), len(schema.messages))
+    return Loaded(tuple(documents), schema)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Generated:
+    """The summary of a generation. ``versions`` counts pairs of message and version."""
+
+    messages: int
+    versions: int
+    layouts: int
+    outcome: WriteOutcome
+    seconds: float
+
+
+class NotOurs(Exception):
+    """The output folder holds files that no compiler wrote."""
+
+
+def generate(
+    loaded: Loaded,
+    paths: Sequence[Path],
+    *,
+    package: str,
+    out: Path,
+    check: bool = False,
+    phase: Phase = quiet,
+) -> Generated:
+    """lower → emit → write: the package ``package`` in folder ``out``."""
+    start = time.perf_counter()
+    folder = out / package
+    if not is_ours(folder):
+        raise NotOurs(f"{folder.as_posix()} is not empty and has no manifest of kwirec: name another folder")
+    schema = loaded.schema
+    layouts: Layouts = lower(schema)
+    groups = group_modules(schema)
+    artifacts = []
+    for number, group in enumerate(groups, 1):
+        artifacts.append(emit_module(group))
+        phase("emit", number, len(groups))
+    errors = [error for path in paths if path.is_dir() for error in read_errors(path / "errors.json")]
+    artifacts += emit_package(groups, name=package, errors=errors)
+    outcome = write(
+        artifacts,
+        folder,
+        origin={"generator": f"kwirec {version('kwire')}", "definitions": _digest(loaded)},
+        check=check,
+        progress=lambda done, total: phase("format", done, total),
+    )
+    return Generated(
+        messages=len(schema.messages),
+        versions=layouts.count,
+        layouts=layouts.distinct,
+        outcome=outcome,
+        seconds=time.perf_counter() - start,
+    )
+
+
+def _digest(loaded: Loaded) -> str:
+    """A digest of all definitions, whatever the order and the place of their files."""
+    texts = sorted(hashlib.sha256(document.source.text.encode()).hexdigest() for document in loaded.documents)
+    return hashlib.sha256("".join(texts).encode()).hexdigest()[:16]

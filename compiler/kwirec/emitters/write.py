@@ -1,0 +1,156 @@
+"""Artifacts → files: format what changed, remove what nothing produces any more, keep a manifest.
+
+The manifest holds, for every file, the digest of its unformatted text and of what is on disk. A file is formatted
+and written only when one of them tells that it has to be; formatting is what takes the time.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from pathlib import Path
+
+from kwirec.emitters.artifact import Artifact
+
+MANIFEST = "manifest.json"
+LINE_LENGTH = 118
+PROCESSES = 2
+
+Progress = Callable[[int, int], None]
+"""Told how many files of how many are formatted."""
+
+
+@dataclass
+class WriteOutcome:
+    """What writing did, or with ``check`` would have done."""
+
+    written: list[str] = field(default_factory=list)
+    removed: list[str] = field(default_factory=list)
+    unchanged: int = 0
+    lines: int = 0
+
+    @property
+    def is_clean(self) -> bool:
+        return not self.written and not self.removed
+
+
+def write(
+    artifacts: Sequence[Artifact],
+    folder: Path,
+    *,
+    origin: dict[str, str],
+    check: bool = False,
+    progress: Progress = lambda done, total: None,
+) -> WriteOutcome:
+    """Make ``folder`` hold exactly ``artifacts``; with ``check`` only say what differs."""
+    origin = origin | {"black": version("black")}
+    manifest = _read_manifest(folder)
+    known = manifest.get("files", {}) if manifest.get("origin", {}).get("black") == origin["black"] else {}
+    outcome = WriteOutcome()
+    entries: dict[str, dict[str, str]] = {}
+    stale: list[Artifact] = []
+    for artifact in artifacts:
+        entry = known.get(artifact.path, {})
+        on_disk = _read(folder / artifact.path)
+        if on_disk is not None and entry == {"source": _digest(artifact.text), "file": _digest(on_disk)}:
+            entries[artifact.path] = entry
+            outcome.unchanged += 1
+            outcome.lines += on_disk.count("\n")
+        else:
+            stale.append(artifact)
+    for artifact, text in zip(stale, _formatted(stale, progress), strict=True):
+        entries[artifact.path] = {"source": _digest(artifact.text), "file": _digest(text)}
+        outcome.lines += text.count("\n")
+        if _read(folder / artifact.path) == text:
+            outcome.unchanged += 1
+            continue
+        outcome.written.append(artifact.path)
+        if not check:
+            _replace(folder / artifact.path, text)
+    outcome.removed = _remove(folder, set(entries), check=check)
+    text = json.dumps({"origin": origin, "files": dict(sorted(entries.items()))}, indent=1) + "\n"
+    if _read(folder / MANIFEST) != text:
+        outcome.written.append(MANIFEST)
+        if not check:
+            _replace(folder / MANIFEST, text)
+    return outcome
+
+
+def _formatted(artifacts: Sequence[Artifact], progress: Progress) -> list[str]:
+    """The texts as black formats them. Two processes pay off from a dozen modules on."""
+    total = len(artifacts)
+    results: list[str] = []
+    if total < 12 or (os.cpu_count() or 1) < 2:
+        for artifact in artifacts:
+            results.append(format_text(artifact))
+            progress(len(results), total)
+        return results
+    order = sorted(range(total), key=lambda index: -len(artifacts[index].text))
+    texts: dict[int, str] = {}
+    with ProcessPoolExecutor(PROCESSES) as pool:
+        for index, text in zip(order, pool.map(format_text, [artifacts[i] for i in order]), strict=True):
+            texts[index] = text
+            progress(len(texts), total)
+    return [texts[index] for index in range(total)]
+
+
+def format_text(artifact: Artifact) -> str:
+    """One text, formatted if it is Python."""
+    if not artifact.is_python or not artifact.text:
+        return artifact.text
+    import black  # takes as long to import as the whole compiler
+
+    mode = black.Mode(line_length=LINE_LENGTH, target_versions={black.TargetVersion.PY311})
+    return black.format_str(artifact.text, mode=mode)
+
+
+def _remove(folder: Path, wanted: set[str], *, check: bool) -> list[str]:
+    """Remove every file that is not wanted: the folder belongs to the compiler."""
+    removed = []
+    for path in sorted(folder.rglob("*")) if folder.exists() else ():
+        relative = path.relative_to(folder)
+        if not path.is_file() or "__pycache__" in relative.parts or relative.as_posix() in wanted | {MANIFEST}:
+            continue
+        removed.append(relative.as_posix())
+        if not check:
+            path.unlink()
+            parent = path.parent
+            while parent != folder and not any(parent.iterdir()):
+                parent.rmdir()
+                parent = parent.parent
+    return removed
+
+
+def is_ours(folder: Path) -> bool:
+    """Whether ``folder`` is empty, missing, or was written by the compiler: nothing else is ever touched."""
+    return not folder.exists() or not any(folder.iterdir()) or (folder / MANIFEST).exists()
+
+
+def _read_manifest(folder: Path) -> dict[str, dict[str, dict[str, str]]]:
+    text = _read(folder / MANIFEST)
+    try:
+        manifest = json.loads(text) if text is not None else {}
+    except ValueError:
+        return {}
+    return manifest if isinstance(manifest, dict) else {}
+
+
+def _replace(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(text.encode())
+
+
+def _read(path: Path) -> str | None:
+    try:
+        return path.read_bytes().decode()
+    except (OSError, UnicodeDecodeError):
+        return None
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
