@@ -3,22 +3,44 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+OURS := compiler runtime tests benchmarks
+KAFKA := message_defs/kafka --package kwire_kafka --out generated
 
-.PHONY: generate test check
+.PHONY: help generate test check snapshots docs bench test-native clean
+
+help:
+	@echo "make generate     compile message_defs/kafka into generated/kwire_kafka"
+	@echo "make test         run the tests"
+	@echo "make check        types, lint, definitions, generated tree up to date"
+	@echo "make snapshots    rewrite the snapshots of the tests: read them before you commit"
+	@echo "make docs         rewrite the page of every diagnostic code"
+	@echo "make bench        measure against peers, in an environment of its own"
+	@echo "make test-native  compile codecs with mypyc and run the round trips on them"
 
 generate: $(READY)
-	$(BIN)/kwirec generate message_defs/kafka --package kwire_kafka --out generated
+	$(BIN)/kwirec generate $(KAFKA)
 
 test: $(READY)
 	$(BIN)/python -m pytest
 
 check: $(READY)
-	$(BIN)/black --check compiler runtime tests benchmarks
-	$(BIN)/ruff check compiler runtime tests benchmarks
-	$(BIN)/mypy compiler/kwirec runtime/kwire
+	$(BIN)/black --quiet --check $(OURS)
+	$(BIN)/ruff check --quiet $(OURS)
+	$(BIN)/mypy
+	$(BIN)/kwirec check message_defs/kafka
+	$(BIN)/kwirec generate --check --quiet $(KAFKA)
+
+snapshots: $(READY)
+	$(BIN)/python -m pytest --snapshot-update
+
+docs: $(READY)
+	$(BIN)/kwirec rule-pages docs/rules
+
+clean:
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 $(READY): pyproject.toml constraints.txt
-	$(PYTHON) -c 'import sys; sys.exit("kwire needs Python 3.11 or newer; set PYTHON=…" if sys.version_info < (3, 11) else 0)'
+	@$(PYTHON) -c 'import sys; sys.exit("kwire needs Python 3.11 or newer: make PYTHON=python3.11" if sys.version_info < (3, 11) else 0)'
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
-	touch $@
+	@touch $@

@@ -54,7 +54,7 @@ _RANGES = {
 
 
 def decode(cls: type[M], data: bytes, offset: int, version: int, policy: Policy, *, whole: bool) -> tuple[M, int]:
-    """The message at ``offset`` and where it ends, or a :class:`DecodeError`; with ``whole`` it must fill ``data``."""
+    """The message at ``offset`` and where it ends; with ``whole`` it must fill ``data``."""
     reader = _Reader(cls, data, offset, version, policy)
     _check_version(cls, version, reader.fail)
     message = reader.struct(cls)
@@ -368,16 +368,22 @@ class _Writer:
         if value is None:
             self.length(out, spec, size, -1)
             return
-        if not isinstance(value, str if kind == "string" else bytes):
-            self.fail(f"{_short(value)} is not {'a string' if kind == 'string' else 'bytes'}")
-        try:
-            raw = value.encode() if kind == "string" else value
-        except UnicodeEncodeError as problem:
-            self.fail(f"cannot be written as UTF-8: {problem.reason}")
-        if kind == "string" and len(raw) > MAX_STRING:
-            self.fail(f"a string of {len(raw)} bytes, Kafka's longest has {MAX_STRING}")
+        raw = self.utf8(value) if kind == "string" else value
+        if not isinstance(raw, bytes):
+            self.fail(f"{_short(value)} is not bytes")
         self.length(out, spec, size, len(raw))
         out += raw
+
+    def utf8(self, value: Any) -> bytes:
+        if not isinstance(value, str):
+            self.fail(f"{_short(value)} is not a string")
+        try:
+            raw = value.encode()
+        except UnicodeEncodeError as problem:
+            self.fail(f"cannot be written as UTF-8: {problem.reason}")
+        if len(raw) > MAX_STRING:
+            self.fail(f"a string of {len(raw)} bytes, Kafka's longest has {MAX_STRING}")
+        return raw
 
     def array(self, out: bytearray, cls: type[Any], spec: FieldSpec, kind: str, value: Any) -> None:
         if value is None:

@@ -12,8 +12,8 @@ from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, w
 from kwire.errors import DecodeError, EncodeError
 from kwire.wire import MAX_STRING, read_tags, write_tags
 
-REQUEST_VERSIONS = range(0, 3)
-RESPONSE_VERSIONS = range(0, 2)
+REQUEST_VERSIONS = range(3)
+RESPONSE_VERSIONS = range(2)
 
 
 class RequestHeader:

@@ -71,7 +71,7 @@ class Struct:
 
     def __repr__(self) -> str:
         shown = [f"{name}={getattr(self, name)!r}" for name in self._names() if name != "unknown_tags"]
-        unknown: FieldTags = getattr(self, "unknown_tags")
+        unknown = getattr(self, "unknown_tags", ())
         if unknown:
             shown.append(f"unknown_tags={unknown!r}")
         return f"{type(self).__name__}({', '.join(shown)})"

@@ -15,7 +15,6 @@ from librt.strings import (
     read_i64_be,
     write_i16_be,
     write_i32_be,
-    write_i64_be,
 )
 
 from kwire.native import i64

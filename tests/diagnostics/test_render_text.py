@@ -148,6 +148,11 @@ def test_carets_stay_below_their_word_wherever_a_line_is_cropped(finder: Any, at
     assert len(shown) < 150
 
 
+def test_a_long_line_without_carets_is_cropped_at_its_end(finder: Any) -> None:
+    found = finder("first\n" + "x" * 5000 + "\nthird").finding("third", "", ("first", ""))
+    assert f"2 | {'x' * 120}…" in render_text([found]).splitlines()
+
+
 def test_label_longer_than_a_cropped_line(finder: Any, snapshot: Any) -> None:
     long = '"' + "x" * 3000 + '"'
     assert render_text([finder('{"about":' + long + "}").finding(long, "too long")]) == snapshot

@@ -61,6 +61,24 @@ def test_integers_must_fit(name: str, data: st.DataObject) -> None:
                 typed_default(literal, of(name))
 
 
+@pytest.mark.parametrize(
+    ("name", "low", "high"),
+    [
+        ("int8", -128, 127),
+        ("int16", -32_768, 32_767),
+        ("uint16", 0, 65_535),
+        ("int32", -2_147_483_648, 2_147_483_647),
+        ("uint32", 0, 4_294_967_295),
+        ("int64", -9_223_372_036_854_775_808, 9_223_372_036_854_775_807),
+    ],
+)
+def test_bounds_of_integers(name: str, low: int, high: int) -> None:
+    assert (typed_default(str(low), of(name)), typed_default(str(high), of(name))) == (low, high)
+    for beyond in (low - 1, high + 1):
+        with pytest.raises(ValueError, match="holds"):
+            typed_default(str(beyond), of(name))
+
+
 @pytest.mark.parametrize(("literal", "value"), [(True, True), (False, False), ("true", True), ("false", False)])
 def test_booleans(literal: Literal, value: bool) -> None:
     assert typed_default(literal, of("bool")) is value

@@ -11,6 +11,8 @@ from kwirec.diagnostics.diagnostic import Report
 from kwirec.merge import merge
 from merge_support import Definition, Union
 
+CLOCKWORK = Path(__file__).parents[1] / "data" / "clockwork"
+
 
 def field(name: str, type_: str = "int32", versions: str = "0+", **more: Any) -> Definition:
     return {"name": name, "type": type_, "versions": versions, **more}
@@ -218,6 +220,75 @@ def test_a_version_that_was_lost_does_not_pass_the_proof(union: Union) -> None:
     assert list(map(str, outcome.proof.mismatches)) == [
         "ClockRequest version 0 of 1.0.0: the union has no such version"
     ]
+
+
+@pytest.mark.parametrize("version", [0, 5])
+def test_exceptions_that_are_none_do_not_pass_the_proof(union: Union, version: int) -> None:
+    union.merge("1.0.0", request(field("Id")))
+    entry = {"message": "ClockRequest", "version": version, "releases": "1.0.0", "reason": "a guess"}
+    (union.root / "exceptions.json").write_text(json.dumps([entry]))
+    outcome = union.merge("2.0.0", data(field("Time")))
+    assert outcome.proof is not None
+    assert list(map(str, outcome.proof.mismatches)) == [
+        f"ClockRequest version {version} of 1.0.0: listed as an exception without need"
+    ]
+
+
+def test_facts_noted_by_hand_survive_another_merge_of_their_release(union: Union) -> None:
+    union.merge("1.0.0", data(field("Time", "int32")), request(field("Id")))
+    union.merge("2.0.0", data(field("Time", "int64")), request(field("Id"), valid="1"))
+    releases, exceptions = union.root / "releases.json", union.root / "exceptions.json"
+    releases.write_text(releases.read_text().replace('"accepts": "1",', '"accepts": "1", "advertises": "0-1",'))
+    exceptions.write_text(exceptions.read_text().replace('"reason": ""', '"reason": "wider"'))
+    before = union.files()
+    assert '"advertises": "0-1"' in before["releases.json"]
+    assert not union.merge("2.0.0", data(field("Time", "int64")), request(field("Id"), valid="1")).failed
+    assert union.files() == before
+
+
+def test_what_a_release_advertises_is_taken_to_go_on(union: Union) -> None:
+    """Brokers of Kafka 4 advertise versions of Produce that they do not accept [KAFKA-18659]."""
+    union.merge("1.0.0", request(field("Id"), valid="1"))
+    releases = union.root / "releases.json"
+    releases.write_text(releases.read_text().replace('"accepts": "1",', '"accepts": "1", "advertises": "0-1",'))
+    outcome = union.merge("2.0.0", request(field("Id"), valid="1-2"))
+    assert outcome.notes == ["Clock: taken to be advertised from version 0 as in the release before"]
+    assert '"accepts": "1-2", "advertises": "0-2"' in releases.read_text()
+
+
+@pytest.mark.parametrize("order", [("1.0.0", "2.0.0"), ("2.0.0", "1.0.0")])
+def test_attributes_that_only_older_versions_need_are_kept(union: Union, order: tuple[str, str]) -> None:
+    rich = field("Id", "string", ignorable=True, entityType="groupId", default="x", nullableVersions="0")
+    definitions = {"1.0.0": request(rich, valid="0-1"), "2.0.0": request(field("Id", "string"), valid="1-2")}
+    for release in order:
+        assert not union.merge(release, definitions[release]).failed
+    written = '"nullableVersions": "0", "default": "x", "ignorable": true, "entityType": "groupId"'
+    assert written in " ".join(union.definition("ClockRequest").split())
+
+
+def record(name: str, *fields: Definition, key: int = 3) -> Definition:
+    return {"apiKey": key, "type": "metadata", "name": name, "validVersions": "0", "flexibleVersions": "0+",
+            "fields": list(fields)}  # fmt: skip
+
+
+def test_a_record_is_known_by_its_number_and_most_of_its_fields(union: Union) -> None:
+    a, b, c = field("A"), field("B"), field("C")
+    union.merge("1.0.0", record("TickRecord", a, b, c), record("OtherRecord", a, key=4))
+    union.merge("2.0.0", record("TockRecord", a, b, field("D")), record("AnotherRecord", field("X"), key=4))
+    assert [name for name in union.files() if "metadata/" in name] == [
+        "metadata/AnotherRecord.json",
+        "metadata/OtherRecord.json",
+        "metadata/TockRecord.json",
+    ]
+    assert '"aliases": ["TickRecord"]' in union.definition("TockRecord")
+
+
+def test_everything_a_definition_can_say_is_written(union: Union, snapshot: Any) -> None:
+    """Our example protocol, merged as a release: its files without descriptions, in the writer's form."""
+    outcome = union.merge("1.0.0", CLOCKWORK)
+    assert outcome.proof is not None
+    assert (len(outcome.added), outcome.proof.mismatches, outcome.conflicts) == (9, (), [])
+    assert {name: text for name, text in union.files().items() if "/" in name} == snapshot
 
 
 def test_definitions_with_findings_are_not_merged(tmp_path: Path) -> None:

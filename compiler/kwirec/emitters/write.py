@@ -14,6 +14,7 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 from kwirec.emitters.artifact import Artifact
 
@@ -50,7 +51,8 @@ def write(
     """Make ``folder`` hold exactly ``artifacts``; with ``check`` only say what differs."""
     origin = origin | {"black": version("black")}
     manifest = _read_manifest(folder)
-    known = manifest.get("files", {}) if manifest.get("origin", {}).get("black") == origin["black"] else {}
+    same_black = manifest.get("origin", {}).get("black") == origin["black"]
+    known: dict[str, Any] = manifest.get("files", {}) if same_black else {}
     outcome = WriteOutcome()
     entries: dict[str, dict[str, str]] = {}
     stale: list[Artifact] = []
@@ -103,10 +105,10 @@ def format_text(artifact: Artifact) -> str:
     """One text, formatted if it is Python."""
     if not artifact.is_python or not artifact.text:
         return artifact.text
-    import black  # takes as long to import as the whole compiler
+    from black import format_str  # takes as long to import as the whole compiler
+    from black.mode import Mode, TargetVersion
 
-    mode = black.Mode(line_length=LINE_LENGTH, target_versions={black.TargetVersion.PY311})
-    return black.format_str(artifact.text, mode=mode)
+    return format_str(artifact.text, mode=Mode(line_length=LINE_LENGTH, target_versions={TargetVersion.PY311}))
 
 
 def _remove(folder: Path, wanted: set[str], *, check: bool) -> list[str]:
@@ -131,7 +133,7 @@ def is_ours(folder: Path) -> bool:
     return not folder.exists() or not any(folder.iterdir()) or (folder / MANIFEST).exists()
 
 
-def _read_manifest(folder: Path) -> dict[str, dict[str, dict[str, str]]]:
+def _read_manifest(folder: Path) -> dict[str, Any]:
     text = _read(folder / MANIFEST)
     try:
         manifest = json.loads(text) if text is not None else {}

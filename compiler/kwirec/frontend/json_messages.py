@@ -96,8 +96,8 @@ class _Attributes:
         self._broken = value.broken
         self._report = report
         self._values: dict[str, JsonValue] = {}
-        self._wrong: set[str] = set()
-        """Attributes that are there in some form and were reported: not missing, but without a value."""
+        self._misspelt: set[str] = set()
+        """Attributes that an unknown one was probably meant to be: they are not missing as well."""
         first: dict[str, JsonMember] = {}
         for member in value.members:
             if member.key in first:
@@ -116,9 +116,7 @@ class _Attributes:
                     member.key_span,
                     helps=[f"did you mean `{meant}`?" if meant else f"known attributes: {', '.join(known)}"],
                 )
-                self._wrong.update([meant] if meant else [])
-            elif isinstance(member.value, JsonWrong):
-                self._wrong.add(member.key)
+                self._misspelt.update([meant] if meant else [])
             else:
                 self._values[member.key] = member.value
             first.setdefault(member.key, member)
@@ -128,7 +126,7 @@ class _Attributes:
 
     def require(self, *names: str) -> bool:
         """Whether all of ``names`` are there; those that are not are reported together."""
-        missing = [name for name in names if name not in self._values and name not in self._wrong]
+        missing = [name for name in names if name not in self._values and name not in self._misspelt]
         if missing and not self._broken:
             listed = ", ".join(f"`{name}`" for name in missing)
             where = self.span.within(0, 1)

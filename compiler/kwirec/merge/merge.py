@@ -103,6 +103,7 @@ class _Merger:
         self._release = release
         self._outcome = outcome
         self.history = history
+        self._known = dict(history.releases.get(release, {}))
         history.forget(release)
         merged = history.merged
         self._newest = not merged or release_key(release) > release_key(merged[-1])
@@ -296,7 +297,12 @@ class _Merger:
             self.history.releases.setdefault(self._release, {})[message.api_key] = facts
 
     def _advertised(self, api_key: int, accepts: VersionRange) -> str | None:
-        """What the release before advertised below what it accepted is taken to go on [KAFKA-18659]."""
+        """What the release before advertised below what it accepted is taken to go on [KAFKA-18659].
+
+        No definition says what is advertised; what was noted of this very release is kept.
+        """
+        if (known := self._known.get(api_key)) is not None:
+            return known.advertises
         before = [r for r in self.history.releases if release_key(r) < release_key(self._release)]
         if not before:
             return None

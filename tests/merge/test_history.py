@@ -1,0 +1,85 @@
+"""The history of a union: what is written reads the same, whatever releases had which bytes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from kwirec.merge.history import ApiFacts, ExceptionEntry, History, read_history, release_key, write_history
+
+RELEASES = ["2.8.2", "3.0.2", "3.9.1", "3.10.0", "4.0.0"]
+PRINTS = ["aaaa", "bbbb", "cccc"]
+
+
+def test_releases_are_ordered_by_number() -> None:
+    assert sorted(["3.10.0", "4.0.0", "2.8.2", "3.9.1", "3.0.2"], key=release_key) == RELEASES
+
+
+@st.composite
+def histories(draw: st.DrawFn) -> History:
+    """Each release has one fingerprint for each version that it has."""
+    history = History()
+    for message in ("A", "B"):
+        for version in range(3):
+            for release in draw(st.lists(st.sampled_from(RELEASES), unique=True)):
+                history.record_layout(message, version, draw(st.sampled_from(PRINTS)), release)
+    return history
+
+
+def written_and_read(history: History) -> History:
+    with TemporaryDirectory() as folder:
+        write_history(Path(folder), history)
+        return read_history(Path(folder))
+
+
+@settings(deadline=None)
+@given(histories())
+def test_layouts_read_as_they_were_written(history: History) -> None:
+    again = written_and_read(history)
+    assert again.layouts == history.layouts
+    assert again.merged == history.merged
+
+
+@settings(deadline=None)
+@given(histories(), st.sampled_from(RELEASES))
+def test_a_release_that_is_forgotten_leaves_no_trace(history: History, release: str) -> None:
+    left = [other for other in history.merged if other != release]
+    history.forget(release)
+    assert history.merged == left
+    assert release not in json.dumps(history.layouts)
+    assert all(versions and all(versions.values()) for versions in history.layouts.values())
+
+
+def test_facts_and_exceptions_read_as_they_were_written() -> None:
+    history = History()
+    for release in RELEASES:
+        history.record_layout("A", 0, "aaaa", release)
+    history.releases = {
+        "2.8.2": {0: ApiFacts("A", "0-3", deprecated="0-1", listeners=("broker",)), 18: ApiFacts("B", "0")},
+        "4.0.0": {0: ApiFacts("A", "2-4", advertises="0-4", unstable="4")},
+    }
+    history.sources = {"2.8.2": "definitions", "4.0.0": "by hand"}
+    history.exceptions = [
+        ExceptionEntry("B", 1, ["2.8.2"], None, "wider"),
+        ExceptionEntry("A", 1, ["3.0.2", "2.8.2"], 0, "ünder"),
+        ExceptionEntry("A", 1, ["3.10.0"], 0, "ünder"),
+    ]
+    again = written_and_read(history)
+    assert (again.releases, again.sources) == (history.releases, history.sources)
+    assert again.exceptions == [
+        ExceptionEntry("A", 1, ["2.8.2", "3.0.2", "3.10.0"], 0, "ünder"),
+        ExceptionEntry("B", 1, ["2.8.2"], None, "wider"),
+    ]
+
+
+def test_neighbouring_releases_are_written_as_a_span() -> None:
+    history = History()
+    for release in RELEASES:
+        history.record_layout("A", 0, "bbbb" if release == "3.9.1" else "aaaa", release)
+    with TemporaryDirectory() as folder:
+        write_history(Path(folder), history)
+        text = (Path(folder) / "layouts.json").read_text()
+    assert '"0": {"aaaa": "2.8.2..3.0.2 3.10.0..4.0.0", "bbbb": "3.9.1"}' in text
