@@ -131,9 +131,9 @@ class Reader:
     def field(self, view: FieldView, target: str, versions: Sequence[int], cursor: Cursor) -> str:
         """Read one untagged field, where it is there; its default elsewhere."""
         untagged = [run for mode, run in self._body.runs(view.field, versions) if mode in UNTAGGED]
+        self.declare(view, target)
         if not untagged:
             return f"{target} = {view.value}\n"
-        self.declare(view, target)
         if condition(untagged[0], versions) == ALWAYS:
             return self.value(view.field, view.field.type, target, untagged[0], cursor)
         before = cursor.stored()
@@ -295,7 +295,8 @@ class Writer:
         one = view.field
         outer = type_ is one.type
         nullable = self._body.nullable(one, versions) if outer else NEVER
-        optional = outer and view.annotation.endswith("| None")
+        # A tagged field whose default is null is not written when it is null.
+        optional = outer and view.annotation.endswith("| None") and not (tagged and view.value == "None")
         compact = self._body.compact(one, versions[0])
         match type_:
             case ArrayType(element):

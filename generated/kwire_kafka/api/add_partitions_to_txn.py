@@ -543,6 +543,7 @@ def read_add_partitions_to_txn_request_classic(
 ) -> tuple[AddPartitionsToTxnRequest, i64]:
     n: int
     end: i64
+    transactions_0: list[AddPartitionsToTxnTransaction]
     v3_and_below_transactional_id_0: str
     v3_and_below_topics_0: list[AddPartitionsToTxnTopic]
     name_2: str
@@ -922,6 +923,7 @@ def read_add_partitions_to_txn_response_classic(
 ) -> tuple[AddPartitionsToTxnResponse, i64]:
     n: int
     end: i64
+    results_by_transaction_0: list[AddPartitionsToTxnResult]
     results_by_topic_v3_and_below_0: list[AddPartitionsToTxnTopicResult]
     name_2: str
     results_by_partition_2: list[AddPartitionsToTxnPartitionResult]

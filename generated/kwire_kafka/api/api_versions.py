@@ -550,6 +550,8 @@ def write_ApiVersionsResponse_tags(section: BytesWriter, self: ApiVersionsRespon
 def read_api_versions_request_classic(data: bytes, pos: i64, version: i64) -> tuple[ApiVersionsRequest, i64]:
     n: int
     end: i64
+    client_software_name_0: str
+    client_software_version_0: str
     client_software_name_0 = ""
     client_software_version_0 = ""
     message = new_ApiVersionsRequest(client_software_name_0, client_software_version_0)

@@ -626,6 +626,7 @@ def read_begin_quorum_epoch_request_classic(
     topics_0: list[BeginQuorumEpochRequestTopicData]
     topic_name_2: str
     partitions_2: list[BeginQuorumEpochRequestPartitionData]
+    leader_endpoints_0: list[LeaderEndpoint]
     n = read_i16_be(data, pos)
     pos += 2
     if n < 0:

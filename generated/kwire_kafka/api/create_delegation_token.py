@@ -339,6 +339,8 @@ def read_create_delegation_token_request_classic(
 ) -> tuple[CreateDelegationTokenRequest, i64]:
     n: int
     end: i64
+    owner_principal_type_0: str | None
+    owner_principal_name_0: str | None
     renewers_0: list[CreatableRenewers]
     principal_type_2: str
     principal_name_2: str
@@ -571,6 +573,8 @@ def read_create_delegation_token_response_classic(
     end: i64
     principal_type_0: str
     principal_name_0: str
+    token_requester_principal_type_0: str
+    token_requester_principal_name_0: str
     token_id_0: str
     hmac_0: bytes
     error_code_0 = read_i16_be(data, pos)

@@ -887,6 +887,7 @@ def read_create_topics_response_classic(data: bytes, pos: i64, version: i64) -> 
     topics_0: list[CreatableTopicResult]
     name_2: str
     error_message_2: str | None
+    configs_2: list[CreatableTopicConfigs] | None
     if version >= 2:
         throttle_time_ms_0 = read_i32_be(data, pos)
         pos += 4

@@ -288,6 +288,7 @@ def new_DeleteTopicsResponse(throttle_time_ms: int, responses: list[DeletableTop
 def read_delete_topics_request_classic(data: bytes, pos: i64, version: i64) -> tuple[DeleteTopicsRequest, i64]:
     n: int
     end: i64
+    topics_0: list[DeleteTopicState]
     topic_names_0: list[str]
     topics_0 = []
     n = read_i32_be(data, pos)
@@ -466,6 +467,7 @@ def read_delete_topics_response_classic(data: bytes, pos: i64, version: i64) -> 
     end: i64
     responses_0: list[DeletableTopicResult]
     name_2: str | None
+    error_message_2: str | None
     if version >= 1:
         throttle_time_ms_0 = read_i32_be(data, pos)
         pos += 4

@@ -557,6 +557,8 @@ def read_describe_delegation_token_response_classic(
     tokens_0: list[DescribedDelegationToken]
     principal_type_2: str
     principal_name_2: str
+    token_requester_principal_type_2: str
+    token_requester_principal_name_2: str
     token_id_2: str
     hmac_2: bytes
     renewers_2: list[DescribedDelegationTokenRenewer]

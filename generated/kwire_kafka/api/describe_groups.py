@@ -469,6 +469,7 @@ def read_describe_groups_response_classic(data: bytes, pos: i64, version: i64) -
     n: int
     end: i64
     groups_0: list[DescribedGroup]
+    error_message_2: str | None
     group_id_2: str
     group_state_2: str
     protocol_type_2: str

@@ -669,6 +669,8 @@ def read_end_quorum_epoch_request_classic(data: bytes, pos: i64, version: i64) -
     topic_name_2: str
     partitions_2: list[EndQuorumEpochRequestPartitionData]
     preferred_successors_4: list[int]
+    preferred_candidates_4: list[ReplicaInfo]
+    leader_endpoints_0: list[LeaderEndpoint]
     n = read_i16_be(data, pos)
     pos += 2
     if n < 0:
@@ -771,6 +773,7 @@ def read_end_quorum_epoch_request_flexible(data: bytes, pos: i64, version: i64) 
     topics_0: list[EndQuorumEpochRequestTopicData]
     topic_name_2: str
     partitions_2: list[EndQuorumEpochRequestPartitionData]
+    preferred_successors_4: list[int]
     preferred_candidates_4: list[ReplicaInfo]
     leader_endpoints_0: list[LeaderEndpoint]
     name_8: str

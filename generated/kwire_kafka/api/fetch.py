@@ -563,19 +563,13 @@ def write_FetchRequest_tags(section: BytesWriter, self: FetchRequest, version: i
     known: list[tuple[int, bytes]] = []
     if self.cluster_id is not None:
         out = BytesWriter()
-        cluster_id_1000 = self.cluster_id
-        if cluster_id_1000 is None:
-            out.append(0)
-
+        raw = self.cluster_id.encode()
+        n = len(raw)
+        if n < 127:
+            out.append(n + 1)
         else:
-            raw = cluster_id_1000.encode()
-            n = len(raw)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_string_length(out, n)
-
-            out.write(raw)
+            write_string_length(out, n)
+        out.write(raw)
 
         known.append((0, out.getvalue()))
     if version >= 15 and self._replica_state is not None and self._replica_state != ReplicaState():

@@ -371,19 +371,13 @@ def write_FetchSnapshotRequest_tags(section: BytesWriter, self: FetchSnapshotReq
     known: list[tuple[int, bytes]] = []
     if self.cluster_id is not None:
         out = BytesWriter()
-        cluster_id_1000 = self.cluster_id
-        if cluster_id_1000 is None:
-            out.append(0)
-
+        raw = self.cluster_id.encode()
+        n = len(raw)
+        if n < 127:
+            out.append(n + 1)
         else:
-            raw = cluster_id_1000.encode()
-            n = len(raw)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_string_length(out, n)
-
-            out.write(raw)
+            write_string_length(out, n)
+        out.write(raw)
 
         known.append((0, out.getvalue()))
     write_tags(section, known, self.unknown_tags)

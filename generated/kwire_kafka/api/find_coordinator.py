@@ -301,6 +301,7 @@ def read_find_coordinator_request_classic(data: bytes, pos: i64, version: i64) -
     n: int
     end: i64
     key_0: str
+    coordinator_keys_0: list[str]
     n = read_i16_be(data, pos)
     pos += 2
     if n < 0:
@@ -443,6 +444,7 @@ def read_find_coordinator_response_classic(
     end: i64
     error_message_0: str | None
     host_0: str
+    coordinators_0: list[Coordinator]
     if version >= 1:
         throttle_time_ms_0 = read_i32_be(data, pos)
         pos += 4

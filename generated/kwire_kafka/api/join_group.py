@@ -387,6 +387,7 @@ def read_join_group_request_classic(data: bytes, pos: i64, version: i64) -> tupl
     protocols_0: list[JoinGroupRequestProtocol]
     name_2: str
     metadata_2: bytes
+    reason_0: str | None
     n = read_i16_be(data, pos)
     pos += 2
     if n < 0:
@@ -724,6 +725,7 @@ def write_join_group_request_flexible(out: BytesWriter, message: JoinGroupReques
 def read_join_group_response_classic(data: bytes, pos: i64, version: i64) -> tuple[JoinGroupResponse, i64]:
     n: int
     end: i64
+    protocol_type_0: str | None
     protocol_name_0: str | None
     leader_0: str
     member_id_0: str

@@ -608,9 +608,12 @@ def read_leader_and_isr_request_classic(data: bytes, pos: i64, version: i64) -> 
     topic_name_2: str
     isr_2: list[int]
     replicas_2: list[int]
+    adding_replicas_2: list[int]
+    removing_replicas_2: list[int]
     topic_states_0: list[LeaderAndIsrTopicState]
     topic_name_4: str
     partition_states_4: list[LeaderAndIsrPartitionState]
+    topic_name_6: str
     isr_6: list[int]
     replicas_6: list[int]
     adding_replicas_6: list[int]
@@ -945,9 +948,11 @@ def write_leader_and_isr_request_classic(out: BytesWriter, message: LeaderAndIsr
 def read_leader_and_isr_request_flexible(data: bytes, pos: i64, version: i64) -> tuple[LeaderAndIsrRequest, i64]:
     n: int
     end: i64
+    ungrouped_partition_states_0: list[LeaderAndIsrPartitionState]
     topic_states_0: list[LeaderAndIsrTopicState]
     topic_name_2: str
     partition_states_2: list[LeaderAndIsrPartitionState]
+    topic_name_4: str
     isr_4: list[int]
     replicas_4: list[int]
     adding_replicas_4: list[int]
@@ -1276,6 +1281,7 @@ def read_leader_and_isr_response_classic(data: bytes, pos: i64, version: i64) ->
     end: i64
     partition_errors_0: list[LeaderAndIsrPartitionError]
     topic_name_2: str
+    topics_0: list[LeaderAndIsrTopicError]
     error_code_0 = read_i16_be(data, pos)
     n = read_i32_be(data, pos + 2)
     pos += 6
@@ -1330,6 +1336,7 @@ def read_leader_and_isr_response_flexible(data: bytes, pos: i64, version: i64) -
     topic_name_2: str
     topics_0: list[LeaderAndIsrTopicError]
     partition_errors_4: list[LeaderAndIsrPartitionError]
+    topic_name_6: str
     error_code_0 = read_i16_be(data, pos)
     pos += 2
     if version <= 4:

@@ -296,6 +296,7 @@ def read_leave_group_request_classic(data: bytes, pos: i64, version: i64) -> tup
     members_0: list[MemberIdentity]
     member_id_2: str
     group_instance_id_2: str | None
+    reason_2: str | None
     n = read_i16_be(data, pos)
     pos += 2
     if n < 0:
@@ -397,6 +398,7 @@ def read_leave_group_request_flexible(data: bytes, pos: i64, version: i64) -> tu
     n: int
     end: i64
     group_id_0: str
+    member_id_0: str
     members_0: list[MemberIdentity]
     member_id_2: str
     group_instance_id_2: str | None

@@ -240,6 +240,8 @@ def new_ListGroupsResponse(throttle_time_ms: int, error_code: int, groups: list[
 def read_list_groups_request_classic(data: bytes, pos: i64, version: i64) -> tuple[ListGroupsRequest, i64]:
     n: int
     end: i64
+    states_filter_0: list[str]
+    types_filter_0: list[str]
     states_filter_0 = []
     types_filter_0 = []
     message = new_ListGroupsRequest(states_filter_0, types_filter_0)
@@ -375,6 +377,8 @@ def read_list_groups_response_classic(data: bytes, pos: i64, version: i64) -> tu
     groups_0: list[ListedGroup]
     group_id_2: str
     protocol_type_2: str
+    group_state_2: str
+    group_type_2: str
     if version >= 1:
         throttle_time_ms_0 = read_i32_be(data, pos)
         pos += 4

@@ -796,6 +796,7 @@ def read_list_offsets_response_flexible(data: bytes, pos: i64, version: i64) -> 
     topics_0: list[ListOffsetsTopicResponse]
     name_2: str
     partitions_2: list[ListOffsetsPartitionResponse]
+    old_style_offsets_4: list[int]
     throttle_time_ms_0 = read_i32_be(data, pos)
     n = data[pos + 4] - 1
     pos += 5

@@ -649,6 +649,7 @@ def read_offset_fetch_request_classic(data: bytes, pos: i64, version: i64) -> tu
     topics_0: list[OffsetFetchRequestTopic] | None
     name_2: str
     partition_indexes_2: list[int]
+    groups_0: list[OffsetFetchRequestGroup]
     n = read_i16_be(data, pos)
     pos += 2
     if n < 0:
@@ -1066,6 +1067,7 @@ def read_offset_fetch_response_classic(data: bytes, pos: i64, version: i64) -> t
     name_2: str
     partitions_2: list[OffsetFetchResponsePartition]
     metadata_4: str | None
+    groups_0: list[OffsetFetchResponseGroup]
     if version >= 3:
         throttle_time_ms_0 = read_i32_be(data, pos)
         pos += 4

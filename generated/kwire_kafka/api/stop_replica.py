@@ -498,6 +498,7 @@ def read_stop_replica_request_classic(data: bytes, pos: i64, version: i64) -> tu
     topics_0: list[StopReplicaTopicV1]
     name_4: str
     partition_indexes_4: list[int]
+    topic_states_0: list[StopReplicaTopicState]
     controller_id_0 = read_i32_be(data, pos)
     is_kraft_controller_0 = False
     controller_epoch_0 = read_i32_be(data, pos + 4)
@@ -634,6 +635,7 @@ def write_stop_replica_request_classic(out: BytesWriter, message: StopReplicaReq
 def read_stop_replica_request_flexible(data: bytes, pos: i64, version: i64) -> tuple[StopReplicaRequest, i64]:
     n: int
     end: i64
+    ungrouped_partitions_0: list[StopReplicaPartitionV0]
     topics_0: list[StopReplicaTopicV1]
     name_2: str
     partition_indexes_2: list[int]

@@ -288,6 +288,8 @@ def read_sync_group_request_classic(data: bytes, pos: i64, version: i64) -> tupl
     group_id_0: str
     member_id_0: str
     group_instance_id_0: str | None
+    protocol_type_0: str | None
+    protocol_name_0: str | None
     assignments_0: list[SyncGroupRequestAssignment]
     member_id_2: str
     assignment_2: bytes
@@ -606,6 +608,8 @@ def write_sync_group_request_flexible(out: BytesWriter, message: SyncGroupReques
 def read_sync_group_response_classic(data: bytes, pos: i64, version: i64) -> tuple[SyncGroupResponse, i64]:
     n: int
     end: i64
+    protocol_type_0: str | None
+    protocol_name_0: str | None
     assignment_0: bytes
     if version >= 1:
         throttle_time_ms_0 = read_i32_be(data, pos)

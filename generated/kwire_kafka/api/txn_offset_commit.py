@@ -422,6 +422,8 @@ def read_txn_offset_commit_request_classic(data: bytes, pos: i64, version: i64) 
     end: i64
     transactional_id_0: str
     group_id_0: str
+    member_id_0: str
+    group_instance_id_0: str | None
     topics_0: list[TxnOffsetCommitRequestTopic]
     name_2: str
     partitions_2: list[TxnOffsetCommitRequestPartition]

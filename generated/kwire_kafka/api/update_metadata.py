@@ -571,6 +571,7 @@ def read_update_metadata_request_classic(data: bytes, pos: i64, version: i64) ->
     topic_states_0: list[UpdateMetadataTopicState]
     topic_name_4: str
     partition_states_4: list[UpdateMetadataPartitionState]
+    topic_name_6: str
     isr_6: list[int]
     replicas_6: list[int]
     offline_replicas_6: list[int]
@@ -966,13 +967,16 @@ def write_update_metadata_request_classic(out: BytesWriter, message: UpdateMetad
 def read_update_metadata_request_flexible(data: bytes, pos: i64, version: i64) -> tuple[UpdateMetadataRequest, i64]:
     n: int
     end: i64
+    ungrouped_partition_states_0: list[UpdateMetadataPartitionState]
     topic_states_0: list[UpdateMetadataTopicState]
     topic_name_2: str
     partition_states_2: list[UpdateMetadataPartitionState]
+    topic_name_4: str
     isr_4: list[int]
     replicas_4: list[int]
     offline_replicas_4: list[int]
     live_brokers_0: list[UpdateMetadataBroker]
+    v0_host_6: str
     endpoints_6: list[UpdateMetadataEndpoint]
     host_8: str
     listener_8: str

@@ -507,6 +507,7 @@ def read_consumer_group_member_metadata_value_flexible(
     subscribed_topic_names_0: list[str]
     subscribed_topic_regex_0: str | None
     server_assignor_0: str | None
+    classic_member_metadata_0: ClassicMemberMetadata | None
     n = data[pos] - 1
     pos += 1
     if n < 0:

@@ -127,19 +127,13 @@ def write_AbortTransactionRecord_tags(section: BytesWriter, self: AbortTransacti
     known: list[tuple[int, bytes]] = []
     if self.reason is not None:
         out = BytesWriter()
-        reason_1000 = self.reason
-        if reason_1000 is None:
-            out.append(0)
-
+        raw = self.reason.encode()
+        n = len(raw)
+        if n < 127:
+            out.append(n + 1)
         else:
-            raw = reason_1000.encode()
-            n = len(raw)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_string_length(out, n)
-
-            out.write(raw)
+            write_string_length(out, n)
+        out.write(raw)
 
         known.append((0, out.getvalue()))
     write_tags(section, known, self.unknown_tags)

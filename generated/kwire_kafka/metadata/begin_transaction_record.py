@@ -127,19 +127,13 @@ def write_BeginTransactionRecord_tags(section: BytesWriter, self: BeginTransacti
     known: list[tuple[int, bytes]] = []
     if self.name is not None:
         out = BytesWriter()
-        name_1000 = self.name
-        if name_1000 is None:
-            out.append(0)
-
+        raw = self.name.encode()
+        n = len(raw)
+        if n < 127:
+            out.append(n + 1)
         else:
-            raw = name_1000.encode()
-            n = len(raw)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_string_length(out, n)
-
-            out.write(raw)
+            write_string_length(out, n)
+        out.write(raw)
 
         known.append((0, out.getvalue()))
     write_tags(section, known, self.unknown_tags)

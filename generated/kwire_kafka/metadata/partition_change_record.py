@@ -338,17 +338,13 @@ def write_PartitionChangeRecord_tags(section: BytesWriter, self: PartitionChange
     if self.isr is not None:
         out = BytesWriter()
         isr_1000 = self.isr
-        if isr_1000 is None:
-            out.append(0)
-
+        n = len(isr_1000)
+        if n < 127:
+            out.append(n + 1)
         else:
-            n = len(isr_1000)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_uvarint(out, n + 1)
-            for item0 in isr_1000:
-                write_i32_be(out, item0)
+            write_uvarint(out, n + 1)
+        for item0 in isr_1000:
+            write_i32_be(out, item0)
 
         known.append((0, out.getvalue()))
     if self.leader != -2:
@@ -359,49 +355,37 @@ def write_PartitionChangeRecord_tags(section: BytesWriter, self: PartitionChange
     if self.replicas is not None:
         out = BytesWriter()
         replicas_1002 = self.replicas
-        if replicas_1002 is None:
-            out.append(0)
-
+        n = len(replicas_1002)
+        if n < 127:
+            out.append(n + 1)
         else:
-            n = len(replicas_1002)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_uvarint(out, n + 1)
-            for item1 in replicas_1002:
-                write_i32_be(out, item1)
+            write_uvarint(out, n + 1)
+        for item1 in replicas_1002:
+            write_i32_be(out, item1)
 
         known.append((2, out.getvalue()))
     if self.removing_replicas is not None:
         out = BytesWriter()
         removing_replicas_1003 = self.removing_replicas
-        if removing_replicas_1003 is None:
-            out.append(0)
-
+        n = len(removing_replicas_1003)
+        if n < 127:
+            out.append(n + 1)
         else:
-            n = len(removing_replicas_1003)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_uvarint(out, n + 1)
-            for item2 in removing_replicas_1003:
-                write_i32_be(out, item2)
+            write_uvarint(out, n + 1)
+        for item2 in removing_replicas_1003:
+            write_i32_be(out, item2)
 
         known.append((3, out.getvalue()))
     if self.adding_replicas is not None:
         out = BytesWriter()
         adding_replicas_1004 = self.adding_replicas
-        if adding_replicas_1004 is None:
-            out.append(0)
-
+        n = len(adding_replicas_1004)
+        if n < 127:
+            out.append(n + 1)
         else:
-            n = len(adding_replicas_1004)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_uvarint(out, n + 1)
-            for item3 in adding_replicas_1004:
-                write_i32_be(out, item3)
+            write_uvarint(out, n + 1)
+        for item3 in adding_replicas_1004:
+            write_i32_be(out, item3)
 
         known.append((4, out.getvalue()))
     if self.leader_recovery_state != -1:
@@ -412,49 +396,37 @@ def write_PartitionChangeRecord_tags(section: BytesWriter, self: PartitionChange
     if version >= 1 and self.directories is not None:
         out = BytesWriter()
         directories_1006 = self.directories
-        if directories_1006 is None:
-            out.append(0)
-
+        n = len(directories_1006)
+        if n < 127:
+            out.append(n + 1)
         else:
-            n = len(directories_1006)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_uvarint(out, n + 1)
-            for item4 in directories_1006:
-                write_uuid(out, item4)
+            write_uvarint(out, n + 1)
+        for item4 in directories_1006:
+            write_uuid(out, item4)
 
         known.append((8, out.getvalue()))
     if version >= 2 and self.eligible_leader_replicas is not None:
         out = BytesWriter()
         eligible_leader_replicas_1007 = self.eligible_leader_replicas
-        if eligible_leader_replicas_1007 is None:
-            out.append(0)
-
+        n = len(eligible_leader_replicas_1007)
+        if n < 127:
+            out.append(n + 1)
         else:
-            n = len(eligible_leader_replicas_1007)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_uvarint(out, n + 1)
-            for item5 in eligible_leader_replicas_1007:
-                write_i32_be(out, item5)
+            write_uvarint(out, n + 1)
+        for item5 in eligible_leader_replicas_1007:
+            write_i32_be(out, item5)
 
         known.append((6, out.getvalue()))
     if version >= 2 and self.last_known_elr is not None:
         out = BytesWriter()
         last_known_elr_1008 = self.last_known_elr
-        if last_known_elr_1008 is None:
-            out.append(0)
-
+        n = len(last_known_elr_1008)
+        if n < 127:
+            out.append(n + 1)
         else:
-            n = len(last_known_elr_1008)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_uvarint(out, n + 1)
-            for item6 in last_known_elr_1008:
-                write_i32_be(out, item6)
+            write_uvarint(out, n + 1)
+        for item6 in last_known_elr_1008:
+            write_i32_be(out, item6)
 
         known.append((7, out.getvalue()))
     write_tags(section, known, self.unknown_tags)

@@ -275,33 +275,25 @@ def write_PartitionRecord_tags(section: BytesWriter, self: PartitionRecord, vers
     if version >= 2 and self.eligible_leader_replicas is not None:
         out = BytesWriter()
         eligible_leader_replicas_1001 = self.eligible_leader_replicas
-        if eligible_leader_replicas_1001 is None:
-            out.append(0)
-
+        n = len(eligible_leader_replicas_1001)
+        if n < 127:
+            out.append(n + 1)
         else:
-            n = len(eligible_leader_replicas_1001)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_uvarint(out, n + 1)
-            for item0 in eligible_leader_replicas_1001:
-                write_i32_be(out, item0)
+            write_uvarint(out, n + 1)
+        for item0 in eligible_leader_replicas_1001:
+            write_i32_be(out, item0)
 
         known.append((1, out.getvalue()))
     if version >= 2 and self.last_known_elr is not None:
         out = BytesWriter()
         last_known_elr_1002 = self.last_known_elr
-        if last_known_elr_1002 is None:
-            out.append(0)
-
+        n = len(last_known_elr_1002)
+        if n < 127:
+            out.append(n + 1)
         else:
-            n = len(last_known_elr_1002)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_uvarint(out, n + 1)
-            for item1 in last_known_elr_1002:
-                write_i32_be(out, item1)
+            write_uvarint(out, n + 1)
+        for item1 in last_known_elr_1002:
+            write_i32_be(out, item1)
 
         known.append((2, out.getvalue()))
     write_tags(section, known, self.unknown_tags)
