@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from kwirec.versions import ALL, MAX_VERSION, NONE, VersionRange
 
 SMALL = range(-1, 12)
@@ -95,4 +96,4 @@ def test_an_inverted_range_keeps_its_bounds_and_is_empty() -> None:
     inverted = VersionRange.parse("5-3")
     assert (str(inverted), inverted.is_inverted, len(inverted), list(inverted)) == ("5-3", True, 0, [])
     assert inverted.intersect(ALL) == NONE
-    assert (str(NONE), NONE.is_inverted) == ("none", False)
+    assert (str(NONE), NONE.is_inverted, str(ALL)) == ("none", False, "0+")

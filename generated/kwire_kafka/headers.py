@@ -63,7 +63,7 @@ class RequestHeader(Message):
     correlation_id: int
     """Number chosen by the client; the matching response repeats it."""
     client_id: str | None
-    """Free name for quotas, logs and metrics; may be null, and is never length-coded compactly."""
+    """Free name for quotas, logs and metrics; may be null, and is never length-coded compactly. Versions 1+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -192,12 +192,9 @@ def read_request_header_classic(data: bytes, pos: i64, version: i64) -> tuple[Re
             end = pos + n
             client_id_0 = data[pos:end].decode()
             pos = end
-
     else:
         client_id_0 = ""
-
     message = new_RequestHeader(request_api_key_0, request_api_version_0, correlation_id_0, client_id_0)
-
     return message, pos
 
 
@@ -210,13 +207,10 @@ def write_request_header_classic(out: BytesWriter, message: RequestHeader, versi
         client_id_0 = message.client_id
         if client_id_0 is None:
             write_i16_be(out, -1)
-
         else:
             raw = client_id_0.encode()
             write_i16_be(out, len(raw))
-
             out.write(raw)
-
     if message.unknown_tags:
         fail()
 
@@ -236,13 +230,11 @@ def read_request_header_flexible(data: bytes, pos: i64, version: i64) -> tuple[R
         end = pos + n
         client_id_0 = data[pos:end].decode()
         pos = end
-
     message = new_RequestHeader(request_api_key_0, request_api_version_0, correlation_id_0, client_id_0)
     if data[pos]:
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -254,11 +246,9 @@ def write_request_header_flexible(out: BytesWriter, message: RequestHeader, vers
     client_id_0 = message.client_id
     if client_id_0 is None:
         write_i16_be(out, -1)
-
     else:
         raw = client_id_0.encode()
         write_i16_be(out, len(raw))
-
         out.write(raw)
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
@@ -272,7 +262,6 @@ def read_response_header_classic(data: bytes, pos: i64, version: i64) -> tuple[R
     correlation_id_0 = read_i32_be(data, pos)
     message = new_ResponseHeader(correlation_id_0)
     pos += 4
-
     return message, pos
 
 
@@ -293,7 +282,6 @@ def read_response_header_flexible(data: bytes, pos: i64, version: i64) -> tuple[
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 5
-
     return message, pos
 
 

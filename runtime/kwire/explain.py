@@ -173,7 +173,7 @@ class _Reader:
 
     def present(self, tagged: bool) -> bool:
         """The mark before a nullable struct: a varint inside a tagged field, else an int8 [KAFKA-WIRE 25]."""
-        return self.uvarint("the mark of a struct") != 0 if tagged else self.take(1, "the mark of a struct")[0] < 128
+        return self.uvarint("the mark of a struct") > 0 if tagged else self.take(1, "the mark of a struct")[0] < 128
 
     def scalar(self, kind: str) -> Any:
         raw = self.take(_SIZES[kind], kind)

@@ -55,7 +55,7 @@ def read_length(data: bytes, pos: i64) -> tuple[i64, i64]:
     """A compact length whose first byte, at ``pos - 1``, had its high bit set."""
     first: i64 = data[pos - 1]
     second: i64 = data[pos]
-    if second < 128:
+    if 0 < second < 128:
         return (first & 127 | second << 7) - 1, pos + 1
     value, pos = read_uvarint(data, pos - 1)
     if value <= 0:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import pytest
+
 from kwirec.diagnostics.diagnostic import Code, Diagnostic, Report, Severity
 from kwirec.diagnostics.source import Source, Span
 

@@ -7,6 +7,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
+
 from kwirec.diagnostics.diagnostic import Severity
 from kwirec.diagnostics.render import FORMATS, render
 

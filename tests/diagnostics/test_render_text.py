@@ -9,6 +9,7 @@ import re
 from typing import Any
 
 import pytest
+
 from kwirec.diagnostics import codes
 from kwirec.diagnostics.diagnostic import Report, Severity
 from kwirec.diagnostics.render import render, render_text, summary

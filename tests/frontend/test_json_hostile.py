@@ -8,6 +8,7 @@ from typing import Any
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+
 from kwirec.diagnostics.diagnostic import Report
 from kwirec.diagnostics.render import FORMATS, render
 from kwirec.diagnostics.source import Source

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from kwirec.diagnostics.diagnostic import Report
 from kwirec.diagnostics.source import Source
 from kwirec.frontend.json_lexer import Kind, Token, leading_comment, tokenize

@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import pytest
+
 from kwirec.dump import dump_syntax
 from kwirec.frontend import FieldDecl, MessageDecl
 from kwirec.frontend.json_messages import attribute_names

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+
 from kwirec.diagnostics.diagnostic import Report
 from kwirec.diagnostics.source import Source
 from kwirec.dump import dump_layouts

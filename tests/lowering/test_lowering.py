@@ -40,6 +40,7 @@ def tagged(tag: int = 0, versions: str = "2+") -> str:
 def test_types(lowered: Any, type_: str, classic: str, flexible: str) -> None:
     layouts = lowered(f'{{ "name": "A", "type": "{type_}", {ALWAYS} }}')
     assert [layouts.spelled(version) for version in range(4)] == [classic] * 2 + [f"{flexible} t()"] * 2
+    assert [layouts.by_version[version].is_flexible for version in range(4)] == [False, False, True, True]
     assert layouts.layouts.count == 4
     assert layouts.layouts.distinct == 2
     assert layouts.by_version[0] is layouts.by_version[1]

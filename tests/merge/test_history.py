@@ -8,6 +8,7 @@ from tempfile import TemporaryDirectory
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from kwirec.merge.history import ApiFacts, ExceptionEntry, History, read_history, release_key, write_history
 
 RELEASES = ["2.8.2", "3.0.2", "3.9.1", "3.10.0", "4.0.0"]

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from merge_support import Definition, Union
+
 from kwirec.diagnostics.diagnostic import Report
 from kwirec.merge import merge
-from merge_support import Definition, Union
 
 CLOCKWORK = Path(__file__).parents[1] / "data" / "clockwork"
 
@@ -146,13 +147,14 @@ def test_an_array_may_become_one_of_structs_with_that_field_alone(union: Union) 
     assert (outcome.proof.proved, outcome.proof.excepted, outcome.failed) == (2, 0, False)
 
 
-def test_version_numbers_that_became_record_types(union: Union) -> None:
+@pytest.mark.parametrize("order", [("1.0.0", "2.0.0"), ("2.0.0", "1.0.0")])
+def test_version_numbers_that_became_record_types(union: Union, order: tuple[str, str]) -> None:
     """As Kafka 4.1 did it with the keys of its coordinators [KAFKA-WIRE 39]."""
-    union.merge("1.0.0", data(field("Group", "string", "0+"), name="WindingKey", valid="0-1"))
+    old = data(field("Group", "string", "0+"), name="WindingKey", valid="0-1")
     key = {"apiKey": 1, "type": "coordinator-key", "name": "WindingKey", "validVersions": "0",
            "flexibleVersions": "none", "fields": [field("Group", "string", "0")]}  # fmt: skip
-    outcome = union.merge("2.0.0", key)
-    assert not outcome.failed
+    for release in order:
+        assert not union.merge(release, {"1.0.0": old, "2.0.0": key}[release]).failed
     [entry] = json.loads((union.root / "exceptions.json").read_text())
     assert (entry["version"], entry["now"]) == (1, 0)
     assert [name for name in union.files() if "Key" in name] == ["coordinators/WindingKey.json"]

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 
 import pytest
+
 from kwirec.diagnostics.diagnostic import Diagnostic, Report, Severity, Waiver
 from kwirec.diagnostics.source import Source
 from kwirec.frontend import parse

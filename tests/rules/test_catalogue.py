@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from kwirec import catalogue
 
 PAGES = Path(__file__).parents[2] / "docs" / "rules"

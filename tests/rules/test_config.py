@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
 from kwirec.config import Config, ConfigError, load_config
 from kwirec.diagnostics.diagnostic import Severity, Waiver
 

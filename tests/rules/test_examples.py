@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from kwirec import catalogue
 from kwirec.diagnostics.diagnostic import Code, Report
 from kwirec.diagnostics.reading import read_sources

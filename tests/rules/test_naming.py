@@ -7,6 +7,7 @@ import keyword
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from kwirec.naming import RESERVED, is_python_keyword, python_name, snake_case
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+
 from kwirec.diagnostics.diagnostic import Diagnostic, Label
 from kwirec.validation.examples import ABSENT, clock, field, files, request, response, struct
 

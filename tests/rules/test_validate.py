@@ -7,6 +7,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+
 from kwirec.diagnostics.diagnostic import Report, Severity, Waiver
 from kwirec.diagnostics.reading import read_sources
 from kwirec.frontend import parse

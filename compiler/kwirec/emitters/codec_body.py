@@ -137,10 +137,8 @@ class Reader:
         if condition(untagged[0], versions) == ALWAYS:
             return self.value(view.field, view.field.type, target, untagged[0], cursor)
         before = cursor.stored()
-        branches = [(condition(run, versions), self._block(view, target, run)) for run in untagged]
-        covered = sum(map(len, untagged)) == len(versions)
-        otherwise = "" if covered else f"{target} = {view.value}\n"
-        return before + macro(f"{KINDS}/flow.jinja", "choose", branches, otherwise)
+        blocks = [(run, self._block(view, target, run)) for run in untagged]
+        return before + choose(blocks, versions, f"{target} = {view.value}\n")
 
     def tagged(self, view: FieldView, target: str, versions: Sequence[int]) -> str:
         """Read the payload of a tagged field."""
@@ -148,8 +146,7 @@ class Reader:
         found = [run for mode, run in self._body.runs(view.field, versions) if mode == "tagged"]
         if len(found) == 1:
             return self._block(view, target, found[0], tagged=True)
-        branches = [(condition(run, versions), self._block(view, target, run, tagged=True)) for run in found]
-        return macro(f"{KINDS}/flow.jinja", "choose", branches, "")
+        return choose([(run, self._block(view, target, run, tagged=True)) for run in found], versions)
 
     def _block(self, view: FieldView, target: str, run: Sequence[int], *, tagged: bool = False) -> str:
         cursor = Cursor()
@@ -256,7 +253,7 @@ class Writer:
 
     def field(self, view: FieldView, source: str, number: int, versions: Sequence[int]) -> str:
         """Write one untagged field where it is there; elsewhere see that nothing would be lost."""
-        branches: list[tuple[str, str]] = []
+        blocks: list[tuple[list[int], str]] = []
         for mode, run in self._body.runs(view.field, versions):
             block = ""
             if mode in UNTAGGED:
@@ -264,11 +261,8 @@ class Writer:
             elif mode == "absent" and not view.field.ignorable:
                 block = macro(f"{KINDS}/flow.jinja", "absent", view.differs(source))
             if block:
-                test = condition(run, versions)
-                if test == ALWAYS:
-                    return block
-                branches.append((test, block))
-        return macro(f"{KINDS}/flow.jinja", "choose", branches, "") if branches else ""
+                blocks.append((run, block))
+        return choose(blocks, versions)
 
     def tagged(self, view: FieldView, source: str, number: int, versions: Sequence[int]) -> str:
         """Write the payload of a tagged field."""
@@ -276,11 +270,8 @@ class Writer:
         found = [run for mode, run in self._body.runs(view.field, versions) if mode == "tagged"]
         if len(found) == 1:
             return self.value(view, view.field.type, place, local, found[0], tagged=True)
-        branches = [
-            (condition(run, versions), self.value(view, view.field.type, place, local, run, tagged=True))
-            for run in found
-        ]
-        return macro(f"{KINDS}/flow.jinja", "choose", branches, "")
+        blocks = [(run, self.value(view, view.field.type, place, local, run, tagged=True)) for run in found]
+        return choose(blocks, versions)
 
     def value(
         self,
@@ -326,6 +317,18 @@ class Writer:
             case PrimitiveType(name):
                 kind = "string" if name == "string" else "bytes"
                 return macro(f"{KINDS}/blob.jinja", "write", kind, source, local, compact, nullable, optional)
+
+
+def choose(blocks: Sequence[tuple[list[int], str]], versions: Sequence[int], otherwise: str = "") -> str:
+    """The block for each run of versions, and ``otherwise`` for the versions that have none."""
+    if not blocks:
+        return otherwise
+    branches = [(condition(run, versions), block) for run, block in blocks]
+    if branches[0][0] == ALWAYS:
+        return branches[0][1]
+    if sum(len(run) for run, _ in blocks) == len(versions):
+        branches[-1], otherwise = ("", branches[-1][1]), ""
+    return macro(f"{KINDS}/flow.jinja", "choose", branches, otherwise)
 
 
 def is_tagged(body: Body, one: Field) -> bool:

@@ -268,7 +268,8 @@ def _with_tags(message: Message, view: ClassView, views: dict[str, ClassView], f
     writing = Body(message, views, used, True)
     reader, writer = Reader(body), Writer(writing)
     fields = []
-    for number, one in enumerate(v for v in view.fields if is_tagged(body, v.field)):
+    tagged_fields = (one for one in view.fields if is_tagged(body, one.field))
+    for number, one in enumerate(sorted(tagged_fields, key=lambda one: one.field.tag or 0)):
         tagged = [v for v in used if v in one.field.tagged and v in one.field.versions]
         test = condition(tagged, used)
         differs = one.differs("self")

@@ -16,9 +16,14 @@ def template_folder() -> Path:
     return _PACKAGED if _PACKAGED.is_dir() else _CHECKOUT
 
 
+def _nested(text: str, width: int = 4) -> str:
+    """A block of lines for a place that is ``width`` columns deep; the template provides the first indentation."""
+    return text.strip("\n").replace("\n", "\n" + " " * width)
+
+
 @functools.cache
 def environment() -> jinja2.Environment:
-    return jinja2.Environment(
+    jinja = jinja2.Environment(
         loader=jinja2.FileSystemLoader(template_folder()),
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
@@ -26,6 +31,8 @@ def environment() -> jinja2.Environment:
         keep_trailing_newline=True,
         autoescape=False,
     )
+    jinja.filters["nested"] = _nested
+    return jinja
 
 
 def render(template: str, **context: object) -> str:

@@ -166,9 +166,18 @@ def field_view(message: Message, one: Field, names: Mapping[str, str]) -> FieldV
         default=default,
         initial=initial,
         value=value,
-        doc=docstring(one.doc, indent=8 if lazy else 4),
+        doc=docstring(_described(message, one), indent=8 if lazy else 4),
         spec=_spec(one, name, names, message),
     )
+
+
+def _described(message: Message, one: Field) -> str:
+    """The description of a field, and its versions where it is not in all of them."""
+    if all(version in one.versions for version in message.valid):
+        return one.doc
+    live = one.versions.intersect(message.valid)
+    versions = f"{live.low}+" if live.high == message.valid.high else str(live)
+    return f"{one.doc} Versions {versions}.".strip()
 
 
 def _is_records(one: Field) -> bool:

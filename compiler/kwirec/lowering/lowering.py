@@ -12,7 +12,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from kwirec.ir.schema import ArrayType, Field, Message, PrimitiveType, Schema, Struct, StructType, Type
+from kwirec.ir.schema import (
+    IMPLICIT,
+    ArrayType,
+    Default,
+    Field,
+    Implicit,
+    Message,
+    PrimitiveType,
+    Schema,
+    Struct,
+    StructType,
+    Type,
+)
 from kwirec.lowering.layout import (
     SCALARS,
     ArrayKind,
@@ -72,11 +84,17 @@ def _struct(message: Message, struct: Struct, version: int, *, nullable: bool) -
             continue
         kind = _kind(message, one, one.type, version, nullable=version in one.nullable)
         if flexible and one.tag is not None and version in one.tagged:
-            tags.append(TagLayout(one.name, one.tag, kind, one.default, one.since))
+            tags.append(TagLayout(one.name, one.tag, kind, _default(one), one.since))
         else:
             fields.append(FieldLayout(one.name, kind))
     ordered = tuple(sorted(tags, key=lambda tag: tag.tag)) if flexible else None
     return StructKind(struct.name, tuple(fields), ordered, nullable)
+
+
+def _default(one: Field) -> Default | Implicit:
+    """The default, where it is not what a field has anyway: a zero that is written down changes no byte."""
+    zeroes: tuple[object, ...] = (0, False, 0.0, "", bytes(16))
+    return IMPLICIT if one.default in zeroes else one.default
 
 
 def _kind(message: Message, field: Field, type_: Type, version: int, *, nullable: bool) -> Kind:

@@ -214,7 +214,6 @@ def read_add_offsets_to_txn_request_classic(
     group_id_0 = data[pos:end].decode()
     pos = end
     message = new_AddOffsetsToTxnRequest(transactional_id_0, producer_id_0, producer_epoch_0, group_id_0)
-
     return message, pos
 
 
@@ -264,7 +263,6 @@ def read_add_offsets_to_txn_request_flexible(
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -303,7 +301,6 @@ def read_add_offsets_to_txn_response_classic(
     error_code_0 = read_i16_be(data, pos + 4)
     message = new_AddOffsetsToTxnResponse(throttle_time_ms_0, error_code_0)
     pos += 6
-
     return message, pos
 
 
@@ -330,7 +327,6 @@ def read_add_offsets_to_txn_response_flexible(
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 7
-
     return message, pos
 
 

@@ -100,15 +100,17 @@ class AddPartitionsToTxnTransaction(Struct):
     __slots__ = SLOTS
 
     transactional_id: str
-    """Transactional id of the producer that owns the transaction."""
+    """Transactional id of the producer that owns the transaction. Versions 4+."""
     producer_id: int
-    """Producer id now bound to the transactional id."""
+    """Producer id now bound to the transactional id. Versions 4+."""
     producer_epoch: int
-    """Epoch of the producer; one that is too old gets fenced."""
+    """Epoch of the producer; one that is too old gets fenced. Versions 4+."""
     verify_only: bool
-    """True only asks whether the partitions are already enrolled, which guards against hanging transactions."""
+    """True only asks whether the partitions are already enrolled, which guards against hanging transactions. Versions
+    4+.
+    """
     topics: list[AddPartitionsToTxnTopic]
-    """Partitions of this transaction, grouped by topic."""
+    """Partitions of this transaction, grouped by topic. Versions 4+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -207,15 +209,15 @@ class AddPartitionsToTxnRequest(Message):
     __slots__ = SLOTS
 
     transactions: list[AddPartitionsToTxnTransaction]
-    """Transactions to extend or check; brokers gather many for one coordinator."""
+    """Transactions to extend or check; brokers gather many for one coordinator. Versions 4+."""
     v3_and_below_transactional_id: str
-    """Transactional id of the calling producer in the one-transaction form."""
+    """Transactional id of the calling producer in the one-transaction form. Versions 0-3."""
     v3_and_below_producer_id: int
-    """Producer id of the caller in the one-transaction form."""
+    """Producer id of the caller in the one-transaction form. Versions 0-3."""
     v3_and_below_producer_epoch: int
-    """Epoch of the calling producer in the one-transaction form; old ones get fenced."""
+    """Epoch of the calling producer in the one-transaction form; old ones get fenced. Versions 0-3."""
     v3_and_below_topics: list[AddPartitionsToTxnTopic]
-    """Partitions that the producer is about to write, in the one-transaction form."""
+    """Partitions that the producer is about to write, in the one-transaction form. Versions 0-3."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -399,9 +401,9 @@ class AddPartitionsToTxnResult(Struct):
     __slots__ = SLOTS
 
     transactional_id: str
-    """Transaction this outcome belongs to."""
+    """Transaction this outcome belongs to. Versions 4+."""
     topic_results: list[AddPartitionsToTxnTopicResult]
-    """Outcomes of its partitions, grouped by topic."""
+    """Outcomes of its partitions, grouped by topic. Versions 4+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -477,11 +479,11 @@ class AddPartitionsToTxnResponse(Message):
     throttle_time_ms: int
     """Milliseconds the client should stay silent because it exceeded a quota; 0 when within quota."""
     error_code: int
-    """Failure of the whole batch, e.g. a caller that lacks cluster rights; 0 if none."""
+    """Failure of the whole batch, e.g. a caller that lacks cluster rights; 0 if none. Versions 4+."""
     results_by_transaction: list[AddPartitionsToTxnResult]
-    """Outcomes of the batched form, one entry per transaction."""
+    """Outcomes of the batched form, one entry per transaction. Versions 4+."""
     results_by_topic_v3_and_below: list[AddPartitionsToTxnTopicResult]
-    """Outcomes of the one-transaction form, grouped by topic."""
+    """Outcomes of the one-transaction form, grouped by topic. Versions 0-3."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -582,7 +584,6 @@ def read_add_partitions_to_txn_request_classic(
         else:
             partitions_2 = []
         item1 = new_AddPartitionsToTxnTopic(name_2, partitions_2)
-
         v3_and_below_topics_0.append(item1)
     message = new_AddPartitionsToTxnRequest(
         transactions_0,
@@ -591,7 +592,6 @@ def read_add_partitions_to_txn_request_classic(
         v3_and_below_producer_epoch_0,
         v3_and_below_topics_0,
     )
-
     return message, pos
 
 
@@ -616,10 +616,8 @@ def write_add_partitions_to_txn_request_classic(
         write_i32_be(out, len(partitions_2))
         for item3 in partitions_2:
             write_i32_be(out, item3)
-
         if item1.unknown_tags:
             fail()
-
     if message.unknown_tags:
         fail()
 
@@ -694,7 +692,6 @@ def read_add_partitions_to_txn_request_flexible(
                     item3.unknown_tags, pos = read_tags(data, pos)
                 else:
                     pos += 1
-
                 topics_2.append(item3)
             item1 = new_AddPartitionsToTxnTransaction(
                 transactional_id_2, producer_id_2, producer_epoch_2, verify_only_2, topics_2
@@ -703,12 +700,9 @@ def read_add_partitions_to_txn_request_flexible(
                 item1.unknown_tags, pos = read_tags(data, pos)
             else:
                 pos += 1
-
             transactions_0.append(item1)
-
     else:
         transactions_0 = []
-
     if version <= 3:
         n = data[pos] - 1
         pos += 1
@@ -719,24 +713,18 @@ def read_add_partitions_to_txn_request_flexible(
         end = pos + n
         v3_and_below_transactional_id_0 = data[pos:end].decode()
         pos = end
-
     else:
         v3_and_below_transactional_id_0 = ""
-
     if version <= 3:
         v3_and_below_producer_id_0 = read_i64_be(data, pos)
         pos += 8
-
     else:
         v3_and_below_producer_id_0 = 0
-
     if version <= 3:
         v3_and_below_producer_epoch_0 = read_i16_be(data, pos)
         pos += 2
-
     else:
         v3_and_below_producer_epoch_0 = 0
-
     if version <= 3:
         n = data[pos] - 1
         pos += 1
@@ -772,12 +760,9 @@ def read_add_partitions_to_txn_request_flexible(
                 item5.unknown_tags, pos = read_tags(data, pos)
             else:
                 pos += 1
-
             v3_and_below_topics_0.append(item5)
-
     else:
         v3_and_below_topics_0 = []
-
     message = new_AddPartitionsToTxnRequest(
         transactions_0,
         v3_and_below_transactional_id_0,
@@ -789,7 +774,6 @@ def read_add_partitions_to_txn_request_flexible(
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -800,8 +784,7 @@ def write_add_partitions_to_txn_request_flexible(
     if version <= 3:
         if message.transactions != []:
             fail()
-
-    elif version >= 4:
+    else:
         transactions_0 = message.transactions
         n = len(transactions_0)
         if n < 127:
@@ -841,17 +824,14 @@ def write_add_partitions_to_txn_request_flexible(
                     write_uvarint(out, n + 1)
                 for item5 in partitions_4:
                     write_i32_be(out, item5)
-
                 if item3.unknown_tags:
                     write_tags(out, [], item3.unknown_tags)
                 else:
                     out.append(0)
-
             if item1.unknown_tags:
                 write_tags(out, [], item1.unknown_tags)
             else:
                 out.append(0)
-
     if version <= 3:
         raw = message.v3_and_below_transactional_id.encode()
         n = len(raw)
@@ -860,25 +840,19 @@ def write_add_partitions_to_txn_request_flexible(
         else:
             write_string_length(out, n)
         out.write(raw)
-
-    elif version >= 4:
+    else:
         if message.v3_and_below_transactional_id != "":
             fail()
-
     if version <= 3:
         write_i64_be(out, message.v3_and_below_producer_id)
-
-    elif version >= 4:
+    else:
         if message.v3_and_below_producer_id != 0:
             fail()
-
     if version <= 3:
         write_i16_be(out, message.v3_and_below_producer_epoch)
-
-    elif version >= 4:
+    else:
         if message.v3_and_below_producer_epoch != 0:
             fail()
-
     if version <= 3:
         v3_and_below_topics_0 = message.v3_and_below_topics
         n = len(v3_and_below_topics_0)
@@ -902,16 +876,13 @@ def write_add_partitions_to_txn_request_flexible(
                 write_uvarint(out, n + 1)
             for item8 in partitions_7:
                 write_i32_be(out, item8)
-
             if item6.unknown_tags:
                 write_tags(out, [], item6.unknown_tags)
             else:
                 out.append(0)
-
-    elif version >= 4:
+    else:
         if message.v3_and_below_topics != []:
             fail()
-
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:
@@ -955,15 +926,12 @@ def read_add_partitions_to_txn_response_classic(
             partition_error_code_4 = read_i16_be(data, pos + 4)
             item3 = new_AddPartitionsToTxnPartitionResult(partition_index_4, partition_error_code_4)
             pos += 6
-
             results_by_partition_2.append(item3)
         item1 = new_AddPartitionsToTxnTopicResult(name_2, results_by_partition_2)
-
         results_by_topic_v3_and_below_0.append(item1)
     message = new_AddPartitionsToTxnResponse(
         throttle_time_ms_0, error_code_0, results_by_transaction_0, results_by_topic_v3_and_below_0
     )
-
     return message, pos
 
 
@@ -987,10 +955,8 @@ def write_add_partitions_to_txn_response_classic(
             write_i16_be(out, item3.partition_error_code)
             if item3.unknown_tags:
                 fail()
-
         if item1.unknown_tags:
             fail()
-
     if message.unknown_tags:
         fail()
 
@@ -1013,10 +979,8 @@ def read_add_partitions_to_txn_response_flexible(
     if version >= 4:
         error_code_0 = read_i16_be(data, pos)
         pos += 2
-
     else:
         error_code_0 = 0
-
     if version >= 4:
         n = data[pos] - 1
         pos += 1
@@ -1071,26 +1035,21 @@ def read_add_partitions_to_txn_response_flexible(
                         item5.unknown_tags, pos = read_tags(data, pos)
                     else:
                         pos += 7
-
                     results_by_partition_4.append(item5)
                 item3 = new_AddPartitionsToTxnTopicResult(name_4, results_by_partition_4)
                 if data[pos]:
                     item3.unknown_tags, pos = read_tags(data, pos)
                 else:
                     pos += 1
-
                 topic_results_2.append(item3)
             item1 = new_AddPartitionsToTxnResult(transactional_id_2, topic_results_2)
             if data[pos]:
                 item1.unknown_tags, pos = read_tags(data, pos)
             else:
                 pos += 1
-
             results_by_transaction_0.append(item1)
-
     else:
         results_by_transaction_0 = []
-
     if version <= 3:
         n = data[pos] - 1
         pos += 1
@@ -1127,19 +1086,15 @@ def read_add_partitions_to_txn_response_flexible(
                     item9.unknown_tags, pos = read_tags(data, pos)
                 else:
                     pos += 7
-
                 results_by_partition_8.append(item9)
             item7 = new_AddPartitionsToTxnTopicResult(name_8, results_by_partition_8)
             if data[pos]:
                 item7.unknown_tags, pos = read_tags(data, pos)
             else:
                 pos += 1
-
             results_by_topic_v3_and_below_0.append(item7)
-
     else:
         results_by_topic_v3_and_below_0 = []
-
     message = new_AddPartitionsToTxnResponse(
         throttle_time_ms_0, error_code_0, results_by_transaction_0, results_by_topic_v3_and_below_0
     )
@@ -1147,7 +1102,6 @@ def read_add_partitions_to_txn_response_flexible(
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -1158,12 +1112,10 @@ def write_add_partitions_to_txn_response_flexible(
     write_i32_be(out, message.throttle_time_ms)
     if version >= 4:
         write_i16_be(out, message.error_code)
-
     if version <= 3:
         if message.results_by_transaction != []:
             fail()
-
-    elif version >= 4:
+    else:
         results_by_transaction_0 = message.results_by_transaction
         n = len(results_by_transaction_0)
         if n < 127:
@@ -1205,17 +1157,14 @@ def write_add_partitions_to_txn_response_flexible(
                         write_tags(out, [], item5.unknown_tags)
                     else:
                         out.append(0)
-
                 if item3.unknown_tags:
                     write_tags(out, [], item3.unknown_tags)
                 else:
                     out.append(0)
-
             if item1.unknown_tags:
                 write_tags(out, [], item1.unknown_tags)
             else:
                 out.append(0)
-
     if version <= 3:
         results_by_topic_v3_and_below_0 = message.results_by_topic_v3_and_below
         n = len(results_by_topic_v3_and_below_0)
@@ -1244,16 +1193,13 @@ def write_add_partitions_to_txn_response_flexible(
                     write_tags(out, [], item9.unknown_tags)
                 else:
                     out.append(0)
-
             if item7.unknown_tags:
                 write_tags(out, [], item7.unknown_tags)
             else:
                 out.append(0)
-
-    elif version >= 4:
+    else:
         if message.results_by_topic_v3_and_below != []:
             fail()
-
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:

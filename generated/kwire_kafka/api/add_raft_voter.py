@@ -264,7 +264,6 @@ def read_add_raft_voter_request_flexible(data: bytes, pos: i64, version: i64) ->
         end = pos + n
         cluster_id_0 = data[pos:end].decode()
         pos = end
-
     timeout_ms_0 = read_i32_be(data, pos)
     voter_id_0 = read_i32_be(data, pos + 4)
     voter_directory_id_0 = Uuid(data[pos + 8 : pos + 8 + 16])
@@ -302,14 +301,12 @@ def read_add_raft_voter_request_flexible(data: bytes, pos: i64, version: i64) ->
             item1.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 3
-
         listeners_0.append(item1)
     message = new_AddRaftVoterRequest(cluster_id_0, timeout_ms_0, voter_id_0, voter_directory_id_0, listeners_0)
     if data[pos]:
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -318,7 +315,6 @@ def write_add_raft_voter_request_flexible(out: BytesWriter, message: AddRaftVote
     cluster_id_0 = message.cluster_id
     if cluster_id_0 is None:
         out.append(0)
-
     else:
         raw = cluster_id_0.encode()
         n = len(raw)
@@ -326,7 +322,6 @@ def write_add_raft_voter_request_flexible(out: BytesWriter, message: AddRaftVote
             out.append(n + 1)
         else:
             write_string_length(out, n)
-
         out.write(raw)
     write_i32_be(out, message.timeout_ms)
     write_i32_be(out, message.voter_id)
@@ -357,7 +352,6 @@ def write_add_raft_voter_request_flexible(out: BytesWriter, message: AddRaftVote
             write_tags(out, [], item1.unknown_tags)
         else:
             out.append(0)
-
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:
@@ -380,13 +374,11 @@ def read_add_raft_voter_response_flexible(data: bytes, pos: i64, version: i64) -
         end = pos + n
         error_message_0 = data[pos:end].decode()
         pos = end
-
     message = new_AddRaftVoterResponse(throttle_time_ms_0, error_code_0, error_message_0)
     if data[pos]:
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -397,7 +389,6 @@ def write_add_raft_voter_response_flexible(out: BytesWriter, message: AddRaftVot
     error_message_0 = message.error_message
     if error_message_0 is None:
         out.append(0)
-
     else:
         raw = error_message_0.encode()
         n = len(raw)
@@ -405,7 +396,6 @@ def write_add_raft_voter_response_flexible(out: BytesWriter, message: AddRaftVot
             out.append(n + 1)
         else:
             write_string_length(out, n)
-
         out.write(raw)
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)

@@ -189,7 +189,6 @@ def read_allocate_producer_ids_request_flexible(
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 13
-
     return message, pos
 
 
@@ -222,7 +221,6 @@ def read_allocate_producer_ids_response_flexible(
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 19
-
     return message, pos
 
 

@@ -452,9 +452,7 @@ def read_alter_client_quotas_request_classic(
                 end = pos + n
                 entity_name_4 = data[pos:end].decode()
                 pos = end
-
             item3 = new_AlterClientQuotasRequestEntityData(entity_type_4, entity_name_4)
-
             entity_2.append(item3)
         n = read_i32_be(data, pos)
         pos += 4
@@ -474,15 +472,12 @@ def read_alter_client_quotas_request_classic(
             remove_6 = data[pos + 8] != 0
             item5 = new_OpData(key_6, value_6, remove_6)
             pos += 9
-
             ops_2.append(item5)
         item1 = new_AlterClientQuotasRequestEntryData(entity_2, ops_2)
-
         entries_0.append(item1)
     validate_only_0 = data[pos] != 0
     message = new_AlterClientQuotasRequest(entries_0, validate_only_0)
     pos += 1
-
     return message, pos
 
 
@@ -502,15 +497,12 @@ def write_alter_client_quotas_request_classic(
             entity_name_4 = item3.entity_name
             if entity_name_4 is None:
                 write_i16_be(out, -1)
-
             else:
                 raw = entity_name_4.encode()
                 write_i16_be(out, len(raw))
-
                 out.write(raw)
             if item3.unknown_tags:
                 fail()
-
         ops_2 = item1.ops
         write_i32_be(out, len(ops_2))
         for item5 in ops_2:
@@ -521,10 +513,8 @@ def write_alter_client_quotas_request_classic(
             out.append(1 if item5.remove else 0)
             if item5.unknown_tags:
                 fail()
-
         if item1.unknown_tags:
             fail()
-
     out.append(1 if message.validate_only else 0)
     if message.unknown_tags:
         fail()
@@ -578,13 +568,11 @@ def read_alter_client_quotas_request_flexible(
                 end = pos + n
                 entity_name_4 = data[pos:end].decode()
                 pos = end
-
             item3 = new_AlterClientQuotasRequestEntityData(entity_type_4, entity_name_4)
             if data[pos]:
                 item3.unknown_tags, pos = read_tags(data, pos)
             else:
                 pos += 1
-
             entity_2.append(item3)
         n = data[pos] - 1
         pos += 1
@@ -612,14 +600,12 @@ def read_alter_client_quotas_request_flexible(
                 item5.unknown_tags, pos = read_tags(data, pos)
             else:
                 pos += 10
-
             ops_2.append(item5)
         item1 = new_AlterClientQuotasRequestEntryData(entity_2, ops_2)
         if data[pos]:
             item1.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-
         entries_0.append(item1)
     validate_only_0 = data[pos] != 0
     message = new_AlterClientQuotasRequest(entries_0, validate_only_0)
@@ -628,7 +614,6 @@ def read_alter_client_quotas_request_flexible(
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 2
-
     return message, pos
 
 
@@ -660,7 +645,6 @@ def write_alter_client_quotas_request_flexible(
             entity_name_4 = item3.entity_name
             if entity_name_4 is None:
                 out.append(0)
-
             else:
                 raw = entity_name_4.encode()
                 n = len(raw)
@@ -668,13 +652,11 @@ def write_alter_client_quotas_request_flexible(
                     out.append(n + 1)
                 else:
                     write_string_length(out, n)
-
                 out.write(raw)
             if item3.unknown_tags:
                 write_tags(out, [], item3.unknown_tags)
             else:
                 out.append(0)
-
         ops_2 = item1.ops
         n = len(ops_2)
         if n < 127:
@@ -695,12 +677,10 @@ def write_alter_client_quotas_request_flexible(
                 write_tags(out, [], item5.unknown_tags)
             else:
                 out.append(0)
-
         if item1.unknown_tags:
             write_tags(out, [], item1.unknown_tags)
         else:
             out.append(0)
-
     out.append(1 if message.validate_only else 0)
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
@@ -735,7 +715,6 @@ def read_alter_client_quotas_response_classic(
             end = pos + n
             error_message_2 = data[pos:end].decode()
             pos = end
-
         n = read_i32_be(data, pos)
         pos += 4
         if n < 0:
@@ -758,15 +737,11 @@ def read_alter_client_quotas_response_classic(
                 end = pos + n
                 entity_name_4 = data[pos:end].decode()
                 pos = end
-
             item3 = new_AlterClientQuotasResponseEntityData(entity_type_4, entity_name_4)
-
             entity_2.append(item3)
         item1 = new_AlterClientQuotasResponseEntryData(error_code_2, error_message_2, entity_2)
-
         entries_0.append(item1)
     message = new_AlterClientQuotasResponse(throttle_time_ms_0, entries_0)
-
     return message, pos
 
 
@@ -782,11 +757,9 @@ def write_alter_client_quotas_response_classic(
         error_message_2 = item1.error_message
         if error_message_2 is None:
             write_i16_be(out, -1)
-
         else:
             raw = error_message_2.encode()
             write_i16_be(out, len(raw))
-
             out.write(raw)
         entity_2 = item1.entity
         write_i32_be(out, len(entity_2))
@@ -797,18 +770,14 @@ def write_alter_client_quotas_response_classic(
             entity_name_4 = item3.entity_name
             if entity_name_4 is None:
                 write_i16_be(out, -1)
-
             else:
                 raw = entity_name_4.encode()
                 write_i16_be(out, len(raw))
-
                 out.write(raw)
             if item3.unknown_tags:
                 fail()
-
         if item1.unknown_tags:
             fail()
-
     if message.unknown_tags:
         fail()
 
@@ -844,7 +813,6 @@ def read_alter_client_quotas_response_flexible(
             end = pos + n
             error_message_2 = data[pos:end].decode()
             pos = end
-
         n = data[pos] - 1
         pos += 1
         if n < 0:
@@ -873,27 +841,23 @@ def read_alter_client_quotas_response_flexible(
                 end = pos + n
                 entity_name_4 = data[pos:end].decode()
                 pos = end
-
             item3 = new_AlterClientQuotasResponseEntityData(entity_type_4, entity_name_4)
             if data[pos]:
                 item3.unknown_tags, pos = read_tags(data, pos)
             else:
                 pos += 1
-
             entity_2.append(item3)
         item1 = new_AlterClientQuotasResponseEntryData(error_code_2, error_message_2, entity_2)
         if data[pos]:
             item1.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-
         entries_0.append(item1)
     message = new_AlterClientQuotasResponse(throttle_time_ms_0, entries_0)
     if data[pos]:
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -913,7 +877,6 @@ def write_alter_client_quotas_response_flexible(
         error_message_2 = item1.error_message
         if error_message_2 is None:
             out.append(0)
-
         else:
             raw = error_message_2.encode()
             n = len(raw)
@@ -921,7 +884,6 @@ def write_alter_client_quotas_response_flexible(
                 out.append(n + 1)
             else:
                 write_string_length(out, n)
-
             out.write(raw)
         entity_2 = item1.entity
         n = len(entity_2)
@@ -940,7 +902,6 @@ def write_alter_client_quotas_response_flexible(
             entity_name_4 = item3.entity_name
             if entity_name_4 is None:
                 out.append(0)
-
             else:
                 raw = entity_name_4.encode()
                 n = len(raw)
@@ -948,18 +909,15 @@ def write_alter_client_quotas_response_flexible(
                     out.append(n + 1)
                 else:
                     write_string_length(out, n)
-
                 out.write(raw)
             if item3.unknown_tags:
                 write_tags(out, [], item3.unknown_tags)
             else:
                 out.append(0)
-
         if item1.unknown_tags:
             write_tags(out, [], item1.unknown_tags)
         else:
             out.append(0)
-
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:

@@ -373,17 +373,13 @@ def read_alter_configs_request_classic(data: bytes, pos: i64, version: i64) -> t
                 end = pos + n
                 value_4 = data[pos:end].decode()
                 pos = end
-
             item3 = new_AlterableConfig(name_4, value_4)
-
             configs_2.append(item3)
         item1 = new_AlterConfigsResource(resource_type_2, resource_name_2, configs_2)
-
         resources_0.append(item1)
     validate_only_0 = data[pos] != 0
     message = new_AlterConfigsRequest(resources_0, validate_only_0)
     pos += 1
-
     return message, pos
 
 
@@ -405,18 +401,14 @@ def write_alter_configs_request_classic(out: BytesWriter, message: AlterConfigsR
             value_4 = item3.value
             if value_4 is None:
                 write_i16_be(out, -1)
-
             else:
                 raw = value_4.encode()
                 write_i16_be(out, len(raw))
-
                 out.write(raw)
             if item3.unknown_tags:
                 fail()
-
         if item1.unknown_tags:
             fail()
-
     out.append(1 if message.validate_only else 0)
     if message.unknown_tags:
         fail()
@@ -477,20 +469,17 @@ def read_alter_configs_request_flexible(data: bytes, pos: i64, version: i64) -> 
                 end = pos + n
                 value_4 = data[pos:end].decode()
                 pos = end
-
             item3 = new_AlterableConfig(name_4, value_4)
             if data[pos]:
                 item3.unknown_tags, pos = read_tags(data, pos)
             else:
                 pos += 1
-
             configs_2.append(item3)
         item1 = new_AlterConfigsResource(resource_type_2, resource_name_2, configs_2)
         if data[pos]:
             item1.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-
         resources_0.append(item1)
     validate_only_0 = data[pos] != 0
     message = new_AlterConfigsRequest(resources_0, validate_only_0)
@@ -499,7 +488,6 @@ def read_alter_configs_request_flexible(data: bytes, pos: i64, version: i64) -> 
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 2
-
     return message, pos
 
 
@@ -537,7 +525,6 @@ def write_alter_configs_request_flexible(out: BytesWriter, message: AlterConfigs
             value_4 = item3.value
             if value_4 is None:
                 out.append(0)
-
             else:
                 raw = value_4.encode()
                 n = len(raw)
@@ -545,18 +532,15 @@ def write_alter_configs_request_flexible(out: BytesWriter, message: AlterConfigs
                     out.append(n + 1)
                 else:
                     write_string_length(out, n)
-
                 out.write(raw)
             if item3.unknown_tags:
                 write_tags(out, [], item3.unknown_tags)
             else:
                 out.append(0)
-
         if item1.unknown_tags:
             write_tags(out, [], item1.unknown_tags)
         else:
             out.append(0)
-
     out.append(1 if message.validate_only else 0)
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
@@ -587,7 +571,6 @@ def read_alter_configs_response_classic(data: bytes, pos: i64, version: i64) -> 
             end = pos + n
             error_message_2 = data[pos:end].decode()
             pos = end
-
         resource_type_2 = (data[pos] ^ 128) - 128
         n = read_i16_be(data, pos + 1)
         pos += 3
@@ -597,10 +580,8 @@ def read_alter_configs_response_classic(data: bytes, pos: i64, version: i64) -> 
         resource_name_2 = data[pos:end].decode()
         pos = end
         item1 = new_AlterConfigsResourceResponse(error_code_2, error_message_2, resource_type_2, resource_name_2)
-
         responses_0.append(item1)
     message = new_AlterConfigsResponse(throttle_time_ms_0, responses_0)
-
     return message, pos
 
 
@@ -614,11 +595,9 @@ def write_alter_configs_response_classic(out: BytesWriter, message: AlterConfigs
         error_message_2 = item1.error_message
         if error_message_2 is None:
             write_i16_be(out, -1)
-
         else:
             raw = error_message_2.encode()
             write_i16_be(out, len(raw))
-
             out.write(raw)
         write_i8(out, item1.resource_type)
         raw = item1.resource_name.encode()
@@ -626,7 +605,6 @@ def write_alter_configs_response_classic(out: BytesWriter, message: AlterConfigs
         out.write(raw)
         if item1.unknown_tags:
             fail()
-
     if message.unknown_tags:
         fail()
 
@@ -658,7 +636,6 @@ def read_alter_configs_response_flexible(data: bytes, pos: i64, version: i64) ->
             end = pos + n
             error_message_2 = data[pos:end].decode()
             pos = end
-
         resource_type_2 = (data[pos] ^ 128) - 128
         n = data[pos + 1] - 1
         pos += 2
@@ -674,14 +651,12 @@ def read_alter_configs_response_flexible(data: bytes, pos: i64, version: i64) ->
             item1.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-
         responses_0.append(item1)
     message = new_AlterConfigsResponse(throttle_time_ms_0, responses_0)
     if data[pos]:
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -699,7 +674,6 @@ def write_alter_configs_response_flexible(out: BytesWriter, message: AlterConfig
         error_message_2 = item1.error_message
         if error_message_2 is None:
             out.append(0)
-
         else:
             raw = error_message_2.encode()
             n = len(raw)
@@ -707,7 +681,6 @@ def write_alter_configs_response_flexible(out: BytesWriter, message: AlterConfig
                 out.append(n + 1)
             else:
                 write_string_length(out, n)
-
             out.write(raw)
         write_i8(out, item1.resource_type)
         raw = item1.resource_name.encode()
@@ -721,7 +694,6 @@ def write_alter_configs_response_flexible(out: BytesWriter, message: AlterConfig
             write_tags(out, [], item1.unknown_tags)
         else:
             out.append(0)
-
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:

@@ -55,9 +55,9 @@ class BrokerState(Struct):
     __slots__ = SLOTS
 
     broker_id: int
-    """Id of a broker to be in the in-sync set."""
+    """Id of a broker to be in the in-sync set. Versions 3+."""
     broker_epoch: int
-    """Incarnation of that broker as last seen in its fetches; -1 leaves it unchecked."""
+    """Incarnation of that broker as last seen in its fetches; -1 leaves it unchecked. Versions 3+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -109,11 +109,13 @@ class AlterPartitionRequestPartitionData(Struct):
     leader_epoch: int
     """Term in which the sender leads; if outdated the change is refused with FENCED_LEADER_EPOCH."""
     new_isr: list[int]
-    """Broker ids to become the in-sync set, the leader included."""
+    """Broker ids to become the in-sync set, the leader included. Versions 0-2."""
     new_isr_with_epochs: list[BrokerState]
-    """Proposed in-sync set with broker incarnations, so that a rebooted follower is not let in by mistake."""
+    """Proposed in-sync set with broker incarnations, so that a rebooted follower is not let in by mistake. Versions
+    3+.
+    """
     leader_recovery_state: int
-    """0 recovered, 1 still recovering after an unclean election; the leader sends 0 once done."""
+    """0 recovered, 1 still recovering after an unclean election; the leader sends 0 once done. Versions 1+."""
     partition_epoch: int
     """Revision of the state this change builds on; if it is not current, INVALID_UPDATE_VERSION is returned."""
     unknown_tags: FieldTags
@@ -186,9 +188,9 @@ class AlterPartitionRequestTopicData(Struct):
     __slots__ = SLOTS
 
     topic_name: str
-    """Name of the topic, from before topic ids took over."""
+    """Name of the topic, from before topic ids took over. Versions 0-1."""
     topic_id: Uuid
-    """Unique id of the topic, safe against a topic re-created under the same name."""
+    """Unique id of the topic, safe against a topic re-created under the same name. Versions 2+."""
     partitions: list[AlterPartitionRequestPartitionData]
     """Partitions of this topic for which new state is proposed."""
     unknown_tags: FieldTags
@@ -329,7 +331,7 @@ class AlterPartitionResponsePartitionData(Struct):
     isr: list[int]
     """In-sync broker ids now in force, which the leader must adopt."""
     leader_recovery_state: int
-    """0 when the partition counts as recovered, 1 while its leader recovers from an unclean election."""
+    """0 when the partition counts as recovered, 1 while its leader recovers from an unclean election. Versions 1+."""
     partition_epoch: int
     """Revision of the returned state; the leader bases its next change on it."""
     unknown_tags: FieldTags
@@ -406,9 +408,9 @@ class AlterPartitionResponseTopicData(Struct):
     __slots__ = SLOTS
 
     topic_name: str
-    """Topic by name, in the form used before topic ids."""
+    """Topic by name, in the form used before topic ids. Versions 0-1."""
     topic_id: Uuid
-    """Id of the topic, as sent by the leader."""
+    """Id of the topic, as sent by the leader. Versions 2+."""
     partitions: list[AlterPartitionResponsePartitionData]
     """One outcome per proposed partition."""
     unknown_tags: FieldTags
@@ -541,17 +543,13 @@ def read_alter_partition_request_flexible(data: bytes, pos: i64, version: i64) -
             end = pos + n
             topic_name_2 = data[pos:end].decode()
             pos = end
-
         else:
             topic_name_2 = ""
-
         if version >= 2:
             topic_id_2 = Uuid(data[pos : pos + 16])
             pos += 16
-
         else:
             topic_id_2 = ZERO_UUID
-
         n = data[pos] - 1
         pos += 1
         if n < 0:
@@ -576,10 +574,8 @@ def read_alter_partition_request_flexible(data: bytes, pos: i64, version: i64) -
                     pos += 4 * n
                 else:
                     new_isr_4 = []
-
             else:
                 new_isr_4 = []
-
             if version >= 3:
                 n = data[pos] - 1
                 pos += 1
@@ -598,19 +594,14 @@ def read_alter_partition_request_flexible(data: bytes, pos: i64, version: i64) -
                         item5.unknown_tags, pos = read_tags(data, pos)
                     else:
                         pos += 13
-
                     new_isr_with_epochs_4.append(item5)
-
             else:
                 new_isr_with_epochs_4 = []
-
             if version >= 1:
                 leader_recovery_state_4 = (data[pos] ^ 128) - 128
                 pos += 1
-
             else:
                 leader_recovery_state_4 = 0
-
             partition_epoch_4 = read_i32_be(data, pos)
             item3 = new_AlterPartitionRequestPartitionData(
                 partition_index_4,
@@ -625,21 +616,18 @@ def read_alter_partition_request_flexible(data: bytes, pos: i64, version: i64) -
                 item3.unknown_tags, pos = read_tags(data, pos)
             else:
                 pos += 5
-
             partitions_2.append(item3)
         item1 = new_AlterPartitionRequestTopicData(topic_name_2, topic_id_2, partitions_2)
         if data[pos]:
             item1.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-
         topics_0.append(item1)
     message = new_AlterPartitionRequest(broker_id_0, broker_epoch_0, topics_0)
     if data[pos]:
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -662,10 +650,8 @@ def write_alter_partition_request_flexible(out: BytesWriter, message: AlterParti
             else:
                 write_string_length(out, n)
             out.write(raw)
-
         if version >= 2:
             write_uuid(out, item1.topic_id)
-
         partitions_2 = item1.partitions
         n = len(partitions_2)
         if n < 127:
@@ -684,16 +670,13 @@ def write_alter_partition_request_flexible(out: BytesWriter, message: AlterParti
                     write_uvarint(out, n + 1)
                 for item5 in new_isr_4:
                     write_i32_be(out, item5)
-
-            elif version >= 3:
+            else:
                 if item3.new_isr != []:
                     fail()
-
             if version <= 2:
                 if item3.new_isr_with_epochs != []:
                     fail()
-
-            elif version >= 3:
+            else:
                 new_isr_with_epochs_4 = item3.new_isr_with_epochs
                 n = len(new_isr_with_epochs_4)
                 if n < 127:
@@ -707,25 +690,20 @@ def write_alter_partition_request_flexible(out: BytesWriter, message: AlterParti
                         write_tags(out, [], item6.unknown_tags)
                     else:
                         out.append(0)
-
             if version <= 0:
                 if item3.leader_recovery_state != 0:
                     fail()
-
-            elif version >= 1:
+            else:
                 write_i8(out, item3.leader_recovery_state)
-
             write_i32_be(out, item3.partition_epoch)
             if item3.unknown_tags:
                 write_tags(out, [], item3.unknown_tags)
             else:
                 out.append(0)
-
         if item1.unknown_tags:
             write_tags(out, [], item1.unknown_tags)
         else:
             out.append(0)
-
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:
@@ -760,17 +738,13 @@ def read_alter_partition_response_flexible(data: bytes, pos: i64, version: i64) 
             end = pos + n
             topic_name_2 = data[pos:end].decode()
             pos = end
-
         else:
             topic_name_2 = ""
-
         if version >= 2:
             topic_id_2 = Uuid(data[pos : pos + 16])
             pos += 16
-
         else:
             topic_id_2 = ZERO_UUID
-
         n = data[pos] - 1
         pos += 1
         if n < 0:
@@ -798,10 +772,8 @@ def read_alter_partition_response_flexible(data: bytes, pos: i64, version: i64) 
             if version >= 1:
                 leader_recovery_state_4 = (data[pos] ^ 128) - 128
                 pos += 1
-
             else:
                 leader_recovery_state_4 = 0
-
             partition_epoch_4 = read_i32_be(data, pos)
             item3 = new_AlterPartitionResponsePartitionData(
                 partition_index_4,
@@ -817,21 +789,18 @@ def read_alter_partition_response_flexible(data: bytes, pos: i64, version: i64) 
                 item3.unknown_tags, pos = read_tags(data, pos)
             else:
                 pos += 5
-
             partitions_2.append(item3)
         item1 = new_AlterPartitionResponseTopicData(topic_name_2, topic_id_2, partitions_2)
         if data[pos]:
             item1.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-
         topics_0.append(item1)
     message = new_AlterPartitionResponse(throttle_time_ms_0, error_code_0, topics_0)
     if data[pos]:
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -854,10 +823,8 @@ def write_alter_partition_response_flexible(out: BytesWriter, message: AlterPart
             else:
                 write_string_length(out, n)
             out.write(raw)
-
         if version >= 2:
             write_uuid(out, item1.topic_id)
-
         partitions_2 = item1.partitions
         n = len(partitions_2)
         if n < 127:
@@ -877,21 +844,17 @@ def write_alter_partition_response_flexible(out: BytesWriter, message: AlterPart
                 write_uvarint(out, n + 1)
             for item5 in isr_4:
                 write_i32_be(out, item5)
-
             if version >= 1:
                 write_i8(out, item3.leader_recovery_state)
-
             write_i32_be(out, item3.partition_epoch)
             if item3.unknown_tags:
                 write_tags(out, [], item3.unknown_tags)
             else:
                 out.append(0)
-
         if item1.unknown_tags:
             write_tags(out, [], item1.unknown_tags)
         else:
             out.append(0)
-
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:

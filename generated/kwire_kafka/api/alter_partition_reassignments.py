@@ -156,7 +156,7 @@ class AlterPartitionReassignmentsRequest(Message):
     timeout_ms: int
     """Milliseconds to wait for the plan to be accepted; the data copying itself may take far longer."""
     allow_replication_factor_change: bool
-    """False makes the controller refuse any target whose replica count differs from the present one."""
+    """False makes the controller refuse any target whose replica count differs from the present one. Versions 1+."""
     topics: list[ReassignableTopic]
     """Topics to be moved or whose moves are to be cancelled."""
     unknown_tags: FieldTags
@@ -339,7 +339,7 @@ class AlterPartitionReassignmentsResponse(Message):
     throttle_time_ms: int
     """Milliseconds for which the client is slowed down by a quota; 0 when not throttled."""
     allow_replication_factor_change: bool
-    """Repeats the request's flag, so the client can tell that the broker honoured it."""
+    """Repeats the request's flag, so the client can tell that the broker honoured it. Versions 1+."""
     error_code: int
     """Failure of the whole call, e.g. no cluster rights; 0 if partitions were judged one by one."""
     error_message: str | None
@@ -412,10 +412,8 @@ def read_alter_partition_reassignments_request_flexible(
     if version >= 1:
         allow_replication_factor_change_0 = data[pos] != 0
         pos += 1
-
     else:
         allow_replication_factor_change_0 = True
-
     n = data[pos] - 1
     pos += 1
     if n < 0:
@@ -456,27 +454,23 @@ def read_alter_partition_reassignments_request_flexible(
                     pos += 4 * n
                 else:
                     replicas_4 = []
-
             item3 = new_ReassignablePartition(partition_index_4, replicas_4)
             if data[pos]:
                 item3.unknown_tags, pos = read_tags(data, pos)
             else:
                 pos += 1
-
             partitions_2.append(item3)
         item1 = new_ReassignableTopic(name_2, partitions_2)
         if data[pos]:
             item1.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-
         topics_0.append(item1)
     message = new_AlterPartitionReassignmentsRequest(timeout_ms_0, allow_replication_factor_change_0, topics_0)
     if data[pos]:
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -488,10 +482,8 @@ def write_alter_partition_reassignments_request_flexible(
     if version <= 0:
         if not message.allow_replication_factor_change:
             fail()
-
-    elif version >= 1:
+    else:
         out.append(1 if message.allow_replication_factor_change else 0)
-
     topics_0 = message.topics
     n = len(topics_0)
     if n < 127:
@@ -517,7 +509,6 @@ def write_alter_partition_reassignments_request_flexible(
             replicas_4 = item3.replicas
             if replicas_4 is None:
                 out.append(0)
-
             else:
                 n = len(replicas_4)
                 if n < 127:
@@ -526,17 +517,14 @@ def write_alter_partition_reassignments_request_flexible(
                     write_uvarint(out, n + 1)
                 for item5 in replicas_4:
                     write_i32_be(out, item5)
-
             if item3.unknown_tags:
                 write_tags(out, [], item3.unknown_tags)
             else:
                 out.append(0)
-
         if item1.unknown_tags:
             write_tags(out, [], item1.unknown_tags)
         else:
             out.append(0)
-
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:
@@ -558,10 +546,8 @@ def read_alter_partition_reassignments_response_flexible(
     if version >= 1:
         allow_replication_factor_change_0 = data[pos] != 0
         pos += 1
-
     else:
         allow_replication_factor_change_0 = True
-
     error_code_0 = read_i16_be(data, pos)
     n = data[pos + 2] - 1
     pos += 3
@@ -573,7 +559,6 @@ def read_alter_partition_reassignments_response_flexible(
         end = pos + n
         error_message_0 = data[pos:end].decode()
         pos = end
-
     n = data[pos] - 1
     pos += 1
     if n < 0:
@@ -613,20 +598,17 @@ def read_alter_partition_reassignments_response_flexible(
                 end = pos + n
                 error_message_4 = data[pos:end].decode()
                 pos = end
-
             item3 = new_ReassignablePartitionResponse(partition_index_4, error_code_4, error_message_4)
             if data[pos]:
                 item3.unknown_tags, pos = read_tags(data, pos)
             else:
                 pos += 1
-
             partitions_2.append(item3)
         item1 = new_ReassignableTopicResponse(name_2, partitions_2)
         if data[pos]:
             item1.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-
         responses_0.append(item1)
     message = new_AlterPartitionReassignmentsResponse(
         throttle_time_ms_0, allow_replication_factor_change_0, error_code_0, error_message_0, responses_0
@@ -635,7 +617,6 @@ def read_alter_partition_reassignments_response_flexible(
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -646,12 +627,10 @@ def write_alter_partition_reassignments_response_flexible(
     write_i32_be(out, message.throttle_time_ms)
     if version >= 1:
         out.append(1 if message.allow_replication_factor_change else 0)
-
     write_i16_be(out, message.error_code)
     error_message_0 = message.error_message
     if error_message_0 is None:
         out.append(0)
-
     else:
         raw = error_message_0.encode()
         n = len(raw)
@@ -659,7 +638,6 @@ def write_alter_partition_reassignments_response_flexible(
             out.append(n + 1)
         else:
             write_string_length(out, n)
-
         out.write(raw)
     responses_0 = message.responses
     n = len(responses_0)
@@ -687,7 +665,6 @@ def write_alter_partition_reassignments_response_flexible(
             error_message_4 = item3.error_message
             if error_message_4 is None:
                 out.append(0)
-
             else:
                 raw = error_message_4.encode()
                 n = len(raw)
@@ -695,18 +672,15 @@ def write_alter_partition_reassignments_response_flexible(
                     out.append(n + 1)
                 else:
                     write_string_length(out, n)
-
                 out.write(raw)
             if item3.unknown_tags:
                 write_tags(out, [], item3.unknown_tags)
             else:
                 out.append(0)
-
         if item1.unknown_tags:
             write_tags(out, [], item1.unknown_tags)
         else:
             out.append(0)
-
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:

@@ -398,13 +398,10 @@ def read_alter_replica_log_dirs_request_classic(
             else:
                 partitions_4 = []
             item3 = new_AlterReplicaLogDirTopic(name_4, partitions_4)
-
             topics_2.append(item3)
         item1 = new_AlterReplicaLogDir(path_2, topics_2)
-
         dirs_0.append(item1)
     message = new_AlterReplicaLogDirsRequest(dirs_0)
-
     return message, pos
 
 
@@ -428,13 +425,10 @@ def write_alter_replica_log_dirs_request_classic(
             write_i32_be(out, len(partitions_4))
             for item5 in partitions_4:
                 write_i32_be(out, item5)
-
             if item3.unknown_tags:
                 fail()
-
         if item1.unknown_tags:
             fail()
-
     if message.unknown_tags:
         fail()
 
@@ -501,21 +495,18 @@ def read_alter_replica_log_dirs_request_flexible(
                 item3.unknown_tags, pos = read_tags(data, pos)
             else:
                 pos += 1
-
             topics_2.append(item3)
         item1 = new_AlterReplicaLogDir(path_2, topics_2)
         if data[pos]:
             item1.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-
         dirs_0.append(item1)
     message = new_AlterReplicaLogDirsRequest(dirs_0)
     if data[pos]:
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -559,17 +550,14 @@ def write_alter_replica_log_dirs_request_flexible(
                 write_uvarint(out, n + 1)
             for item5 in partitions_4:
                 write_i32_be(out, item5)
-
             if item3.unknown_tags:
                 write_tags(out, [], item3.unknown_tags)
             else:
                 out.append(0)
-
         if item1.unknown_tags:
             write_tags(out, [], item1.unknown_tags)
         else:
             out.append(0)
-
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:
@@ -610,13 +598,10 @@ def read_alter_replica_log_dirs_response_classic(
             error_code_4 = read_i16_be(data, pos + 4)
             item3 = new_AlterReplicaLogDirPartitionResult(partition_index_4, error_code_4)
             pos += 6
-
             partitions_2.append(item3)
         item1 = new_AlterReplicaLogDirTopicResult(topic_name_2, partitions_2)
-
         results_0.append(item1)
     message = new_AlterReplicaLogDirsResponse(throttle_time_ms_0, results_0)
-
     return message, pos
 
 
@@ -638,10 +623,8 @@ def write_alter_replica_log_dirs_response_classic(
             write_i16_be(out, item3.error_code)
             if item3.unknown_tags:
                 fail()
-
         if item1.unknown_tags:
             fail()
-
     if message.unknown_tags:
         fail()
 
@@ -690,21 +673,18 @@ def read_alter_replica_log_dirs_response_flexible(
                 item3.unknown_tags, pos = read_tags(data, pos)
             else:
                 pos += 7
-
             partitions_2.append(item3)
         item1 = new_AlterReplicaLogDirTopicResult(topic_name_2, partitions_2)
         if data[pos]:
             item1.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-
         results_0.append(item1)
     message = new_AlterReplicaLogDirsResponse(throttle_time_ms_0, results_0)
     if data[pos]:
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -740,12 +720,10 @@ def write_alter_replica_log_dirs_response_flexible(
                 write_tags(out, [], item3.unknown_tags)
             else:
                 out.append(0)
-
         if item1.unknown_tags:
             write_tags(out, [], item1.unknown_tags)
         else:
             out.append(0)
-
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:

@@ -460,21 +460,18 @@ def read_alter_share_group_offsets_request_flexible(
                 item3.unknown_tags, pos = read_tags(data, pos)
             else:
                 pos += 13
-
             partitions_2.append(item3)
         item1 = new_AlterShareGroupOffsetsRequestTopic(topic_name_2, partitions_2)
         if data[pos]:
             item1.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-
         topics_0.append(item1)
     message = new_AlterShareGroupOffsetsRequest(group_id_0, topics_0)
     if data[pos]:
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -516,12 +513,10 @@ def write_alter_share_group_offsets_request_flexible(
                 write_tags(out, [], item3.unknown_tags)
             else:
                 out.append(0)
-
         if item1.unknown_tags:
             write_tags(out, [], item1.unknown_tags)
         else:
             out.append(0)
-
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:
@@ -550,7 +545,6 @@ def read_alter_share_group_offsets_response_flexible(
         end = pos + n
         error_message_0 = data[pos:end].decode()
         pos = end
-
     n = data[pos] - 1
     pos += 1
     if n < 0:
@@ -591,27 +585,23 @@ def read_alter_share_group_offsets_response_flexible(
                 end = pos + n
                 error_message_4 = data[pos:end].decode()
                 pos = end
-
             item3 = new_AlterShareGroupOffsetsResponsePartition(partition_index_4, error_code_4, error_message_4)
             if data[pos]:
                 item3.unknown_tags, pos = read_tags(data, pos)
             else:
                 pos += 1
-
             partitions_2.append(item3)
         item1 = new_AlterShareGroupOffsetsResponseTopic(topic_name_2, topic_id_2, partitions_2)
         if data[pos]:
             item1.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-
         responses_0.append(item1)
     message = new_AlterShareGroupOffsetsResponse(throttle_time_ms_0, error_code_0, error_message_0, responses_0)
     if data[pos]:
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -624,7 +614,6 @@ def write_alter_share_group_offsets_response_flexible(
     error_message_0 = message.error_message
     if error_message_0 is None:
         out.append(0)
-
     else:
         raw = error_message_0.encode()
         n = len(raw)
@@ -632,7 +621,6 @@ def write_alter_share_group_offsets_response_flexible(
             out.append(n + 1)
         else:
             write_string_length(out, n)
-
         out.write(raw)
     responses_0 = message.responses
     n = len(responses_0)
@@ -661,7 +649,6 @@ def write_alter_share_group_offsets_response_flexible(
             error_message_4 = item3.error_message
             if error_message_4 is None:
                 out.append(0)
-
             else:
                 raw = error_message_4.encode()
                 n = len(raw)
@@ -669,18 +656,15 @@ def write_alter_share_group_offsets_response_flexible(
                     out.append(n + 1)
                 else:
                     write_string_length(out, n)
-
                 out.write(raw)
             if item3.unknown_tags:
                 write_tags(out, [], item3.unknown_tags)
             else:
                 out.append(0)
-
         if item1.unknown_tags:
             write_tags(out, [], item1.unknown_tags)
         else:
             out.append(0)
-
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:

@@ -361,7 +361,6 @@ def read_alter_user_scram_credentials_request_flexible(
             item1.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 2
-
         deletions_0.append(item1)
     n = data[pos] - 1
     pos += 1
@@ -388,9 +387,9 @@ def read_alter_user_scram_credentials_request_flexible(
         if n < 0:
             fail()
         if n > 126:
-            n += (data[pos] << 7) - 128
+            n += (data[pos] - 1) * 128
             pos += 1
-            if n > 16382:
+            if n < 127 or n > 16382:
                 n, pos = read_length(data, pos - 1)
         end = pos + n
         salt_4 = data[pos:end]
@@ -400,9 +399,9 @@ def read_alter_user_scram_credentials_request_flexible(
         if n < 0:
             fail()
         if n > 126:
-            n += (data[pos] << 7) - 128
+            n += (data[pos] - 1) * 128
             pos += 1
-            if n > 16382:
+            if n < 127 or n > 16382:
                 n, pos = read_length(data, pos - 1)
         end = pos + n
         salted_password_4 = data[pos:end]
@@ -412,14 +411,12 @@ def read_alter_user_scram_credentials_request_flexible(
             item3.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-
         upsertions_0.append(item3)
     message = new_AlterUserScramCredentialsRequest(deletions_0, upsertions_0)
     if data[pos]:
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -446,7 +443,6 @@ def write_alter_user_scram_credentials_request_flexible(
             write_tags(out, [], item1.unknown_tags)
         else:
             out.append(0)
-
     upsertions_0 = message.upsertions
     n = len(upsertions_0)
     if n < 127:
@@ -481,7 +477,6 @@ def write_alter_user_scram_credentials_request_flexible(
             write_tags(out, [], item3.unknown_tags)
         else:
             out.append(0)
-
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:
@@ -526,20 +521,17 @@ def read_alter_user_scram_credentials_response_flexible(
             end = pos + n
             error_message_2 = data[pos:end].decode()
             pos = end
-
         item1 = new_AlterUserScramCredentialsResult(user_2, error_code_2, error_message_2)
         if data[pos]:
             item1.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-
         results_0.append(item1)
     message = new_AlterUserScramCredentialsResponse(throttle_time_ms_0, results_0)
     if data[pos]:
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -566,7 +558,6 @@ def write_alter_user_scram_credentials_response_flexible(
         error_message_2 = item1.error_message
         if error_message_2 is None:
             out.append(0)
-
         else:
             raw = error_message_2.encode()
             n = len(raw)
@@ -574,13 +565,11 @@ def write_alter_user_scram_credentials_response_flexible(
                 out.append(n + 1)
             else:
                 write_string_length(out, n)
-
             out.write(raw)
         if item1.unknown_tags:
             write_tags(out, [], item1.unknown_tags)
         else:
             out.append(0)
-
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:

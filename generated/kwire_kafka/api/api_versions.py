@@ -61,9 +61,9 @@ class ApiVersionsRequest(Message):
     __slots__ = SLOTS
 
     client_software_name: str
-    """Name of the client library, e.g. apache-kafka-java; shows up in broker metrics and request log."""
+    """Name of the client library, e.g. apache-kafka-java; shows up in broker metrics and request log. Versions 3+."""
     client_software_version: str
-    """Release of the client library; the broker rejects unusual characters in it."""
+    """Release of the client library; the broker rejects unusual characters in it. Versions 3+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -175,11 +175,12 @@ class SupportedFeatureKey(Struct):
     __slots__ = SLOTS
 
     name: str
-    """Feature name, e.g. metadata.version, kraft.version or transaction.version."""
+    """Feature name, e.g. metadata.version, kraft.version or transaction.version. Versions 3+."""
     min_version: int
-    """Lowest level the node can run; entries whose minimum is 0 are hidden from older request versions."""
+    """Lowest level the node can run; entries whose minimum is 0 are hidden from older request versions. Versions 3+.
+    """
     max_version: int
-    """Highest level that the node can run."""
+    """Highest level that the node can run. Versions 3+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -224,11 +225,11 @@ class FinalizedFeatureKey(Struct):
     __slots__ = SLOTS
 
     name: str
-    """Feature name, matching an entry of the supported features."""
+    """Feature name, matching an entry of the supported features. Versions 3+."""
     max_version_level: int
-    """Level in force cluster-wide, the figure that counts for clients."""
+    """Level in force cluster-wide, the figure that counts for clients. Versions 3+."""
     min_version_level: int
-    """Lower end of the finalized range; in KRaft clusters the same as the maximum."""
+    """Lower end of the finalized range; in KRaft clusters the same as the maximum. Versions 3+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -313,15 +314,15 @@ class ApiVersionsResponse(Message):
     api_keys: list[ApiVersion]
     """Every API served on this listener; on error 35 it holds at most the entry of ApiVersions itself."""
     throttle_time_ms: int
-    """Milliseconds the client should stay silent because it exceeded a quota; 0 when within quota."""
+    """Milliseconds the client should stay silent because it exceeded a quota; 0 when within quota. Versions 1+."""
     supported_features: list[SupportedFeatureKey]
-    """Features, such as metadata.version, that this node's software could run, with level ranges."""
+    """Features, such as metadata.version, that this node's software could run, with level ranges. Versions 3+."""
     finalized_features_epoch: int
-    """Grows with each change of the finalized features so that newer news wins; -1 if unknown."""
+    """Grows with each change of the finalized features so that newer news wins; -1 if unknown. Versions 3+."""
     finalized_features: list[FinalizedFeatureKey]
-    """Feature levels in force in the whole cluster; meaningful only if the epoch is not -1."""
+    """Feature levels in force in the whole cluster; meaningful only if the epoch is not -1. Versions 3+."""
     zk_migration_ready: bool
-    """True if a KRaft controller is set up to take over from ZooKeeper; a leftover of that migration."""
+    """True if a KRaft controller is set up to take over from ZooKeeper; a leftover of that migration. Versions 3+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -422,16 +423,13 @@ def read_ApiVersionsResponse_tags(self: ApiVersionsResponse, data: bytes, pos: i
                     item0.unknown_tags, pos = read_tags(data, pos)
                 else:
                     pos += 5
-
                 supported_features_value.append(item0)
-
             self.supported_features = supported_features_value
             if pos != tag_end:
                 fail()
         elif tag == 1:
             finalized_features_epoch_value = read_i64_be(data, pos)
             pos += 8
-
             self.finalized_features_epoch = finalized_features_epoch_value
             if pos != tag_end:
                 fail()
@@ -462,16 +460,13 @@ def read_ApiVersionsResponse_tags(self: ApiVersionsResponse, data: bytes, pos: i
                     item2.unknown_tags, pos = read_tags(data, pos)
                 else:
                     pos += 5
-
                 finalized_features_value.append(item2)
-
             self.finalized_features = finalized_features_value
             if pos != tag_end:
                 fail()
         elif tag == 3:
             zk_migration_ready_value = data[pos] != 0
             pos += 1
-
             self.zk_migration_ready = zk_migration_ready_value
             if pos != tag_end:
                 fail()
@@ -508,12 +503,10 @@ def write_ApiVersionsResponse_tags(section: BytesWriter, self: ApiVersionsRespon
                 write_tags(out, [], item0.unknown_tags)
             else:
                 out.append(0)
-
         known.append((0, out.getvalue()))
     if self.finalized_features_epoch != -1:
         out = BytesWriter()
         write_i64_be(out, self.finalized_features_epoch)
-
         known.append((1, out.getvalue()))
     if self.finalized_features != []:
         out = BytesWriter()
@@ -537,12 +530,10 @@ def write_ApiVersionsResponse_tags(section: BytesWriter, self: ApiVersionsRespon
                 write_tags(out, [], item2.unknown_tags)
             else:
                 out.append(0)
-
         known.append((2, out.getvalue()))
     if self.zk_migration_ready:
         out = BytesWriter()
         out.append(1 if self.zk_migration_ready else 0)
-
         known.append((3, out.getvalue()))
     write_tags(section, known, self.unknown_tags)
 
@@ -555,7 +546,6 @@ def read_api_versions_request_classic(data: bytes, pos: i64, version: i64) -> tu
     client_software_name_0 = ""
     client_software_version_0 = ""
     message = new_ApiVersionsRequest(client_software_name_0, client_software_version_0)
-
     return message, pos
 
 
@@ -593,7 +583,6 @@ def read_api_versions_request_flexible(data: bytes, pos: i64, version: i64) -> t
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -636,17 +625,13 @@ def read_api_versions_response_classic(data: bytes, pos: i64, version: i64) -> t
         max_version_2 = read_i16_be(data, pos + 4)
         item1 = new_ApiVersion(api_key_2, min_version_2, max_version_2)
         pos += 6
-
         api_keys_0.append(item1)
     if version >= 1:
         throttle_time_ms_0 = read_i32_be(data, pos)
         pos += 4
-
     else:
         throttle_time_ms_0 = 0
-
     message = new_ApiVersionsResponse(error_code_0, api_keys_0, throttle_time_ms_0)
-
     return message, pos
 
 
@@ -661,10 +646,8 @@ def write_api_versions_response_classic(out: BytesWriter, message: ApiVersionsRe
         write_i16_be(out, item1.max_version)
         if item1.unknown_tags:
             fail()
-
     if version >= 1:
         write_i32_be(out, message.throttle_time_ms)
-
     if message.unknown_tags:
         fail()
 
@@ -692,7 +675,6 @@ def read_api_versions_response_flexible(data: bytes, pos: i64, version: i64) -> 
             item1.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 7
-
         api_keys_0.append(item1)
     throttle_time_ms_0 = read_i32_be(data, pos)
     message = new_ApiVersionsResponse(error_code_0, api_keys_0, throttle_time_ms_0)
@@ -701,7 +683,6 @@ def read_api_versions_response_flexible(data: bytes, pos: i64, version: i64) -> 
         pos = read_ApiVersionsResponse_tags(message, data, pos, version)
     else:
         pos += 5
-
     return message, pos
 
 
@@ -722,7 +703,6 @@ def write_api_versions_response_flexible(out: BytesWriter, message: ApiVersionsR
             write_tags(out, [], item1.unknown_tags)
         else:
             out.append(0)
-
     write_i32_be(out, message.throttle_time_ms)
     if (
         message.supported_features == []

@@ -523,28 +523,24 @@ def read_assign_replicas_to_dirs_request_flexible(
                     item5.unknown_tags, pos = read_tags(data, pos)
                 else:
                     pos += 5
-
                 partitions_4.append(item5)
             item3 = new_AssignReplicasToDirsRequestTopicData(topic_id_4, partitions_4)
             if data[pos]:
                 item3.unknown_tags, pos = read_tags(data, pos)
             else:
                 pos += 1
-
             topics_2.append(item3)
         item1 = new_AssignReplicasToDirsRequestDirectoryData(id_2, topics_2)
         if data[pos]:
             item1.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-
         directories_0.append(item1)
     message = new_AssignReplicasToDirsRequest(broker_id_0, broker_epoch_0, directories_0)
     if data[pos]:
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -582,17 +578,14 @@ def write_assign_replicas_to_dirs_request_flexible(
                     write_tags(out, [], item5.unknown_tags)
                 else:
                     out.append(0)
-
             if item3.unknown_tags:
                 write_tags(out, [], item3.unknown_tags)
             else:
                 out.append(0)
-
         if item1.unknown_tags:
             write_tags(out, [], item1.unknown_tags)
         else:
             out.append(0)
-
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:
@@ -646,28 +639,24 @@ def read_assign_replicas_to_dirs_response_flexible(
                     item5.unknown_tags, pos = read_tags(data, pos)
                 else:
                     pos += 7
-
                 partitions_4.append(item5)
             item3 = new_AssignReplicasToDirsResponseTopicData(topic_id_4, partitions_4)
             if data[pos]:
                 item3.unknown_tags, pos = read_tags(data, pos)
             else:
                 pos += 1
-
             topics_2.append(item3)
         item1 = new_AssignReplicasToDirsResponseDirectoryData(id_2, topics_2)
         if data[pos]:
             item1.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-
         directories_0.append(item1)
     message = new_AssignReplicasToDirsResponse(throttle_time_ms_0, error_code_0, directories_0)
     if data[pos]:
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -706,17 +695,14 @@ def write_assign_replicas_to_dirs_response_flexible(
                     write_tags(out, [], item5.unknown_tags)
                 else:
                     out.append(0)
-
             if item3.unknown_tags:
                 write_tags(out, [], item3.unknown_tags)
             else:
                 out.append(0)
-
         if item1.unknown_tags:
             write_tags(out, [], item1.unknown_tags)
         else:
             out.append(0)
-
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:

@@ -61,7 +61,7 @@ class BeginQuorumEpochRequestPartitionData(Struct):
     partition_index: int
     """Number of the partition, 0 for the metadata log."""
     voter_directory_id: Uuid
-    """Log directory id the leader has on record for the receiver; zero if unknown."""
+    """Log directory id the leader has on record for the receiver; zero if unknown. Versions 1+."""
     leader_id: int
     """Node id of the election's winner, i.e. the sender."""
     leader_epoch: int
@@ -169,11 +169,11 @@ class LeaderEndpoint(Struct):
     __slots__ = SLOTS
 
     name: str
-    """Listener name, e.g. CONTROLLER, matched with the receiver's own configuration."""
+    """Listener name, e.g. CONTROLLER, matched with the receiver's own configuration. Versions 1+."""
     host: str
-    """Host name or IP address the listener is advertised under."""
+    """Host name or IP address the listener is advertised under. Versions 1+."""
     port: int
-    """TCP port of the listener, an unsigned 16-bit number."""
+    """TCP port of the listener, an unsigned 16-bit number. Versions 1+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -230,11 +230,11 @@ class BeginQuorumEpochRequest(Message):
     cluster_id: str | None
     """Cluster id of the leader, guarding against stray nodes of another cluster; null skips the check."""
     voter_id: int
-    """Node id the leader means to address, so a misrouted call is noticed; -1 if not given."""
+    """Node id the leader means to address, so a misrouted call is noticed; -1 if not given. Versions 1+."""
     topics: list[BeginQuorumEpochRequestTopicData]
     """Raft topics the sender now leads; only __cluster_metadata in practice."""
     leader_endpoints: list[LeaderEndpoint]
-    """All listeners of the leader, from which a receiver picks the one it can use."""
+    """All listeners of the leader, from which a receiver picks the one it can use. Versions 1+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -420,11 +420,11 @@ class NodeEndpoint(Struct):
     __slots__ = SLOTS
 
     node_id: int
-    """Node the address belongs to; refers to a LeaderId of this response."""
+    """Node the address belongs to; refers to a LeaderId of this response. Versions 1+."""
     host: str
-    """Name or IP of the host where that leader can be reached."""
+    """Name or IP of the host where that leader can be reached. Versions 1+."""
     port: int
-    """TCP port number on that host, unsigned."""
+    """TCP port number on that host, unsigned. Versions 1+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -481,7 +481,7 @@ class BeginQuorumEpochResponse(Message):
     topics: list[BeginQuorumEpochResponseTopicData]
     """Reactions grouped by Raft topic."""
     node_endpoints: list[NodeEndpoint]
-    """Addresses for the leader ids given above, so the sender can reach a newer leader."""
+    """Addresses for the leader ids given above, so the sender can reach a newer leader. Versions 1+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -573,9 +573,7 @@ def read_BeginQuorumEpochResponse_tags(self: BeginQuorumEpochResponse, data: byt
                     item0.unknown_tags, pos = read_tags(data, pos)
                 else:
                     pos += 3
-
                 node_endpoints_value.append(item0)
-
             self.node_endpoints = node_endpoints_value
             if pos != tag_end:
                 fail()
@@ -612,7 +610,6 @@ def write_BeginQuorumEpochResponse_tags(section: BytesWriter, self: BeginQuorumE
                 write_tags(out, [], item0.unknown_tags)
             else:
                 out.append(0)
-
         known.append((0, out.getvalue()))
     write_tags(section, known, self.unknown_tags)
 
@@ -635,7 +632,6 @@ def read_begin_quorum_epoch_request_classic(
         end = pos + n
         cluster_id_0 = data[pos:end].decode()
         pos = end
-
     voter_id_0 = -1
     n = read_i32_be(data, pos)
     pos += 4
@@ -666,14 +662,11 @@ def read_begin_quorum_epoch_request_classic(
                 partition_index_4, voter_directory_id_4, leader_id_4, leader_epoch_4
             )
             pos += 12
-
             partitions_2.append(item3)
         item1 = new_BeginQuorumEpochRequestTopicData(topic_name_2, partitions_2)
-
         topics_0.append(item1)
     leader_endpoints_0 = []
     message = new_BeginQuorumEpochRequest(cluster_id_0, voter_id_0, topics_0, leader_endpoints_0)
-
     return message, pos
 
 
@@ -684,11 +677,9 @@ def write_begin_quorum_epoch_request_classic(
     cluster_id_0 = message.cluster_id
     if cluster_id_0 is None:
         write_i16_be(out, -1)
-
     else:
         raw = cluster_id_0.encode()
         write_i16_be(out, len(raw))
-
         out.write(raw)
     topics_0 = message.topics
     write_i32_be(out, len(topics_0))
@@ -704,10 +695,8 @@ def write_begin_quorum_epoch_request_classic(
             write_i32_be(out, item3.leader_epoch)
             if item3.unknown_tags:
                 fail()
-
         if item1.unknown_tags:
             fail()
-
     if message.unknown_tags:
         fail()
 
@@ -734,7 +723,6 @@ def read_begin_quorum_epoch_request_flexible(
         end = pos + n
         cluster_id_0 = data[pos:end].decode()
         pos = end
-
     voter_id_0 = read_i32_be(data, pos)
     n = data[pos + 4] - 1
     pos += 5
@@ -775,14 +763,12 @@ def read_begin_quorum_epoch_request_flexible(
                 item3.unknown_tags, pos = read_tags(data, pos)
             else:
                 pos += 29
-
             partitions_2.append(item3)
         item1 = new_BeginQuorumEpochRequestTopicData(topic_name_2, partitions_2)
         if data[pos]:
             item1.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-
         topics_0.append(item1)
     n = data[pos] - 1
     pos += 1
@@ -818,14 +804,12 @@ def read_begin_quorum_epoch_request_flexible(
             item5.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 3
-
         leader_endpoints_0.append(item5)
     message = new_BeginQuorumEpochRequest(cluster_id_0, voter_id_0, topics_0, leader_endpoints_0)
     if data[pos]:
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -836,7 +820,6 @@ def write_begin_quorum_epoch_request_flexible(
     cluster_id_0 = message.cluster_id
     if cluster_id_0 is None:
         out.append(0)
-
     else:
         raw = cluster_id_0.encode()
         n = len(raw)
@@ -844,7 +827,6 @@ def write_begin_quorum_epoch_request_flexible(
             out.append(n + 1)
         else:
             write_string_length(out, n)
-
         out.write(raw)
     write_i32_be(out, message.voter_id)
     topics_0 = message.topics
@@ -876,12 +858,10 @@ def write_begin_quorum_epoch_request_flexible(
                 write_tags(out, [], item3.unknown_tags)
             else:
                 out.append(0)
-
         if item1.unknown_tags:
             write_tags(out, [], item1.unknown_tags)
         else:
             out.append(0)
-
     leader_endpoints_0 = message.leader_endpoints
     n = len(leader_endpoints_0)
     if n < 127:
@@ -908,7 +888,6 @@ def write_begin_quorum_epoch_request_flexible(
             write_tags(out, [], item5.unknown_tags)
         else:
             out.append(0)
-
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:
@@ -953,13 +932,10 @@ def read_begin_quorum_epoch_response_classic(
                 partition_index_4, error_code_4, leader_id_4, leader_epoch_4
             )
             pos += 14
-
             partitions_2.append(item3)
         item1 = new_BeginQuorumEpochResponseTopicData(topic_name_2, partitions_2)
-
         topics_0.append(item1)
     message = new_BeginQuorumEpochResponse(error_code_0, topics_0)
-
     return message, pos
 
 
@@ -983,10 +959,8 @@ def write_begin_quorum_epoch_response_classic(
             write_i32_be(out, item3.leader_epoch)
             if item3.unknown_tags:
                 fail()
-
         if item1.unknown_tags:
             fail()
-
     if message.node_endpoints != []:
         fail()
     if message.unknown_tags:
@@ -1041,21 +1015,18 @@ def read_begin_quorum_epoch_response_flexible(
                 item3.unknown_tags, pos = read_tags(data, pos)
             else:
                 pos += 15
-
             partitions_2.append(item3)
         item1 = new_BeginQuorumEpochResponseTopicData(topic_name_2, partitions_2)
         if data[pos]:
             item1.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-
         topics_0.append(item1)
     message = new_BeginQuorumEpochResponse(error_code_0, topics_0)
     if data[pos]:
         pos = read_BeginQuorumEpochResponse_tags(message, data, pos, version)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -1093,12 +1064,10 @@ def write_begin_quorum_epoch_response_flexible(
                 write_tags(out, [], item3.unknown_tags)
             else:
                 out.append(0)
-
         if item1.unknown_tags:
             write_tags(out, [], item1.unknown_tags)
         else:
             out.append(0)
-
     if message.node_endpoints == [] and not message.unknown_tags:
         out.append(0)
     else:

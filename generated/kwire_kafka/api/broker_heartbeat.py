@@ -80,7 +80,7 @@ class BrokerHeartbeatRequest(Message):
     want_shut_down: bool
     """True to start a controlled shutdown, which first moves leaderships off this broker."""
     offline_log_dirs: list[Uuid]
-    """Ids of log directories that have failed since startup, so their replicas can be taken offline."""
+    """Ids of log directories that have failed since startup, so their replicas can be taken offline. Versions 1+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -161,7 +161,6 @@ def read_BrokerHeartbeatRequest_tags(self: BrokerHeartbeatRequest, data: bytes, 
                 pos += 16 * n
             else:
                 offline_log_dirs_value = []
-
             self.offline_log_dirs = offline_log_dirs_value
             if pos != tag_end:
                 fail()
@@ -186,7 +185,6 @@ def write_BrokerHeartbeatRequest_tags(section: BytesWriter, self: BrokerHeartbea
             write_uvarint(out, n + 1)
         for item0 in offline_log_dirs_1000:
             write_uuid(out, item0)
-
         known.append((0, out.getvalue()))
     write_tags(section, known, self.unknown_tags)
 
@@ -295,7 +293,6 @@ def read_broker_heartbeat_request_flexible(data: bytes, pos: i64, version: i64) 
         pos = read_BrokerHeartbeatRequest_tags(message, data, pos, version)
     else:
         pos += 23
-
     return message, pos
 
 
@@ -309,7 +306,6 @@ def write_broker_heartbeat_request_flexible(out: BytesWriter, message: BrokerHea
     if version <= 0:
         if message.offline_log_dirs != []:
             fail()
-
     if message.offline_log_dirs == [] and not message.unknown_tags:
         out.append(0)
     else:
@@ -334,7 +330,6 @@ def read_broker_heartbeat_response_flexible(
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 10
-
     return message, pos
 
 

@@ -195,11 +195,13 @@ class BrokerRegistrationRequest(Message):
     rack: str | None
     """Value of broker.rack, used to spread replicas; null if the broker has none configured."""
     is_migrating_zk_broker: bool
-    """True if this is a ZooKeeper-mode broker taking part in a migration to KRaft."""
+    """True if this is a ZooKeeper-mode broker taking part in a migration to KRaft. Versions 1+."""
     log_dirs: list[Uuid]
-    """Ids of the log directories that are usable at startup; lets the controller track replicas per disk."""
+    """Ids of the log directories that are usable at startup; lets the controller track replicas per disk. Versions
+    2+.
+    """
     previous_broker_epoch: int
-    """Epoch held before a clean shutdown, -1 if none; a mismatch marks the last stop as unclean."""
+    """Epoch held before a clean shutdown, -1 if none; a mismatch marks the last stop as unclean. Versions 3+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -401,7 +403,6 @@ def read_broker_registration_request_flexible(
             item1.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 5
-
         listeners_0.append(item1)
     n = data[pos] - 1
     pos += 1
@@ -429,7 +430,6 @@ def read_broker_registration_request_flexible(
             item3.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 5
-
         features_0.append(item3)
     n = data[pos] - 1
     pos += 1
@@ -441,14 +441,11 @@ def read_broker_registration_request_flexible(
         end = pos + n
         rack_0 = data[pos:end].decode()
         pos = end
-
     if version >= 1:
         is_migrating_zk_broker_0 = data[pos] != 0
         pos += 1
-
     else:
         is_migrating_zk_broker_0 = False
-
     if version >= 2:
         n = data[pos] - 1
         pos += 1
@@ -461,17 +458,13 @@ def read_broker_registration_request_flexible(
             pos += 16 * n
         else:
             log_dirs_0 = []
-
     else:
         log_dirs_0 = []
-
     if version >= 3:
         previous_broker_epoch_0 = read_i64_be(data, pos)
         pos += 8
-
     else:
         previous_broker_epoch_0 = -1
-
     message = new_BrokerRegistrationRequest(
         broker_id_0,
         cluster_id_0,
@@ -487,7 +480,6 @@ def read_broker_registration_request_flexible(
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -531,7 +523,6 @@ def write_broker_registration_request_flexible(
             write_tags(out, [], item1.unknown_tags)
         else:
             out.append(0)
-
     features_0 = message.features
     n = len(features_0)
     if n < 127:
@@ -552,11 +543,9 @@ def write_broker_registration_request_flexible(
             write_tags(out, [], item3.unknown_tags)
         else:
             out.append(0)
-
     rack_0 = message.rack
     if rack_0 is None:
         out.append(0)
-
     else:
         raw = rack_0.encode()
         n = len(raw)
@@ -564,15 +553,12 @@ def write_broker_registration_request_flexible(
             out.append(n + 1)
         else:
             write_string_length(out, n)
-
         out.write(raw)
     if version <= 0:
         if message.is_migrating_zk_broker:
             fail()
-
-    elif version >= 1:
+    else:
         out.append(1 if message.is_migrating_zk_broker else 0)
-
     if version >= 2:
         log_dirs_0 = message.log_dirs
         n = len(log_dirs_0)
@@ -582,10 +568,8 @@ def write_broker_registration_request_flexible(
             write_uvarint(out, n + 1)
         for item5 in log_dirs_0:
             write_uuid(out, item5)
-
     if version >= 3:
         write_i64_be(out, message.previous_broker_epoch)
-
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:
@@ -606,7 +590,6 @@ def read_broker_registration_response_flexible(
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 15
-
     return message, pos
 
 

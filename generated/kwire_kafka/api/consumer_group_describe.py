@@ -252,7 +252,8 @@ class Member(Struct):
     target_assignment: Assignment
     """Partitions the member should end up with after reconciliation."""
     member_type: int
-    """Protocol spoken by the member: 0 classic, 1 consumer, -1 unknown; mixed while a group is upgraded."""
+    """Protocol spoken by the member: 0 classic, 1 consumer, -1 unknown; mixed while a group is upgraded. Versions 1+.
+    """
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -506,7 +507,6 @@ def read_consumer_group_describe_request_flexible(
         end = pos + n
         item1 = data[pos:end].decode()
         pos = end
-
         group_ids_0.append(item1)
     include_authorized_operations_0 = data[pos] != 0
     message = new_ConsumerGroupDescribeRequest(group_ids_0, include_authorized_operations_0)
@@ -515,7 +515,6 @@ def read_consumer_group_describe_request_flexible(
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 2
-
     return message, pos
 
 
@@ -537,7 +536,6 @@ def write_consumer_group_describe_request_flexible(
         else:
             write_string_length(out, n)
         out.write(raw)
-
     out.append(1 if message.include_authorized_operations else 0)
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
@@ -592,7 +590,6 @@ def read_consumer_group_describe_response_flexible(
             end = pos + n
             error_message_2 = data[pos:end].decode()
             pos = end
-
         n = data[pos] - 1
         pos += 1
         if n < 0:
@@ -650,7 +647,6 @@ def read_consumer_group_describe_response_flexible(
                 end = pos + n
                 instance_id_4 = data[pos:end].decode()
                 pos = end
-
             n = data[pos] - 1
             pos += 1
             if n < 0:
@@ -661,7 +657,6 @@ def read_consumer_group_describe_response_flexible(
                 end = pos + n
                 rack_id_4 = data[pos:end].decode()
                 pos = end
-
             member_epoch_4 = read_i32_be(data, pos)
             n = data[pos + 4] - 1
             pos += 5
@@ -699,7 +694,6 @@ def read_consumer_group_describe_response_flexible(
                 end = pos + n
                 item5 = data[pos:end].decode()
                 pos = end
-
                 subscribed_topic_names_4.append(item5)
             n = data[pos] - 1
             pos += 1
@@ -711,7 +705,6 @@ def read_consumer_group_describe_response_flexible(
                 end = pos + n
                 subscribed_topic_regex_4 = data[pos:end].decode()
                 pos = end
-
             n = data[pos] - 1
             pos += 1
             if n < 0:
@@ -747,7 +740,6 @@ def read_consumer_group_describe_response_flexible(
                     item7.unknown_tags, pos = read_tags(data, pos)
                 else:
                     pos += 1
-
                 topic_partitions_6.append(item7)
             assignment_4 = new_Assignment(topic_partitions_6)
             if data[pos]:
@@ -789,7 +781,6 @@ def read_consumer_group_describe_response_flexible(
                     item10.unknown_tags, pos = read_tags(data, pos)
                 else:
                     pos += 1
-
                 topic_partitions_9.append(item10)
             target_assignment_4 = new_Assignment(topic_partitions_9)
             if data[pos]:
@@ -799,10 +790,8 @@ def read_consumer_group_describe_response_flexible(
             if version >= 1:
                 member_type_4 = (data[pos] ^ 128) - 128
                 pos += 1
-
             else:
                 member_type_4 = -1
-
             item3 = new_Member(
                 member_id_4,
                 instance_id_4,
@@ -820,7 +809,6 @@ def read_consumer_group_describe_response_flexible(
                 item3.unknown_tags, pos = read_tags(data, pos)
             else:
                 pos += 1
-
             members_2.append(item3)
         authorized_operations_2 = read_i32_be(data, pos)
         item1 = new_DescribedGroup(
@@ -839,14 +827,12 @@ def read_consumer_group_describe_response_flexible(
             item1.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 5
-
         groups_0.append(item1)
     message = new_ConsumerGroupDescribeResponse(throttle_time_ms_0, groups_0)
     if data[pos]:
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -866,7 +852,6 @@ def write_consumer_group_describe_response_flexible(
         error_message_2 = item1.error_message
         if error_message_2 is None:
             out.append(0)
-
         else:
             raw = error_message_2.encode()
             n = len(raw)
@@ -874,7 +859,6 @@ def write_consumer_group_describe_response_flexible(
                 out.append(n + 1)
             else:
                 write_string_length(out, n)
-
             out.write(raw)
         raw = item1.group_id.encode()
         n = len(raw)
@@ -916,7 +900,6 @@ def write_consumer_group_describe_response_flexible(
             instance_id_4 = item3.instance_id
             if instance_id_4 is None:
                 out.append(0)
-
             else:
                 raw = instance_id_4.encode()
                 n = len(raw)
@@ -924,12 +907,10 @@ def write_consumer_group_describe_response_flexible(
                     out.append(n + 1)
                 else:
                     write_string_length(out, n)
-
                 out.write(raw)
             rack_id_4 = item3.rack_id
             if rack_id_4 is None:
                 out.append(0)
-
             else:
                 raw = rack_id_4.encode()
                 n = len(raw)
@@ -937,7 +918,6 @@ def write_consumer_group_describe_response_flexible(
                     out.append(n + 1)
                 else:
                     write_string_length(out, n)
-
                 out.write(raw)
             write_i32_be(out, item3.member_epoch)
             raw = item3.client_id.encode()
@@ -968,11 +948,9 @@ def write_consumer_group_describe_response_flexible(
                 else:
                     write_string_length(out, n)
                 out.write(raw)
-
             subscribed_topic_regex_4 = item3.subscribed_topic_regex
             if subscribed_topic_regex_4 is None:
                 out.append(0)
-
             else:
                 raw = subscribed_topic_regex_4.encode()
                 n = len(raw)
@@ -980,7 +958,6 @@ def write_consumer_group_describe_response_flexible(
                     out.append(n + 1)
                 else:
                     write_string_length(out, n)
-
                 out.write(raw)
             assignment_4 = item3.assignment
             topic_partitions_6 = assignment_4.topic_partitions
@@ -1006,12 +983,10 @@ def write_consumer_group_describe_response_flexible(
                     write_uvarint(out, n + 1)
                 for item9 in partitions_8:
                     write_i32_be(out, item9)
-
                 if item7.unknown_tags:
                     write_tags(out, [], item7.unknown_tags)
                 else:
                     out.append(0)
-
             if assignment_4.unknown_tags:
                 write_tags(out, [], assignment_4.unknown_tags)
             else:
@@ -1040,30 +1015,25 @@ def write_consumer_group_describe_response_flexible(
                     write_uvarint(out, n + 1)
                 for item13 in partitions_12:
                     write_i32_be(out, item13)
-
                 if item11.unknown_tags:
                     write_tags(out, [], item11.unknown_tags)
                 else:
                     out.append(0)
-
             if target_assignment_4.unknown_tags:
                 write_tags(out, [], target_assignment_4.unknown_tags)
             else:
                 out.append(0)
             if version >= 1:
                 write_i8(out, item3.member_type)
-
             if item3.unknown_tags:
                 write_tags(out, [], item3.unknown_tags)
             else:
                 out.append(0)
-
         write_i32_be(out, item1.authorized_operations)
         if item1.unknown_tags:
             write_tags(out, [], item1.unknown_tags)
         else:
             out.append(0)
-
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:

@@ -154,7 +154,7 @@ class ConsumerGroupHeartbeatRequest(Message):
     subscribed_topic_names: list[str] | None
     """Topics subscribed to by name; null if unchanged, empty if there are none."""
     subscribed_topic_regex: str | None
-    """RE2 pattern the broker resolves to topics; null if unchanged, an empty string drops it."""
+    """RE2 pattern the broker resolves to topics; null if unchanged, an empty string drops it. Versions 1+."""
     server_assignor: str | None
     """Broker-side assignor the member prefers, e.g. uniform or range; null for no preference or no change."""
     topic_partitions: list[ConsumerGroupHeartbeatRequestTopicPartitions] | None
@@ -471,7 +471,6 @@ def read_consumer_group_heartbeat_request_flexible(
         end = pos + n
         instance_id_0 = data[pos:end].decode()
         pos = end
-
     n = data[pos] - 1
     pos += 1
     if n < 0:
@@ -482,7 +481,6 @@ def read_consumer_group_heartbeat_request_flexible(
         end = pos + n
         rack_id_0 = data[pos:end].decode()
         pos = end
-
     rebalance_timeout_ms_0 = read_i32_be(data, pos)
     n = data[pos + 4] - 1
     pos += 5
@@ -503,9 +501,7 @@ def read_consumer_group_heartbeat_request_flexible(
             end = pos + n
             item1 = data[pos:end].decode()
             pos = end
-
             subscribed_topic_names_0.append(item1)
-
     if version >= 1:
         n = data[pos] - 1
         pos += 1
@@ -517,10 +513,8 @@ def read_consumer_group_heartbeat_request_flexible(
             end = pos + n
             subscribed_topic_regex_0 = data[pos:end].decode()
             pos = end
-
     else:
         subscribed_topic_regex_0 = None
-
     n = data[pos] - 1
     pos += 1
     if n < 0:
@@ -531,7 +525,6 @@ def read_consumer_group_heartbeat_request_flexible(
         end = pos + n
         server_assignor_0 = data[pos:end].decode()
         pos = end
-
     n = data[pos] - 1
     pos += 1
     if n < 0:
@@ -559,9 +552,7 @@ def read_consumer_group_heartbeat_request_flexible(
                 item2.unknown_tags, pos = read_tags(data, pos)
             else:
                 pos += 1
-
             topic_partitions_0.append(item2)
-
     message = new_ConsumerGroupHeartbeatRequest(
         group_id_0,
         member_id_0,
@@ -578,7 +569,6 @@ def read_consumer_group_heartbeat_request_flexible(
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -604,7 +594,6 @@ def write_consumer_group_heartbeat_request_flexible(
     instance_id_0 = message.instance_id
     if instance_id_0 is None:
         out.append(0)
-
     else:
         raw = instance_id_0.encode()
         n = len(raw)
@@ -612,12 +601,10 @@ def write_consumer_group_heartbeat_request_flexible(
             out.append(n + 1)
         else:
             write_string_length(out, n)
-
         out.write(raw)
     rack_id_0 = message.rack_id
     if rack_id_0 is None:
         out.append(0)
-
     else:
         raw = rack_id_0.encode()
         n = len(raw)
@@ -625,13 +612,11 @@ def write_consumer_group_heartbeat_request_flexible(
             out.append(n + 1)
         else:
             write_string_length(out, n)
-
         out.write(raw)
     write_i32_be(out, message.rebalance_timeout_ms)
     subscribed_topic_names_0 = message.subscribed_topic_names
     if subscribed_topic_names_0 is None:
         out.append(0)
-
     else:
         n = len(subscribed_topic_names_0)
         if n < 127:
@@ -646,16 +631,13 @@ def write_consumer_group_heartbeat_request_flexible(
             else:
                 write_string_length(out, n)
             out.write(raw)
-
     if version <= 0:
         if message.subscribed_topic_regex is not None:
             fail()
-
-    elif version >= 1:
+    else:
         subscribed_topic_regex_0 = message.subscribed_topic_regex
         if subscribed_topic_regex_0 is None:
             out.append(0)
-
         else:
             raw = subscribed_topic_regex_0.encode()
             n = len(raw)
@@ -663,13 +645,10 @@ def write_consumer_group_heartbeat_request_flexible(
                 out.append(n + 1)
             else:
                 write_string_length(out, n)
-
             out.write(raw)
-
     server_assignor_0 = message.server_assignor
     if server_assignor_0 is None:
         out.append(0)
-
     else:
         raw = server_assignor_0.encode()
         n = len(raw)
@@ -677,12 +656,10 @@ def write_consumer_group_heartbeat_request_flexible(
             out.append(n + 1)
         else:
             write_string_length(out, n)
-
         out.write(raw)
     topic_partitions_0 = message.topic_partitions
     if topic_partitions_0 is None:
         out.append(0)
-
     else:
         n = len(topic_partitions_0)
         if n < 127:
@@ -699,12 +676,10 @@ def write_consumer_group_heartbeat_request_flexible(
                 write_uvarint(out, n + 1)
             for item4 in partitions_3:
                 write_i32_be(out, item4)
-
             if item2.unknown_tags:
                 write_tags(out, [], item2.unknown_tags)
             else:
                 out.append(0)
-
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:
@@ -733,7 +708,6 @@ def read_consumer_group_heartbeat_response_flexible(
         end = pos + n
         error_message_0 = data[pos:end].decode()
         pos = end
-
     n = data[pos] - 1
     pos += 1
     if n < 0:
@@ -744,7 +718,6 @@ def read_consumer_group_heartbeat_response_flexible(
         end = pos + n
         member_id_0 = data[pos:end].decode()
         pos = end
-
     member_epoch_0 = read_i32_be(data, pos)
     heartbeat_interval_ms_0 = read_i32_be(data, pos + 4)
     n = data[pos + 8]
@@ -778,14 +751,12 @@ def read_consumer_group_heartbeat_response_flexible(
                 item2.unknown_tags, pos = read_tags(data, pos)
             else:
                 pos += 1
-
             topic_partitions_1.append(item2)
         assignment_0 = new_Assignment(topic_partitions_1)
         if data[pos]:
             assignment_0.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-
     message = new_ConsumerGroupHeartbeatResponse(
         throttle_time_ms_0,
         error_code_0,
@@ -799,7 +770,6 @@ def read_consumer_group_heartbeat_response_flexible(
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -812,7 +782,6 @@ def write_consumer_group_heartbeat_response_flexible(
     error_message_0 = message.error_message
     if error_message_0 is None:
         out.append(0)
-
     else:
         raw = error_message_0.encode()
         n = len(raw)
@@ -820,12 +789,10 @@ def write_consumer_group_heartbeat_response_flexible(
             out.append(n + 1)
         else:
             write_string_length(out, n)
-
         out.write(raw)
     member_id_0 = message.member_id
     if member_id_0 is None:
         out.append(0)
-
     else:
         raw = member_id_0.encode()
         n = len(raw)
@@ -833,7 +800,6 @@ def write_consumer_group_heartbeat_response_flexible(
             out.append(n + 1)
         else:
             write_string_length(out, n)
-
         out.write(raw)
     write_i32_be(out, message.member_epoch)
     write_i32_be(out, message.heartbeat_interval_ms)
@@ -858,17 +824,14 @@ def write_consumer_group_heartbeat_response_flexible(
                 write_uvarint(out, n + 1)
             for item4 in partitions_3:
                 write_i32_be(out, item4)
-
             if item2.unknown_tags:
                 write_tags(out, [], item2.unknown_tags)
             else:
                 out.append(0)
-
         if assignment_0.unknown_tags:
             write_tags(out, [], assignment_0.unknown_tags)
         else:
             out.append(0)
-
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:

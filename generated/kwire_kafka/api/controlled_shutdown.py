@@ -61,7 +61,9 @@ class ControlledShutdownRequest(Message):
     broker_id: int
     """Id of the broker that wants to shut down; normally the sender itself."""
     broker_epoch: int
-    """Registration epoch of that broker, -1 if not checked; keeps a late request from stopping its next run."""
+    """Registration epoch of that broker, -1 if not checked; keeps a late request from stopping its next run. Versions
+    2+.
+    """
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -242,12 +244,9 @@ def read_controlled_shutdown_request_classic(
     if version >= 2:
         broker_epoch_0 = read_i64_be(data, pos)
         pos += 8
-
     else:
         broker_epoch_0 = -1
-
     message = new_ControlledShutdownRequest(broker_id_0, broker_epoch_0)
-
     return message, pos
 
 
@@ -258,7 +257,6 @@ def write_controlled_shutdown_request_classic(
     write_i32_be(out, message.broker_id)
     if version >= 2:
         write_i64_be(out, message.broker_epoch)
-
     if message.unknown_tags:
         fail()
 
@@ -276,7 +274,6 @@ def read_controlled_shutdown_request_flexible(
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 13
-
     return message, pos
 
 
@@ -317,10 +314,8 @@ def read_controlled_shutdown_response_classic(
         partition_index_2 = read_i32_be(data, pos)
         item1 = new_RemainingPartition(topic_name_2, partition_index_2)
         pos += 4
-
         remaining_partitions_0.append(item1)
     message = new_ControlledShutdownResponse(error_code_0, remaining_partitions_0)
-
     return message, pos
 
 
@@ -338,7 +333,6 @@ def write_controlled_shutdown_response_classic(
         write_i32_be(out, item1.partition_index)
         if item1.unknown_tags:
             fail()
-
     if message.unknown_tags:
         fail()
 
@@ -376,14 +370,12 @@ def read_controlled_shutdown_response_flexible(
             item1.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 5
-
         remaining_partitions_0.append(item1)
     message = new_ControlledShutdownResponse(error_code_0, remaining_partitions_0)
     if data[pos]:
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -411,7 +403,6 @@ def write_controlled_shutdown_response_flexible(
             write_tags(out, [], item1.unknown_tags)
         else:
             out.append(0)
-
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:

@@ -355,7 +355,6 @@ def read_controller_registration_request_flexible(
             item1.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 5
-
         listeners_0.append(item1)
     n = data[pos] - 1
     pos += 1
@@ -383,7 +382,6 @@ def read_controller_registration_request_flexible(
             item3.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 5
-
         features_0.append(item3)
     message = new_ControllerRegistrationRequest(
         controller_id_0, incarnation_id_0, zk_migration_ready_0, listeners_0, features_0
@@ -392,7 +390,6 @@ def read_controller_registration_request_flexible(
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -430,7 +427,6 @@ def write_controller_registration_request_flexible(
             write_tags(out, [], item1.unknown_tags)
         else:
             out.append(0)
-
     features_0 = message.features
     n = len(features_0)
     if n < 127:
@@ -451,7 +447,6 @@ def write_controller_registration_request_flexible(
             write_tags(out, [], item3.unknown_tags)
         else:
             out.append(0)
-
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:
@@ -476,13 +471,11 @@ def read_controller_registration_response_flexible(
         end = pos + n
         error_message_0 = data[pos:end].decode()
         pos = end
-
     message = new_ControllerRegistrationResponse(throttle_time_ms_0, error_code_0, error_message_0)
     if data[pos]:
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -495,7 +488,6 @@ def write_controller_registration_response_flexible(
     error_message_0 = message.error_message
     if error_message_0 is None:
         out.append(0)
-
     else:
         raw = error_message_0.encode()
         n = len(raw)
@@ -503,7 +495,6 @@ def write_controller_registration_response_flexible(
             out.append(n + 1)
         else:
             write_string_length(out, n)
-
         out.write(raw)
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)

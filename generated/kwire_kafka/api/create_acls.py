@@ -64,7 +64,7 @@ class AclCreation(Struct):
     resource_name: str
     """Name or prefix of the resource, * for all of the kind, kafka-cluster for the cluster itself."""
     resource_pattern_type: int
-    """3 takes the name literally, 4 as a prefix; the filter-only codes 1 and 2 are refused."""
+    """3 takes the name literally, 4 as a prefix; the filter-only codes 1 and 2 are refused. Versions 1+."""
     principal: str
     """Whom the rule is for, as type:name, e.g. User:alice or User:*."""
     host: str
@@ -320,10 +320,8 @@ def read_create_acls_request_classic(data: bytes, pos: i64, version: i64) -> tup
         if version >= 1:
             resource_pattern_type_2 = (data[pos] ^ 128) - 128
             pos += 1
-
         else:
             resource_pattern_type_2 = 3
-
         n = read_i16_be(data, pos)
         pos += 2
         if n < 0:
@@ -350,10 +348,8 @@ def read_create_acls_request_classic(data: bytes, pos: i64, version: i64) -> tup
             permission_type_2,
         )
         pos += 2
-
         creations_0.append(item1)
     message = new_CreateAclsRequest(creations_0)
-
     return message, pos
 
 
@@ -369,10 +365,8 @@ def write_create_acls_request_classic(out: BytesWriter, message: CreateAclsReque
         if version <= 0:
             if item1.resource_pattern_type != 3:
                 fail()
-
-        elif version >= 1:
+        else:
             write_i8(out, item1.resource_pattern_type)
-
         raw = item1.principal.encode()
         write_i16_be(out, len(raw))
         out.write(raw)
@@ -383,7 +377,6 @@ def write_create_acls_request_classic(out: BytesWriter, message: CreateAclsReque
         write_i8(out, item1.permission_type)
         if item1.unknown_tags:
             fail()
-
     if message.unknown_tags:
         fail()
 
@@ -449,14 +442,12 @@ def read_create_acls_request_flexible(data: bytes, pos: i64, version: i64) -> tu
             item1.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 3
-
         creations_0.append(item1)
     message = new_CreateAclsRequest(creations_0)
     if data[pos]:
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -498,7 +489,6 @@ def write_create_acls_request_flexible(out: BytesWriter, message: CreateAclsRequ
             write_tags(out, [], item1.unknown_tags)
         else:
             out.append(0)
-
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:
@@ -527,12 +517,9 @@ def read_create_acls_response_classic(data: bytes, pos: i64, version: i64) -> tu
             end = pos + n
             error_message_2 = data[pos:end].decode()
             pos = end
-
         item1 = new_AclCreationResult(error_code_2, error_message_2)
-
         results_0.append(item1)
     message = new_CreateAclsResponse(throttle_time_ms_0, results_0)
-
     return message, pos
 
 
@@ -546,15 +533,12 @@ def write_create_acls_response_classic(out: BytesWriter, message: CreateAclsResp
         error_message_2 = item1.error_message
         if error_message_2 is None:
             write_i16_be(out, -1)
-
         else:
             raw = error_message_2.encode()
             write_i16_be(out, len(raw))
-
             out.write(raw)
         if item1.unknown_tags:
             fail()
-
     if message.unknown_tags:
         fail()
 
@@ -585,20 +569,17 @@ def read_create_acls_response_flexible(data: bytes, pos: i64, version: i64) -> t
             end = pos + n
             error_message_2 = data[pos:end].decode()
             pos = end
-
         item1 = new_AclCreationResult(error_code_2, error_message_2)
         if data[pos]:
             item1.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-
         results_0.append(item1)
     message = new_CreateAclsResponse(throttle_time_ms_0, results_0)
     if data[pos]:
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -616,7 +597,6 @@ def write_create_acls_response_flexible(out: BytesWriter, message: CreateAclsRes
         error_message_2 = item1.error_message
         if error_message_2 is None:
             out.append(0)
-
         else:
             raw = error_message_2.encode()
             n = len(raw)
@@ -624,13 +604,11 @@ def write_create_acls_response_flexible(out: BytesWriter, message: CreateAclsRes
                 out.append(n + 1)
             else:
                 write_string_length(out, n)
-
             out.write(raw)
         if item1.unknown_tags:
             write_tags(out, [], item1.unknown_tags)
         else:
             out.append(0)
-
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:

@@ -105,9 +105,9 @@ class CreateDelegationTokenRequest(Message):
     __slots__ = SLOTS
 
     owner_principal_type: str | None
-    """Kind of the principal to own the token, normally User; null makes the caller the owner."""
+    """Kind of the principal to own the token, normally User; null makes the caller the owner. Versions 3+."""
     owner_principal_name: str | None
-    """Owner when a token is made on someone else's behalf; null or empty makes the caller the owner."""
+    """Owner when a token is made on someone else's behalf; null or empty makes the caller the owner. Versions 3+."""
     renewers: list[CreatableRenewers]
     """Extra principals trusted to renew this token; empty leaves renewal to the owner alone."""
     max_lifetime_ms: int
@@ -235,9 +235,9 @@ class CreateDelegationTokenResponse(Message):
     principal_name: str
     """Name of the owner whose identity is assumed by those who log in with the token."""
     token_requester_principal_type: str
-    """Kind of the principal that made the call, which may differ from the owner."""
+    """Kind of the principal that made the call, which may differ from the owner. Versions 3+."""
     token_requester_principal_name: str
-    """Name of the caller, kept for audit when the token was made for another owner."""
+    """Name of the caller, kept for audit when the token was made for another owner. Versions 3+."""
     issue_timestamp_ms: int
     """When the token was made, in milliseconds since the Unix epoch, by the server's clock."""
     expiry_timestamp_ms: int
@@ -368,14 +368,12 @@ def read_create_delegation_token_request_classic(
         principal_name_2 = data[pos:end].decode()
         pos = end
         item1 = new_CreatableRenewers(principal_type_2, principal_name_2)
-
         renewers_0.append(item1)
     max_lifetime_ms_0 = read_i64_be(data, pos)
     message = new_CreateDelegationTokenRequest(
         owner_principal_type_0, owner_principal_name_0, renewers_0, max_lifetime_ms_0
     )
     pos += 8
-
     return message, pos
 
 
@@ -398,7 +396,6 @@ def write_create_delegation_token_request_classic(
         out.write(raw)
         if item1.unknown_tags:
             fail()
-
     write_i64_be(out, message.max_lifetime_ms)
     if message.unknown_tags:
         fail()
@@ -425,10 +422,8 @@ def read_create_delegation_token_request_flexible(
             end = pos + n
             owner_principal_type_0 = data[pos:end].decode()
             pos = end
-
     else:
         owner_principal_type_0 = ""
-
     if version >= 3:
         n = data[pos] - 1
         pos += 1
@@ -440,10 +435,8 @@ def read_create_delegation_token_request_flexible(
             end = pos + n
             owner_principal_name_0 = data[pos:end].decode()
             pos = end
-
     else:
         owner_principal_name_0 = ""
-
     n = data[pos] - 1
     pos += 1
     if n < 0:
@@ -476,7 +469,6 @@ def read_create_delegation_token_request_flexible(
             item1.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-
         renewers_0.append(item1)
     max_lifetime_ms_0 = read_i64_be(data, pos)
     message = new_CreateDelegationTokenRequest(
@@ -487,7 +479,6 @@ def read_create_delegation_token_request_flexible(
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 9
-
     return message, pos
 
 
@@ -498,12 +489,10 @@ def write_create_delegation_token_request_flexible(
     if version <= 2:
         if message.owner_principal_type != "":
             fail()
-
-    elif version >= 3:
+    else:
         owner_principal_type_0 = message.owner_principal_type
         if owner_principal_type_0 is None:
             out.append(0)
-
         else:
             raw = owner_principal_type_0.encode()
             n = len(raw)
@@ -511,18 +500,14 @@ def write_create_delegation_token_request_flexible(
                 out.append(n + 1)
             else:
                 write_string_length(out, n)
-
             out.write(raw)
-
     if version <= 2:
         if message.owner_principal_name != "":
             fail()
-
-    elif version >= 3:
+    else:
         owner_principal_name_0 = message.owner_principal_name
         if owner_principal_name_0 is None:
             out.append(0)
-
         else:
             raw = owner_principal_name_0.encode()
             n = len(raw)
@@ -530,9 +515,7 @@ def write_create_delegation_token_request_flexible(
                 out.append(n + 1)
             else:
                 write_string_length(out, n)
-
             out.write(raw)
-
     renewers_0 = message.renewers
     n = len(renewers_0)
     if n < 127:
@@ -558,7 +541,6 @@ def write_create_delegation_token_request_flexible(
             write_tags(out, [], item1.unknown_tags)
         else:
             out.append(0)
-
     write_i64_be(out, message.max_lifetime_ms)
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
@@ -626,7 +608,6 @@ def read_create_delegation_token_response_classic(
         throttle_time_ms_0,
     )
     pos += 4
-
     return message, pos
 
 
@@ -699,10 +680,8 @@ def read_create_delegation_token_response_flexible(
         end = pos + n
         token_requester_principal_type_0 = data[pos:end].decode()
         pos = end
-
     else:
         token_requester_principal_type_0 = ""
-
     if version >= 3:
         n = data[pos] - 1
         pos += 1
@@ -713,10 +692,8 @@ def read_create_delegation_token_response_flexible(
         end = pos + n
         token_requester_principal_name_0 = data[pos:end].decode()
         pos = end
-
     else:
         token_requester_principal_name_0 = ""
-
     issue_timestamp_ms_0 = read_i64_be(data, pos)
     expiry_timestamp_ms_0 = read_i64_be(data, pos + 8)
     max_timestamp_ms_0 = read_i64_be(data, pos + 16)
@@ -734,9 +711,9 @@ def read_create_delegation_token_response_flexible(
     if n < 0:
         fail()
     if n > 126:
-        n += (data[pos] << 7) - 128
+        n += (data[pos] - 1) * 128
         pos += 1
-        if n > 16382:
+        if n < 127 or n > 16382:
             n, pos = read_length(data, pos - 1)
     end = pos + n
     hmac_0 = data[pos:end]
@@ -760,7 +737,6 @@ def read_create_delegation_token_response_flexible(
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 5
-
     return message, pos
 
 
@@ -786,8 +762,7 @@ def write_create_delegation_token_response_flexible(
     if version <= 2:
         if message.token_requester_principal_type != "":
             fail()
-
-    elif version >= 3:
+    else:
         raw = message.token_requester_principal_type.encode()
         n = len(raw)
         if n < 127:
@@ -795,12 +770,10 @@ def write_create_delegation_token_response_flexible(
         else:
             write_string_length(out, n)
         out.write(raw)
-
     if version <= 2:
         if message.token_requester_principal_name != "":
             fail()
-
-    elif version >= 3:
+    else:
         raw = message.token_requester_principal_name.encode()
         n = len(raw)
         if n < 127:
@@ -808,7 +781,6 @@ def write_create_delegation_token_response_flexible(
         else:
             write_string_length(out, n)
         out.write(raw)
-
     write_i64_be(out, message.issue_timestamp_ms)
     write_i64_be(out, message.expiry_timestamp_ms)
     write_i64_be(out, message.max_timestamp_ms)

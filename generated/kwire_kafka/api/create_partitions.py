@@ -375,17 +375,13 @@ def read_create_partitions_request_classic(
                 else:
                     broker_ids_4 = []
                 item3 = new_CreatePartitionsAssignment(broker_ids_4)
-
                 assignments_2.append(item3)
-
         item1 = new_CreatePartitionsTopic(name_2, count_2, assignments_2)
-
         topics_0.append(item1)
     timeout_ms_0 = read_i32_be(data, pos)
     validate_only_0 = data[pos + 4] != 0
     message = new_CreatePartitionsRequest(topics_0, timeout_ms_0, validate_only_0)
     pos += 5
-
     return message, pos
 
 
@@ -401,7 +397,6 @@ def write_create_partitions_request_classic(out: BytesWriter, message: CreatePar
         assignments_2 = item1.assignments
         if assignments_2 is None:
             write_i32_be(out, -1)
-
         else:
             write_i32_be(out, len(assignments_2))
             for item3 in assignments_2:
@@ -409,13 +404,10 @@ def write_create_partitions_request_classic(out: BytesWriter, message: CreatePar
                 write_i32_be(out, len(broker_ids_4))
                 for item5 in broker_ids_4:
                     write_i32_be(out, item5)
-
                 if item3.unknown_tags:
                     fail()
-
         if item1.unknown_tags:
             fail()
-
     write_i32_be(out, message.timeout_ms)
     out.append(1 if message.validate_only else 0)
     if message.unknown_tags:
@@ -476,15 +468,12 @@ def read_create_partitions_request_flexible(
                     item3.unknown_tags, pos = read_tags(data, pos)
                 else:
                     pos += 1
-
                 assignments_2.append(item3)
-
         item1 = new_CreatePartitionsTopic(name_2, count_2, assignments_2)
         if data[pos]:
             item1.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-
         topics_0.append(item1)
     timeout_ms_0 = read_i32_be(data, pos)
     validate_only_0 = data[pos + 4] != 0
@@ -494,7 +483,6 @@ def read_create_partitions_request_flexible(
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 6
-
     return message, pos
 
 
@@ -520,7 +508,6 @@ def write_create_partitions_request_flexible(
         assignments_2 = item1.assignments
         if assignments_2 is None:
             out.append(0)
-
         else:
             n = len(assignments_2)
             if n < 127:
@@ -536,17 +523,14 @@ def write_create_partitions_request_flexible(
                     write_uvarint(out, n + 1)
                 for item5 in broker_ids_4:
                     write_i32_be(out, item5)
-
                 if item3.unknown_tags:
                     write_tags(out, [], item3.unknown_tags)
                 else:
                     out.append(0)
-
         if item1.unknown_tags:
             write_tags(out, [], item1.unknown_tags)
         else:
             out.append(0)
-
     write_i32_be(out, message.timeout_ms)
     out.append(1 if message.validate_only else 0)
     if message.unknown_tags:
@@ -587,12 +571,9 @@ def read_create_partitions_response_classic(
             end = pos + n
             error_message_2 = data[pos:end].decode()
             pos = end
-
         item1 = new_CreatePartitionsTopicResult(name_2, error_code_2, error_message_2)
-
         results_0.append(item1)
     message = new_CreatePartitionsResponse(throttle_time_ms_0, results_0)
-
     return message, pos
 
 
@@ -611,15 +592,12 @@ def write_create_partitions_response_classic(
         error_message_2 = item1.error_message
         if error_message_2 is None:
             write_i16_be(out, -1)
-
         else:
             raw = error_message_2.encode()
             write_i16_be(out, len(raw))
-
             out.write(raw)
         if item1.unknown_tags:
             fail()
-
     if message.unknown_tags:
         fail()
 
@@ -662,20 +640,17 @@ def read_create_partitions_response_flexible(
             end = pos + n
             error_message_2 = data[pos:end].decode()
             pos = end
-
         item1 = new_CreatePartitionsTopicResult(name_2, error_code_2, error_message_2)
         if data[pos]:
             item1.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-
         results_0.append(item1)
     message = new_CreatePartitionsResponse(throttle_time_ms_0, results_0)
     if data[pos]:
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -702,7 +677,6 @@ def write_create_partitions_response_flexible(
         error_message_2 = item1.error_message
         if error_message_2 is None:
             out.append(0)
-
         else:
             raw = error_message_2.encode()
             n = len(raw)
@@ -710,13 +684,11 @@ def write_create_partitions_response_flexible(
                 out.append(n + 1)
             else:
                 write_string_length(out, n)
-
             out.write(raw)
         if item1.unknown_tags:
             write_tags(out, [], item1.unknown_tags)
         else:
             out.append(0)
-
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:

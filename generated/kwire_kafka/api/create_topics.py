@@ -222,7 +222,7 @@ class CreateTopicsRequest(Message):
     timeout_ms: int
     """Milliseconds to wait for the creation to finish before TIMED_OUT; the work may still complete later."""
     validate_only: bool
-    """True runs all checks, policies included, and creates nothing."""
+    """True runs all checks, policies included, and creates nothing. Versions 1+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -294,15 +294,17 @@ class CreatableTopicConfigs(Struct):
     __slots__ = SLOTS
 
     name: str
-    """Setting name as in topic configuration."""
+    """Setting name as in topic configuration. Versions 5+."""
     value: str | None
-    """Effective value as text; null if the setting is sensitive or has none."""
+    """Effective value as text; null if the setting is sensitive or has none. Versions 5+."""
     read_only: bool
-    """True if the setting cannot be changed while brokers run."""
+    """True if the setting cannot be changed while brokers run. Versions 5+."""
     config_source: int
-    """Where the value comes from: 1 topic, 2-3 dynamic broker, 4 static broker, 5 built-in; -1 if not told."""
+    """Where the value comes from: 1 topic, 2-3 dynamic broker, 4 static broker, 5 built-in; -1 if not told. Versions
+    5+.
+    """
     is_sensitive: bool
-    """True for secrets, whose value is withheld."""
+    """True for secrets, whose value is withheld. Versions 5+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -367,19 +369,20 @@ class CreatableTopicResult(Struct):
     name: str
     """Topic this result belongs to."""
     topic_id: Uuid
-    """Id the controller gave the new topic; the zero uuid if nothing was created."""
+    """Id the controller gave the new topic; the zero uuid if nothing was created. Versions 7+."""
     error_code: int
     """0 if created or found valid; e.g. TOPIC_ALREADY_EXISTS or INVALID_REPLICATION_FACTOR otherwise."""
     error_message: str | None
-    """Explanation from the controller or its policy; null on success or if nothing more is known."""
+    """Explanation from the controller or its policy; null on success or if nothing more is known. Versions 1+."""
     topic_config_error_code: int
-    """Non-zero if the topic was made but the caller may not read its settings, which are then left out."""
+    """Non-zero if the topic was made but the caller may not read its settings, which are then left out. Versions 5+.
+    """
     num_partitions: int
-    """Partition count actually used; -1 on failure or if settings may not be shown."""
+    """Partition count actually used; -1 on failure or if settings may not be shown. Versions 5+."""
     replication_factor: int
-    """Replica count actually used; -1 on failure or if settings may not be shown."""
+    """Replica count actually used; -1 on failure or if settings may not be shown. Versions 5+."""
     configs: list[CreatableTopicConfigs] | None
-    """Effective settings including defaults; null if the topic failed or they may not be shown."""
+    """Effective settings including defaults; null if the topic failed or they may not be shown. Versions 5+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -445,7 +448,6 @@ def read_CreatableTopicResult_tags(self: CreatableTopicResult, data: bytes, pos:
         if tag == 0:
             topic_config_error_code_value = read_i16_be(data, pos)
             pos += 2
-
             self.topic_config_error_code = topic_config_error_code_value
             if pos != tag_end:
                 fail()
@@ -463,7 +465,6 @@ def write_CreatableTopicResult_tags(section: BytesWriter, self: CreatableTopicRe
     if self.topic_config_error_code != 0:
         out = BytesWriter()
         write_i16_be(out, self.topic_config_error_code)
-
         known.append((0, out.getvalue()))
     write_tags(section, known, self.unknown_tags)
 
@@ -493,7 +494,9 @@ class CreateTopicsResponse(Message):
     __slots__ = SLOTS
 
     throttle_time_ms: int
-    """Milliseconds the client should stay silent, also for exceeding the topic mutation quota; 0 if none."""
+    """Milliseconds the client should stay silent, also for exceeding the topic mutation quota; 0 if none. Versions
+    2+.
+    """
     topics: list[CreatableTopicResult]
     """One result for each topic of the request."""
     unknown_tags: FieldTags
@@ -583,7 +586,6 @@ def read_create_topics_request_classic(data: bytes, pos: i64, version: i64) -> t
             else:
                 broker_ids_4 = []
             item3 = new_CreatableReplicaAssignment(partition_index_4, broker_ids_4)
-
             assignments_2.append(item3)
         n = read_i32_be(data, pos)
         pos += 4
@@ -607,24 +609,18 @@ def read_create_topics_request_classic(data: bytes, pos: i64, version: i64) -> t
                 end = pos + n
                 value_6 = data[pos:end].decode()
                 pos = end
-
             item5 = new_CreatableTopicConfig(name_6, value_6)
-
             configs_2.append(item5)
         item1 = new_CreatableTopic(name_2, num_partitions_2, replication_factor_2, assignments_2, configs_2)
-
         topics_0.append(item1)
     timeout_ms_0 = read_i32_be(data, pos)
     pos += 4
     if version >= 1:
         validate_only_0 = data[pos] != 0
         pos += 1
-
     else:
         validate_only_0 = False
-
     message = new_CreateTopicsRequest(topics_0, timeout_ms_0, validate_only_0)
-
     return message, pos
 
 
@@ -646,10 +642,8 @@ def write_create_topics_request_classic(out: BytesWriter, message: CreateTopicsR
             write_i32_be(out, len(broker_ids_4))
             for item5 in broker_ids_4:
                 write_i32_be(out, item5)
-
             if item3.unknown_tags:
                 fail()
-
         configs_2 = item1.configs
         write_i32_be(out, len(configs_2))
         for item6 in configs_2:
@@ -659,26 +653,20 @@ def write_create_topics_request_classic(out: BytesWriter, message: CreateTopicsR
             value_7 = item6.value
             if value_7 is None:
                 write_i16_be(out, -1)
-
             else:
                 raw = value_7.encode()
                 write_i16_be(out, len(raw))
-
                 out.write(raw)
             if item6.unknown_tags:
                 fail()
-
         if item1.unknown_tags:
             fail()
-
     write_i32_be(out, message.timeout_ms)
     if version <= 0:
         if message.validate_only:
             fail()
-
-    elif version >= 1:
+    else:
         out.append(1 if message.validate_only else 0)
-
     if message.unknown_tags:
         fail()
 
@@ -739,7 +727,6 @@ def read_create_topics_request_flexible(data: bytes, pos: i64, version: i64) -> 
                 item3.unknown_tags, pos = read_tags(data, pos)
             else:
                 pos += 1
-
             assignments_2.append(item3)
         n = data[pos] - 1
         pos += 1
@@ -769,20 +756,17 @@ def read_create_topics_request_flexible(data: bytes, pos: i64, version: i64) -> 
                 end = pos + n
                 value_6 = data[pos:end].decode()
                 pos = end
-
             item5 = new_CreatableTopicConfig(name_6, value_6)
             if data[pos]:
                 item5.unknown_tags, pos = read_tags(data, pos)
             else:
                 pos += 1
-
             configs_2.append(item5)
         item1 = new_CreatableTopic(name_2, num_partitions_2, replication_factor_2, assignments_2, configs_2)
         if data[pos]:
             item1.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-
         topics_0.append(item1)
     timeout_ms_0 = read_i32_be(data, pos)
     validate_only_0 = data[pos + 4] != 0
@@ -792,7 +776,6 @@ def read_create_topics_request_flexible(data: bytes, pos: i64, version: i64) -> 
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 6
-
     return message, pos
 
 
@@ -830,12 +813,10 @@ def write_create_topics_request_flexible(out: BytesWriter, message: CreateTopics
                 write_uvarint(out, n + 1)
             for item5 in broker_ids_4:
                 write_i32_be(out, item5)
-
             if item3.unknown_tags:
                 write_tags(out, [], item3.unknown_tags)
             else:
                 out.append(0)
-
         configs_2 = item1.configs
         n = len(configs_2)
         if n < 127:
@@ -853,7 +834,6 @@ def write_create_topics_request_flexible(out: BytesWriter, message: CreateTopics
             value_7 = item6.value
             if value_7 is None:
                 out.append(0)
-
             else:
                 raw = value_7.encode()
                 n = len(raw)
@@ -861,18 +841,15 @@ def write_create_topics_request_flexible(out: BytesWriter, message: CreateTopics
                     out.append(n + 1)
                 else:
                     write_string_length(out, n)
-
                 out.write(raw)
             if item6.unknown_tags:
                 write_tags(out, [], item6.unknown_tags)
             else:
                 out.append(0)
-
         if item1.unknown_tags:
             write_tags(out, [], item1.unknown_tags)
         else:
             out.append(0)
-
     write_i32_be(out, message.timeout_ms)
     out.append(1 if message.validate_only else 0)
     if message.unknown_tags:
@@ -891,10 +868,8 @@ def read_create_topics_response_classic(data: bytes, pos: i64, version: i64) -> 
     if version >= 2:
         throttle_time_ms_0 = read_i32_be(data, pos)
         pos += 4
-
     else:
         throttle_time_ms_0 = 0
-
     n = read_i32_be(data, pos)
     pos += 4
     if n < 0:
@@ -921,20 +896,16 @@ def read_create_topics_response_classic(data: bytes, pos: i64, version: i64) -> 
                 end = pos + n
                 error_message_2 = data[pos:end].decode()
                 pos = end
-
         else:
             error_message_2 = ""
-
         num_partitions_2 = -1
         replication_factor_2 = -1
         configs_2 = []
         item1 = new_CreatableTopicResult(
             name_2, topic_id_2, error_code_2, error_message_2, num_partitions_2, replication_factor_2, configs_2
         )
-
         topics_0.append(item1)
     message = new_CreateTopicsResponse(throttle_time_ms_0, topics_0)
-
     return message, pos
 
 
@@ -942,7 +913,6 @@ def write_create_topics_response_classic(out: BytesWriter, message: CreateTopics
     n: int
     if version >= 2:
         write_i32_be(out, message.throttle_time_ms)
-
     topics_0 = message.topics
     write_i32_be(out, len(topics_0))
     for item1 in topics_0:
@@ -954,16 +924,12 @@ def write_create_topics_response_classic(out: BytesWriter, message: CreateTopics
             error_message_2 = item1.error_message
             if error_message_2 is None:
                 write_i16_be(out, -1)
-
             else:
                 raw = error_message_2.encode()
                 write_i16_be(out, len(raw))
-
                 out.write(raw)
-
         if item1.unknown_tags:
             fail()
-
     if message.unknown_tags:
         fail()
 
@@ -999,10 +965,8 @@ def read_create_topics_response_flexible(data: bytes, pos: i64, version: i64) ->
         if version >= 7:
             topic_id_2 = Uuid(data[pos : pos + 16])
             pos += 16
-
         else:
             topic_id_2 = ZERO_UUID
-
         error_code_2 = read_i16_be(data, pos)
         n = data[pos + 2] - 1
         pos += 3
@@ -1014,7 +978,6 @@ def read_create_topics_response_flexible(data: bytes, pos: i64, version: i64) ->
             end = pos + n
             error_message_2 = data[pos:end].decode()
             pos = end
-
         num_partitions_2 = read_i32_be(data, pos)
         replication_factor_2 = read_i16_be(data, pos + 4)
         n = data[pos + 6] - 1
@@ -1046,7 +1009,6 @@ def read_create_topics_response_flexible(data: bytes, pos: i64, version: i64) ->
                     end = pos + n
                     value_4 = data[pos:end].decode()
                     pos = end
-
                 read_only_4 = data[pos] != 0
                 config_source_4 = (data[pos + 1] ^ 128) - 128
                 is_sensitive_4 = data[pos + 2] != 0
@@ -1056,9 +1018,7 @@ def read_create_topics_response_flexible(data: bytes, pos: i64, version: i64) ->
                     item3.unknown_tags, pos = read_tags(data, pos)
                 else:
                     pos += 4
-
                 configs_2.append(item3)
-
         item1 = new_CreatableTopicResult(
             name_2, topic_id_2, error_code_2, error_message_2, num_partitions_2, replication_factor_2, configs_2
         )
@@ -1066,14 +1026,12 @@ def read_create_topics_response_flexible(data: bytes, pos: i64, version: i64) ->
             pos = read_CreatableTopicResult_tags(item1, data, pos, version)
         else:
             pos += 1
-
         topics_0.append(item1)
     message = new_CreateTopicsResponse(throttle_time_ms_0, topics_0)
     if data[pos]:
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -1096,12 +1054,10 @@ def write_create_topics_response_flexible(out: BytesWriter, message: CreateTopic
         out.write(raw)
         if version >= 7:
             write_uuid(out, item1.topic_id)
-
         write_i16_be(out, item1.error_code)
         error_message_2 = item1.error_message
         if error_message_2 is None:
             out.append(0)
-
         else:
             raw = error_message_2.encode()
             n = len(raw)
@@ -1109,14 +1065,12 @@ def write_create_topics_response_flexible(out: BytesWriter, message: CreateTopic
                 out.append(n + 1)
             else:
                 write_string_length(out, n)
-
             out.write(raw)
         write_i32_be(out, item1.num_partitions)
         write_i16_be(out, item1.replication_factor)
         configs_2 = item1.configs
         if configs_2 is None:
             out.append(0)
-
         else:
             n = len(configs_2)
             if n < 127:
@@ -1134,7 +1088,6 @@ def write_create_topics_response_flexible(out: BytesWriter, message: CreateTopic
                 value_4 = item3.value
                 if value_4 is None:
                     out.append(0)
-
                 else:
                     raw = value_4.encode()
                     n = len(raw)
@@ -1142,7 +1095,6 @@ def write_create_topics_response_flexible(out: BytesWriter, message: CreateTopic
                         out.append(n + 1)
                     else:
                         write_string_length(out, n)
-
                     out.write(raw)
                 out.append(1 if item3.read_only else 0)
                 write_i8(out, item3.config_source)
@@ -1151,12 +1103,10 @@ def write_create_topics_response_flexible(out: BytesWriter, message: CreateTopic
                     write_tags(out, [], item3.unknown_tags)
                 else:
                     out.append(0)
-
         if item1.topic_config_error_code == 0 and not item1.unknown_tags:
             out.append(0)
         else:
             write_CreatableTopicResult_tags(out, item1, version)
-
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:

@@ -64,7 +64,7 @@ class DeleteAclsFilter(Struct):
     resource_name_filter: str | None
     """Resource name to match, subject to the pattern type; null matches every name."""
     pattern_type_filter: int
-    """1 any pattern, 2 all rules that apply to the name, 3 literal only, 4 prefixed only."""
+    """1 any pattern, 2 all rules that apply to the name, 3 literal only, 4 prefixed only. Versions 1+."""
     principal_filter: str | None
     """Principal as type:name, compared exactly; null matches every principal."""
     host_filter: str | None
@@ -221,7 +221,7 @@ class DeleteAclsMatchingAcl(Struct):
     resource_name: str
     """Resource name or prefix the rule was attached to."""
     pattern_type: int
-    """3 if the rule's name was literal, 4 if it was a prefix."""
+    """3 if the rule's name was literal, 4 if it was a prefix. Versions 1+."""
     principal: str
     """Whom the rule concerned, as type:name."""
     host: str
@@ -428,14 +428,11 @@ def read_delete_acls_request_classic(data: bytes, pos: i64, version: i64) -> tup
             end = pos + n
             resource_name_filter_2 = data[pos:end].decode()
             pos = end
-
         if version >= 1:
             pattern_type_filter_2 = (data[pos] ^ 128) - 128
             pos += 1
-
         else:
             pattern_type_filter_2 = 3
-
         n = read_i16_be(data, pos)
         pos += 2
         if n < 0:
@@ -444,7 +441,6 @@ def read_delete_acls_request_classic(data: bytes, pos: i64, version: i64) -> tup
             end = pos + n
             principal_filter_2 = data[pos:end].decode()
             pos = end
-
         n = read_i16_be(data, pos)
         pos += 2
         if n < 0:
@@ -453,7 +449,6 @@ def read_delete_acls_request_classic(data: bytes, pos: i64, version: i64) -> tup
             end = pos + n
             host_filter_2 = data[pos:end].decode()
             pos = end
-
         operation_2 = (data[pos] ^ 128) - 128
         permission_type_2 = (data[pos + 1] ^ 128) - 128
         item1 = new_DeleteAclsFilter(
@@ -466,10 +461,8 @@ def read_delete_acls_request_classic(data: bytes, pos: i64, version: i64) -> tup
             permission_type_2,
         )
         pos += 2
-
         filters_0.append(item1)
     message = new_DeleteAclsRequest(filters_0)
-
     return message, pos
 
 
@@ -482,42 +475,33 @@ def write_delete_acls_request_classic(out: BytesWriter, message: DeleteAclsReque
         resource_name_filter_2 = item1.resource_name_filter
         if resource_name_filter_2 is None:
             write_i16_be(out, -1)
-
         else:
             raw = resource_name_filter_2.encode()
             write_i16_be(out, len(raw))
-
             out.write(raw)
         if version <= 0:
             if item1.pattern_type_filter != 3:
                 fail()
-
-        elif version >= 1:
+        else:
             write_i8(out, item1.pattern_type_filter)
-
         principal_filter_2 = item1.principal_filter
         if principal_filter_2 is None:
             write_i16_be(out, -1)
-
         else:
             raw = principal_filter_2.encode()
             write_i16_be(out, len(raw))
-
             out.write(raw)
         host_filter_2 = item1.host_filter
         if host_filter_2 is None:
             write_i16_be(out, -1)
-
         else:
             raw = host_filter_2.encode()
             write_i16_be(out, len(raw))
-
             out.write(raw)
         write_i8(out, item1.operation)
         write_i8(out, item1.permission_type)
         if item1.unknown_tags:
             fail()
-
     if message.unknown_tags:
         fail()
 
@@ -549,7 +533,6 @@ def read_delete_acls_request_flexible(data: bytes, pos: i64, version: i64) -> tu
             end = pos + n
             resource_name_filter_2 = data[pos:end].decode()
             pos = end
-
         pattern_type_filter_2 = (data[pos] ^ 128) - 128
         n = data[pos + 1] - 1
         pos += 2
@@ -561,7 +544,6 @@ def read_delete_acls_request_flexible(data: bytes, pos: i64, version: i64) -> tu
             end = pos + n
             principal_filter_2 = data[pos:end].decode()
             pos = end
-
         n = data[pos] - 1
         pos += 1
         if n < 0:
@@ -572,7 +554,6 @@ def read_delete_acls_request_flexible(data: bytes, pos: i64, version: i64) -> tu
             end = pos + n
             host_filter_2 = data[pos:end].decode()
             pos = end
-
         operation_2 = (data[pos] ^ 128) - 128
         permission_type_2 = (data[pos + 1] ^ 128) - 128
         item1 = new_DeleteAclsFilter(
@@ -589,14 +570,12 @@ def read_delete_acls_request_flexible(data: bytes, pos: i64, version: i64) -> tu
             item1.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 3
-
         filters_0.append(item1)
     message = new_DeleteAclsRequest(filters_0)
     if data[pos]:
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -613,7 +592,6 @@ def write_delete_acls_request_flexible(out: BytesWriter, message: DeleteAclsRequ
         resource_name_filter_2 = item1.resource_name_filter
         if resource_name_filter_2 is None:
             out.append(0)
-
         else:
             raw = resource_name_filter_2.encode()
             n = len(raw)
@@ -621,13 +599,11 @@ def write_delete_acls_request_flexible(out: BytesWriter, message: DeleteAclsRequ
                 out.append(n + 1)
             else:
                 write_string_length(out, n)
-
             out.write(raw)
         write_i8(out, item1.pattern_type_filter)
         principal_filter_2 = item1.principal_filter
         if principal_filter_2 is None:
             out.append(0)
-
         else:
             raw = principal_filter_2.encode()
             n = len(raw)
@@ -635,12 +611,10 @@ def write_delete_acls_request_flexible(out: BytesWriter, message: DeleteAclsRequ
                 out.append(n + 1)
             else:
                 write_string_length(out, n)
-
             out.write(raw)
         host_filter_2 = item1.host_filter
         if host_filter_2 is None:
             out.append(0)
-
         else:
             raw = host_filter_2.encode()
             n = len(raw)
@@ -648,7 +622,6 @@ def write_delete_acls_request_flexible(out: BytesWriter, message: DeleteAclsRequ
                 out.append(n + 1)
             else:
                 write_string_length(out, n)
-
             out.write(raw)
         write_i8(out, item1.operation)
         write_i8(out, item1.permission_type)
@@ -656,7 +629,6 @@ def write_delete_acls_request_flexible(out: BytesWriter, message: DeleteAclsRequ
             write_tags(out, [], item1.unknown_tags)
         else:
             out.append(0)
-
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:
@@ -690,7 +662,6 @@ def read_delete_acls_response_classic(data: bytes, pos: i64, version: i64) -> tu
             end = pos + n
             error_message_2 = data[pos:end].decode()
             pos = end
-
         n = read_i32_be(data, pos)
         pos += 4
         if n < 0:
@@ -707,7 +678,6 @@ def read_delete_acls_response_classic(data: bytes, pos: i64, version: i64) -> tu
                 end = pos + n
                 error_message_4 = data[pos:end].decode()
                 pos = end
-
             resource_type_4 = (data[pos] ^ 128) - 128
             n = read_i16_be(data, pos + 1)
             pos += 3
@@ -719,10 +689,8 @@ def read_delete_acls_response_classic(data: bytes, pos: i64, version: i64) -> tu
             if version >= 1:
                 pattern_type_4 = (data[pos] ^ 128) - 128
                 pos += 1
-
             else:
                 pattern_type_4 = 3
-
             n = read_i16_be(data, pos)
             pos += 2
             if n < 0:
@@ -751,13 +719,10 @@ def read_delete_acls_response_classic(data: bytes, pos: i64, version: i64) -> tu
                 permission_type_4,
             )
             pos += 2
-
             matching_acls_2.append(item3)
         item1 = new_DeleteAclsFilterResult(error_code_2, error_message_2, matching_acls_2)
-
         filter_results_0.append(item1)
     message = new_DeleteAclsResponse(throttle_time_ms_0, filter_results_0)
-
     return message, pos
 
 
@@ -771,11 +736,9 @@ def write_delete_acls_response_classic(out: BytesWriter, message: DeleteAclsResp
         error_message_2 = item1.error_message
         if error_message_2 is None:
             write_i16_be(out, -1)
-
         else:
             raw = error_message_2.encode()
             write_i16_be(out, len(raw))
-
             out.write(raw)
         matching_acls_2 = item1.matching_acls
         write_i32_be(out, len(matching_acls_2))
@@ -784,11 +747,9 @@ def write_delete_acls_response_classic(out: BytesWriter, message: DeleteAclsResp
             error_message_4 = item3.error_message
             if error_message_4 is None:
                 write_i16_be(out, -1)
-
             else:
                 raw = error_message_4.encode()
                 write_i16_be(out, len(raw))
-
                 out.write(raw)
             write_i8(out, item3.resource_type)
             raw = item3.resource_name.encode()
@@ -797,10 +758,8 @@ def write_delete_acls_response_classic(out: BytesWriter, message: DeleteAclsResp
             if version <= 0:
                 if item3.pattern_type != 3:
                     fail()
-
-            elif version >= 1:
+            else:
                 write_i8(out, item3.pattern_type)
-
             raw = item3.principal.encode()
             write_i16_be(out, len(raw))
             out.write(raw)
@@ -811,10 +770,8 @@ def write_delete_acls_response_classic(out: BytesWriter, message: DeleteAclsResp
             write_i8(out, item3.permission_type)
             if item3.unknown_tags:
                 fail()
-
         if item1.unknown_tags:
             fail()
-
     if message.unknown_tags:
         fail()
 
@@ -850,7 +807,6 @@ def read_delete_acls_response_flexible(data: bytes, pos: i64, version: i64) -> t
             end = pos + n
             error_message_2 = data[pos:end].decode()
             pos = end
-
         n = data[pos] - 1
         pos += 1
         if n < 0:
@@ -871,7 +827,6 @@ def read_delete_acls_response_flexible(data: bytes, pos: i64, version: i64) -> t
                 end = pos + n
                 error_message_4 = data[pos:end].decode()
                 pos = end
-
             resource_type_4 = (data[pos] ^ 128) - 128
             n = data[pos + 1] - 1
             pos += 2
@@ -919,21 +874,18 @@ def read_delete_acls_response_flexible(data: bytes, pos: i64, version: i64) -> t
                 item3.unknown_tags, pos = read_tags(data, pos)
             else:
                 pos += 3
-
             matching_acls_2.append(item3)
         item1 = new_DeleteAclsFilterResult(error_code_2, error_message_2, matching_acls_2)
         if data[pos]:
             item1.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-
         filter_results_0.append(item1)
     message = new_DeleteAclsResponse(throttle_time_ms_0, filter_results_0)
     if data[pos]:
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -951,7 +903,6 @@ def write_delete_acls_response_flexible(out: BytesWriter, message: DeleteAclsRes
         error_message_2 = item1.error_message
         if error_message_2 is None:
             out.append(0)
-
         else:
             raw = error_message_2.encode()
             n = len(raw)
@@ -959,7 +910,6 @@ def write_delete_acls_response_flexible(out: BytesWriter, message: DeleteAclsRes
                 out.append(n + 1)
             else:
                 write_string_length(out, n)
-
             out.write(raw)
         matching_acls_2 = item1.matching_acls
         n = len(matching_acls_2)
@@ -972,7 +922,6 @@ def write_delete_acls_response_flexible(out: BytesWriter, message: DeleteAclsRes
             error_message_4 = item3.error_message
             if error_message_4 is None:
                 out.append(0)
-
             else:
                 raw = error_message_4.encode()
                 n = len(raw)
@@ -980,7 +929,6 @@ def write_delete_acls_response_flexible(out: BytesWriter, message: DeleteAclsRes
                     out.append(n + 1)
                 else:
                     write_string_length(out, n)
-
                 out.write(raw)
             write_i8(out, item3.resource_type)
             raw = item3.resource_name.encode()
@@ -1011,12 +959,10 @@ def write_delete_acls_response_flexible(out: BytesWriter, message: DeleteAclsRes
                 write_tags(out, [], item3.unknown_tags)
             else:
                 out.append(0)
-
         if item1.unknown_tags:
             write_tags(out, [], item1.unknown_tags)
         else:
             out.append(0)
-
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:

@@ -227,10 +227,8 @@ def read_delete_groups_request_classic(data: bytes, pos: i64, version: i64) -> t
         end = pos + n
         item1 = data[pos:end].decode()
         pos = end
-
         groups_names_0.append(item1)
     message = new_DeleteGroupsRequest(groups_names_0)
-
     return message, pos
 
 
@@ -242,7 +240,6 @@ def write_delete_groups_request_classic(out: BytesWriter, message: DeleteGroupsR
         raw = item1.encode()
         write_i16_be(out, len(raw))
         out.write(raw)
-
     if message.unknown_tags:
         fail()
 
@@ -269,14 +266,12 @@ def read_delete_groups_request_flexible(data: bytes, pos: i64, version: i64) -> 
         end = pos + n
         item1 = data[pos:end].decode()
         pos = end
-
         groups_names_0.append(item1)
     message = new_DeleteGroupsRequest(groups_names_0)
     if data[pos]:
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -296,7 +291,6 @@ def write_delete_groups_request_flexible(out: BytesWriter, message: DeleteGroups
         else:
             write_string_length(out, n)
         out.write(raw)
-
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:
@@ -326,10 +320,8 @@ def read_delete_groups_response_classic(data: bytes, pos: i64, version: i64) -> 
         error_code_2 = read_i16_be(data, pos)
         item1 = new_DeletableGroupResult(group_id_2, error_code_2)
         pos += 2
-
         results_0.append(item1)
     message = new_DeleteGroupsResponse(throttle_time_ms_0, results_0)
-
     return message, pos
 
 
@@ -345,7 +337,6 @@ def write_delete_groups_response_classic(out: BytesWriter, message: DeleteGroups
         write_i16_be(out, item1.error_code)
         if item1.unknown_tags:
             fail()
-
     if message.unknown_tags:
         fail()
 
@@ -381,14 +372,12 @@ def read_delete_groups_response_flexible(data: bytes, pos: i64, version: i64) ->
             item1.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 3
-
         results_0.append(item1)
     message = new_DeleteGroupsResponse(throttle_time_ms_0, results_0)
     if data[pos]:
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -414,7 +403,6 @@ def write_delete_groups_response_flexible(out: BytesWriter, message: DeleteGroup
             write_tags(out, [], item1.unknown_tags)
         else:
             out.append(0)
-
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:

@@ -386,15 +386,12 @@ def read_delete_records_request_classic(data: bytes, pos: i64, version: i64) -> 
             offset_4 = read_i64_be(data, pos + 4)
             item3 = new_DeleteRecordsPartition(partition_index_4, offset_4)
             pos += 12
-
             partitions_2.append(item3)
         item1 = new_DeleteRecordsTopic(name_2, partitions_2)
-
         topics_0.append(item1)
     timeout_ms_0 = read_i32_be(data, pos)
     message = new_DeleteRecordsRequest(topics_0, timeout_ms_0)
     pos += 4
-
     return message, pos
 
 
@@ -413,10 +410,8 @@ def write_delete_records_request_classic(out: BytesWriter, message: DeleteRecord
             write_i64_be(out, item3.offset)
             if item3.unknown_tags:
                 fail()
-
         if item1.unknown_tags:
             fail()
-
     write_i32_be(out, message.timeout_ms)
     if message.unknown_tags:
         fail()
@@ -463,14 +458,12 @@ def read_delete_records_request_flexible(data: bytes, pos: i64, version: i64) ->
                 item3.unknown_tags, pos = read_tags(data, pos)
             else:
                 pos += 13
-
             partitions_2.append(item3)
         item1 = new_DeleteRecordsTopic(name_2, partitions_2)
         if data[pos]:
             item1.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-
         topics_0.append(item1)
     timeout_ms_0 = read_i32_be(data, pos)
     message = new_DeleteRecordsRequest(topics_0, timeout_ms_0)
@@ -479,7 +472,6 @@ def read_delete_records_request_flexible(data: bytes, pos: i64, version: i64) ->
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 5
-
     return message, pos
 
 
@@ -512,12 +504,10 @@ def write_delete_records_request_flexible(out: BytesWriter, message: DeleteRecor
                 write_tags(out, [], item3.unknown_tags)
             else:
                 out.append(0)
-
         if item1.unknown_tags:
             write_tags(out, [], item1.unknown_tags)
         else:
             out.append(0)
-
     write_i32_be(out, message.timeout_ms)
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
@@ -558,13 +548,10 @@ def read_delete_records_response_classic(data: bytes, pos: i64, version: i64) ->
             error_code_4 = read_i16_be(data, pos + 12)
             item3 = new_DeleteRecordsPartitionResult(partition_index_4, low_watermark_4, error_code_4)
             pos += 14
-
             partitions_2.append(item3)
         item1 = new_DeleteRecordsTopicResult(name_2, partitions_2)
-
         topics_0.append(item1)
     message = new_DeleteRecordsResponse(throttle_time_ms_0, topics_0)
-
     return message, pos
 
 
@@ -585,10 +572,8 @@ def write_delete_records_response_classic(out: BytesWriter, message: DeleteRecor
             write_i16_be(out, item3.error_code)
             if item3.unknown_tags:
                 fail()
-
         if item1.unknown_tags:
             fail()
-
     if message.unknown_tags:
         fail()
 
@@ -636,21 +621,18 @@ def read_delete_records_response_flexible(data: bytes, pos: i64, version: i64) -
                 item3.unknown_tags, pos = read_tags(data, pos)
             else:
                 pos += 15
-
             partitions_2.append(item3)
         item1 = new_DeleteRecordsTopicResult(name_2, partitions_2)
         if data[pos]:
             item1.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-
         topics_0.append(item1)
     message = new_DeleteRecordsResponse(throttle_time_ms_0, topics_0)
     if data[pos]:
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -685,12 +667,10 @@ def write_delete_records_response_flexible(out: BytesWriter, message: DeleteReco
                 write_tags(out, [], item3.unknown_tags)
             else:
                 out.append(0)
-
         if item1.unknown_tags:
             write_tags(out, [], item1.unknown_tags)
         else:
             out.append(0)
-
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:

@@ -328,14 +328,12 @@ def read_delete_share_group_offsets_request_flexible(
             item1.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-
         topics_0.append(item1)
     message = new_DeleteShareGroupOffsetsRequest(group_id_0, topics_0)
     if data[pos]:
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -368,7 +366,6 @@ def write_delete_share_group_offsets_request_flexible(
             write_tags(out, [], item1.unknown_tags)
         else:
             out.append(0)
-
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:
@@ -396,7 +393,6 @@ def read_delete_share_group_offsets_response_flexible(
         end = pos + n
         error_message_0 = data[pos:end].decode()
         pos = end
-
     n = data[pos] - 1
     pos += 1
     if n < 0:
@@ -427,20 +423,17 @@ def read_delete_share_group_offsets_response_flexible(
             end = pos + n
             error_message_2 = data[pos:end].decode()
             pos = end
-
         item1 = new_DeleteShareGroupOffsetsResponseTopic(topic_name_2, topic_id_2, error_code_2, error_message_2)
         if data[pos]:
             item1.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-
         responses_0.append(item1)
     message = new_DeleteShareGroupOffsetsResponse(throttle_time_ms_0, error_code_0, error_message_0, responses_0)
     if data[pos]:
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -453,7 +446,6 @@ def write_delete_share_group_offsets_response_flexible(
     error_message_0 = message.error_message
     if error_message_0 is None:
         out.append(0)
-
     else:
         raw = error_message_0.encode()
         n = len(raw)
@@ -461,7 +453,6 @@ def write_delete_share_group_offsets_response_flexible(
             out.append(n + 1)
         else:
             write_string_length(out, n)
-
         out.write(raw)
     responses_0 = message.responses
     n = len(responses_0)
@@ -482,7 +473,6 @@ def write_delete_share_group_offsets_response_flexible(
         error_message_2 = item1.error_message
         if error_message_2 is None:
             out.append(0)
-
         else:
             raw = error_message_2.encode()
             n = len(raw)
@@ -490,13 +480,11 @@ def write_delete_share_group_offsets_response_flexible(
                 out.append(n + 1)
             else:
                 write_string_length(out, n)
-
             out.write(raw)
         if item1.unknown_tags:
             write_tags(out, [], item1.unknown_tags)
         else:
             out.append(0)
-
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:

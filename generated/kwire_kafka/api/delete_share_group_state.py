@@ -368,21 +368,18 @@ def read_delete_share_group_state_request_flexible(
                 item3.unknown_tags, pos = read_tags(data, pos)
             else:
                 pos += 5
-
             partitions_2.append(item3)
         item1 = new_DeleteStateData(topic_id_2, partitions_2)
         if data[pos]:
             item1.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-
         topics_0.append(item1)
     message = new_DeleteShareGroupStateRequest(group_id_0, topics_0)
     if data[pos]:
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -417,12 +414,10 @@ def write_delete_share_group_state_request_flexible(
                 write_tags(out, [], item3.unknown_tags)
             else:
                 out.append(0)
-
         if item1.unknown_tags:
             write_tags(out, [], item1.unknown_tags)
         else:
             out.append(0)
-
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:
@@ -468,27 +463,23 @@ def read_delete_share_group_state_response_flexible(
                 end = pos + n
                 error_message_4 = data[pos:end].decode()
                 pos = end
-
             item3 = new_PartitionResult(partition_4, error_code_4, error_message_4)
             if data[pos]:
                 item3.unknown_tags, pos = read_tags(data, pos)
             else:
                 pos += 1
-
             partitions_2.append(item3)
         item1 = new_DeleteStateResult(topic_id_2, partitions_2)
         if data[pos]:
             item1.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-
         results_0.append(item1)
     message = new_DeleteShareGroupStateResponse(results_0)
     if data[pos]:
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -516,7 +507,6 @@ def write_delete_share_group_state_response_flexible(
             error_message_4 = item3.error_message
             if error_message_4 is None:
                 out.append(0)
-
             else:
                 raw = error_message_4.encode()
                 n = len(raw)
@@ -524,18 +514,15 @@ def write_delete_share_group_state_response_flexible(
                     out.append(n + 1)
                 else:
                     write_string_length(out, n)
-
                 out.write(raw)
             if item3.unknown_tags:
                 write_tags(out, [], item3.unknown_tags)
             else:
                 out.append(0)
-
         if item1.unknown_tags:
             write_tags(out, [], item1.unknown_tags)
         else:
             out.append(0)
-
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:

@@ -51,9 +51,9 @@ class DeleteTopicState(Struct):
     __slots__ = SLOTS
 
     name: str | None
-    """Topic name; null when the topic is given by id."""
+    """Topic name; null when the topic is given by id. Versions 6+."""
     topic_id: Uuid
-    """Topic id; the zero uuid when the topic is given by name."""
+    """Topic id; the zero uuid when the topic is given by name. Versions 6+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -103,9 +103,9 @@ class DeleteTopicsRequest(Message):
     __slots__ = SLOTS
 
     topics: list[DeleteTopicState]
-    """Topics to delete, each named either by name or by id."""
+    """Topics to delete, each named either by name or by id. Versions 6+."""
     topic_names: list[str]
-    """Names of the topics to delete, from the time before topic ids."""
+    """Names of the topics to delete, from the time before topic ids. Versions 0-5."""
     timeout_ms: int
     """Milliseconds to wait for the deletion before TIMED_OUT; it may still complete afterwards."""
     unknown_tags: FieldTags
@@ -179,11 +179,11 @@ class DeletableTopicResult(Struct):
     name: str | None
     """Topic name; null if the caller gave an id that is unknown or may not see the name."""
     topic_id: Uuid
-    """Id of the topic; the zero uuid if it is not known."""
+    """Id of the topic; the zero uuid if it is not known. Versions 6+."""
     error_code: int
     """0 if marked for deletion; e.g. unknown topic, not authorized or deletion disabled otherwise."""
     error_message: str | None
-    """Human-readable reason of the failure; null when there is none."""
+    """Human-readable reason of the failure; null when there is none. Versions 5+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -239,7 +239,9 @@ class DeleteTopicsResponse(Message):
     __slots__ = SLOTS
 
     throttle_time_ms: int
-    """Milliseconds the client should stay silent, also for exceeding the topic mutation quota; 0 if none."""
+    """Milliseconds the client should stay silent, also for exceeding the topic mutation quota; 0 if none. Versions
+    1+.
+    """
     responses: list[DeletableTopicResult]
     """One result for each topic of the request."""
     unknown_tags: FieldTags
@@ -305,12 +307,10 @@ def read_delete_topics_request_classic(data: bytes, pos: i64, version: i64) -> t
         end = pos + n
         item1 = data[pos:end].decode()
         pos = end
-
         topic_names_0.append(item1)
     timeout_ms_0 = read_i32_be(data, pos)
     message = new_DeleteTopicsRequest(topics_0, topic_names_0, timeout_ms_0)
     pos += 4
-
     return message, pos
 
 
@@ -324,7 +324,6 @@ def write_delete_topics_request_classic(out: BytesWriter, message: DeleteTopicsR
         raw = item1.encode()
         write_i16_be(out, len(raw))
         out.write(raw)
-
     write_i32_be(out, message.timeout_ms)
     if message.unknown_tags:
         fail()
@@ -356,7 +355,6 @@ def read_delete_topics_request_flexible(data: bytes, pos: i64, version: i64) -> 
                 end = pos + n
                 name_2 = data[pos:end].decode()
                 pos = end
-
             topic_id_2 = Uuid(data[pos : pos + 16])
             item1 = new_DeleteTopicState(name_2, topic_id_2)
             if data[pos + 16]:
@@ -364,12 +362,9 @@ def read_delete_topics_request_flexible(data: bytes, pos: i64, version: i64) -> 
                 item1.unknown_tags, pos = read_tags(data, pos)
             else:
                 pos += 17
-
             topics_0.append(item1)
-
     else:
         topics_0 = []
-
     if version <= 5:
         n = data[pos] - 1
         pos += 1
@@ -389,12 +384,9 @@ def read_delete_topics_request_flexible(data: bytes, pos: i64, version: i64) -> 
             end = pos + n
             item3 = data[pos:end].decode()
             pos = end
-
             topic_names_0.append(item3)
-
     else:
         topic_names_0 = []
-
     timeout_ms_0 = read_i32_be(data, pos)
     message = new_DeleteTopicsRequest(topics_0, topic_names_0, timeout_ms_0)
     if data[pos + 4]:
@@ -402,7 +394,6 @@ def read_delete_topics_request_flexible(data: bytes, pos: i64, version: i64) -> 
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 5
-
     return message, pos
 
 
@@ -411,8 +402,7 @@ def write_delete_topics_request_flexible(out: BytesWriter, message: DeleteTopics
     if version <= 5:
         if message.topics != []:
             fail()
-
-    elif version >= 6:
+    else:
         topics_0 = message.topics
         n = len(topics_0)
         if n < 127:
@@ -423,7 +413,6 @@ def write_delete_topics_request_flexible(out: BytesWriter, message: DeleteTopics
             name_2 = item1.name
             if name_2 is None:
                 out.append(0)
-
             else:
                 raw = name_2.encode()
                 n = len(raw)
@@ -431,14 +420,12 @@ def write_delete_topics_request_flexible(out: BytesWriter, message: DeleteTopics
                     out.append(n + 1)
                 else:
                     write_string_length(out, n)
-
                 out.write(raw)
             write_uuid(out, item1.topic_id)
             if item1.unknown_tags:
                 write_tags(out, [], item1.unknown_tags)
             else:
                 out.append(0)
-
     if version <= 5:
         topic_names_0 = message.topic_names
         n = len(topic_names_0)
@@ -454,7 +441,6 @@ def write_delete_topics_request_flexible(out: BytesWriter, message: DeleteTopics
             else:
                 write_string_length(out, n)
             out.write(raw)
-
     write_i32_be(out, message.timeout_ms)
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
@@ -471,10 +457,8 @@ def read_delete_topics_response_classic(data: bytes, pos: i64, version: i64) -> 
     if version >= 1:
         throttle_time_ms_0 = read_i32_be(data, pos)
         pos += 4
-
     else:
         throttle_time_ms_0 = 0
-
     n = read_i32_be(data, pos)
     pos += 4
     if n < 0:
@@ -494,10 +478,8 @@ def read_delete_topics_response_classic(data: bytes, pos: i64, version: i64) -> 
         error_message_2 = None
         item1 = new_DeletableTopicResult(name_2, topic_id_2, error_code_2, error_message_2)
         pos += 2
-
         responses_0.append(item1)
     message = new_DeleteTopicsResponse(throttle_time_ms_0, responses_0)
-
     return message, pos
 
 
@@ -505,23 +487,19 @@ def write_delete_topics_response_classic(out: BytesWriter, message: DeleteTopics
     n: int
     if version >= 1:
         write_i32_be(out, message.throttle_time_ms)
-
     responses_0 = message.responses
     write_i32_be(out, len(responses_0))
     for item1 in responses_0:
         name_2 = item1.name
         if name_2 is None:
             fail()
-
         else:
             raw = name_2.encode()
             write_i16_be(out, len(raw))
-
             out.write(raw)
         write_i16_be(out, item1.error_code)
         if item1.unknown_tags:
             fail()
-
     if message.unknown_tags:
         fail()
 
@@ -555,14 +533,11 @@ def read_delete_topics_response_flexible(data: bytes, pos: i64, version: i64) ->
             end = pos + n
             name_2 = data[pos:end].decode()
             pos = end
-
         if version >= 6:
             topic_id_2 = Uuid(data[pos : pos + 16])
             pos += 16
-
         else:
             topic_id_2 = ZERO_UUID
-
         error_code_2 = read_i16_be(data, pos)
         pos += 2
         if version >= 5:
@@ -576,23 +551,19 @@ def read_delete_topics_response_flexible(data: bytes, pos: i64, version: i64) ->
                 end = pos + n
                 error_message_2 = data[pos:end].decode()
                 pos = end
-
         else:
             error_message_2 = None
-
         item1 = new_DeletableTopicResult(name_2, topic_id_2, error_code_2, error_message_2)
         if data[pos]:
             item1.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-
         responses_0.append(item1)
     message = new_DeleteTopicsResponse(throttle_time_ms_0, responses_0)
     if data[pos]:
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -612,7 +583,6 @@ def write_delete_topics_response_flexible(out: BytesWriter, message: DeleteTopic
                 out.append(0)
             else:
                 fail()
-
         else:
             raw = name_2.encode()
             n = len(raw)
@@ -620,17 +590,14 @@ def write_delete_topics_response_flexible(out: BytesWriter, message: DeleteTopic
                 out.append(n + 1)
             else:
                 write_string_length(out, n)
-
             out.write(raw)
         if version >= 6:
             write_uuid(out, item1.topic_id)
-
         write_i16_be(out, item1.error_code)
         if version >= 5:
             error_message_2 = item1.error_message
             if error_message_2 is None:
                 out.append(0)
-
             else:
                 raw = error_message_2.encode()
                 n = len(raw)
@@ -638,14 +605,11 @@ def write_delete_topics_response_flexible(out: BytesWriter, message: DeleteTopic
                     out.append(n + 1)
                 else:
                     write_string_length(out, n)
-
                 out.write(raw)
-
         if item1.unknown_tags:
             write_tags(out, [], item1.unknown_tags)
         else:
             out.append(0)
-
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:

@@ -72,7 +72,7 @@ class DescribeAclsRequest(Message):
     resource_name_filter: str | None
     """Resource name to match, read in the light of the pattern type; null matches every name."""
     pattern_type_filter: int
-    """1 any pattern, 2 all rules that apply to the name, 3 literal only, 4 prefixed only."""
+    """1 any pattern, 2 all rules that apply to the name, 3 literal only, 4 prefixed only. Versions 1+."""
     principal_filter: str | None
     """Principal such as User:alice, compared exactly; null matches every principal."""
     host_filter: str | None
@@ -228,7 +228,7 @@ class DescribeAclsResource(Struct):
     resource_name: str
     """Resource name or prefix; a literal * stands for all resources of the kind."""
     pattern_type: int
-    """3 if the name is meant literally, 4 if it is a prefix."""
+    """3 if the name is meant literally, 4 if it is a prefix. Versions 1+."""
     acls: list[AclDescription]
     """Rules attached to this pattern."""
     unknown_tags: FieldTags
@@ -363,14 +363,11 @@ def read_describe_acls_request_classic(data: bytes, pos: i64, version: i64) -> t
         end = pos + n
         resource_name_filter_0 = data[pos:end].decode()
         pos = end
-
     if version >= 1:
         pattern_type_filter_0 = (data[pos] ^ 128) - 128
         pos += 1
-
     else:
         pattern_type_filter_0 = 3
-
     n = read_i16_be(data, pos)
     pos += 2
     if n < 0:
@@ -379,7 +376,6 @@ def read_describe_acls_request_classic(data: bytes, pos: i64, version: i64) -> t
         end = pos + n
         principal_filter_0 = data[pos:end].decode()
         pos = end
-
     n = read_i16_be(data, pos)
     pos += 2
     if n < 0:
@@ -388,7 +384,6 @@ def read_describe_acls_request_classic(data: bytes, pos: i64, version: i64) -> t
         end = pos + n
         host_filter_0 = data[pos:end].decode()
         pos = end
-
     operation_0 = (data[pos] ^ 128) - 128
     permission_type_0 = (data[pos + 1] ^ 128) - 128
     message = new_DescribeAclsRequest(
@@ -401,7 +396,6 @@ def read_describe_acls_request_classic(data: bytes, pos: i64, version: i64) -> t
         permission_type_0,
     )
     pos += 2
-
     return message, pos
 
 
@@ -411,36 +405,28 @@ def write_describe_acls_request_classic(out: BytesWriter, message: DescribeAclsR
     resource_name_filter_0 = message.resource_name_filter
     if resource_name_filter_0 is None:
         write_i16_be(out, -1)
-
     else:
         raw = resource_name_filter_0.encode()
         write_i16_be(out, len(raw))
-
         out.write(raw)
     if version <= 0:
         if message.pattern_type_filter != 3:
             fail()
-
-    elif version >= 1:
+    else:
         write_i8(out, message.pattern_type_filter)
-
     principal_filter_0 = message.principal_filter
     if principal_filter_0 is None:
         write_i16_be(out, -1)
-
     else:
         raw = principal_filter_0.encode()
         write_i16_be(out, len(raw))
-
         out.write(raw)
     host_filter_0 = message.host_filter
     if host_filter_0 is None:
         write_i16_be(out, -1)
-
     else:
         raw = host_filter_0.encode()
         write_i16_be(out, len(raw))
-
         out.write(raw)
     write_i8(out, message.operation)
     write_i8(out, message.permission_type)
@@ -465,7 +451,6 @@ def read_describe_acls_request_flexible(data: bytes, pos: i64, version: i64) -> 
         end = pos + n
         resource_name_filter_0 = data[pos:end].decode()
         pos = end
-
     pattern_type_filter_0 = (data[pos] ^ 128) - 128
     n = data[pos + 1] - 1
     pos += 2
@@ -477,7 +462,6 @@ def read_describe_acls_request_flexible(data: bytes, pos: i64, version: i64) -> 
         end = pos + n
         principal_filter_0 = data[pos:end].decode()
         pos = end
-
     n = data[pos] - 1
     pos += 1
     if n < 0:
@@ -488,7 +472,6 @@ def read_describe_acls_request_flexible(data: bytes, pos: i64, version: i64) -> 
         end = pos + n
         host_filter_0 = data[pos:end].decode()
         pos = end
-
     operation_0 = (data[pos] ^ 128) - 128
     permission_type_0 = (data[pos + 1] ^ 128) - 128
     message = new_DescribeAclsRequest(
@@ -505,7 +488,6 @@ def read_describe_acls_request_flexible(data: bytes, pos: i64, version: i64) -> 
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 3
-
     return message, pos
 
 
@@ -515,7 +497,6 @@ def write_describe_acls_request_flexible(out: BytesWriter, message: DescribeAcls
     resource_name_filter_0 = message.resource_name_filter
     if resource_name_filter_0 is None:
         out.append(0)
-
     else:
         raw = resource_name_filter_0.encode()
         n = len(raw)
@@ -523,13 +504,11 @@ def write_describe_acls_request_flexible(out: BytesWriter, message: DescribeAcls
             out.append(n + 1)
         else:
             write_string_length(out, n)
-
         out.write(raw)
     write_i8(out, message.pattern_type_filter)
     principal_filter_0 = message.principal_filter
     if principal_filter_0 is None:
         out.append(0)
-
     else:
         raw = principal_filter_0.encode()
         n = len(raw)
@@ -537,12 +516,10 @@ def write_describe_acls_request_flexible(out: BytesWriter, message: DescribeAcls
             out.append(n + 1)
         else:
             write_string_length(out, n)
-
         out.write(raw)
     host_filter_0 = message.host_filter
     if host_filter_0 is None:
         out.append(0)
-
     else:
         raw = host_filter_0.encode()
         n = len(raw)
@@ -550,7 +527,6 @@ def write_describe_acls_request_flexible(out: BytesWriter, message: DescribeAcls
             out.append(n + 1)
         else:
             write_string_length(out, n)
-
         out.write(raw)
     write_i8(out, message.operation)
     write_i8(out, message.permission_type)
@@ -579,7 +555,6 @@ def read_describe_acls_response_classic(data: bytes, pos: i64, version: i64) -> 
         end = pos + n
         error_message_0 = data[pos:end].decode()
         pos = end
-
     n = read_i32_be(data, pos)
     pos += 4
     if n < 0:
@@ -598,10 +573,8 @@ def read_describe_acls_response_classic(data: bytes, pos: i64, version: i64) -> 
         if version >= 1:
             pattern_type_2 = (data[pos] ^ 128) - 128
             pos += 1
-
         else:
             pattern_type_2 = 3
-
         n = read_i32_be(data, pos)
         pos += 4
         if n < 0:
@@ -627,13 +600,10 @@ def read_describe_acls_response_classic(data: bytes, pos: i64, version: i64) -> 
             permission_type_4 = (data[pos + 1] ^ 128) - 128
             item3 = new_AclDescription(principal_4, host_4, operation_4, permission_type_4)
             pos += 2
-
             acls_2.append(item3)
         item1 = new_DescribeAclsResource(resource_type_2, resource_name_2, pattern_type_2, acls_2)
-
         resources_0.append(item1)
     message = new_DescribeAclsResponse(throttle_time_ms_0, error_code_0, error_message_0, resources_0)
-
     return message, pos
 
 
@@ -644,11 +614,9 @@ def write_describe_acls_response_classic(out: BytesWriter, message: DescribeAcls
     error_message_0 = message.error_message
     if error_message_0 is None:
         write_i16_be(out, -1)
-
     else:
         raw = error_message_0.encode()
         write_i16_be(out, len(raw))
-
         out.write(raw)
     resources_0 = message.resources
     write_i32_be(out, len(resources_0))
@@ -660,10 +628,8 @@ def write_describe_acls_response_classic(out: BytesWriter, message: DescribeAcls
         if version <= 0:
             if item1.pattern_type != 3:
                 fail()
-
-        elif version >= 1:
+        else:
             write_i8(out, item1.pattern_type)
-
         acls_2 = item1.acls
         write_i32_be(out, len(acls_2))
         for item3 in acls_2:
@@ -677,10 +643,8 @@ def write_describe_acls_response_classic(out: BytesWriter, message: DescribeAcls
             write_i8(out, item3.permission_type)
             if item3.unknown_tags:
                 fail()
-
         if item1.unknown_tags:
             fail()
-
     if message.unknown_tags:
         fail()
 
@@ -706,7 +670,6 @@ def read_describe_acls_response_flexible(data: bytes, pos: i64, version: i64) ->
         end = pos + n
         error_message_0 = data[pos:end].decode()
         pos = end
-
     n = data[pos] - 1
     pos += 1
     if n < 0:
@@ -762,21 +725,18 @@ def read_describe_acls_response_flexible(data: bytes, pos: i64, version: i64) ->
                 item3.unknown_tags, pos = read_tags(data, pos)
             else:
                 pos += 3
-
             acls_2.append(item3)
         item1 = new_DescribeAclsResource(resource_type_2, resource_name_2, pattern_type_2, acls_2)
         if data[pos]:
             item1.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-
         resources_0.append(item1)
     message = new_DescribeAclsResponse(throttle_time_ms_0, error_code_0, error_message_0, resources_0)
     if data[pos]:
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -787,7 +747,6 @@ def write_describe_acls_response_flexible(out: BytesWriter, message: DescribeAcl
     error_message_0 = message.error_message
     if error_message_0 is None:
         out.append(0)
-
     else:
         raw = error_message_0.encode()
         n = len(raw)
@@ -795,7 +754,6 @@ def write_describe_acls_response_flexible(out: BytesWriter, message: DescribeAcl
             out.append(n + 1)
         else:
             write_string_length(out, n)
-
         out.write(raw)
     resources_0 = message.resources
     n = len(resources_0)
@@ -840,12 +798,10 @@ def write_describe_acls_response_flexible(out: BytesWriter, message: DescribeAcl
                 write_tags(out, [], item3.unknown_tags)
             else:
                 out.append(0)
-
         if item1.unknown_tags:
             write_tags(out, [], item1.unknown_tags)
         else:
             out.append(0)
-
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:

@@ -399,14 +399,11 @@ def read_describe_client_quotas_request_classic(
             end = pos + n
             match_2 = data[pos:end].decode()
             pos = end
-
         item1 = new_ComponentData(entity_type_2, match_type_2, match_2)
-
         components_0.append(item1)
     strict_0 = data[pos] != 0
     message = new_DescribeClientQuotasRequest(components_0, strict_0)
     pos += 1
-
     return message, pos
 
 
@@ -424,15 +421,12 @@ def write_describe_client_quotas_request_classic(
         match_2 = item1.match
         if match_2 is None:
             write_i16_be(out, -1)
-
         else:
             raw = match_2.encode()
             write_i16_be(out, len(raw))
-
             out.write(raw)
         if item1.unknown_tags:
             fail()
-
     out.append(1 if message.strict else 0)
     if message.unknown_tags:
         fail()
@@ -475,13 +469,11 @@ def read_describe_client_quotas_request_flexible(
             end = pos + n
             match_2 = data[pos:end].decode()
             pos = end
-
         item1 = new_ComponentData(entity_type_2, match_type_2, match_2)
         if data[pos]:
             item1.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-
         components_0.append(item1)
     strict_0 = data[pos] != 0
     message = new_DescribeClientQuotasRequest(components_0, strict_0)
@@ -490,7 +482,6 @@ def read_describe_client_quotas_request_flexible(
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 2
-
     return message, pos
 
 
@@ -516,7 +507,6 @@ def write_describe_client_quotas_request_flexible(
         match_2 = item1.match
         if match_2 is None:
             out.append(0)
-
         else:
             raw = match_2.encode()
             n = len(raw)
@@ -524,13 +514,11 @@ def write_describe_client_quotas_request_flexible(
                 out.append(n + 1)
             else:
                 write_string_length(out, n)
-
             out.write(raw)
         if item1.unknown_tags:
             write_tags(out, [], item1.unknown_tags)
         else:
             out.append(0)
-
     out.append(1 if message.strict else 0)
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
@@ -560,7 +548,6 @@ def read_describe_client_quotas_response_classic(
         end = pos + n
         error_message_0 = data[pos:end].decode()
         pos = end
-
     n = read_i32_be(data, pos)
     pos += 4
     if n < 0:
@@ -591,9 +578,7 @@ def read_describe_client_quotas_response_classic(
                     end = pos + n
                     entity_name_4 = data[pos:end].decode()
                     pos = end
-
                 item3 = new_EntityData(entity_type_4, entity_name_4)
-
                 entity_2.append(item3)
             n = read_i32_be(data, pos)
             pos += 4
@@ -612,14 +597,10 @@ def read_describe_client_quotas_response_classic(
                 value_6 = read_f64_be(data, pos)
                 item5 = new_ValueData(key_6, value_6)
                 pos += 8
-
                 values_2.append(item5)
             item1 = new_EntryData(entity_2, values_2)
-
             entries_0.append(item1)
-
     message = new_DescribeClientQuotasResponse(throttle_time_ms_0, error_code_0, error_message_0, entries_0)
-
     return message, pos
 
 
@@ -632,16 +613,13 @@ def write_describe_client_quotas_response_classic(
     error_message_0 = message.error_message
     if error_message_0 is None:
         write_i16_be(out, -1)
-
     else:
         raw = error_message_0.encode()
         write_i16_be(out, len(raw))
-
         out.write(raw)
     entries_0 = message.entries
     if entries_0 is None:
         write_i32_be(out, -1)
-
     else:
         write_i32_be(out, len(entries_0))
         for item1 in entries_0:
@@ -654,15 +632,12 @@ def write_describe_client_quotas_response_classic(
                 entity_name_4 = item3.entity_name
                 if entity_name_4 is None:
                     write_i16_be(out, -1)
-
                 else:
                     raw = entity_name_4.encode()
                     write_i16_be(out, len(raw))
-
                     out.write(raw)
                 if item3.unknown_tags:
                     fail()
-
             values_2 = item1.values
             write_i32_be(out, len(values_2))
             for item5 in values_2:
@@ -672,10 +647,8 @@ def write_describe_client_quotas_response_classic(
                 write_f64_be(out, item5.value)
                 if item5.unknown_tags:
                     fail()
-
             if item1.unknown_tags:
                 fail()
-
     if message.unknown_tags:
         fail()
 
@@ -704,7 +677,6 @@ def read_describe_client_quotas_response_flexible(
         end = pos + n
         error_message_0 = data[pos:end].decode()
         pos = end
-
     n = data[pos] - 1
     pos += 1
     if n < 0:
@@ -743,13 +715,11 @@ def read_describe_client_quotas_response_flexible(
                     end = pos + n
                     entity_name_4 = data[pos:end].decode()
                     pos = end
-
                 item3 = new_EntityData(entity_type_4, entity_name_4)
                 if data[pos]:
                     item3.unknown_tags, pos = read_tags(data, pos)
                 else:
                     pos += 1
-
                 entity_2.append(item3)
             n = data[pos] - 1
             pos += 1
@@ -776,22 +746,18 @@ def read_describe_client_quotas_response_flexible(
                     item5.unknown_tags, pos = read_tags(data, pos)
                 else:
                     pos += 9
-
                 values_2.append(item5)
             item1 = new_EntryData(entity_2, values_2)
             if data[pos]:
                 item1.unknown_tags, pos = read_tags(data, pos)
             else:
                 pos += 1
-
             entries_0.append(item1)
-
     message = new_DescribeClientQuotasResponse(throttle_time_ms_0, error_code_0, error_message_0, entries_0)
     if data[pos]:
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -804,7 +770,6 @@ def write_describe_client_quotas_response_flexible(
     error_message_0 = message.error_message
     if error_message_0 is None:
         out.append(0)
-
     else:
         raw = error_message_0.encode()
         n = len(raw)
@@ -812,12 +777,10 @@ def write_describe_client_quotas_response_flexible(
             out.append(n + 1)
         else:
             write_string_length(out, n)
-
         out.write(raw)
     entries_0 = message.entries
     if entries_0 is None:
         out.append(0)
-
     else:
         n = len(entries_0)
         if n < 127:
@@ -842,7 +805,6 @@ def write_describe_client_quotas_response_flexible(
                 entity_name_4 = item3.entity_name
                 if entity_name_4 is None:
                     out.append(0)
-
                 else:
                     raw = entity_name_4.encode()
                     n = len(raw)
@@ -850,13 +812,11 @@ def write_describe_client_quotas_response_flexible(
                         out.append(n + 1)
                     else:
                         write_string_length(out, n)
-
                     out.write(raw)
                 if item3.unknown_tags:
                     write_tags(out, [], item3.unknown_tags)
                 else:
                     out.append(0)
-
             values_2 = item1.values
             n = len(values_2)
             if n < 127:
@@ -876,12 +836,10 @@ def write_describe_client_quotas_response_flexible(
                     write_tags(out, [], item5.unknown_tags)
                 else:
                     out.append(0)
-
             if item1.unknown_tags:
                 write_tags(out, [], item1.unknown_tags)
             else:
                 out.append(0)
-
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:

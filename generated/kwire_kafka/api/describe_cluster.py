@@ -72,9 +72,9 @@ class DescribeClusterRequest(Message):
     include_cluster_authorized_operations: bool
     """True also returns what the caller may do to the cluster; off by default as it costs checks."""
     endpoint_type: int
-    """Which nodes to list: 1 brokers, 2 controllers; must fit the kind of node that is asked."""
+    """Which nodes to list: 1 brokers, 2 controllers; must fit the kind of node that is asked. Versions 1+."""
     include_fenced_brokers: bool
-    """True also lists brokers that are registered but fenced, i.e. not serving clients."""
+    """True also lists brokers that are registered but fenced, i.e. not serving clients. Versions 2+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -148,7 +148,8 @@ class DescribeClusterBroker(Struct):
     rack: str | None
     """Rack or availability zone from broker.rack; null if none is configured."""
     is_fenced: bool
-    """True while the broker is registered but kept from serving, e.g. starting up or missing heartbeats."""
+    """True while the broker is registered but kept from serving, e.g. starting up or missing heartbeats. Versions 2+.
+    """
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -235,7 +236,7 @@ class DescribeClusterResponse(Message):
     error_message: str | None
     """Explanation of the error for people; null when all is well."""
     endpoint_type: int
-    """Kind of the nodes listed: 1 brokers, 2 controllers."""
+    """Kind of the nodes listed: 1 brokers, 2 controllers. Versions 1+."""
     cluster_id: str
     """Unique id given to the cluster at its creation; shows whether two addresses lead to one cluster."""
     controller_id: int
@@ -316,17 +317,13 @@ def read_describe_cluster_request_flexible(data: bytes, pos: i64, version: i64) 
     if version >= 1:
         endpoint_type_0 = (data[pos] ^ 128) - 128
         pos += 1
-
     else:
         endpoint_type_0 = 1
-
     if version >= 2:
         include_fenced_brokers_0 = data[pos] != 0
         pos += 1
-
     else:
         include_fenced_brokers_0 = False
-
     message = new_DescribeClusterRequest(
         include_cluster_authorized_operations_0, endpoint_type_0, include_fenced_brokers_0
     )
@@ -334,7 +331,6 @@ def read_describe_cluster_request_flexible(data: bytes, pos: i64, version: i64) 
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -344,17 +340,13 @@ def write_describe_cluster_request_flexible(out: BytesWriter, message: DescribeC
     if version <= 0:
         if message.endpoint_type != 1:
             fail()
-
-    elif version >= 1:
+    else:
         write_i8(out, message.endpoint_type)
-
     if version <= 1:
         if message.include_fenced_brokers:
             fail()
-
-    elif version >= 2:
+    else:
         out.append(1 if message.include_fenced_brokers else 0)
-
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:
@@ -383,14 +375,11 @@ def read_describe_cluster_response_flexible(
         end = pos + n
         error_message_0 = data[pos:end].decode()
         pos = end
-
     if version >= 1:
         endpoint_type_0 = (data[pos] ^ 128) - 128
         pos += 1
-
     else:
         endpoint_type_0 = 1
-
     n = data[pos] - 1
     pos += 1
     if n < 0:
@@ -431,20 +420,16 @@ def read_describe_cluster_response_flexible(
             end = pos + n
             rack_2 = data[pos:end].decode()
             pos = end
-
         if version >= 2:
             is_fenced_2 = data[pos] != 0
             pos += 1
-
         else:
             is_fenced_2 = False
-
         item1 = new_DescribeClusterBroker(broker_id_2, host_2, port_2, rack_2, is_fenced_2)
         if data[pos]:
             item1.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-
         brokers_0.append(item1)
     cluster_authorized_operations_0 = read_i32_be(data, pos)
     message = new_DescribeClusterResponse(
@@ -462,7 +447,6 @@ def read_describe_cluster_response_flexible(
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 5
-
     return message, pos
 
 
@@ -475,7 +459,6 @@ def write_describe_cluster_response_flexible(
     error_message_0 = message.error_message
     if error_message_0 is None:
         out.append(0)
-
     else:
         raw = error_message_0.encode()
         n = len(raw)
@@ -483,15 +466,12 @@ def write_describe_cluster_response_flexible(
             out.append(n + 1)
         else:
             write_string_length(out, n)
-
         out.write(raw)
     if version <= 0:
         if message.endpoint_type != 1:
             fail()
-
-    elif version >= 1:
+    else:
         write_i8(out, message.endpoint_type)
-
     raw = message.cluster_id.encode()
     n = len(raw)
     if n < 127:
@@ -519,7 +499,6 @@ def write_describe_cluster_response_flexible(
         rack_2 = item1.rack
         if rack_2 is None:
             out.append(0)
-
         else:
             raw = rack_2.encode()
             n = len(raw)
@@ -527,20 +506,16 @@ def write_describe_cluster_response_flexible(
                 out.append(n + 1)
             else:
                 write_string_length(out, n)
-
             out.write(raw)
         if version <= 1:
             if item1.is_fenced:
                 fail()
-
-        elif version >= 2:
+        else:
             out.append(1 if item1.is_fenced else 0)
-
         if item1.unknown_tags:
             write_tags(out, [], item1.unknown_tags)
         else:
             out.append(0)
-
     write_i32_be(out, message.cluster_authorized_operations)
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)

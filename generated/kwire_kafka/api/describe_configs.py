@@ -113,9 +113,9 @@ class DescribeConfigsRequest(Message):
     resources: list[DescribeConfigsResource]
     """Resources whose settings are wanted."""
     include_synonyms: bool
-    """True also lists the other places a value could come from, in order of precedence."""
+    """True also lists the other places a value could come from, in order of precedence. Versions 1+."""
     include_documentation: bool
-    """True adds the help text of each setting, which makes the answer much larger."""
+    """True adds the help text of each setting, which makes the answer much larger. Versions 3+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -183,11 +183,11 @@ class DescribeConfigsSynonym(Struct):
     __slots__ = SLOTS
 
     name: str
-    """Name of the setting at that place, e.g. log.retention.ms behind retention.ms."""
+    """Name of the setting at that place, e.g. log.retention.ms behind retention.ms. Versions 1+."""
     value: str | None
-    """Value at that place; null if sensitive or unset."""
+    """Value at that place; null if sensitive or unset. Versions 1+."""
     source: int
-    """Origin code of that place, same numbering as ConfigSource."""
+    """Origin code of that place, same numbering as ConfigSource. Versions 1+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -250,17 +250,21 @@ class DescribeConfigsResourceResult(Struct):
     read_only: bool
     """True if it cannot be altered at run time."""
     is_default: bool
-    """True if nobody has overridden the value; superseded by ConfigSource."""
+    """True if nobody has overridden the value; superseded by ConfigSource. Versions 0."""
     config_source: int
-    """Origin: 1 topic, 2 broker, 3 default broker, 4 server file, 5 built-in, 6 logger, 7 metrics, 8 group."""
+    """Origin: 1 topic, 2 broker, 3 default broker, 4 server file, 5 built-in, 6 logger, 7 metrics, 8 group. Versions
+    1+.
+    """
     is_sensitive: bool
     """True for passwords and other secrets, whose value never leaves the broker."""
     synonyms: list[DescribeConfigsSynonym]
-    """Candidates for the value, the one in force first; empty unless asked for."""
+    """Candidates for the value, the one in force first; empty unless asked for. Versions 1+."""
     config_type: int
-    """Data type: 1 boolean, 2 string, 3 int, 4 short, 5 long, 6 double, 7 list, 8 class, 9 password, 0 unknown."""
+    """Data type: 1 boolean, 2 string, 3 int, 4 short, 5 long, 6 double, 7 list, 8 class, 9 password, 0 unknown.
+    Versions 3+.
+    """
     documentation: str | None
-    """Help text of the setting; null unless asked for."""
+    """Help text of the setting; null unless asked for. Versions 3+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -492,28 +496,20 @@ def read_describe_configs_request_classic(data: bytes, pos: i64, version: i64) -
                 end = pos + n
                 item3 = data[pos:end].decode()
                 pos = end
-
                 configuration_keys_2.append(item3)
-
         item1 = new_DescribeConfigsResource(resource_type_2, resource_name_2, configuration_keys_2)
-
         resources_0.append(item1)
     if version >= 1:
         include_synonyms_0 = data[pos] != 0
         pos += 1
-
     else:
         include_synonyms_0 = False
-
     if version >= 3:
         include_documentation_0 = data[pos] != 0
         pos += 1
-
     else:
         include_documentation_0 = False
-
     message = new_DescribeConfigsRequest(resources_0, include_synonyms_0, include_documentation_0)
-
     return message, pos
 
 
@@ -529,31 +525,24 @@ def write_describe_configs_request_classic(out: BytesWriter, message: DescribeCo
         configuration_keys_2 = item1.configuration_keys
         if configuration_keys_2 is None:
             write_i32_be(out, -1)
-
         else:
             write_i32_be(out, len(configuration_keys_2))
             for item3 in configuration_keys_2:
                 raw = item3.encode()
                 write_i16_be(out, len(raw))
                 out.write(raw)
-
         if item1.unknown_tags:
             fail()
-
     if version <= 0:
         if message.include_synonyms:
             fail()
-
-    elif version >= 1:
+    else:
         out.append(1 if message.include_synonyms else 0)
-
     if version <= 2:
         if message.include_documentation:
             fail()
-
-    elif version >= 3:
+    else:
         out.append(1 if message.include_documentation else 0)
-
     if message.unknown_tags:
         fail()
 
@@ -602,15 +591,12 @@ def read_describe_configs_request_flexible(data: bytes, pos: i64, version: i64) 
                 end = pos + n
                 item3 = data[pos:end].decode()
                 pos = end
-
                 configuration_keys_2.append(item3)
-
         item1 = new_DescribeConfigsResource(resource_type_2, resource_name_2, configuration_keys_2)
         if data[pos]:
             item1.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-
         resources_0.append(item1)
     include_synonyms_0 = data[pos] != 0
     include_documentation_0 = data[pos + 1] != 0
@@ -620,7 +606,6 @@ def read_describe_configs_request_flexible(data: bytes, pos: i64, version: i64) 
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 3
-
     return message, pos
 
 
@@ -644,7 +629,6 @@ def write_describe_configs_request_flexible(out: BytesWriter, message: DescribeC
         configuration_keys_2 = item1.configuration_keys
         if configuration_keys_2 is None:
             out.append(0)
-
         else:
             n = len(configuration_keys_2)
             if n < 127:
@@ -659,12 +643,10 @@ def write_describe_configs_request_flexible(out: BytesWriter, message: DescribeC
                 else:
                     write_string_length(out, n)
                 out.write(raw)
-
         if item1.unknown_tags:
             write_tags(out, [], item1.unknown_tags)
         else:
             out.append(0)
-
     out.append(1 if message.include_synonyms else 0)
     out.append(1 if message.include_documentation else 0)
     if message.unknown_tags:
@@ -705,7 +687,6 @@ def read_describe_configs_response_classic(
             end = pos + n
             error_message_2 = data[pos:end].decode()
             pos = end
-
         resource_type_2 = (data[pos] ^ 128) - 128
         n = read_i16_be(data, pos + 1)
         pos += 3
@@ -736,23 +717,18 @@ def read_describe_configs_response_classic(
                 end = pos + n
                 value_4 = data[pos:end].decode()
                 pos = end
-
             read_only_4 = data[pos] != 0
             pos += 1
             if version <= 0:
                 is_default_4 = data[pos] != 0
                 pos += 1
-
             else:
                 is_default_4 = False
-
             if version >= 1:
                 config_source_4 = (data[pos] ^ 128) - 128
                 pos += 1
-
             else:
                 config_source_4 = -1
-
             is_sensitive_4 = data[pos] != 0
             pos += 1
             if version >= 1:
@@ -778,23 +754,17 @@ def read_describe_configs_response_classic(
                         end = pos + n
                         value_6 = data[pos:end].decode()
                         pos = end
-
                     source_6 = (data[pos] ^ 128) - 128
                     item5 = new_DescribeConfigsSynonym(name_6, value_6, source_6)
                     pos += 1
-
                     synonyms_4.append(item5)
-
             else:
                 synonyms_4 = []
-
             if version >= 3:
                 config_type_4 = (data[pos] ^ 128) - 128
                 pos += 1
-
             else:
                 config_type_4 = 0
-
             if version >= 3:
                 n = read_i16_be(data, pos)
                 pos += 2
@@ -804,10 +774,8 @@ def read_describe_configs_response_classic(
                     end = pos + n
                     documentation_4 = data[pos:end].decode()
                     pos = end
-
             else:
                 documentation_4 = ""
-
             item3 = new_DescribeConfigsResourceResult(
                 name_4,
                 value_4,
@@ -819,13 +787,10 @@ def read_describe_configs_response_classic(
                 config_type_4,
                 documentation_4,
             )
-
             configs_2.append(item3)
         item1 = new_DescribeConfigsResult(error_code_2, error_message_2, resource_type_2, resource_name_2, configs_2)
-
         results_0.append(item1)
     message = new_DescribeConfigsResponse(throttle_time_ms_0, results_0)
-
     return message, pos
 
 
@@ -839,11 +804,9 @@ def write_describe_configs_response_classic(out: BytesWriter, message: DescribeC
         error_message_2 = item1.error_message
         if error_message_2 is None:
             write_i16_be(out, -1)
-
         else:
             raw = error_message_2.encode()
             write_i16_be(out, len(raw))
-
             out.write(raw)
         write_i8(out, item1.resource_type)
         raw = item1.resource_name.encode()
@@ -858,23 +821,18 @@ def write_describe_configs_response_classic(out: BytesWriter, message: DescribeC
             value_4 = item3.value
             if value_4 is None:
                 write_i16_be(out, -1)
-
             else:
                 raw = value_4.encode()
                 write_i16_be(out, len(raw))
-
                 out.write(raw)
             out.append(1 if item3.read_only else 0)
             if version <= 0:
                 out.append(1 if item3.is_default else 0)
-
-            elif version >= 1:
+            else:
                 if item3.is_default:
                     fail()
-
             if version >= 1:
                 write_i8(out, item3.config_source)
-
             out.append(1 if item3.is_sensitive else 0)
             if version >= 1:
                 synonyms_4 = item3.synonyms
@@ -886,36 +844,27 @@ def write_describe_configs_response_classic(out: BytesWriter, message: DescribeC
                     value_6 = item5.value
                     if value_6 is None:
                         write_i16_be(out, -1)
-
                     else:
                         raw = value_6.encode()
                         write_i16_be(out, len(raw))
-
                         out.write(raw)
                     write_i8(out, item5.source)
                     if item5.unknown_tags:
                         fail()
-
             if version >= 3:
                 write_i8(out, item3.config_type)
-
             if version >= 3:
                 documentation_4 = item3.documentation
                 if documentation_4 is None:
                     write_i16_be(out, -1)
-
                 else:
                     raw = documentation_4.encode()
                     write_i16_be(out, len(raw))
-
                     out.write(raw)
-
             if item3.unknown_tags:
                 fail()
-
         if item1.unknown_tags:
             fail()
-
     if message.unknown_tags:
         fail()
 
@@ -956,7 +905,6 @@ def read_describe_configs_response_flexible(
             end = pos + n
             error_message_2 = data[pos:end].decode()
             pos = end
-
         resource_type_2 = (data[pos] ^ 128) - 128
         n = data[pos + 1] - 1
         pos += 2
@@ -995,7 +943,6 @@ def read_describe_configs_response_flexible(
                 end = pos + n
                 value_4 = data[pos:end].decode()
                 pos = end
-
             read_only_4 = data[pos] != 0
             is_default_4 = False
             config_source_4 = (data[pos + 1] ^ 128) - 128
@@ -1028,7 +975,6 @@ def read_describe_configs_response_flexible(
                     end = pos + n
                     value_6 = data[pos:end].decode()
                     pos = end
-
                 source_6 = (data[pos] ^ 128) - 128
                 item5 = new_DescribeConfigsSynonym(name_6, value_6, source_6)
                 if data[pos + 1]:
@@ -1036,7 +982,6 @@ def read_describe_configs_response_flexible(
                     item5.unknown_tags, pos = read_tags(data, pos)
                 else:
                     pos += 2
-
                 synonyms_4.append(item5)
             config_type_4 = (data[pos] ^ 128) - 128
             n = data[pos + 1] - 1
@@ -1049,7 +994,6 @@ def read_describe_configs_response_flexible(
                 end = pos + n
                 documentation_4 = data[pos:end].decode()
                 pos = end
-
             item3 = new_DescribeConfigsResourceResult(
                 name_4,
                 value_4,
@@ -1065,21 +1009,18 @@ def read_describe_configs_response_flexible(
                 item3.unknown_tags, pos = read_tags(data, pos)
             else:
                 pos += 1
-
             configs_2.append(item3)
         item1 = new_DescribeConfigsResult(error_code_2, error_message_2, resource_type_2, resource_name_2, configs_2)
         if data[pos]:
             item1.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-
         results_0.append(item1)
     message = new_DescribeConfigsResponse(throttle_time_ms_0, results_0)
     if data[pos]:
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -1099,7 +1040,6 @@ def write_describe_configs_response_flexible(
         error_message_2 = item1.error_message
         if error_message_2 is None:
             out.append(0)
-
         else:
             raw = error_message_2.encode()
             n = len(raw)
@@ -1107,7 +1047,6 @@ def write_describe_configs_response_flexible(
                 out.append(n + 1)
             else:
                 write_string_length(out, n)
-
             out.write(raw)
         write_i8(out, item1.resource_type)
         raw = item1.resource_name.encode()
@@ -1134,7 +1073,6 @@ def write_describe_configs_response_flexible(
             value_4 = item3.value
             if value_4 is None:
                 out.append(0)
-
             else:
                 raw = value_4.encode()
                 n = len(raw)
@@ -1142,7 +1080,6 @@ def write_describe_configs_response_flexible(
                     out.append(n + 1)
                 else:
                     write_string_length(out, n)
-
                 out.write(raw)
             out.append(1 if item3.read_only else 0)
             if item3.is_default:
@@ -1166,7 +1103,6 @@ def write_describe_configs_response_flexible(
                 value_6 = item5.value
                 if value_6 is None:
                     out.append(0)
-
                 else:
                     raw = value_6.encode()
                     n = len(raw)
@@ -1174,19 +1110,16 @@ def write_describe_configs_response_flexible(
                         out.append(n + 1)
                     else:
                         write_string_length(out, n)
-
                     out.write(raw)
                 write_i8(out, item5.source)
                 if item5.unknown_tags:
                     write_tags(out, [], item5.unknown_tags)
                 else:
                     out.append(0)
-
             write_i8(out, item3.config_type)
             documentation_4 = item3.documentation
             if documentation_4 is None:
                 out.append(0)
-
             else:
                 raw = documentation_4.encode()
                 n = len(raw)
@@ -1194,18 +1127,15 @@ def write_describe_configs_response_flexible(
                     out.append(n + 1)
                 else:
                     write_string_length(out, n)
-
                 out.write(raw)
             if item3.unknown_tags:
                 write_tags(out, [], item3.unknown_tags)
             else:
                 out.append(0)
-
         if item1.unknown_tags:
             write_tags(out, [], item1.unknown_tags)
         else:
             out.append(0)
-
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:

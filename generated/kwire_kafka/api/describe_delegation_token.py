@@ -241,9 +241,9 @@ class DescribedDelegationToken(Struct):
     principal_name: str
     """Owner whose permissions apply to sessions opened with this token."""
     token_requester_principal_type: str
-    """Kind of the principal that had the token issued; equals the owner's unless made for another."""
+    """Kind of the principal that had the token issued; equals the owner's unless made for another. Versions 3+."""
     token_requester_principal_name: str
-    """Who had the token issued; differs from the owner if created on the owner's behalf."""
+    """Who had the token issued; differs from the owner if created on the owner's behalf. Versions 3+."""
     issue_timestamp: int
     """Creation moment, milliseconds since the Unix epoch."""
     expiry_timestamp: int
@@ -424,11 +424,8 @@ def read_describe_delegation_token_request_classic(
             principal_name_2 = data[pos:end].decode()
             pos = end
             item1 = new_DescribeDelegationTokenOwner(principal_type_2, principal_name_2)
-
             owners_0.append(item1)
-
     message = new_DescribeDelegationTokenRequest(owners_0)
-
     return message, pos
 
 
@@ -439,7 +436,6 @@ def write_describe_delegation_token_request_classic(
     owners_0 = message.owners
     if owners_0 is None:
         write_i32_be(out, -1)
-
     else:
         write_i32_be(out, len(owners_0))
         for item1 in owners_0:
@@ -451,7 +447,6 @@ def write_describe_delegation_token_request_classic(
             out.write(raw)
             if item1.unknown_tags:
                 fail()
-
     if message.unknown_tags:
         fail()
 
@@ -497,15 +492,12 @@ def read_describe_delegation_token_request_flexible(
                 item1.unknown_tags, pos = read_tags(data, pos)
             else:
                 pos += 1
-
             owners_0.append(item1)
-
     message = new_DescribeDelegationTokenRequest(owners_0)
     if data[pos]:
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -516,7 +508,6 @@ def write_describe_delegation_token_request_flexible(
     owners_0 = message.owners
     if owners_0 is None:
         out.append(0)
-
     else:
         n = len(owners_0)
         if n < 127:
@@ -542,7 +533,6 @@ def write_describe_delegation_token_request_flexible(
                 write_tags(out, [], item1.unknown_tags)
             else:
                 out.append(0)
-
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:
@@ -627,7 +617,6 @@ def read_describe_delegation_token_response_classic(
             principal_name_4 = data[pos:end].decode()
             pos = end
             item3 = new_DescribedDelegationTokenRenewer(principal_type_4, principal_name_4)
-
             renewers_2.append(item3)
         item1 = new_DescribedDelegationToken(
             principal_type_2,
@@ -641,12 +630,10 @@ def read_describe_delegation_token_response_classic(
             hmac_2,
             renewers_2,
         )
-
         tokens_0.append(item1)
     throttle_time_ms_0 = read_i32_be(data, pos)
     message = new_DescribeDelegationTokenResponse(error_code_0, tokens_0, throttle_time_ms_0)
     pos += 4
-
     return message, pos
 
 
@@ -688,10 +675,8 @@ def write_describe_delegation_token_response_classic(
             out.write(raw)
             if item3.unknown_tags:
                 fail()
-
         if item1.unknown_tags:
             fail()
-
     write_i32_be(out, message.throttle_time_ms)
     if message.unknown_tags:
         fail()
@@ -750,10 +735,8 @@ def read_describe_delegation_token_response_flexible(
             end = pos + n
             token_requester_principal_type_2 = data[pos:end].decode()
             pos = end
-
         else:
             token_requester_principal_type_2 = ""
-
         if version >= 3:
             n = data[pos] - 1
             pos += 1
@@ -764,10 +747,8 @@ def read_describe_delegation_token_response_flexible(
             end = pos + n
             token_requester_principal_name_2 = data[pos:end].decode()
             pos = end
-
         else:
             token_requester_principal_name_2 = ""
-
         issue_timestamp_2 = read_i64_be(data, pos)
         expiry_timestamp_2 = read_i64_be(data, pos + 8)
         max_timestamp_2 = read_i64_be(data, pos + 16)
@@ -785,9 +766,9 @@ def read_describe_delegation_token_response_flexible(
         if n < 0:
             fail()
         if n > 126:
-            n += (data[pos] << 7) - 128
+            n += (data[pos] - 1) * 128
             pos += 1
-            if n > 16382:
+            if n < 127 or n > 16382:
                 n, pos = read_length(data, pos - 1)
         end = pos + n
         hmac_2 = data[pos:end]
@@ -824,7 +805,6 @@ def read_describe_delegation_token_response_flexible(
                 item3.unknown_tags, pos = read_tags(data, pos)
             else:
                 pos += 1
-
             renewers_2.append(item3)
         item1 = new_DescribedDelegationToken(
             principal_type_2,
@@ -842,7 +822,6 @@ def read_describe_delegation_token_response_flexible(
             item1.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-
         tokens_0.append(item1)
     throttle_time_ms_0 = read_i32_be(data, pos)
     message = new_DescribeDelegationTokenResponse(error_code_0, tokens_0, throttle_time_ms_0)
@@ -851,7 +830,6 @@ def read_describe_delegation_token_response_flexible(
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 5
-
     return message, pos
 
 
@@ -884,8 +862,7 @@ def write_describe_delegation_token_response_flexible(
         if version <= 2:
             if item1.token_requester_principal_type != "":
                 fail()
-
-        elif version >= 3:
+        else:
             raw = item1.token_requester_principal_type.encode()
             n = len(raw)
             if n < 127:
@@ -893,12 +870,10 @@ def write_describe_delegation_token_response_flexible(
             else:
                 write_string_length(out, n)
             out.write(raw)
-
         if version <= 2:
             if item1.token_requester_principal_name != "":
                 fail()
-
-        elif version >= 3:
+        else:
             raw = item1.token_requester_principal_name.encode()
             n = len(raw)
             if n < 127:
@@ -906,7 +881,6 @@ def write_describe_delegation_token_response_flexible(
             else:
                 write_string_length(out, n)
             out.write(raw)
-
         write_i64_be(out, item1.issue_timestamp)
         write_i64_be(out, item1.expiry_timestamp)
         write_i64_be(out, item1.max_timestamp)
@@ -949,12 +923,10 @@ def write_describe_delegation_token_response_flexible(
                 write_tags(out, [], item3.unknown_tags)
             else:
                 out.append(0)
-
         if item1.unknown_tags:
             write_tags(out, [], item1.unknown_tags)
         else:
             out.append(0)
-
     write_i32_be(out, message.throttle_time_ms)
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)

@@ -69,7 +69,7 @@ class DescribeGroupsRequest(Message):
     groups: list[str]
     """Ids of the groups to look up."""
     include_authorized_operations: bool
-    """True asks the broker to also work out which operations the caller may perform on each group."""
+    """True asks the broker to also work out which operations the caller may perform on each group. Versions 3+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -140,7 +140,7 @@ class DescribedGroupMember(Struct):
     member_id: str
     """Id issued by the coordinator, usually the client id plus a random uuid."""
     group_instance_id: str | None
-    """Static instance id from the member's configuration; null if it is dynamic."""
+    """Static instance id from the member's configuration; null if it is dynamic. Versions 4+."""
     client_id: str
     """The client.id found in the header of the member's last join."""
     client_host: str
@@ -221,7 +221,7 @@ class DescribedGroup(Struct):
     error_code: int
     """0 if this group could be described; the remaining fields are meaningless otherwise."""
     error_message: str | None
-    """Human-readable detail for the error; null when there is none."""
+    """Human-readable detail for the error; null when there is none. Versions 6+."""
     group_id: str
     """Group this entry is about."""
     group_state: str
@@ -233,7 +233,7 @@ class DescribedGroup(Struct):
     members: list[DescribedGroupMember]
     """Current members; empty for a group that only stores offsets."""
     authorized_operations: int
-    """Bit set, bit n standing for ACL operation code n; -2147483648 when it was not requested."""
+    """Bit set, bit n standing for ACL operation code n; -2147483648 when it was not requested. Versions 3+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -308,7 +308,7 @@ class DescribeGroupsResponse(Message):
     __slots__ = SLOTS
 
     throttle_time_ms: int
-    """Milliseconds the client should stay silent because it exceeded a quota; 0 when within quota."""
+    """Milliseconds the client should stay silent because it exceeded a quota; 0 when within quota. Versions 1+."""
     groups: list[DescribedGroup]
     """One entry per group id asked for, failed lookups included."""
     unknown_tags: FieldTags
@@ -372,17 +372,13 @@ def read_describe_groups_request_classic(data: bytes, pos: i64, version: i64) ->
         end = pos + n
         item1 = data[pos:end].decode()
         pos = end
-
         groups_0.append(item1)
     if version >= 3:
         include_authorized_operations_0 = data[pos] != 0
         pos += 1
-
     else:
         include_authorized_operations_0 = False
-
     message = new_DescribeGroupsRequest(groups_0, include_authorized_operations_0)
-
     return message, pos
 
 
@@ -394,14 +390,11 @@ def write_describe_groups_request_classic(out: BytesWriter, message: DescribeGro
         raw = item1.encode()
         write_i16_be(out, len(raw))
         out.write(raw)
-
     if version <= 2:
         if message.include_authorized_operations:
             fail()
-
-    elif version >= 3:
+    else:
         out.append(1 if message.include_authorized_operations else 0)
-
     if message.unknown_tags:
         fail()
 
@@ -428,7 +421,6 @@ def read_describe_groups_request_flexible(data: bytes, pos: i64, version: i64) -
         end = pos + n
         item1 = data[pos:end].decode()
         pos = end
-
         groups_0.append(item1)
     include_authorized_operations_0 = data[pos] != 0
     message = new_DescribeGroupsRequest(groups_0, include_authorized_operations_0)
@@ -437,7 +429,6 @@ def read_describe_groups_request_flexible(data: bytes, pos: i64, version: i64) -
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 2
-
     return message, pos
 
 
@@ -457,7 +448,6 @@ def write_describe_groups_request_flexible(out: BytesWriter, message: DescribeGr
         else:
             write_string_length(out, n)
         out.write(raw)
-
     out.append(1 if message.include_authorized_operations else 0)
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
@@ -484,10 +474,8 @@ def read_describe_groups_response_classic(data: bytes, pos: i64, version: i64) -
     if version >= 1:
         throttle_time_ms_0 = read_i32_be(data, pos)
         pos += 4
-
     else:
         throttle_time_ms_0 = 0
-
     n = read_i32_be(data, pos)
     pos += 4
     if n < 0:
@@ -548,10 +536,8 @@ def read_describe_groups_response_classic(data: bytes, pos: i64, version: i64) -
                     end = pos + n
                     group_instance_id_4 = data[pos:end].decode()
                     pos = end
-
             else:
                 group_instance_id_4 = None
-
             n = read_i16_be(data, pos)
             pos += 2
             if n < 0:
@@ -583,15 +569,12 @@ def read_describe_groups_response_classic(data: bytes, pos: i64, version: i64) -
             item3 = new_DescribedGroupMember(
                 member_id_4, group_instance_id_4, client_id_4, client_host_4, member_metadata_4, member_assignment_4
             )
-
             members_2.append(item3)
         if version >= 3:
             authorized_operations_2 = read_i32_be(data, pos)
             pos += 4
-
         else:
             authorized_operations_2 = -2147483648
-
         item1 = new_DescribedGroup(
             error_code_2,
             error_message_2,
@@ -602,10 +585,8 @@ def read_describe_groups_response_classic(data: bytes, pos: i64, version: i64) -
             members_2,
             authorized_operations_2,
         )
-
         groups_0.append(item1)
     message = new_DescribeGroupsResponse(throttle_time_ms_0, groups_0)
-
     return message, pos
 
 
@@ -613,7 +594,6 @@ def write_describe_groups_response_classic(out: BytesWriter, message: DescribeGr
     n: int
     if version >= 1:
         write_i32_be(out, message.throttle_time_ms)
-
     groups_0 = message.groups
     write_i32_be(out, len(groups_0))
     for item1 in groups_0:
@@ -642,13 +622,10 @@ def write_describe_groups_response_classic(out: BytesWriter, message: DescribeGr
                 group_instance_id_4 = item3.group_instance_id
                 if group_instance_id_4 is None:
                     write_i16_be(out, -1)
-
                 else:
                     raw = group_instance_id_4.encode()
                     write_i16_be(out, len(raw))
-
                     out.write(raw)
-
             raw = item3.client_id.encode()
             write_i16_be(out, len(raw))
             out.write(raw)
@@ -663,17 +640,13 @@ def write_describe_groups_response_classic(out: BytesWriter, message: DescribeGr
             out.write(member_assignment_4)
             if item3.unknown_tags:
                 fail()
-
         if version <= 2:
             if item1.authorized_operations != -2147483648:
                 fail()
-
-        elif version >= 3:
+        else:
             write_i32_be(out, item1.authorized_operations)
-
         if item1.unknown_tags:
             fail()
-
     if message.unknown_tags:
         fail()
 
@@ -717,10 +690,8 @@ def read_describe_groups_response_flexible(data: bytes, pos: i64, version: i64) 
                 end = pos + n
                 error_message_2 = data[pos:end].decode()
                 pos = end
-
         else:
             error_message_2 = None
-
         n = data[pos] - 1
         pos += 1
         if n < 0:
@@ -785,7 +756,6 @@ def read_describe_groups_response_flexible(data: bytes, pos: i64, version: i64) 
                 end = pos + n
                 group_instance_id_4 = data[pos:end].decode()
                 pos = end
-
             n = data[pos] - 1
             pos += 1
             if n < 0:
@@ -809,9 +779,9 @@ def read_describe_groups_response_flexible(data: bytes, pos: i64, version: i64) 
             if n < 0:
                 fail()
             if n > 126:
-                n += (data[pos] << 7) - 128
+                n += (data[pos] - 1) * 128
                 pos += 1
-                if n > 16382:
+                if n < 127 or n > 16382:
                     n, pos = read_length(data, pos - 1)
             end = pos + n
             member_metadata_4 = data[pos:end]
@@ -821,9 +791,9 @@ def read_describe_groups_response_flexible(data: bytes, pos: i64, version: i64) 
             if n < 0:
                 fail()
             if n > 126:
-                n += (data[pos] << 7) - 128
+                n += (data[pos] - 1) * 128
                 pos += 1
-                if n > 16382:
+                if n < 127 or n > 16382:
                     n, pos = read_length(data, pos - 1)
             end = pos + n
             member_assignment_4 = data[pos:end]
@@ -835,7 +805,6 @@ def read_describe_groups_response_flexible(data: bytes, pos: i64, version: i64) 
                 item3.unknown_tags, pos = read_tags(data, pos)
             else:
                 pos += 1
-
             members_2.append(item3)
         authorized_operations_2 = read_i32_be(data, pos)
         item1 = new_DescribedGroup(
@@ -853,14 +822,12 @@ def read_describe_groups_response_flexible(data: bytes, pos: i64, version: i64) 
             item1.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 5
-
         groups_0.append(item1)
     message = new_DescribeGroupsResponse(throttle_time_ms_0, groups_0)
     if data[pos]:
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -878,12 +845,10 @@ def write_describe_groups_response_flexible(out: BytesWriter, message: DescribeG
         if version <= 5:
             if item1.error_message is not None:
                 fail()
-
-        elif version >= 6:
+        else:
             error_message_2 = item1.error_message
             if error_message_2 is None:
                 out.append(0)
-
             else:
                 raw = error_message_2.encode()
                 n = len(raw)
@@ -891,9 +856,7 @@ def write_describe_groups_response_flexible(out: BytesWriter, message: DescribeG
                     out.append(n + 1)
                 else:
                     write_string_length(out, n)
-
                 out.write(raw)
-
         raw = item1.group_id.encode()
         n = len(raw)
         if n < 127:
@@ -939,7 +902,6 @@ def write_describe_groups_response_flexible(out: BytesWriter, message: DescribeG
             group_instance_id_4 = item3.group_instance_id
             if group_instance_id_4 is None:
                 out.append(0)
-
             else:
                 raw = group_instance_id_4.encode()
                 n = len(raw)
@@ -947,7 +909,6 @@ def write_describe_groups_response_flexible(out: BytesWriter, message: DescribeG
                     out.append(n + 1)
                 else:
                     write_string_length(out, n)
-
                 out.write(raw)
             raw = item3.client_id.encode()
             n = len(raw)
@@ -981,13 +942,11 @@ def write_describe_groups_response_flexible(out: BytesWriter, message: DescribeG
                 write_tags(out, [], item3.unknown_tags)
             else:
                 out.append(0)
-
         write_i32_be(out, item1.authorized_operations)
         if item1.unknown_tags:
             write_tags(out, [], item1.unknown_tags)
         else:
             out.append(0)
-
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:

@@ -270,9 +270,9 @@ class DescribeLogDirsResult(Struct):
     topics: list[DescribeLogDirsTopic]
     """Replicas in this directory, grouped by topic."""
     total_bytes: int
-    """Size in bytes of the volume that holds the directory; -1 if unknown."""
+    """Size in bytes of the volume that holds the directory; -1 if unknown. Versions 4+."""
     usable_bytes: int
-    """Free bytes on that volume open to the broker process; -1 if unknown."""
+    """Free bytes on that volume open to the broker process; -1 if unknown. Versions 4+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -335,7 +335,7 @@ class DescribeLogDirsResponse(Message):
     throttle_time_ms: int
     """Milliseconds the client should stay silent because it exceeded a quota; 0 when within quota."""
     error_code: int
-    """Failure of the whole call, such as missing authorization; 0 if none."""
+    """Failure of the whole call, such as missing authorization; 0 if none. Versions 3+."""
     results: list[DescribeLogDirsResult]
     """One entry for each configured log directory, offline ones included."""
     unknown_tags: FieldTags
@@ -417,11 +417,8 @@ def read_describe_log_dirs_request_classic(data: bytes, pos: i64, version: i64) 
             else:
                 partitions_2 = []
             item1 = new_DescribableLogDirTopic(topic_2, partitions_2)
-
             topics_0.append(item1)
-
     message = new_DescribeLogDirsRequest(topics_0)
-
     return message, pos
 
 
@@ -430,7 +427,6 @@ def write_describe_log_dirs_request_classic(out: BytesWriter, message: DescribeL
     topics_0 = message.topics
     if topics_0 is None:
         write_i32_be(out, -1)
-
     else:
         write_i32_be(out, len(topics_0))
         for item1 in topics_0:
@@ -441,10 +437,8 @@ def write_describe_log_dirs_request_classic(out: BytesWriter, message: DescribeL
             write_i32_be(out, len(partitions_2))
             for item3 in partitions_2:
                 write_i32_be(out, item3)
-
             if item1.unknown_tags:
                 fail()
-
     if message.unknown_tags:
         fail()
 
@@ -492,15 +486,12 @@ def read_describe_log_dirs_request_flexible(
                 item1.unknown_tags, pos = read_tags(data, pos)
             else:
                 pos += 1
-
             topics_0.append(item1)
-
     message = new_DescribeLogDirsRequest(topics_0)
     if data[pos]:
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -509,7 +500,6 @@ def write_describe_log_dirs_request_flexible(out: BytesWriter, message: Describe
     topics_0 = message.topics
     if topics_0 is None:
         out.append(0)
-
     else:
         n = len(topics_0)
         if n < 127:
@@ -532,12 +522,10 @@ def write_describe_log_dirs_request_flexible(out: BytesWriter, message: Describe
                 write_uvarint(out, n + 1)
             for item3 in partitions_2:
                 write_i32_be(out, item3)
-
             if item1.unknown_tags:
                 write_tags(out, [], item1.unknown_tags)
             else:
                 out.append(0)
-
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:
@@ -600,18 +588,14 @@ def read_describe_log_dirs_response_classic(
                     partition_index_6, partition_size_6, offset_lag_6, is_future_key_6
                 )
                 pos += 21
-
                 partitions_4.append(item5)
             item3 = new_DescribeLogDirsTopic(name_4, partitions_4)
-
             topics_2.append(item3)
         total_bytes_2 = -1
         usable_bytes_2 = -1
         item1 = new_DescribeLogDirsResult(error_code_2, log_dir_2, topics_2, total_bytes_2, usable_bytes_2)
-
         results_0.append(item1)
     message = new_DescribeLogDirsResponse(throttle_time_ms_0, error_code_0, results_0)
-
     return message, pos
 
 
@@ -642,13 +626,10 @@ def write_describe_log_dirs_response_classic(
                 out.append(1 if item5.is_future_key else 0)
                 if item5.unknown_tags:
                     fail()
-
             if item3.unknown_tags:
                 fail()
-
         if item1.unknown_tags:
             fail()
-
     if message.unknown_tags:
         fail()
 
@@ -668,10 +649,8 @@ def read_describe_log_dirs_response_flexible(
     if version >= 3:
         error_code_0 = read_i16_be(data, pos)
         pos += 2
-
     else:
         error_code_0 = 0
-
     n = data[pos] - 1
     pos += 1
     if n < 0:
@@ -730,42 +709,34 @@ def read_describe_log_dirs_response_flexible(
                     item5.unknown_tags, pos = read_tags(data, pos)
                 else:
                     pos += 22
-
                 partitions_4.append(item5)
             item3 = new_DescribeLogDirsTopic(name_4, partitions_4)
             if data[pos]:
                 item3.unknown_tags, pos = read_tags(data, pos)
             else:
                 pos += 1
-
             topics_2.append(item3)
         if version >= 4:
             total_bytes_2 = read_i64_be(data, pos)
             pos += 8
-
         else:
             total_bytes_2 = -1
-
         if version >= 4:
             usable_bytes_2 = read_i64_be(data, pos)
             pos += 8
-
         else:
             usable_bytes_2 = -1
-
         item1 = new_DescribeLogDirsResult(error_code_2, log_dir_2, topics_2, total_bytes_2, usable_bytes_2)
         if data[pos]:
             item1.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-
         results_0.append(item1)
     message = new_DescribeLogDirsResponse(throttle_time_ms_0, error_code_0, results_0)
     if data[pos]:
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -776,7 +747,6 @@ def write_describe_log_dirs_response_flexible(
     write_i32_be(out, message.throttle_time_ms)
     if version >= 3:
         write_i16_be(out, message.error_code)
-
     results_0 = message.results
     n = len(results_0)
     if n < 127:
@@ -821,23 +791,18 @@ def write_describe_log_dirs_response_flexible(
                     write_tags(out, [], item5.unknown_tags)
                 else:
                     out.append(0)
-
             if item3.unknown_tags:
                 write_tags(out, [], item3.unknown_tags)
             else:
                 out.append(0)
-
         if version >= 4:
             write_i64_be(out, item1.total_bytes)
-
         if version >= 4:
             write_i64_be(out, item1.usable_bytes)
-
         if item1.unknown_tags:
             write_tags(out, [], item1.unknown_tags)
         else:
             out.append(0)
-
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:

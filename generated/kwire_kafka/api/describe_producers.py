@@ -419,14 +419,12 @@ def read_describe_producers_request_flexible(
             item1.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-
         topics_0.append(item1)
     message = new_DescribeProducersRequest(topics_0)
     if data[pos]:
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -456,12 +454,10 @@ def write_describe_producers_request_flexible(
             write_uvarint(out, n + 1)
         for item3 in partition_indexes_2:
             write_i32_be(out, item3)
-
         if item1.unknown_tags:
             write_tags(out, [], item1.unknown_tags)
         else:
             out.append(0)
-
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:
@@ -518,7 +514,6 @@ def read_describe_producers_response_flexible(
                 end = pos + n
                 error_message_4 = data[pos:end].decode()
                 pos = end
-
             n = data[pos] - 1
             pos += 1
             if n < 0:
@@ -547,28 +542,24 @@ def read_describe_producers_response_flexible(
                     item5.unknown_tags, pos = read_tags(data, pos)
                 else:
                     pos += 37
-
                 active_producers_4.append(item5)
             item3 = new_PartitionResponse(partition_index_4, error_code_4, error_message_4, active_producers_4)
             if data[pos]:
                 item3.unknown_tags, pos = read_tags(data, pos)
             else:
                 pos += 1
-
             partitions_2.append(item3)
         item1 = new_TopicResponse(name_2, partitions_2)
         if data[pos]:
             item1.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-
         topics_0.append(item1)
     message = new_DescribeProducersResponse(throttle_time_ms_0, topics_0)
     if data[pos]:
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -603,7 +594,6 @@ def write_describe_producers_response_flexible(
             error_message_4 = item3.error_message
             if error_message_4 is None:
                 out.append(0)
-
             else:
                 raw = error_message_4.encode()
                 n = len(raw)
@@ -611,7 +601,6 @@ def write_describe_producers_response_flexible(
                     out.append(n + 1)
                 else:
                     write_string_length(out, n)
-
                 out.write(raw)
             active_producers_4 = item3.active_producers
             n = len(active_producers_4)
@@ -630,17 +619,14 @@ def write_describe_producers_response_flexible(
                     write_tags(out, [], item5.unknown_tags)
                 else:
                     out.append(0)
-
             if item3.unknown_tags:
                 write_tags(out, [], item3.unknown_tags)
             else:
                 out.append(0)
-
         if item1.unknown_tags:
             write_tags(out, [], item1.unknown_tags)
         else:
             out.append(0)
-
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:

@@ -210,13 +210,13 @@ class ReplicaState(Struct):
     replica_id: int
     """Node id of the controller or broker."""
     replica_directory_id: Uuid
-    """Id of the log directory in use there; sets apart a replaced disk. Zero if not known."""
+    """Id of the log directory in use there; sets apart a replaced disk. Zero if not known. Versions 2+."""
     log_end_offset: int
     """Offset after the last record the replica is known to have, -1 if unknown; leader's minus this is the lag."""
     last_fetch_timestamp: int
-    """Unix milliseconds, leader's clock, of the replica's last fetch; -1 if it has not been seen."""
+    """Unix milliseconds, leader's clock, of the replica's last fetch; -1 if it has not been seen. Versions 1+."""
     last_caught_up_timestamp: int
-    """Unix milliseconds at which the replica last had everything the leader had; -1 if unknown."""
+    """Unix milliseconds at which the replica last had everything the leader had; -1 if unknown. Versions 1+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -287,7 +287,7 @@ class DescribeQuorumResponsePartitionData(Struct):
     error_code: int
     """0 if the data is valid; NOT_LEADER_OR_FOLLOWER if the answering node does not lead the quorum."""
     error_message: str | None
-    """Why this partition could not be described; null if it could."""
+    """Why this partition could not be described; null if it could. Versions 2+."""
     leader_id: int
     """Node id of the active controller, i.e. the quorum's leader; -1 if unknown."""
     leader_epoch: int
@@ -420,11 +420,11 @@ class Listener(Struct):
     __slots__ = SLOTS
 
     name: str
-    """Name of the listener in the node's configuration, e.g. CONTROLLER."""
+    """Name of the listener in the node's configuration, e.g. CONTROLLER. Versions 2+."""
     host: str
-    """Host name or IP advertised for this listener."""
+    """Host name or IP advertised for this listener. Versions 2+."""
     port: int
-    """TCP port of this listener as an unsigned number."""
+    """TCP port of this listener as an unsigned number. Versions 2+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -467,9 +467,9 @@ class Node(Struct):
     __slots__ = SLOTS
 
     node_id: int
-    """Id of the node, matching a ReplicaId above."""
+    """Id of the node, matching a ReplicaId above. Versions 2+."""
     listeners: list[Listener]
-    """Every address at which this node accepts connections as a controller."""
+    """Every address at which this node accepts connections as a controller. Versions 2+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -523,11 +523,11 @@ class DescribeQuorumResponse(Message):
     error_code: int
     """Failure of the call as a whole, e.g. missing cluster rights; 0 means to see the partitions."""
     error_message: str | None
-    """Words for the failure of the call; null if it succeeded."""
+    """Words for the failure of the call; null if it succeeded. Versions 2+."""
     topics: list[DescribeQuorumResponseTopicData]
     """State grouped by topic; in practice one entry for __cluster_metadata."""
     nodes: list[Node]
-    """Addresses of the voters, to go with the replica ids above."""
+    """Addresses of the voters, to go with the replica ids above. Versions 2+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -613,21 +613,18 @@ def read_describe_quorum_request_flexible(data: bytes, pos: i64, version: i64) -
                 item3.unknown_tags, pos = read_tags(data, pos)
             else:
                 pos += 5
-
             partitions_2.append(item3)
         item1 = new_DescribeQuorumRequestTopicData(topic_name_2, partitions_2)
         if data[pos]:
             item1.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-
         topics_0.append(item1)
     message = new_DescribeQuorumRequest(topics_0)
     if data[pos]:
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -659,12 +656,10 @@ def write_describe_quorum_request_flexible(out: BytesWriter, message: DescribeQu
                 write_tags(out, [], item3.unknown_tags)
             else:
                 out.append(0)
-
         if item1.unknown_tags:
             write_tags(out, [], item1.unknown_tags)
         else:
             out.append(0)
-
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:
@@ -698,10 +693,8 @@ def read_describe_quorum_response_flexible(data: bytes, pos: i64, version: i64) 
             end = pos + n
             error_message_0 = data[pos:end].decode()
             pos = end
-
     else:
         error_message_0 = ""
-
     n = data[pos] - 1
     pos += 1
     if n < 0:
@@ -743,10 +736,8 @@ def read_describe_quorum_response_flexible(data: bytes, pos: i64, version: i64) 
                     end = pos + n
                     error_message_4 = data[pos:end].decode()
                     pos = end
-
             else:
                 error_message_4 = ""
-
             leader_id_4 = read_i32_be(data, pos)
             leader_epoch_4 = read_i32_be(data, pos + 4)
             high_watermark_4 = read_i64_be(data, pos + 8)
@@ -764,26 +755,20 @@ def read_describe_quorum_response_flexible(data: bytes, pos: i64, version: i64) 
                 if version >= 2:
                     replica_directory_id_6 = Uuid(data[pos : pos + 16])
                     pos += 16
-
                 else:
                     replica_directory_id_6 = ZERO_UUID
-
                 log_end_offset_6 = read_i64_be(data, pos)
                 pos += 8
                 if version >= 1:
                     last_fetch_timestamp_6 = read_i64_be(data, pos)
                     pos += 8
-
                 else:
                     last_fetch_timestamp_6 = -1
-
                 if version >= 1:
                     last_caught_up_timestamp_6 = read_i64_be(data, pos)
                     pos += 8
-
                 else:
                     last_caught_up_timestamp_6 = -1
-
                 item5 = new_ReplicaState(
                     replica_id_6,
                     replica_directory_id_6,
@@ -795,7 +780,6 @@ def read_describe_quorum_response_flexible(data: bytes, pos: i64, version: i64) 
                     item5.unknown_tags, pos = read_tags(data, pos)
                 else:
                     pos += 1
-
                 current_voters_4.append(item5)
             n = data[pos] - 1
             pos += 1
@@ -811,26 +795,20 @@ def read_describe_quorum_response_flexible(data: bytes, pos: i64, version: i64) 
                 if version >= 2:
                     replica_directory_id_8 = Uuid(data[pos : pos + 16])
                     pos += 16
-
                 else:
                     replica_directory_id_8 = ZERO_UUID
-
                 log_end_offset_8 = read_i64_be(data, pos)
                 pos += 8
                 if version >= 1:
                     last_fetch_timestamp_8 = read_i64_be(data, pos)
                     pos += 8
-
                 else:
                     last_fetch_timestamp_8 = -1
-
                 if version >= 1:
                     last_caught_up_timestamp_8 = read_i64_be(data, pos)
                     pos += 8
-
                 else:
                     last_caught_up_timestamp_8 = -1
-
                 item7 = new_ReplicaState(
                     replica_id_8,
                     replica_directory_id_8,
@@ -842,7 +820,6 @@ def read_describe_quorum_response_flexible(data: bytes, pos: i64, version: i64) 
                     item7.unknown_tags, pos = read_tags(data, pos)
                 else:
                     pos += 1
-
                 observers_4.append(item7)
             item3 = new_DescribeQuorumResponsePartitionData(
                 partition_index_4,
@@ -858,14 +835,12 @@ def read_describe_quorum_response_flexible(data: bytes, pos: i64, version: i64) 
                 item3.unknown_tags, pos = read_tags(data, pos)
             else:
                 pos += 1
-
             partitions_2.append(item3)
         item1 = new_DescribeQuorumResponseTopicData(topic_name_2, partitions_2)
         if data[pos]:
             item1.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-
         topics_0.append(item1)
     if version >= 2:
         n = data[pos] - 1
@@ -912,25 +887,20 @@ def read_describe_quorum_response_flexible(data: bytes, pos: i64, version: i64) 
                     item11.unknown_tags, pos = read_tags(data, pos)
                 else:
                     pos += 3
-
                 listeners_10.append(item11)
             item9 = new_Node(node_id_10, listeners_10)
             if data[pos]:
                 item9.unknown_tags, pos = read_tags(data, pos)
             else:
                 pos += 1
-
             nodes_0.append(item9)
-
     else:
         nodes_0 = []
-
     message = new_DescribeQuorumResponse(error_code_0, error_message_0, topics_0, nodes_0)
     if data[pos]:
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -941,7 +911,6 @@ def write_describe_quorum_response_flexible(out: BytesWriter, message: DescribeQ
         error_message_0 = message.error_message
         if error_message_0 is None:
             out.append(0)
-
         else:
             raw = error_message_0.encode()
             n = len(raw)
@@ -949,9 +918,7 @@ def write_describe_quorum_response_flexible(out: BytesWriter, message: DescribeQ
                 out.append(n + 1)
             else:
                 write_string_length(out, n)
-
             out.write(raw)
-
     topics_0 = message.topics
     n = len(topics_0)
     if n < 127:
@@ -979,7 +946,6 @@ def write_describe_quorum_response_flexible(out: BytesWriter, message: DescribeQ
                 error_message_4 = item3.error_message
                 if error_message_4 is None:
                     out.append(0)
-
                 else:
                     raw = error_message_4.encode()
                     n = len(raw)
@@ -987,9 +953,7 @@ def write_describe_quorum_response_flexible(out: BytesWriter, message: DescribeQ
                         out.append(n + 1)
                     else:
                         write_string_length(out, n)
-
                     out.write(raw)
-
             write_i32_be(out, item3.leader_id)
             write_i32_be(out, item3.leader_epoch)
             write_i64_be(out, item3.high_watermark)
@@ -1004,22 +968,17 @@ def write_describe_quorum_response_flexible(out: BytesWriter, message: DescribeQ
                 if version <= 1:
                     if item5.replica_directory_id != ZERO_UUID:
                         fail()
-
-                elif version >= 2:
+                else:
                     write_uuid(out, item5.replica_directory_id)
-
                 write_i64_be(out, item5.log_end_offset)
                 if version >= 1:
                     write_i64_be(out, item5.last_fetch_timestamp)
-
                 if version >= 1:
                     write_i64_be(out, item5.last_caught_up_timestamp)
-
                 if item5.unknown_tags:
                     write_tags(out, [], item5.unknown_tags)
                 else:
                     out.append(0)
-
             observers_4 = item3.observers
             n = len(observers_4)
             if n < 127:
@@ -1031,37 +990,29 @@ def write_describe_quorum_response_flexible(out: BytesWriter, message: DescribeQ
                 if version <= 1:
                     if item7.replica_directory_id != ZERO_UUID:
                         fail()
-
-                elif version >= 2:
+                else:
                     write_uuid(out, item7.replica_directory_id)
-
                 write_i64_be(out, item7.log_end_offset)
                 if version >= 1:
                     write_i64_be(out, item7.last_fetch_timestamp)
-
                 if version >= 1:
                     write_i64_be(out, item7.last_caught_up_timestamp)
-
                 if item7.unknown_tags:
                     write_tags(out, [], item7.unknown_tags)
                 else:
                     out.append(0)
-
             if item3.unknown_tags:
                 write_tags(out, [], item3.unknown_tags)
             else:
                 out.append(0)
-
         if item1.unknown_tags:
             write_tags(out, [], item1.unknown_tags)
         else:
             out.append(0)
-
     if version <= 1:
         if message.nodes != []:
             fail()
-
-    elif version >= 2:
+    else:
         nodes_0 = message.nodes
         n = len(nodes_0)
         if n < 127:
@@ -1096,12 +1047,10 @@ def write_describe_quorum_response_flexible(out: BytesWriter, message: DescribeQ
                     write_tags(out, [], item11.unknown_tags)
                 else:
                     out.append(0)
-
             if item9.unknown_tags:
                 write_tags(out, [], item9.unknown_tags)
             else:
                 out.append(0)
-
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:

@@ -509,22 +509,18 @@ def read_describe_share_group_offsets_request_flexible(
                     item3.unknown_tags, pos = read_tags(data, pos)
                 else:
                     pos += 1
-
                 topics_2.append(item3)
-
         item1 = new_DescribeShareGroupOffsetsRequestGroup(group_id_2, topics_2)
         if data[pos]:
             item1.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-
         groups_0.append(item1)
     message = new_DescribeShareGroupOffsetsRequest(groups_0)
     if data[pos]:
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -549,7 +545,6 @@ def write_describe_share_group_offsets_request_flexible(
         topics_2 = item1.topics
         if topics_2 is None:
             out.append(0)
-
         else:
             n = len(topics_2)
             if n < 127:
@@ -572,17 +567,14 @@ def write_describe_share_group_offsets_request_flexible(
                     write_uvarint(out, n + 1)
                 for item5 in partitions_4:
                     write_i32_be(out, item5)
-
                 if item3.unknown_tags:
                     write_tags(out, [], item3.unknown_tags)
                 else:
                     out.append(0)
-
         if item1.unknown_tags:
             write_tags(out, [], item1.unknown_tags)
         else:
             out.append(0)
-
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:
@@ -662,7 +654,6 @@ def read_describe_share_group_offsets_response_flexible(
                     end = pos + n
                     error_message_6 = data[pos:end].decode()
                     pos = end
-
                 item5 = new_DescribeShareGroupOffsetsResponsePartition(
                     partition_index_6, start_offset_6, leader_epoch_6, error_code_6, error_message_6
                 )
@@ -670,14 +661,12 @@ def read_describe_share_group_offsets_response_flexible(
                     item5.unknown_tags, pos = read_tags(data, pos)
                 else:
                     pos += 1
-
                 partitions_4.append(item5)
             item3 = new_DescribeShareGroupOffsetsResponseTopic(topic_name_4, topic_id_4, partitions_4)
             if data[pos]:
                 item3.unknown_tags, pos = read_tags(data, pos)
             else:
                 pos += 1
-
             topics_2.append(item3)
         error_code_2 = read_i16_be(data, pos)
         n = data[pos + 2] - 1
@@ -690,20 +679,17 @@ def read_describe_share_group_offsets_response_flexible(
             end = pos + n
             error_message_2 = data[pos:end].decode()
             pos = end
-
         item1 = new_DescribeShareGroupOffsetsResponseGroup(group_id_2, topics_2, error_code_2, error_message_2)
         if data[pos]:
             item1.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-
         groups_0.append(item1)
     message = new_DescribeShareGroupOffsetsResponse(throttle_time_ms_0, groups_0)
     if data[pos]:
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -755,7 +741,6 @@ def write_describe_share_group_offsets_response_flexible(
                 error_message_6 = item5.error_message
                 if error_message_6 is None:
                     out.append(0)
-
                 else:
                     raw = error_message_6.encode()
                     n = len(raw)
@@ -763,23 +748,19 @@ def write_describe_share_group_offsets_response_flexible(
                         out.append(n + 1)
                     else:
                         write_string_length(out, n)
-
                     out.write(raw)
                 if item5.unknown_tags:
                     write_tags(out, [], item5.unknown_tags)
                 else:
                     out.append(0)
-
             if item3.unknown_tags:
                 write_tags(out, [], item3.unknown_tags)
             else:
                 out.append(0)
-
         write_i16_be(out, item1.error_code)
         error_message_2 = item1.error_message
         if error_message_2 is None:
             out.append(0)
-
         else:
             raw = error_message_2.encode()
             n = len(raw)
@@ -787,13 +768,11 @@ def write_describe_share_group_offsets_response_flexible(
                 out.append(n + 1)
             else:
                 write_string_length(out, n)
-
             out.write(raw)
         if item1.unknown_tags:
             write_tags(out, [], item1.unknown_tags)
         else:
             out.append(0)
-
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:

@@ -556,7 +556,6 @@ def read_describe_topic_partitions_request_flexible(
             item1.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-
         topics_0.append(item1)
     response_partition_limit_0 = read_i32_be(data, pos)
     n = data[pos + 4]
@@ -580,13 +579,11 @@ def read_describe_topic_partitions_request_flexible(
             cursor_0.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 5
-
     message = new_DescribeTopicPartitionsRequest(topics_0, response_partition_limit_0, cursor_0)
     if data[pos]:
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -612,7 +609,6 @@ def write_describe_topic_partitions_request_flexible(
             write_tags(out, [], item1.unknown_tags)
         else:
             out.append(0)
-
     write_i32_be(out, message.response_partition_limit)
     cursor_0 = message.cursor
     if cursor_0 is None:
@@ -631,7 +627,6 @@ def write_describe_topic_partitions_request_flexible(
             write_tags(out, [], cursor_0.unknown_tags)
         else:
             out.append(0)
-
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:
@@ -674,7 +669,6 @@ def read_describe_topic_partitions_response_flexible(
             end = pos + n
             name_2 = data[pos:end].decode()
             pos = end
-
         topic_id_2 = Uuid(data[pos : pos + 16])
         is_internal_2 = data[pos + 16] != 0
         n = data[pos + 17] - 1
@@ -724,7 +718,6 @@ def read_describe_topic_partitions_response_flexible(
                     pos += 4 * n
                 else:
                     eligible_leader_replicas_4 = []
-
             n = data[pos] - 1
             pos += 1
             if n < 0:
@@ -737,7 +730,6 @@ def read_describe_topic_partitions_response_flexible(
                     pos += 4 * n
                 else:
                     last_known_elr_4 = []
-
             n = data[pos] - 1
             pos += 1
             if n < 0:
@@ -764,7 +756,6 @@ def read_describe_topic_partitions_response_flexible(
                 item3.unknown_tags, pos = read_tags(data, pos)
             else:
                 pos += 1
-
             partitions_2.append(item3)
         topic_authorized_operations_2 = read_i32_be(data, pos)
         item1 = new_DescribeTopicPartitionsResponseTopic(
@@ -775,7 +766,6 @@ def read_describe_topic_partitions_response_flexible(
             item1.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 5
-
         topics_0.append(item1)
     n = data[pos]
     pos += 1
@@ -798,13 +788,11 @@ def read_describe_topic_partitions_response_flexible(
             next_cursor_0.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 5
-
     message = new_DescribeTopicPartitionsResponse(throttle_time_ms_0, topics_0, next_cursor_0)
     if data[pos]:
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -824,7 +812,6 @@ def write_describe_topic_partitions_response_flexible(
         name_2 = item1.name
         if name_2 is None:
             out.append(0)
-
         else:
             raw = name_2.encode()
             n = len(raw)
@@ -832,7 +819,6 @@ def write_describe_topic_partitions_response_flexible(
                 out.append(n + 1)
             else:
                 write_string_length(out, n)
-
             out.write(raw)
         write_uuid(out, item1.topic_id)
         out.append(1 if item1.is_internal else 0)
@@ -855,7 +841,6 @@ def write_describe_topic_partitions_response_flexible(
                 write_uvarint(out, n + 1)
             for item5 in replica_nodes_4:
                 write_i32_be(out, item5)
-
             isr_nodes_4 = item3.isr_nodes
             n = len(isr_nodes_4)
             if n < 127:
@@ -864,11 +849,9 @@ def write_describe_topic_partitions_response_flexible(
                 write_uvarint(out, n + 1)
             for item6 in isr_nodes_4:
                 write_i32_be(out, item6)
-
             eligible_leader_replicas_4 = item3.eligible_leader_replicas
             if eligible_leader_replicas_4 is None:
                 out.append(0)
-
             else:
                 n = len(eligible_leader_replicas_4)
                 if n < 127:
@@ -877,11 +860,9 @@ def write_describe_topic_partitions_response_flexible(
                     write_uvarint(out, n + 1)
                 for item7 in eligible_leader_replicas_4:
                     write_i32_be(out, item7)
-
             last_known_elr_4 = item3.last_known_elr
             if last_known_elr_4 is None:
                 out.append(0)
-
             else:
                 n = len(last_known_elr_4)
                 if n < 127:
@@ -890,7 +871,6 @@ def write_describe_topic_partitions_response_flexible(
                     write_uvarint(out, n + 1)
                 for item8 in last_known_elr_4:
                     write_i32_be(out, item8)
-
             offline_replicas_4 = item3.offline_replicas
             n = len(offline_replicas_4)
             if n < 127:
@@ -899,18 +879,15 @@ def write_describe_topic_partitions_response_flexible(
                 write_uvarint(out, n + 1)
             for item9 in offline_replicas_4:
                 write_i32_be(out, item9)
-
             if item3.unknown_tags:
                 write_tags(out, [], item3.unknown_tags)
             else:
                 out.append(0)
-
         write_i32_be(out, item1.topic_authorized_operations)
         if item1.unknown_tags:
             write_tags(out, [], item1.unknown_tags)
         else:
             out.append(0)
-
     next_cursor_0 = message.next_cursor
     if next_cursor_0 is None:
         out.append(255)
@@ -928,7 +905,6 @@ def write_describe_topic_partitions_response_flexible(
             write_tags(out, [], next_cursor_0.unknown_tags)
         else:
             out.append(0)
-
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:

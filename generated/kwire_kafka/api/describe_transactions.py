@@ -319,14 +319,12 @@ def read_describe_transactions_request_flexible(
         end = pos + n
         item1 = data[pos:end].decode()
         pos = end
-
         transactional_ids_0.append(item1)
     message = new_DescribeTransactionsRequest(transactional_ids_0)
     if data[pos]:
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -348,7 +346,6 @@ def write_describe_transactions_request_flexible(
         else:
             write_string_length(out, n)
         out.write(raw)
-
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:
@@ -433,7 +430,6 @@ def read_describe_transactions_response_flexible(
                 item3.unknown_tags, pos = read_tags(data, pos)
             else:
                 pos += 1
-
             topics_2.append(item3)
         item1 = new_TransactionState(
             error_code_2,
@@ -449,14 +445,12 @@ def read_describe_transactions_response_flexible(
             item1.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-
         transaction_states_0.append(item1)
     message = new_DescribeTransactionsResponse(throttle_time_ms_0, transaction_states_0)
     if data[pos]:
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -513,17 +507,14 @@ def write_describe_transactions_response_flexible(
                 write_uvarint(out, n + 1)
             for item5 in partitions_4:
                 write_i32_be(out, item5)
-
             if item3.unknown_tags:
                 write_tags(out, [], item3.unknown_tags)
             else:
                 out.append(0)
-
         if item1.unknown_tags:
             write_tags(out, [], item1.unknown_tags)
         else:
             out.append(0)
-
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:

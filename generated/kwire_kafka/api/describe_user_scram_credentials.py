@@ -339,15 +339,12 @@ def read_describe_user_scram_credentials_request_flexible(
                 item1.unknown_tags, pos = read_tags(data, pos)
             else:
                 pos += 1
-
             users_0.append(item1)
-
     message = new_DescribeUserScramCredentialsRequest(users_0)
     if data[pos]:
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -358,7 +355,6 @@ def write_describe_user_scram_credentials_request_flexible(
     users_0 = message.users
     if users_0 is None:
         out.append(0)
-
     else:
         n = len(users_0)
         if n < 127:
@@ -377,7 +373,6 @@ def write_describe_user_scram_credentials_request_flexible(
                 write_tags(out, [], item1.unknown_tags)
             else:
                 out.append(0)
-
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:
@@ -406,7 +401,6 @@ def read_describe_user_scram_credentials_response_flexible(
         end = pos + n
         error_message_0 = data[pos:end].decode()
         pos = end
-
     n = data[pos] - 1
     pos += 1
     if n < 0:
@@ -436,7 +430,6 @@ def read_describe_user_scram_credentials_response_flexible(
             end = pos + n
             error_message_2 = data[pos:end].decode()
             pos = end
-
         n = data[pos] - 1
         pos += 1
         if n < 0:
@@ -454,21 +447,18 @@ def read_describe_user_scram_credentials_response_flexible(
                 item3.unknown_tags, pos = read_tags(data, pos)
             else:
                 pos += 6
-
             credential_infos_2.append(item3)
         item1 = new_DescribeUserScramCredentialsResult(user_2, error_code_2, error_message_2, credential_infos_2)
         if data[pos]:
             item1.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-
         results_0.append(item1)
     message = new_DescribeUserScramCredentialsResponse(throttle_time_ms_0, error_code_0, error_message_0, results_0)
     if data[pos]:
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -481,7 +471,6 @@ def write_describe_user_scram_credentials_response_flexible(
     error_message_0 = message.error_message
     if error_message_0 is None:
         out.append(0)
-
     else:
         raw = error_message_0.encode()
         n = len(raw)
@@ -489,7 +478,6 @@ def write_describe_user_scram_credentials_response_flexible(
             out.append(n + 1)
         else:
             write_string_length(out, n)
-
         out.write(raw)
     results_0 = message.results
     n = len(results_0)
@@ -509,7 +497,6 @@ def write_describe_user_scram_credentials_response_flexible(
         error_message_2 = item1.error_message
         if error_message_2 is None:
             out.append(0)
-
         else:
             raw = error_message_2.encode()
             n = len(raw)
@@ -517,7 +504,6 @@ def write_describe_user_scram_credentials_response_flexible(
                 out.append(n + 1)
             else:
                 write_string_length(out, n)
-
             out.write(raw)
         credential_infos_2 = item1.credential_infos
         n = len(credential_infos_2)
@@ -532,12 +518,10 @@ def write_describe_user_scram_credentials_response_flexible(
                 write_tags(out, [], item3.unknown_tags)
             else:
                 out.append(0)
-
         if item1.unknown_tags:
             write_tags(out, [], item1.unknown_tags)
         else:
             out.append(0)
-
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:

@@ -103,7 +103,8 @@ class ElectLeadersRequest(Message):
     __slots__ = SLOTS
 
     election_type: int
-    """0 elects the preferred (first listed) replica, 1 allows any live replica at the risk of data loss."""
+    """0 elects the preferred (first listed) replica, 1 allows any live replica at the risk of data loss. Versions 1+.
+    """
     topic_partitions: list[TopicPartitions] | None
     """Where to hold elections; null means every partition of the cluster."""
     timeout_ms: int
@@ -286,7 +287,8 @@ class ElectLeadersResponse(Message):
     throttle_time_ms: int
     """Milliseconds of back-off asked of the client by quota enforcement; 0 if none."""
     error_code: int
-    """Failure of the call as a whole, such as missing cluster rights; 0 when partitions were examined."""
+    """Failure of the call as a whole, such as missing cluster rights; 0 when partitions were examined. Versions 1+.
+    """
     replica_election_results: list[ReplicaElectionResult]
     """Outcomes grouped by topic; if all partitions were asked for, those needing no election may be absent."""
     unknown_tags: FieldTags
@@ -346,10 +348,8 @@ def read_elect_leaders_request_classic(data: bytes, pos: i64, version: i64) -> t
     if version >= 1:
         election_type_0 = (data[pos] ^ 128) - 128
         pos += 1
-
     else:
         election_type_0 = 0
-
     n = read_i32_be(data, pos)
     pos += 4
     if n < 0:
@@ -375,13 +375,10 @@ def read_elect_leaders_request_classic(data: bytes, pos: i64, version: i64) -> t
             else:
                 partitions_2 = []
             item1 = new_TopicPartitions(topic_2, partitions_2)
-
             topic_partitions_0.append(item1)
-
     timeout_ms_0 = read_i32_be(data, pos)
     message = new_ElectLeadersRequest(election_type_0, topic_partitions_0, timeout_ms_0)
     pos += 4
-
     return message, pos
 
 
@@ -390,14 +387,11 @@ def write_elect_leaders_request_classic(out: BytesWriter, message: ElectLeadersR
     if version <= 0:
         if message.election_type != 0:
             fail()
-
-    elif version >= 1:
+    else:
         write_i8(out, message.election_type)
-
     topic_partitions_0 = message.topic_partitions
     if topic_partitions_0 is None:
         write_i32_be(out, -1)
-
     else:
         write_i32_be(out, len(topic_partitions_0))
         for item1 in topic_partitions_0:
@@ -408,10 +402,8 @@ def write_elect_leaders_request_classic(out: BytesWriter, message: ElectLeadersR
             write_i32_be(out, len(partitions_2))
             for item3 in partitions_2:
                 write_i32_be(out, item3)
-
             if item1.unknown_tags:
                 fail()
-
     write_i32_be(out, message.timeout_ms)
     if message.unknown_tags:
         fail()
@@ -459,9 +451,7 @@ def read_elect_leaders_request_flexible(data: bytes, pos: i64, version: i64) -> 
                 item1.unknown_tags, pos = read_tags(data, pos)
             else:
                 pos += 1
-
             topic_partitions_0.append(item1)
-
     timeout_ms_0 = read_i32_be(data, pos)
     message = new_ElectLeadersRequest(election_type_0, topic_partitions_0, timeout_ms_0)
     if data[pos + 4]:
@@ -469,7 +459,6 @@ def read_elect_leaders_request_flexible(data: bytes, pos: i64, version: i64) -> 
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 5
-
     return message, pos
 
 
@@ -479,7 +468,6 @@ def write_elect_leaders_request_flexible(out: BytesWriter, message: ElectLeaders
     topic_partitions_0 = message.topic_partitions
     if topic_partitions_0 is None:
         out.append(0)
-
     else:
         n = len(topic_partitions_0)
         if n < 127:
@@ -502,12 +490,10 @@ def write_elect_leaders_request_flexible(out: BytesWriter, message: ElectLeaders
                 write_uvarint(out, n + 1)
             for item3 in partitions_2:
                 write_i32_be(out, item3)
-
             if item1.unknown_tags:
                 write_tags(out, [], item1.unknown_tags)
             else:
                 out.append(0)
-
     write_i32_be(out, message.timeout_ms)
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
@@ -527,10 +513,8 @@ def read_elect_leaders_response_classic(data: bytes, pos: i64, version: i64) -> 
     if version >= 1:
         error_code_0 = read_i16_be(data, pos)
         pos += 2
-
     else:
         error_code_0 = 0
-
     n = read_i32_be(data, pos)
     pos += 4
     if n < 0:
@@ -562,15 +546,11 @@ def read_elect_leaders_response_classic(data: bytes, pos: i64, version: i64) -> 
                 end = pos + n
                 error_message_4 = data[pos:end].decode()
                 pos = end
-
             item3 = new_PartitionResult(partition_id_4, error_code_4, error_message_4)
-
             partition_result_2.append(item3)
         item1 = new_ReplicaElectionResult(topic_2, partition_result_2)
-
         replica_election_results_0.append(item1)
     message = new_ElectLeadersResponse(throttle_time_ms_0, error_code_0, replica_election_results_0)
-
     return message, pos
 
 
@@ -580,10 +560,8 @@ def write_elect_leaders_response_classic(out: BytesWriter, message: ElectLeaders
     if version <= 0:
         if message.error_code != 0:
             fail()
-
-    elif version >= 1:
+    else:
         write_i16_be(out, message.error_code)
-
     replica_election_results_0 = message.replica_election_results
     write_i32_be(out, len(replica_election_results_0))
     for item1 in replica_election_results_0:
@@ -598,18 +576,14 @@ def write_elect_leaders_response_classic(out: BytesWriter, message: ElectLeaders
             error_message_4 = item3.error_message
             if error_message_4 is None:
                 write_i16_be(out, -1)
-
             else:
                 raw = error_message_4.encode()
                 write_i16_be(out, len(raw))
-
                 out.write(raw)
             if item3.unknown_tags:
                 fail()
-
         if item1.unknown_tags:
             fail()
-
     if message.unknown_tags:
         fail()
 
@@ -662,27 +636,23 @@ def read_elect_leaders_response_flexible(data: bytes, pos: i64, version: i64) ->
                 end = pos + n
                 error_message_4 = data[pos:end].decode()
                 pos = end
-
             item3 = new_PartitionResult(partition_id_4, error_code_4, error_message_4)
             if data[pos]:
                 item3.unknown_tags, pos = read_tags(data, pos)
             else:
                 pos += 1
-
             partition_result_2.append(item3)
         item1 = new_ReplicaElectionResult(topic_2, partition_result_2)
         if data[pos]:
             item1.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-
         replica_election_results_0.append(item1)
     message = new_ElectLeadersResponse(throttle_time_ms_0, error_code_0, replica_election_results_0)
     if data[pos]:
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -716,7 +686,6 @@ def write_elect_leaders_response_flexible(out: BytesWriter, message: ElectLeader
             error_message_4 = item3.error_message
             if error_message_4 is None:
                 out.append(0)
-
             else:
                 raw = error_message_4.encode()
                 n = len(raw)
@@ -724,18 +693,15 @@ def write_elect_leaders_response_flexible(out: BytesWriter, message: ElectLeader
                     out.append(n + 1)
                 else:
                     write_string_length(out, n)
-
                 out.write(raw)
             if item3.unknown_tags:
                 write_tags(out, [], item3.unknown_tags)
             else:
                 out.append(0)
-
         if item1.unknown_tags:
             write_tags(out, [], item1.unknown_tags)
         else:
             out.append(0)
-
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:

@@ -56,9 +56,9 @@ class ReplicaInfo(Struct):
     __slots__ = SLOTS
 
     candidate_id: int
-    """Node id of the proposed voter."""
+    """Node id of the proposed voter. Versions 1+."""
     candidate_directory_id: Uuid
-    """Log directory id of the proposed voter, telling apart disks under one node id; zero if unknown."""
+    """Log directory id of the proposed voter, telling apart disks under one node id; zero if unknown. Versions 1+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -110,9 +110,9 @@ class EndQuorumEpochRequestPartitionData(Struct):
     leader_epoch: int
     """Epoch that ends with this message; receivers in a later epoch reject it."""
     preferred_successors: list[int]
-    """Voter ids, most caught-up first; those further back wait longer before standing for election."""
+    """Voter ids, most caught-up first; those further back wait longer before standing for election. Versions 0."""
     preferred_candidates: list[ReplicaInfo]
-    """Voters in the order in which they should stand, most caught-up first, so they do not compete."""
+    """Voters in the order in which they should stand, most caught-up first, so they do not compete. Versions 1+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -223,11 +223,11 @@ class LeaderEndpoint(Struct):
     __slots__ = SLOTS
 
     name: str
-    """Name of the listener as configured, e.g. CONTROLLER."""
+    """Name of the listener as configured, e.g. CONTROLLER. Versions 1+."""
     host: str
-    """Advertised host name or IP of the listener."""
+    """Advertised host name or IP of the listener. Versions 1+."""
     port: int
-    """Port of the listener, read as unsigned 16 bits."""
+    """Port of the listener, read as unsigned 16 bits. Versions 1+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -284,7 +284,7 @@ class EndQuorumEpochRequest(Message):
     topics: list[EndQuorumEpochRequestTopicData]
     """Raft topics being given up; __cluster_metadata only, so far."""
     leader_endpoints: list[LeaderEndpoint]
-    """Listeners of the resigning leader, for voters that had not learned them."""
+    """Listeners of the resigning leader, for voters that had not learned them. Versions 1+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -464,11 +464,11 @@ class NodeEndpoint(Struct):
     __slots__ = SLOTS
 
     node_id: int
-    """Id of the leader node the address is for."""
+    """Id of the leader node the address is for. Versions 1+."""
     host: str
-    """Where the leader runs, as a host name or IP address."""
+    """Where the leader runs, as a host name or IP address. Versions 1+."""
     port: int
-    """Port to connect to on that host, unsigned."""
+    """Port to connect to on that host, unsigned. Versions 1+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -525,7 +525,7 @@ class EndQuorumEpochResponse(Message):
     topics: list[EndQuorumEpochResponseTopicData]
     """Acknowledgements grouped by topic; empty after a general error."""
     node_endpoints: list[NodeEndpoint]
-    """How to reach the leaders whose ids occur above; empty if addresses are not known."""
+    """How to reach the leaders whose ids occur above; empty if addresses are not known. Versions 1+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -617,9 +617,7 @@ def read_EndQuorumEpochResponse_tags(self: EndQuorumEpochResponse, data: bytes, 
                     item0.unknown_tags, pos = read_tags(data, pos)
                 else:
                     pos += 3
-
                 node_endpoints_value.append(item0)
-
             self.node_endpoints = node_endpoints_value
             if pos != tag_end:
                 fail()
@@ -656,7 +654,6 @@ def write_EndQuorumEpochResponse_tags(section: BytesWriter, self: EndQuorumEpoch
                 write_tags(out, [], item0.unknown_tags)
             else:
                 out.append(0)
-
         known.append((0, out.getvalue()))
     write_tags(section, known, self.unknown_tags)
 
@@ -679,7 +676,6 @@ def read_end_quorum_epoch_request_classic(data: bytes, pos: i64, version: i64) -
         end = pos + n
         cluster_id_0 = data[pos:end].decode()
         pos = end
-
     n = read_i32_be(data, pos)
     pos += 4
     if n < 0:
@@ -717,14 +713,11 @@ def read_end_quorum_epoch_request_classic(data: bytes, pos: i64, version: i64) -
             item3 = new_EndQuorumEpochRequestPartitionData(
                 partition_index_4, leader_id_4, leader_epoch_4, preferred_successors_4, preferred_candidates_4
             )
-
             partitions_2.append(item3)
         item1 = new_EndQuorumEpochRequestTopicData(topic_name_2, partitions_2)
-
         topics_0.append(item1)
     leader_endpoints_0 = []
     message = new_EndQuorumEpochRequest(cluster_id_0, topics_0, leader_endpoints_0)
-
     return message, pos
 
 
@@ -733,11 +726,9 @@ def write_end_quorum_epoch_request_classic(out: BytesWriter, message: EndQuorumE
     cluster_id_0 = message.cluster_id
     if cluster_id_0 is None:
         write_i16_be(out, -1)
-
     else:
         raw = cluster_id_0.encode()
         write_i16_be(out, len(raw))
-
         out.write(raw)
     topics_0 = message.topics
     write_i32_be(out, len(topics_0))
@@ -755,13 +746,10 @@ def write_end_quorum_epoch_request_classic(out: BytesWriter, message: EndQuorumE
             write_i32_be(out, len(preferred_successors_4))
             for item5 in preferred_successors_4:
                 write_i32_be(out, item5)
-
             if item3.unknown_tags:
                 fail()
-
         if item1.unknown_tags:
             fail()
-
     if message.unknown_tags:
         fail()
 
@@ -788,7 +776,6 @@ def read_end_quorum_epoch_request_flexible(data: bytes, pos: i64, version: i64) 
         end = pos + n
         cluster_id_0 = data[pos:end].decode()
         pos = end
-
     n = data[pos] - 1
     pos += 1
     if n < 0:
@@ -837,7 +824,6 @@ def read_end_quorum_epoch_request_flexible(data: bytes, pos: i64, version: i64) 
                     item5.unknown_tags, pos = read_tags(data, pos)
                 else:
                     pos += 21
-
                 preferred_candidates_4.append(item5)
             item3 = new_EndQuorumEpochRequestPartitionData(
                 partition_index_4, leader_id_4, leader_epoch_4, preferred_successors_4, preferred_candidates_4
@@ -846,14 +832,12 @@ def read_end_quorum_epoch_request_flexible(data: bytes, pos: i64, version: i64) 
                 item3.unknown_tags, pos = read_tags(data, pos)
             else:
                 pos += 1
-
             partitions_2.append(item3)
         item1 = new_EndQuorumEpochRequestTopicData(topic_name_2, partitions_2)
         if data[pos]:
             item1.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-
         topics_0.append(item1)
     n = data[pos] - 1
     pos += 1
@@ -889,14 +873,12 @@ def read_end_quorum_epoch_request_flexible(data: bytes, pos: i64, version: i64) 
             item7.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 3
-
         leader_endpoints_0.append(item7)
     message = new_EndQuorumEpochRequest(cluster_id_0, topics_0, leader_endpoints_0)
     if data[pos]:
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -905,7 +887,6 @@ def write_end_quorum_epoch_request_flexible(out: BytesWriter, message: EndQuorum
     cluster_id_0 = message.cluster_id
     if cluster_id_0 is None:
         out.append(0)
-
     else:
         raw = cluster_id_0.encode()
         n = len(raw)
@@ -913,7 +894,6 @@ def write_end_quorum_epoch_request_flexible(out: BytesWriter, message: EndQuorum
             out.append(n + 1)
         else:
             write_string_length(out, n)
-
         out.write(raw)
     topics_0 = message.topics
     n = len(topics_0)
@@ -952,17 +932,14 @@ def write_end_quorum_epoch_request_flexible(out: BytesWriter, message: EndQuorum
                     write_tags(out, [], item5.unknown_tags)
                 else:
                     out.append(0)
-
             if item3.unknown_tags:
                 write_tags(out, [], item3.unknown_tags)
             else:
                 out.append(0)
-
         if item1.unknown_tags:
             write_tags(out, [], item1.unknown_tags)
         else:
             out.append(0)
-
     leader_endpoints_0 = message.leader_endpoints
     n = len(leader_endpoints_0)
     if n < 127:
@@ -989,7 +966,6 @@ def write_end_quorum_epoch_request_flexible(out: BytesWriter, message: EndQuorum
             write_tags(out, [], item7.unknown_tags)
         else:
             out.append(0)
-
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:
@@ -1032,13 +1008,10 @@ def read_end_quorum_epoch_response_classic(data: bytes, pos: i64, version: i64) 
                 partition_index_4, error_code_4, leader_id_4, leader_epoch_4
             )
             pos += 14
-
             partitions_2.append(item3)
         item1 = new_EndQuorumEpochResponseTopicData(topic_name_2, partitions_2)
-
         topics_0.append(item1)
     message = new_EndQuorumEpochResponse(error_code_0, topics_0)
-
     return message, pos
 
 
@@ -1060,10 +1033,8 @@ def write_end_quorum_epoch_response_classic(out: BytesWriter, message: EndQuorum
             write_i32_be(out, item3.leader_epoch)
             if item3.unknown_tags:
                 fail()
-
         if item1.unknown_tags:
             fail()
-
     if message.node_endpoints != []:
         fail()
     if message.unknown_tags:
@@ -1118,21 +1089,18 @@ def read_end_quorum_epoch_response_flexible(
                 item3.unknown_tags, pos = read_tags(data, pos)
             else:
                 pos += 15
-
             partitions_2.append(item3)
         item1 = new_EndQuorumEpochResponseTopicData(topic_name_2, partitions_2)
         if data[pos]:
             item1.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-
         topics_0.append(item1)
     message = new_EndQuorumEpochResponse(error_code_0, topics_0)
     if data[pos]:
         pos = read_EndQuorumEpochResponse_tags(message, data, pos, version)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -1168,12 +1136,10 @@ def write_end_quorum_epoch_response_flexible(out: BytesWriter, message: EndQuoru
                 write_tags(out, [], item3.unknown_tags)
             else:
                 out.append(0)
-
         if item1.unknown_tags:
             write_tags(out, [], item1.unknown_tags)
         else:
             out.append(0)
-
     if message.node_endpoints == [] and not message.unknown_tags:
         out.append(0)
     else:

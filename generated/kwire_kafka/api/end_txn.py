@@ -150,9 +150,9 @@ class EndTxnResponse(Message):
     error_code: int
     """0 once the decision is logged; CONCURRENT_TRANSACTIONS means try again."""
     producer_id: int
-    """Producer id for the next transaction, new if the epochs ran out; -1 if not set."""
+    """Producer id for the next transaction, new if the epochs ran out; -1 if not set. Versions 5+."""
     producer_epoch: int
-    """Epoch for the next transaction, bumped on each end so late writes are fenced; -1 if not set."""
+    """Epoch for the next transaction, bumped on each end so late writes are fenced; -1 if not set. Versions 5+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -220,7 +220,6 @@ def read_end_txn_request_classic(data: bytes, pos: i64, version: i64) -> tuple[E
     committed_0 = data[pos + 10] != 0
     message = new_EndTxnRequest(transactional_id_0, producer_id_0, producer_epoch_0, committed_0)
     pos += 11
-
     return message, pos
 
 
@@ -258,7 +257,6 @@ def read_end_txn_request_flexible(data: bytes, pos: i64, version: i64) -> tuple[
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 12
-
     return message, pos
 
 
@@ -289,7 +287,6 @@ def read_end_txn_response_classic(data: bytes, pos: i64, version: i64) -> tuple[
     producer_epoch_0 = -1
     message = new_EndTxnResponse(throttle_time_ms_0, error_code_0, producer_id_0, producer_epoch_0)
     pos += 6
-
     return message, pos
 
 
@@ -310,23 +307,18 @@ def read_end_txn_response_flexible(data: bytes, pos: i64, version: i64) -> tuple
     if version >= 5:
         producer_id_0 = read_i64_be(data, pos)
         pos += 8
-
     else:
         producer_id_0 = -1
-
     if version >= 5:
         producer_epoch_0 = read_i16_be(data, pos)
         pos += 2
-
     else:
         producer_epoch_0 = -1
-
     message = new_EndTxnResponse(throttle_time_ms_0, error_code_0, producer_id_0, producer_epoch_0)
     if data[pos]:
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -336,10 +328,8 @@ def write_end_txn_response_flexible(out: BytesWriter, message: EndTxnResponse, v
     write_i16_be(out, message.error_code)
     if version >= 5:
         write_i64_be(out, message.producer_id)
-
     if version >= 5:
         write_i16_be(out, message.producer_epoch)
-
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:

@@ -178,9 +178,9 @@ def read_envelope_request_flexible(data: bytes, pos: i64, version: i64) -> tuple
     if n < 0:
         fail()
     if n > 126:
-        n += (data[pos] << 7) - 128
+        n += (data[pos] - 1) * 128
         pos += 1
-        if n > 16382:
+        if n < 127 or n > 16382:
             n, pos = read_length(data, pos - 1)
     end = pos + n
     request_data_0 = data[pos:end]
@@ -191,22 +191,21 @@ def read_envelope_request_flexible(data: bytes, pos: i64, version: i64) -> tuple
         request_principal_0 = None
     else:
         if n > 126:
-            n += (data[pos] << 7) - 128
+            n += (data[pos] - 1) * 128
             pos += 1
-            if n > 16382:
+            if n < 127 or n > 16382:
                 n, pos = read_length(data, pos - 1)
         end = pos + n
         request_principal_0 = data[pos:end]
         pos = end
-
     n = data[pos] - 1
     pos += 1
     if n < 0:
         fail()
     if n > 126:
-        n += (data[pos] << 7) - 128
+        n += (data[pos] - 1) * 128
         pos += 1
-        if n > 16382:
+        if n < 127 or n > 16382:
             n, pos = read_length(data, pos - 1)
     end = pos + n
     client_host_address_0 = data[pos:end]
@@ -216,7 +215,6 @@ def read_envelope_request_flexible(data: bytes, pos: i64, version: i64) -> tuple
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -232,14 +230,12 @@ def write_envelope_request_flexible(out: BytesWriter, message: EnvelopeRequest, 
     request_principal_0 = message.request_principal
     if request_principal_0 is None:
         out.append(0)
-
     else:
         n = len(request_principal_0)
         if n < 127:
             out.append(n + 1)
         else:
             write_uvarint(out, n + 1)
-
         out.write(request_principal_0)
     client_host_address_0 = message.client_host_address
     n = len(client_host_address_0)
@@ -264,14 +260,13 @@ def read_envelope_response_flexible(data: bytes, pos: i64, version: i64) -> tupl
         response_data_0 = None
     else:
         if n > 126:
-            n += (data[pos] << 7) - 128
+            n += (data[pos] - 1) * 128
             pos += 1
-            if n > 16382:
+            if n < 127 or n > 16382:
                 n, pos = read_length(data, pos - 1)
         end = pos + n
         response_data_0 = data[pos:end]
         pos = end
-
     error_code_0 = read_i16_be(data, pos)
     message = new_EnvelopeResponse(response_data_0, error_code_0)
     if data[pos + 2]:
@@ -279,7 +274,6 @@ def read_envelope_response_flexible(data: bytes, pos: i64, version: i64) -> tupl
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 3
-
     return message, pos
 
 
@@ -288,14 +282,12 @@ def write_envelope_response_flexible(out: BytesWriter, message: EnvelopeResponse
     response_data_0 = message.response_data
     if response_data_0 is None:
         out.append(0)
-
     else:
         n = len(response_data_0)
         if n < 127:
             out.append(n + 1)
         else:
             write_uvarint(out, n + 1)
-
         out.write(response_data_0)
     write_i16_be(out, message.error_code)
     if message.unknown_tags:

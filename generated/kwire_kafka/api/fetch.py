@@ -57,9 +57,10 @@ class ReplicaState(Struct):
     __slots__ = SLOTS
 
     replica_id: int
-    """Broker id of the follower, or -1 if the request comes from a consumer."""
+    """Broker id of the follower, or -1 if the request comes from a consumer. Versions 15+."""
     replica_epoch: int
     """Broker epoch of the follower, -1 if unknown; keeps a restarted broker from rejoining the ISR on stale fetches.
+    Versions 15+.
     """
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
@@ -114,20 +115,26 @@ class FetchPartition(Struct):
     partition: int
     """Number of the partition within its topic, counted from 0."""
     current_leader_epoch: int
-    """Leader epoch known to the sender, -1 to skip the check; a mismatch exposes stale clients or stale brokers."""
+    """Leader epoch known to the sender, -1 to skip the check; a mismatch exposes stale clients or stale brokers.
+    Versions 9+.
+    """
     fetch_offset: int
     """Offset of the first record wanted; the batch returned may start earlier if it contains this offset."""
     last_fetched_epoch: int
-    """Leader epoch of the follower's last record, -1 if none; lets the leader detect that the logs diverged."""
+    """Leader epoch of the follower's last record, -1 if none; lets the leader detect that the logs diverged. Versions
+    12+.
+    """
     log_start_offset: int
-    """First offset the follower keeps, so the leader can track deletions; -1 when a consumer fetches."""
+    """First offset the follower keeps, so the leader can track deletions; -1 when a consumer fetches. Versions 5+."""
     partition_max_bytes: int
     """Soft limit in bytes on data from this partition; one oversized first batch may exceed it."""
     replica_directory_id: Uuid
     """Id of the log directory the KRaft follower stores to, telling a voter from one with a wiped disk; zero if none.
+    Versions 17+.
     """
     high_watermark: int
     """High watermark the follower has learned, -1 if unknown; the int64 maximum means the sender lacks this feature.
+    Versions 18+.
     """
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
@@ -194,7 +201,6 @@ def read_FetchPartition_tags(self: FetchPartition, data: bytes, pos: i64, versio
                 fail()
             replica_directory_id_value = Uuid(data[pos : pos + 16])
             pos += 16
-
             self.replica_directory_id = replica_directory_id_value
             if pos != tag_end:
                 fail()
@@ -203,7 +209,6 @@ def read_FetchPartition_tags(self: FetchPartition, data: bytes, pos: i64, versio
                 fail()
             high_watermark_value = read_i64_be(data, pos)
             pos += 8
-
             self.high_watermark = high_watermark_value
             if pos != tag_end:
                 fail()
@@ -221,12 +226,10 @@ def write_FetchPartition_tags(section: BytesWriter, self: FetchPartition, versio
     if version >= 17 and self.replica_directory_id != ZERO_UUID:
         out = BytesWriter()
         write_uuid(out, self.replica_directory_id)
-
         known.append((0, out.getvalue()))
     if version >= 18 and self.high_watermark != 9223372036854775807:
         out = BytesWriter()
         write_i64_be(out, self.high_watermark)
-
         known.append((1, out.getvalue()))
     write_tags(section, known, self.unknown_tags)
 
@@ -250,9 +253,10 @@ class FetchTopic(Struct):
     __slots__ = SLOTS
 
     topic: str
-    """Name of the topic to read; newer versions use TopicId in its place."""
+    """Name of the topic to read; newer versions use TopicId in its place. Versions 0-12."""
     topic_id: Uuid
-    """Unique id of the topic to read, safe against a topic deleted and recreated under the same name."""
+    """Unique id of the topic to read, safe against a topic deleted and recreated under the same name. Versions 13+.
+    """
     partitions: list[FetchPartition]
     """Read position and limits for each partition."""
     unknown_tags: FieldTags
@@ -299,11 +303,11 @@ class ForgottenTopic(Struct):
     __slots__ = SLOTS
 
     topic: str
-    """Name of the topic whose partitions leave the session."""
+    """Name of the topic whose partitions leave the session. Versions 7-12."""
     topic_id: Uuid
-    """Unique id of the topic whose partitions leave the session."""
+    """Unique id of the topic whose partitions leave the session. Versions 13+."""
     partitions: list[int]
-    """Numbers of the partitions the broker should stop tracking in this session."""
+    """Numbers of the partitions the broker should stop tracking in this session. Versions 7+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -385,31 +389,38 @@ class FetchRequest(Message):
 
     cluster_id: str | None
     """Cluster the sender believes it talks to, checked by KRaft leaders against mixed-up quorums; null skips the
-    check.
+    check. Versions 12+.
     """
     replica_id: int
-    """Broker id of the fetching follower, or -1 for a consumer; replaced by ReplicaState."""
+    """Broker id of the fetching follower, or -1 for a consumer; replaced by ReplicaState. Versions 0-14."""
     max_wait_ms: int
     """Longest time in milliseconds the broker may park the request while MinBytes is not yet available."""
     min_bytes: int
     """Amount of data in bytes that ends the wait early; 0 or 1 gives the fastest answer."""
     max_bytes: int
     """Soft limit in bytes on the whole response; a first batch bigger than this is still returned to allow progress.
+    Versions 3+.
     """
     isolation_level: int
     """0 reads everything up to the high watermark; 1 stops at the last stable offset, so open transactions are
-    hidden.
+    hidden. Versions 4+.
     """
     session_id: int
-    """Incremental fetch session to continue, 0 for none; in a session only changed partitions need to be listed."""
+    """Incremental fetch session to continue, 0 for none; in a session only changed partitions need to be listed.
+    Versions 7+.
+    """
     session_epoch: int
-    """Counter within the fetch session: 0 asks for a new session, -1 means a full fetch that closes or avoids one."""
+    """Counter within the fetch session: 0 asks for a new session, -1 means a full fetch that closes or avoids one.
+    Versions 7+.
+    """
     topics: list[FetchTopic]
     """Partitions to read, by topic; in an incremental session only those added or changed since the last fetch."""
     forgotten_topics_data: list[ForgottenTopic]
-    """Partitions to drop from the incremental fetch session; empty in a full fetch."""
+    """Partitions to drop from the incremental fetch session; empty in a full fetch. Versions 7+."""
     rack_id: str
-    """Rack of the consumer, used to suggest a nearby replica to read from; empty if the consumer has none."""
+    """Rack of the consumer, used to suggest a nearby replica to read from; empty if the consumer has none. Versions
+    11+.
+    """
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -446,7 +457,7 @@ class FetchRequest(Message):
 
     @property
     def replica_state(self) -> ReplicaState:
-        """Identity of the fetching follower; left at its default by consumers."""
+        """Identity of the fetching follower; left at its default by consumers. Versions 15+."""
         if self._replica_state is None:
             self._replica_state = ReplicaState()
         return self._replica_state
@@ -531,7 +542,6 @@ def read_FetchRequest_tags(self: FetchRequest, data: bytes, pos: i64, version: i
                 end = pos + n
                 cluster_id_value = data[pos:end].decode()
                 pos = end
-
             self.cluster_id = cluster_id_value
             if pos != tag_end:
                 fail()
@@ -546,7 +556,6 @@ def read_FetchRequest_tags(self: FetchRequest, data: bytes, pos: i64, version: i
                 replica_state_value.unknown_tags, pos = read_tags(data, pos)
             else:
                 pos += 13
-
             self._replica_state = replica_state_value
             if pos != tag_end:
                 fail()
@@ -570,7 +579,6 @@ def write_FetchRequest_tags(section: BytesWriter, self: FetchRequest, version: i
         else:
             write_string_length(out, n)
         out.write(raw)
-
         known.append((0, out.getvalue()))
     if version >= 15 and self._replica_state is not None and self._replica_state != ReplicaState():
         out = BytesWriter()
@@ -581,7 +589,6 @@ def write_FetchRequest_tags(section: BytesWriter, self: FetchRequest, version: i
             write_tags(out, [], replica_state_1001.unknown_tags)
         else:
             out.append(0)
-
         known.append((1, out.getvalue()))
     write_tags(section, known, self.unknown_tags)
 
@@ -603,9 +610,12 @@ class EpochEndOffset(Struct):
     __slots__ = SLOTS
 
     epoch: int
-    """Largest leader epoch on the leader not above the follower's; -1 if there is no divergence to report."""
+    """Largest leader epoch on the leader not above the follower's; -1 if there is no divergence to report. Versions
+    12+.
+    """
     end_offset: int
-    """Offset just past the last record the leader holds for that epoch; -1 if there is no divergence."""
+    """Offset just past the last record the leader holds for that epoch; -1 if there is no divergence. Versions 12+.
+    """
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -645,9 +655,9 @@ class LeaderIdAndEpoch(Struct):
     __slots__ = SLOTS
 
     leader_id: int
-    """Node id of the leader as this broker knows it; -1 if it knows none."""
+    """Node id of the leader as this broker knows it; -1 if it knows none. Versions 12+."""
     leader_epoch: int
-    """Leadership term as this broker knows it, -1 if unknown; a client should ignore older terms."""
+    """Leadership term as this broker knows it, -1 if unknown; a client should ignore older terms. Versions 12+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -687,9 +697,9 @@ class SnapshotId(Struct):
     __slots__ = SLOTS
 
     end_offset: int
-    """Offset just past the last record the snapshot covers; -1 means no snapshot is offered."""
+    """Offset just past the last record the snapshot covers; -1 means no snapshot is offered. Versions 12+."""
     epoch: int
-    """Leader epoch of the last record the snapshot covers; -1 means no snapshot is offered."""
+    """Leader epoch of the last record the snapshot covers; -1 means no snapshot is offered. Versions 12+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -729,9 +739,9 @@ class AbortedTransaction(Struct):
     __slots__ = SLOTS
 
     producer_id: int
-    """Producer whose transactional records are dropped, from FirstOffset to its abort marker."""
+    """Producer whose transactional records are dropped, from FirstOffset to its abort marker. Versions 4+."""
     first_offset: int
-    """Offset of the first record the aborted transaction wrote to this partition."""
+    """Offset of the first record the aborted transaction wrote to this partition. Versions 4+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -805,13 +815,16 @@ class PartitionData(Struct):
     high_watermark: int
     """First offset not yet replicated to the whole ISR; consumers cannot read from here on. -1 on error."""
     last_stable_offset: int
-    """Offset below which every transaction is decided, the limit for read_committed; -1 if unavailable."""
+    """Offset below which every transaction is decided, the limit for read_committed; -1 if unavailable. Versions 4+.
+    """
     log_start_offset: int
-    """Lowest offset the partition still holds; anything older was deleted. -1 if unknown."""
+    """Lowest offset the partition still holds; anything older was deleted. -1 if unknown. Versions 5+."""
     aborted_transactions: list[AbortedTransaction] | None
-    """Aborted transactions overlapping the data, for read_committed clients to filter; null when not asked for."""
+    """Aborted transactions overlapping the data, for read_committed clients to filter; null when not asked for.
+    Versions 4+.
+    """
     preferred_read_replica: int
-    """Broker the consumer should fetch from instead, usually one in its rack; -1 means stay here."""
+    """Broker the consumer should fetch from instead, usually one in its rack; -1 means stay here. Versions 11+."""
     records: bytes | None
     """Record batches, of which the last may be cut off by the size limit; empty or null if nothing was read."""
     unknown_tags: FieldTags
@@ -848,7 +861,9 @@ class PartitionData(Struct):
 
     @property
     def diverging_epoch(self) -> EpochEndOffset:
-        """Sent when the follower's log disagrees with the leader's: the point to truncate back to before retrying."""
+        """Sent when the follower's log disagrees with the leader's: the point to truncate back to before retrying.
+        Versions 12+.
+        """
         if self._diverging_epoch is None:
             self._diverging_epoch = EpochEndOffset()
         return self._diverging_epoch
@@ -859,7 +874,7 @@ class PartitionData(Struct):
 
     @property
     def current_leader(self) -> LeaderIdAndEpoch:
-        """Where the partition is led now, filled in when the requester's idea of it was outdated."""
+        """Where the partition is led now, filled in when the requester's idea of it was outdated. Versions 12+."""
         if self._current_leader is None:
             self._current_leader = LeaderIdAndEpoch()
         return self._current_leader
@@ -870,7 +885,9 @@ class PartitionData(Struct):
 
     @property
     def snapshot_id(self) -> SnapshotId:
-        """KRaft only: snapshot the follower must download because the leader no longer has the log it asked for."""
+        """KRaft only: snapshot the follower must download because the leader no longer has the log it asked for.
+        Versions 12+.
+        """
         if self._snapshot_id is None:
             self._snapshot_id = SnapshotId()
         return self._snapshot_id
@@ -929,7 +946,6 @@ def read_PartitionData_tags(self: PartitionData, data: bytes, pos: i64, version:
                 diverging_epoch_value.unknown_tags, pos = read_tags(data, pos)
             else:
                 pos += 13
-
             self._diverging_epoch = diverging_epoch_value
             if pos != tag_end:
                 fail()
@@ -942,7 +958,6 @@ def read_PartitionData_tags(self: PartitionData, data: bytes, pos: i64, version:
                 current_leader_value.unknown_tags, pos = read_tags(data, pos)
             else:
                 pos += 9
-
             self._current_leader = current_leader_value
             if pos != tag_end:
                 fail()
@@ -955,7 +970,6 @@ def read_PartitionData_tags(self: PartitionData, data: bytes, pos: i64, version:
                 snapshot_id_value.unknown_tags, pos = read_tags(data, pos)
             else:
                 pos += 13
-
             self._snapshot_id = snapshot_id_value
             if pos != tag_end:
                 fail()
@@ -979,7 +993,6 @@ def write_PartitionData_tags(section: BytesWriter, self: PartitionData, version:
             write_tags(out, [], diverging_epoch_1000.unknown_tags)
         else:
             out.append(0)
-
         known.append((0, out.getvalue()))
     if self._current_leader is not None and self._current_leader != LeaderIdAndEpoch():
         out = BytesWriter()
@@ -990,7 +1003,6 @@ def write_PartitionData_tags(section: BytesWriter, self: PartitionData, version:
             write_tags(out, [], current_leader_1001.unknown_tags)
         else:
             out.append(0)
-
         known.append((1, out.getvalue()))
     if self._snapshot_id is not None and self._snapshot_id != SnapshotId():
         out = BytesWriter()
@@ -1001,7 +1013,6 @@ def write_PartitionData_tags(section: BytesWriter, self: PartitionData, version:
             write_tags(out, [], snapshot_id_1002.unknown_tags)
         else:
             out.append(0)
-
         known.append((2, out.getvalue()))
     write_tags(section, known, self.unknown_tags)
 
@@ -1025,9 +1036,9 @@ class FetchableTopicResponse(Struct):
     __slots__ = SLOTS
 
     topic: str
-    """Name of the topic the data belongs to."""
+    """Name of the topic the data belongs to. Versions 0-12."""
     topic_id: Uuid
-    """Unique id of the topic the data belongs to, as given in the request."""
+    """Unique id of the topic the data belongs to, as given in the request. Versions 13+."""
     partitions: list[PartitionData]
     """One result for each partition of the topic that is reported."""
     unknown_tags: FieldTags
@@ -1076,13 +1087,13 @@ class NodeEndpoint(Struct):
     __slots__ = SLOTS
 
     node_id: int
-    """Broker id, matching the LeaderId values of the partition results."""
+    """Broker id, matching the LeaderId values of the partition results. Versions 16+."""
     host: str
-    """Host name or IP address to connect to for fetching from that leader."""
+    """Host name or IP address to connect to for fetching from that leader. Versions 16+."""
     port: int
-    """TCP port to connect to for fetching from that leader."""
+    """TCP port to connect to for fetching from that leader. Versions 16+."""
     rack: str | None
-    """Rack or availability zone the broker is configured with; null if it has none."""
+    """Rack or availability zone the broker is configured with; null if it has none. Versions 16+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -1142,17 +1153,19 @@ class FetchResponse(Message):
     __slots__ = SLOTS
 
     throttle_time_ms: int
-    """Milliseconds the client must pause for exceeding a quota; 0 when no quota was hit."""
+    """Milliseconds the client must pause for exceeding a quota; 0 when no quota was hit. Versions 1+."""
     error_code: int
     """Failure of the fetch as a whole, such as an unknown or out-of-step session; 0 if only partitions may have
-    failed.
+    failed. Versions 7+.
     """
     session_id: int
-    """Incremental session the broker created or continued; 0 means the next request must be a full fetch."""
+    """Incremental session the broker created or continued; 0 means the next request must be a full fetch. Versions
+    7+.
+    """
     responses: list[FetchableTopicResponse]
     """Fetched data by topic; an incremental session leaves out partitions with nothing new to tell."""
     node_endpoints: list[NodeEndpoint]
-    """Addresses of the leaders named in CurrentLeader, sparing the client a metadata round trip."""
+    """Addresses of the leaders named in CurrentLeader, sparing the client a metadata round trip. Versions 16+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -1257,15 +1270,12 @@ def read_FetchResponse_tags(self: FetchResponse, data: bytes, pos: i64, version:
                     end = pos + n
                     rack_1 = data[pos:end].decode()
                     pos = end
-
                 item0 = new_NodeEndpoint(node_id_1, host_1, port_1, rack_1)
                 if data[pos]:
                     item0.unknown_tags, pos = read_tags(data, pos)
                 else:
                     pos += 1
-
                 node_endpoints_value.append(item0)
-
             self.node_endpoints = node_endpoints_value
             if pos != tag_end:
                 fail()
@@ -1301,7 +1311,6 @@ def write_FetchResponse_tags(section: BytesWriter, self: FetchResponse, version:
             rack_1 = item0.rack
             if rack_1 is None:
                 out.append(0)
-
             else:
                 raw = rack_1.encode()
                 n = len(raw)
@@ -1309,13 +1318,11 @@ def write_FetchResponse_tags(section: BytesWriter, self: FetchResponse, version:
                     out.append(n + 1)
                 else:
                     write_string_length(out, n)
-
                 out.write(raw)
             if item0.unknown_tags:
                 write_tags(out, [], item0.unknown_tags)
             else:
                 out.append(0)
-
         known.append((0, out.getvalue()))
     write_tags(section, known, self.unknown_tags)
 
@@ -1337,31 +1344,23 @@ def read_fetch_request_classic(data: bytes, pos: i64, version: i64) -> tuple[Fet
     if version >= 3:
         max_bytes_0 = read_i32_be(data, pos)
         pos += 4
-
     else:
         max_bytes_0 = 2147483647
-
     if version >= 4:
         isolation_level_0 = (data[pos] ^ 128) - 128
         pos += 1
-
     else:
         isolation_level_0 = 0
-
     if version >= 7:
         session_id_0 = read_i32_be(data, pos)
         pos += 4
-
     else:
         session_id_0 = 0
-
     if version >= 7:
         session_epoch_0 = read_i32_be(data, pos)
         pos += 4
-
     else:
         session_epoch_0 = -1
-
     n = read_i32_be(data, pos)
     pos += 4
     if n < 0:
@@ -1389,20 +1388,16 @@ def read_fetch_request_classic(data: bytes, pos: i64, version: i64) -> tuple[Fet
             if version >= 9:
                 current_leader_epoch_4 = read_i32_be(data, pos)
                 pos += 4
-
             else:
                 current_leader_epoch_4 = -1
-
             fetch_offset_4 = read_i64_be(data, pos)
             last_fetched_epoch_4 = -1
             pos += 8
             if version >= 5:
                 log_start_offset_4 = read_i64_be(data, pos)
                 pos += 8
-
             else:
                 log_start_offset_4 = -1
-
             partition_max_bytes_4 = read_i32_be(data, pos)
             item3 = new_FetchPartition(
                 partition_4,
@@ -1413,10 +1408,8 @@ def read_fetch_request_classic(data: bytes, pos: i64, version: i64) -> tuple[Fet
                 partition_max_bytes_4,
             )
             pos += 4
-
             partitions_2.append(item3)
         item1 = new_FetchTopic(topic_2, topic_id_2, partitions_2)
-
         topics_0.append(item1)
     if version >= 7:
         n = read_i32_be(data, pos)
@@ -1444,12 +1437,9 @@ def read_fetch_request_classic(data: bytes, pos: i64, version: i64) -> tuple[Fet
             else:
                 partitions_6 = []
             item5 = new_ForgottenTopic(topic_6, topic_id_6, partitions_6)
-
             forgotten_topics_data_0.append(item5)
-
     else:
         forgotten_topics_data_0 = []
-
     if version >= 11:
         n = read_i16_be(data, pos)
         pos += 2
@@ -1458,10 +1448,8 @@ def read_fetch_request_classic(data: bytes, pos: i64, version: i64) -> tuple[Fet
         end = pos + n
         rack_id_0 = data[pos:end].decode()
         pos = end
-
     else:
         rack_id_0 = ""
-
     message = new_FetchRequest(
         replica_id_0,
         max_wait_ms_0,
@@ -1474,7 +1462,6 @@ def read_fetch_request_classic(data: bytes, pos: i64, version: i64) -> tuple[Fet
         forgotten_topics_data_0,
         rack_id_0,
     )
-
     return message, pos
 
 
@@ -1487,16 +1474,12 @@ def write_fetch_request_classic(out: BytesWriter, message: FetchRequest, version
     write_i32_be(out, message.min_bytes)
     if version >= 3:
         write_i32_be(out, message.max_bytes)
-
     if version >= 4:
         write_i8(out, message.isolation_level)
-
     if version >= 7:
         write_i32_be(out, message.session_id)
-
     if version >= 7:
         write_i32_be(out, message.session_epoch)
-
     topics_0 = message.topics
     write_i32_be(out, len(topics_0))
     for item1 in topics_0:
@@ -1509,25 +1492,20 @@ def write_fetch_request_classic(out: BytesWriter, message: FetchRequest, version
             write_i32_be(out, item3.partition)
             if version >= 9:
                 write_i32_be(out, item3.current_leader_epoch)
-
             write_i64_be(out, item3.fetch_offset)
             if item3.last_fetched_epoch != -1:
                 fail()
             if version >= 5:
                 write_i64_be(out, item3.log_start_offset)
-
             write_i32_be(out, item3.partition_max_bytes)
             if item3.unknown_tags:
                 fail()
-
         if item1.unknown_tags:
             fail()
-
     if version <= 6:
         if message.forgotten_topics_data != []:
             fail()
-
-    elif version >= 7:
+    else:
         forgotten_topics_data_0 = message.forgotten_topics_data
         write_i32_be(out, len(forgotten_topics_data_0))
         for item5 in forgotten_topics_data_0:
@@ -1538,15 +1516,12 @@ def write_fetch_request_classic(out: BytesWriter, message: FetchRequest, version
             write_i32_be(out, len(partitions_6))
             for item7 in partitions_6:
                 write_i32_be(out, item7)
-
             if item5.unknown_tags:
                 fail()
-
     if version >= 11:
         raw = message.rack_id.encode()
         write_i16_be(out, len(raw))
         out.write(raw)
-
     if message.unknown_tags:
         fail()
 
@@ -1564,10 +1539,8 @@ def read_fetch_request_flexible(data: bytes, pos: i64, version: i64) -> tuple[Fe
     if version <= 14:
         replica_id_0 = read_i32_be(data, pos)
         pos += 4
-
     else:
         replica_id_0 = -1
-
     max_wait_ms_0 = read_i32_be(data, pos)
     min_bytes_0 = read_i32_be(data, pos + 4)
     max_bytes_0 = read_i32_be(data, pos + 8)
@@ -1593,17 +1566,13 @@ def read_fetch_request_flexible(data: bytes, pos: i64, version: i64) -> tuple[Fe
             end = pos + n
             topic_2 = data[pos:end].decode()
             pos = end
-
         else:
             topic_2 = ""
-
         if version >= 13:
             topic_id_2 = Uuid(data[pos : pos + 16])
             pos += 16
-
         else:
             topic_id_2 = ZERO_UUID
-
         n = data[pos] - 1
         pos += 1
         if n < 0:
@@ -1632,14 +1601,12 @@ def read_fetch_request_flexible(data: bytes, pos: i64, version: i64) -> tuple[Fe
                 pos = read_FetchPartition_tags(item3, data, pos, version)
             else:
                 pos += 33
-
             partitions_2.append(item3)
         item1 = new_FetchTopic(topic_2, topic_id_2, partitions_2)
         if data[pos]:
             item1.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-
         topics_0.append(item1)
     n = data[pos] - 1
     pos += 1
@@ -1660,17 +1627,13 @@ def read_fetch_request_flexible(data: bytes, pos: i64, version: i64) -> tuple[Fe
             end = pos + n
             topic_6 = data[pos:end].decode()
             pos = end
-
         else:
             topic_6 = ""
-
         if version >= 13:
             topic_id_6 = Uuid(data[pos : pos + 16])
             pos += 16
-
         else:
             topic_id_6 = ZERO_UUID
-
         n = data[pos] - 1
         pos += 1
         if n < 0:
@@ -1687,7 +1650,6 @@ def read_fetch_request_flexible(data: bytes, pos: i64, version: i64) -> tuple[Fe
             item5.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-
         forgotten_topics_data_0.append(item5)
     n = data[pos] - 1
     pos += 1
@@ -1714,7 +1676,6 @@ def read_fetch_request_flexible(data: bytes, pos: i64, version: i64) -> tuple[Fe
         pos = read_FetchRequest_tags(message, data, pos, version)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -1722,15 +1683,12 @@ def write_fetch_request_flexible(out: BytesWriter, message: FetchRequest, versio
     n: int
     if version <= 14:
         write_i32_be(out, message.replica_id)
-
-    elif version >= 15:
+    else:
         if message.replica_id != -1:
             fail()
-
     if version <= 14:
         if message._replica_state is not None and message._replica_state != ReplicaState():
             fail()
-
     write_i32_be(out, message.max_wait_ms)
     write_i32_be(out, message.min_bytes)
     write_i32_be(out, message.max_bytes)
@@ -1752,10 +1710,8 @@ def write_fetch_request_flexible(out: BytesWriter, message: FetchRequest, versio
             else:
                 write_string_length(out, n)
             out.write(raw)
-
         if version >= 13:
             write_uuid(out, item1.topic_id)
-
         partitions_2 = item1.partitions
         n = len(partitions_2)
         if n < 127:
@@ -1777,12 +1733,10 @@ def write_fetch_request_flexible(out: BytesWriter, message: FetchRequest, versio
                 out.append(0)
             else:
                 write_FetchPartition_tags(out, item3, version)
-
         if item1.unknown_tags:
             write_tags(out, [], item1.unknown_tags)
         else:
             out.append(0)
-
     forgotten_topics_data_0 = message.forgotten_topics_data
     n = len(forgotten_topics_data_0)
     if n < 127:
@@ -1798,10 +1752,8 @@ def write_fetch_request_flexible(out: BytesWriter, message: FetchRequest, versio
             else:
                 write_string_length(out, n)
             out.write(raw)
-
         if version >= 13:
             write_uuid(out, item5.topic_id)
-
         partitions_6 = item5.partitions
         n = len(partitions_6)
         if n < 127:
@@ -1810,12 +1762,10 @@ def write_fetch_request_flexible(out: BytesWriter, message: FetchRequest, versio
             write_uvarint(out, n + 1)
         for item7 in partitions_6:
             write_i32_be(out, item7)
-
         if item5.unknown_tags:
             write_tags(out, [], item5.unknown_tags)
         else:
             out.append(0)
-
     raw = message.rack_id.encode()
     n = len(raw)
     if n < 127:
@@ -1840,24 +1790,18 @@ def read_fetch_response_classic(data: bytes, pos: i64, version: i64) -> tuple[Fe
     if version >= 1:
         throttle_time_ms_0 = read_i32_be(data, pos)
         pos += 4
-
     else:
         throttle_time_ms_0 = 0
-
     if version >= 7:
         error_code_0 = read_i16_be(data, pos)
         pos += 2
-
     else:
         error_code_0 = 0
-
     if version >= 7:
         session_id_0 = read_i32_be(data, pos)
         pos += 4
-
     else:
         session_id_0 = 0
-
     n = read_i32_be(data, pos)
     pos += 4
     if n < 0:
@@ -1887,17 +1831,13 @@ def read_fetch_response_classic(data: bytes, pos: i64, version: i64) -> tuple[Fe
             if version >= 4:
                 last_stable_offset_4 = read_i64_be(data, pos)
                 pos += 8
-
             else:
                 last_stable_offset_4 = -1
-
             if version >= 5:
                 log_start_offset_4 = read_i64_be(data, pos)
                 pos += 8
-
             else:
                 log_start_offset_4 = -1
-
             if version >= 4:
                 n = read_i32_be(data, pos)
                 pos += 4
@@ -1911,19 +1851,14 @@ def read_fetch_response_classic(data: bytes, pos: i64, version: i64) -> tuple[Fe
                         first_offset_6 = read_i64_be(data, pos + 8)
                         item5 = new_AbortedTransaction(producer_id_6, first_offset_6)
                         pos += 16
-
                         aborted_transactions_4.append(item5)
-
             else:
                 aborted_transactions_4 = []
-
             if version >= 11:
                 preferred_read_replica_4 = read_i32_be(data, pos)
                 pos += 4
-
             else:
                 preferred_read_replica_4 = -1
-
             n = read_i32_be(data, pos)
             pos += 4
             if n < 0:
@@ -1932,7 +1867,6 @@ def read_fetch_response_classic(data: bytes, pos: i64, version: i64) -> tuple[Fe
                 end = pos + n
                 records_4 = data[pos:end]
                 pos = end
-
             item3 = new_PartitionData(
                 partition_index_4,
                 error_code_4,
@@ -1943,13 +1877,10 @@ def read_fetch_response_classic(data: bytes, pos: i64, version: i64) -> tuple[Fe
                 preferred_read_replica_4,
                 records_4,
             )
-
             partitions_2.append(item3)
         item1 = new_FetchableTopicResponse(topic_2, topic_id_2, partitions_2)
-
         responses_0.append(item1)
     message = new_FetchResponse(throttle_time_ms_0, error_code_0, session_id_0, responses_0)
-
     return message, pos
 
 
@@ -1957,17 +1888,13 @@ def write_fetch_response_classic(out: BytesWriter, message: FetchResponse, versi
     n: int
     if version >= 1:
         write_i32_be(out, message.throttle_time_ms)
-
     if version >= 7:
         write_i16_be(out, message.error_code)
-
     if version <= 6:
         if message.session_id != 0:
             fail()
-
-    elif version >= 7:
+    else:
         write_i32_be(out, message.session_id)
-
     responses_0 = message.responses
     write_i32_be(out, len(responses_0))
     for item1 in responses_0:
@@ -1982,10 +1909,8 @@ def write_fetch_response_classic(out: BytesWriter, message: FetchResponse, versi
             write_i64_be(out, item3.high_watermark)
             if version >= 4:
                 write_i64_be(out, item3.last_stable_offset)
-
             if version >= 5:
                 write_i64_be(out, item3.log_start_offset)
-
             if item3._diverging_epoch is not None and item3._diverging_epoch != EpochEndOffset():
                 fail()
             if item3._current_leader is not None and item3._current_leader != LeaderIdAndEpoch():
@@ -1996,7 +1921,6 @@ def write_fetch_response_classic(out: BytesWriter, message: FetchResponse, versi
                 aborted_transactions_4 = item3.aborted_transactions
                 if aborted_transactions_4 is None:
                     write_i32_be(out, -1)
-
                 else:
                     write_i32_be(out, len(aborted_transactions_4))
                     for item5 in aborted_transactions_4:
@@ -2004,24 +1928,18 @@ def write_fetch_response_classic(out: BytesWriter, message: FetchResponse, versi
                         write_i64_be(out, item5.first_offset)
                         if item5.unknown_tags:
                             fail()
-
             if version >= 11:
                 write_i32_be(out, item3.preferred_read_replica)
-
             records_4 = item3.records
             if records_4 is None:
                 write_i32_be(out, -1)
-
             else:
                 write_i32_be(out, len(records_4))
-
                 out.write(records_4)
             if item3.unknown_tags:
                 fail()
-
         if item1.unknown_tags:
             fail()
-
     if message.node_endpoints != []:
         fail()
     if message.unknown_tags:
@@ -2058,17 +1976,13 @@ def read_fetch_response_flexible(data: bytes, pos: i64, version: i64) -> tuple[F
             end = pos + n
             topic_2 = data[pos:end].decode()
             pos = end
-
         else:
             topic_2 = ""
-
         if version >= 13:
             topic_id_2 = Uuid(data[pos : pos + 16])
             pos += 16
-
         else:
             topic_id_2 = ZERO_UUID
-
         n = data[pos] - 1
         pos += 1
         if n < 0:
@@ -2101,9 +2015,7 @@ def read_fetch_response_flexible(data: bytes, pos: i64, version: i64) -> tuple[F
                         item5.unknown_tags, pos = read_tags(data, pos)
                     else:
                         pos += 17
-
                     aborted_transactions_4.append(item5)
-
             preferred_read_replica_4 = read_i32_be(data, pos)
             n = data[pos + 4] - 1
             pos += 5
@@ -2111,14 +2023,13 @@ def read_fetch_response_flexible(data: bytes, pos: i64, version: i64) -> tuple[F
                 records_4 = None
             else:
                 if n > 126:
-                    n += (data[pos] << 7) - 128
+                    n += (data[pos] - 1) * 128
                     pos += 1
-                    if n > 16382:
+                    if n < 127 or n > 16382:
                         n, pos = read_length(data, pos - 1)
                 end = pos + n
                 records_4 = data[pos:end]
                 pos = end
-
             item3 = new_PartitionData(
                 partition_index_4,
                 error_code_4,
@@ -2133,21 +2044,18 @@ def read_fetch_response_flexible(data: bytes, pos: i64, version: i64) -> tuple[F
                 pos = read_PartitionData_tags(item3, data, pos, version)
             else:
                 pos += 1
-
             partitions_2.append(item3)
         item1 = new_FetchableTopicResponse(topic_2, topic_id_2, partitions_2)
         if data[pos]:
             item1.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-
         responses_0.append(item1)
     message = new_FetchResponse(throttle_time_ms_0, error_code_0, session_id_0, responses_0)
     if data[pos]:
         pos = read_FetchResponse_tags(message, data, pos, version)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -2171,10 +2079,8 @@ def write_fetch_response_flexible(out: BytesWriter, message: FetchResponse, vers
             else:
                 write_string_length(out, n)
             out.write(raw)
-
         if version >= 13:
             write_uuid(out, item1.topic_id)
-
         partitions_2 = item1.partitions
         n = len(partitions_2)
         if n < 127:
@@ -2190,7 +2096,6 @@ def write_fetch_response_flexible(out: BytesWriter, message: FetchResponse, vers
             aborted_transactions_4 = item3.aborted_transactions
             if aborted_transactions_4 is None:
                 out.append(0)
-
             else:
                 n = len(aborted_transactions_4)
                 if n < 127:
@@ -2204,19 +2109,16 @@ def write_fetch_response_flexible(out: BytesWriter, message: FetchResponse, vers
                         write_tags(out, [], item5.unknown_tags)
                     else:
                         out.append(0)
-
             write_i32_be(out, item3.preferred_read_replica)
             records_4 = item3.records
             if records_4 is None:
                 out.append(0)
-
             else:
                 n = len(records_4)
                 if n < 127:
                     out.append(n + 1)
                 else:
                     write_uvarint(out, n + 1)
-
                 out.write(records_4)
             if (
                 item3._diverging_epoch is None
@@ -2227,16 +2129,13 @@ def write_fetch_response_flexible(out: BytesWriter, message: FetchResponse, vers
                 out.append(0)
             else:
                 write_PartitionData_tags(out, item3, version)
-
         if item1.unknown_tags:
             write_tags(out, [], item1.unknown_tags)
         else:
             out.append(0)
-
     if version <= 15:
         if message.node_endpoints != []:
             fail()
-
     if message.node_endpoints == [] and not message.unknown_tags:
         out.append(0)
     else:

@@ -113,7 +113,7 @@ class FetchSnapshotRequestPartitionSnapshot(Struct):
     position: int
     """Byte offset in the snapshot file to read from: 0 at first, then the bytes received so far."""
     replica_directory_id: Uuid
-    """Log directory id of the downloading replica; zero if it has none."""
+    """Log directory id of the downloading replica; zero if it has none. Versions 1+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -168,7 +168,6 @@ def read_FetchSnapshotRequestPartitionSnapshot_tags(
                 fail()
             replica_directory_id_value = Uuid(data[pos : pos + 16])
             pos += 16
-
             self.replica_directory_id = replica_directory_id_value
             if pos != tag_end:
                 fail()
@@ -188,7 +187,6 @@ def write_FetchSnapshotRequestPartitionSnapshot_tags(
     if version >= 1 and self.replica_directory_id != ZERO_UUID:
         out = BytesWriter()
         write_uuid(out, self.replica_directory_id)
-
         known.append((0, out.getvalue()))
     write_tags(section, known, self.unknown_tags)
 
@@ -354,7 +352,6 @@ def read_FetchSnapshotRequest_tags(self: FetchSnapshotRequest, data: bytes, pos:
                 end = pos + n
                 cluster_id_value = data[pos:end].decode()
                 pos = end
-
             self.cluster_id = cluster_id_value
             if pos != tag_end:
                 fail()
@@ -378,7 +375,6 @@ def write_FetchSnapshotRequest_tags(section: BytesWriter, self: FetchSnapshotReq
         else:
             write_string_length(out, n)
         out.write(raw)
-
         known.append((0, out.getvalue()))
     write_tags(section, known, self.unknown_tags)
 
@@ -586,7 +582,6 @@ def read_FetchSnapshotResponsePartitionSnapshot_tags(
                 current_leader_value.unknown_tags, pos = read_tags(data, pos)
             else:
                 pos += 9
-
             self._current_leader = current_leader_value
             if pos != tag_end:
                 fail()
@@ -612,7 +607,6 @@ def write_FetchSnapshotResponsePartitionSnapshot_tags(
             write_tags(out, [], current_leader_1000.unknown_tags)
         else:
             out.append(0)
-
         known.append((0, out.getvalue()))
     write_tags(section, known, self.unknown_tags)
 
@@ -690,11 +684,11 @@ class NodeEndpoint(Struct):
     __slots__ = SLOTS
 
     node_id: int
-    """Id of the node to turn to, equal to a LeaderId above."""
+    """Id of the node to turn to, equal to a LeaderId above. Versions 1+."""
     host: str
-    """Host name or IP address to fetch from instead."""
+    """Host name or IP address to fetch from instead. Versions 1+."""
     port: int
-    """Unsigned TCP port that goes with the host."""
+    """Unsigned TCP port that goes with the host. Versions 1+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -755,7 +749,7 @@ class FetchSnapshotResponse(Message):
     topics: list[FetchSnapshotResponseTopicSnapshot]
     """Pieces grouped by Raft topic; empty after a failure of the whole request."""
     node_endpoints: list[NodeEndpoint]
-    """Addresses for the leader ids given in this response; empty when there is no redirect."""
+    """Addresses for the leader ids given in this response; empty when there is no redirect. Versions 1+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -846,9 +840,7 @@ def read_FetchSnapshotResponse_tags(self: FetchSnapshotResponse, data: bytes, po
                     item0.unknown_tags, pos = read_tags(data, pos)
                 else:
                     pos += 3
-
                 node_endpoints_value.append(item0)
-
             self.node_endpoints = node_endpoints_value
             if pos != tag_end:
                 fail()
@@ -885,7 +877,6 @@ def write_FetchSnapshotResponse_tags(section: BytesWriter, self: FetchSnapshotRe
                 write_tags(out, [], item0.unknown_tags)
             else:
                 out.append(0)
-
         known.append((0, out.getvalue()))
     write_tags(section, known, self.unknown_tags)
 
@@ -945,21 +936,18 @@ def read_fetch_snapshot_request_flexible(data: bytes, pos: i64, version: i64) ->
                 pos = read_FetchSnapshotRequestPartitionSnapshot_tags(item3, data, pos, version)
             else:
                 pos += 9
-
             partitions_2.append(item3)
         item1 = new_FetchSnapshotRequestTopicSnapshot(name_2, partitions_2)
         if data[pos]:
             item1.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-
         topics_0.append(item1)
     message = new_FetchSnapshotRequest(replica_id_0, max_bytes_0, topics_0)
     if data[pos]:
         pos = read_FetchSnapshotRequest_tags(message, data, pos, version)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -1002,12 +990,10 @@ def write_fetch_snapshot_request_flexible(out: BytesWriter, message: FetchSnapsh
                 out.append(0)
             else:
                 write_FetchSnapshotRequestPartitionSnapshot_tags(out, item3, version)
-
         if item1.unknown_tags:
             write_tags(out, [], item1.unknown_tags)
         else:
             out.append(0)
-
     if message.cluster_id is None and not message.unknown_tags:
         out.append(0)
     else:
@@ -1068,9 +1054,9 @@ def read_fetch_snapshot_response_flexible(data: bytes, pos: i64, version: i64) -
             if n < 0:
                 fail()
             if n > 126:
-                n += (data[pos] << 7) - 128
+                n += (data[pos] - 1) * 128
                 pos += 1
-                if n > 16382:
+                if n < 127 or n > 16382:
                     n, pos = read_length(data, pos - 1)
             end = pos + n
             unaligned_records_4 = data[pos:end]
@@ -1082,21 +1068,18 @@ def read_fetch_snapshot_response_flexible(data: bytes, pos: i64, version: i64) -
                 pos = read_FetchSnapshotResponsePartitionSnapshot_tags(item3, data, pos, version)
             else:
                 pos += 1
-
             partitions_2.append(item3)
         item1 = new_FetchSnapshotResponseTopicSnapshot(name_2, partitions_2)
         if data[pos]:
             item1.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-
         topics_0.append(item1)
     message = new_FetchSnapshotResponse(throttle_time_ms_0, error_code_0, topics_0)
     if data[pos]:
         pos = read_FetchSnapshotResponse_tags(message, data, pos, version)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -1139,29 +1122,24 @@ def write_fetch_snapshot_response_flexible(out: BytesWriter, message: FetchSnaps
             unaligned_records_4 = item3.unaligned_records
             if unaligned_records_4 is None:
                 fail()
-
             else:
                 n = len(unaligned_records_4)
                 if n < 127:
                     out.append(n + 1)
                 else:
                     write_uvarint(out, n + 1)
-
                 out.write(unaligned_records_4)
             if item3._current_leader is None and not item3.unknown_tags:
                 out.append(0)
             else:
                 write_FetchSnapshotResponsePartitionSnapshot_tags(out, item3, version)
-
         if item1.unknown_tags:
             write_tags(out, [], item1.unknown_tags)
         else:
             out.append(0)
-
     if version <= 0:
         if message.node_endpoints != []:
             fail()
-
     if message.node_endpoints == [] and not message.unknown_tags:
         out.append(0)
     else:

@@ -60,11 +60,12 @@ class FindCoordinatorRequest(Message):
     __slots__ = SLOTS
 
     key: str
-    """Group id or transactional id whose coordinator is wanted, when only one may be asked at a time."""
+    """Group id or transactional id whose coordinator is wanted, when only one may be asked at a time. Versions 0-3.
+    """
     key_type: int
-    """What the keys are: 0 group ids, 1 transactional ids, 2 share partitions."""
+    """What the keys are: 0 group ids, 1 transactional ids, 2 share partitions. Versions 1+."""
     coordinator_keys: list[str]
-    """Keys to resolve, all of the same KeyType; share keys read groupId:topicId:partition."""
+    """Keys to resolve, all of the same KeyType; share keys read groupId:topicId:partition. Versions 4+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -136,17 +137,17 @@ class Coordinator(Struct):
     __slots__ = SLOTS
 
     key: str
-    """Key that was looked up, echoing the request."""
+    """Key that was looked up, echoing the request. Versions 4+."""
     node_id: int
-    """Broker id of the coordinator; -1 when there is an error."""
+    """Broker id of the coordinator; -1 when there is an error. Versions 4+."""
     host: str
-    """Host name or IP address of the coordinator; empty when there is an error."""
+    """Host name or IP address of the coordinator; empty when there is an error. Versions 4+."""
     port: int
-    """TCP port of the coordinator; -1 when there is an error."""
+    """TCP port of the coordinator; -1 when there is an error. Versions 4+."""
     error_code: int
-    """0 if this key's coordinator was found; otherwise why not, often retriable."""
+    """0 if this key's coordinator was found; otherwise why not, often retriable. Versions 4+."""
     error_message: str | None
-    """The error in words; null if there is nothing to say beyond the code."""
+    """The error in words; null if there is nothing to say beyond the code. Versions 4+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -218,19 +219,21 @@ class FindCoordinatorResponse(Message):
     __slots__ = SLOTS
 
     throttle_time_ms: int
-    """Milliseconds the client must pause for exceeding a quota; 0 when no quota was hit."""
+    """Milliseconds the client must pause for exceeding a quota; 0 when no quota was hit. Versions 1+."""
     error_code: int
-    """0 if the coordinator was found; otherwise why not, often retriable while its topic is being created."""
+    """0 if the coordinator was found; otherwise why not, often retriable while its topic is being created. Versions
+    0-3.
+    """
     error_message: str | None
-    """The error in words; null if there is nothing to say beyond the code."""
+    """The error in words; null if there is nothing to say beyond the code. Versions 1-3."""
     node_id: int
-    """Broker id of the coordinator; -1 when there is an error."""
+    """Broker id of the coordinator; -1 when there is an error. Versions 0-3."""
     host: str
-    """Host name or IP address of the coordinator; empty when there is an error."""
+    """Host name or IP address of the coordinator; empty when there is an error. Versions 0-3."""
     port: int
-    """TCP port of the coordinator; -1 when there is an error."""
+    """TCP port of the coordinator; -1 when there is an error. Versions 0-3."""
     coordinators: list[Coordinator]
-    """Result of each lookup, when several keys may be asked at once."""
+    """Result of each lookup, when several keys may be asked at once. Versions 4+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -312,13 +315,10 @@ def read_find_coordinator_request_classic(data: bytes, pos: i64, version: i64) -
     if version >= 1:
         key_type_0 = (data[pos] ^ 128) - 128
         pos += 1
-
     else:
         key_type_0 = 0
-
     coordinator_keys_0 = []
     message = new_FindCoordinatorRequest(key_0, key_type_0, coordinator_keys_0)
-
     return message, pos
 
 
@@ -330,10 +330,8 @@ def write_find_coordinator_request_classic(out: BytesWriter, message: FindCoordi
     if version <= 0:
         if message.key_type != 0:
             fail()
-
-    elif version >= 1:
+    else:
         write_i8(out, message.key_type)
-
     if message.coordinator_keys != []:
         fail()
     if message.unknown_tags:
@@ -355,10 +353,8 @@ def read_find_coordinator_request_flexible(data: bytes, pos: i64, version: i64) 
         end = pos + n
         key_0 = data[pos:end].decode()
         pos = end
-
     else:
         key_0 = ""
-
     key_type_0 = (data[pos] ^ 128) - 128
     pos += 1
     if version >= 4:
@@ -380,18 +376,14 @@ def read_find_coordinator_request_flexible(data: bytes, pos: i64, version: i64) 
             end = pos + n
             item1 = data[pos:end].decode()
             pos = end
-
             coordinator_keys_0.append(item1)
-
     else:
         coordinator_keys_0 = []
-
     message = new_FindCoordinatorRequest(key_0, key_type_0, coordinator_keys_0)
     if data[pos]:
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -405,17 +397,14 @@ def write_find_coordinator_request_flexible(out: BytesWriter, message: FindCoord
         else:
             write_string_length(out, n)
         out.write(raw)
-
-    elif version >= 4:
+    else:
         if message.key != "":
             fail()
-
     write_i8(out, message.key_type)
     if version <= 3:
         if message.coordinator_keys != []:
             fail()
-
-    elif version >= 4:
+    else:
         coordinator_keys_0 = message.coordinator_keys
         n = len(coordinator_keys_0)
         if n < 127:
@@ -430,7 +419,6 @@ def write_find_coordinator_request_flexible(out: BytesWriter, message: FindCoord
             else:
                 write_string_length(out, n)
             out.write(raw)
-
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:
@@ -448,10 +436,8 @@ def read_find_coordinator_response_classic(
     if version >= 1:
         throttle_time_ms_0 = read_i32_be(data, pos)
         pos += 4
-
     else:
         throttle_time_ms_0 = 0
-
     error_code_0 = read_i16_be(data, pos)
     pos += 2
     if version >= 1:
@@ -463,10 +449,8 @@ def read_find_coordinator_response_classic(
             end = pos + n
             error_message_0 = data[pos:end].decode()
             pos = end
-
     else:
         error_message_0 = ""
-
     node_id_0 = read_i32_be(data, pos)
     n = read_i16_be(data, pos + 4)
     pos += 6
@@ -481,7 +465,6 @@ def read_find_coordinator_response_classic(
         throttle_time_ms_0, error_code_0, error_message_0, node_id_0, host_0, port_0, coordinators_0
     )
     pos += 4
-
     return message, pos
 
 
@@ -489,19 +472,15 @@ def write_find_coordinator_response_classic(out: BytesWriter, message: FindCoord
     n: int
     if version >= 1:
         write_i32_be(out, message.throttle_time_ms)
-
     write_i16_be(out, message.error_code)
     if version >= 1:
         error_message_0 = message.error_message
         if error_message_0 is None:
             write_i16_be(out, -1)
-
         else:
             raw = error_message_0.encode()
             write_i16_be(out, len(raw))
-
             out.write(raw)
-
     write_i32_be(out, message.node_id)
     raw = message.host.encode()
     write_i16_be(out, len(raw))
@@ -529,10 +508,8 @@ def read_find_coordinator_response_flexible(
     if version <= 3:
         error_code_0 = read_i16_be(data, pos)
         pos += 2
-
     else:
         error_code_0 = 0
-
     if version <= 3:
         n = data[pos] - 1
         pos += 1
@@ -544,17 +521,13 @@ def read_find_coordinator_response_flexible(
             end = pos + n
             error_message_0 = data[pos:end].decode()
             pos = end
-
     else:
         error_message_0 = ""
-
     if version <= 3:
         node_id_0 = read_i32_be(data, pos)
         pos += 4
-
     else:
         node_id_0 = 0
-
     if version <= 3:
         n = data[pos] - 1
         pos += 1
@@ -565,17 +538,13 @@ def read_find_coordinator_response_flexible(
         end = pos + n
         host_0 = data[pos:end].decode()
         pos = end
-
     else:
         host_0 = ""
-
     if version <= 3:
         port_0 = read_i32_be(data, pos)
         pos += 4
-
     else:
         port_0 = 0
-
     if version >= 4:
         n = data[pos] - 1
         pos += 1
@@ -617,18 +586,14 @@ def read_find_coordinator_response_flexible(
                 end = pos + n
                 error_message_2 = data[pos:end].decode()
                 pos = end
-
             item1 = new_Coordinator(key_2, node_id_2, host_2, port_2, error_code_2, error_message_2)
             if data[pos]:
                 item1.unknown_tags, pos = read_tags(data, pos)
             else:
                 pos += 1
-
             coordinators_0.append(item1)
-
     else:
         coordinators_0 = []
-
     message = new_FindCoordinatorResponse(
         throttle_time_ms_0, error_code_0, error_message_0, node_id_0, host_0, port_0, coordinators_0
     )
@@ -636,7 +601,6 @@ def read_find_coordinator_response_flexible(
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -647,16 +611,13 @@ def write_find_coordinator_response_flexible(
     write_i32_be(out, message.throttle_time_ms)
     if version <= 3:
         write_i16_be(out, message.error_code)
-
-    elif version >= 4:
+    else:
         if message.error_code != 0:
             fail()
-
     if version <= 3:
         error_message_0 = message.error_message
         if error_message_0 is None:
             out.append(0)
-
         else:
             raw = error_message_0.encode()
             n = len(raw)
@@ -664,16 +625,12 @@ def write_find_coordinator_response_flexible(
                 out.append(n + 1)
             else:
                 write_string_length(out, n)
-
             out.write(raw)
-
     if version <= 3:
         write_i32_be(out, message.node_id)
-
-    elif version >= 4:
+    else:
         if message.node_id != 0:
             fail()
-
     if version <= 3:
         raw = message.host.encode()
         n = len(raw)
@@ -682,23 +639,18 @@ def write_find_coordinator_response_flexible(
         else:
             write_string_length(out, n)
         out.write(raw)
-
-    elif version >= 4:
+    else:
         if message.host != "":
             fail()
-
     if version <= 3:
         write_i32_be(out, message.port)
-
-    elif version >= 4:
+    else:
         if message.port != 0:
             fail()
-
     if version <= 3:
         if message.coordinators != []:
             fail()
-
-    elif version >= 4:
+    else:
         coordinators_0 = message.coordinators
         n = len(coordinators_0)
         if n < 127:
@@ -726,7 +678,6 @@ def write_find_coordinator_response_flexible(
             error_message_2 = item1.error_message
             if error_message_2 is None:
                 out.append(0)
-
             else:
                 raw = error_message_2.encode()
                 n = len(raw)
@@ -734,13 +685,11 @@ def write_find_coordinator_response_flexible(
                     out.append(n + 1)
                 else:
                     write_string_length(out, n)
-
                 out.write(raw)
             if item1.unknown_tags:
                 write_tags(out, [], item1.unknown_tags)
             else:
                 out.append(0)
-
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:

@@ -240,7 +240,6 @@ def read_get_telemetry_subscriptions_request_flexible(
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 17
-
     return message, pos
 
 
@@ -298,7 +297,6 @@ def read_get_telemetry_subscriptions_response_flexible(
         end = pos + n
         item1 = data[pos:end].decode()
         pos = end
-
         requested_metrics_0.append(item1)
     message = new_GetTelemetrySubscriptionsResponse(
         throttle_time_ms_0,
@@ -315,7 +313,6 @@ def read_get_telemetry_subscriptions_response_flexible(
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -335,7 +332,6 @@ def write_get_telemetry_subscriptions_response_flexible(
         write_uvarint(out, n + 1)
     for item1 in accepted_compression_types_0:
         write_i8(out, item1)
-
     write_i32_be(out, message.push_interval_ms)
     write_i32_be(out, message.telemetry_max_bytes)
     out.append(1 if message.delta_temporality else 0)
@@ -353,7 +349,6 @@ def write_get_telemetry_subscriptions_response_flexible(
         else:
             write_string_length(out, n)
         out.write(raw)
-
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:

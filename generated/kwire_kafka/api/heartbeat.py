@@ -65,7 +65,7 @@ class HeartbeatRequest(Message):
     member_id: str
     """Id the coordinator gave to the member when it joined."""
     group_instance_id: str | None
-    """Configured identity of a static member, to fence an impostor; null for dynamic members."""
+    """Configured identity of a static member, to fence an impostor; null for dynamic members. Versions 3+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -142,7 +142,7 @@ class HeartbeatResponse(Message):
     __slots__ = SLOTS
 
     throttle_time_ms: int
-    """Milliseconds the client must pause for exceeding a quota; 0 when no quota was hit."""
+    """Milliseconds the client must pause for exceeding a quota; 0 when no quota was hit. Versions 1+."""
     error_code: int
     """0 to carry on; REBALANCE_IN_PROGRESS asks the member to rejoin, others that it was removed or fenced."""
     unknown_tags: FieldTags
@@ -218,12 +218,9 @@ def read_heartbeat_request_classic(data: bytes, pos: i64, version: i64) -> tuple
             end = pos + n
             group_instance_id_0 = data[pos:end].decode()
             pos = end
-
     else:
         group_instance_id_0 = None
-
     message = new_HeartbeatRequest(group_id_0, generation_id_0, member_id_0, group_instance_id_0)
-
     return message, pos
 
 
@@ -239,18 +236,14 @@ def write_heartbeat_request_classic(out: BytesWriter, message: HeartbeatRequest,
     if version <= 2:
         if message.group_instance_id is not None:
             fail()
-
-    elif version >= 3:
+    else:
         group_instance_id_0 = message.group_instance_id
         if group_instance_id_0 is None:
             write_i16_be(out, -1)
-
         else:
             raw = group_instance_id_0.encode()
             write_i16_be(out, len(raw))
-
             out.write(raw)
-
     if message.unknown_tags:
         fail()
 
@@ -290,13 +283,11 @@ def read_heartbeat_request_flexible(data: bytes, pos: i64, version: i64) -> tupl
         end = pos + n
         group_instance_id_0 = data[pos:end].decode()
         pos = end
-
     message = new_HeartbeatRequest(group_id_0, generation_id_0, member_id_0, group_instance_id_0)
     if data[pos]:
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -320,7 +311,6 @@ def write_heartbeat_request_flexible(out: BytesWriter, message: HeartbeatRequest
     group_instance_id_0 = message.group_instance_id
     if group_instance_id_0 is None:
         out.append(0)
-
     else:
         raw = group_instance_id_0.encode()
         n = len(raw)
@@ -328,7 +318,6 @@ def write_heartbeat_request_flexible(out: BytesWriter, message: HeartbeatRequest
             out.append(n + 1)
         else:
             write_string_length(out, n)
-
         out.write(raw)
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
@@ -342,14 +331,11 @@ def read_heartbeat_response_classic(data: bytes, pos: i64, version: i64) -> tupl
     if version >= 1:
         throttle_time_ms_0 = read_i32_be(data, pos)
         pos += 4
-
     else:
         throttle_time_ms_0 = 0
-
     error_code_0 = read_i16_be(data, pos)
     message = new_HeartbeatResponse(throttle_time_ms_0, error_code_0)
     pos += 2
-
     return message, pos
 
 
@@ -357,7 +343,6 @@ def write_heartbeat_response_classic(out: BytesWriter, message: HeartbeatRespons
     n: int
     if version >= 1:
         write_i32_be(out, message.throttle_time_ms)
-
     write_i16_be(out, message.error_code)
     if message.unknown_tags:
         fail()
@@ -374,7 +359,6 @@ def read_heartbeat_response_flexible(data: bytes, pos: i64, version: i64) -> tup
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 7
-
     return message, pos
 
 

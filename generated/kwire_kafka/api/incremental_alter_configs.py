@@ -385,17 +385,13 @@ def read_incremental_alter_configs_request_classic(
                 end = pos + n
                 value_4 = data[pos:end].decode()
                 pos = end
-
             item3 = new_AlterableConfig(name_4, config_operation_4, value_4)
-
             configs_2.append(item3)
         item1 = new_AlterConfigsResource(resource_type_2, resource_name_2, configs_2)
-
         resources_0.append(item1)
     validate_only_0 = data[pos] != 0
     message = new_IncrementalAlterConfigsRequest(resources_0, validate_only_0)
     pos += 1
-
     return message, pos
 
 
@@ -420,18 +416,14 @@ def write_incremental_alter_configs_request_classic(
             value_4 = item3.value
             if value_4 is None:
                 write_i16_be(out, -1)
-
             else:
                 raw = value_4.encode()
                 write_i16_be(out, len(raw))
-
                 out.write(raw)
             if item3.unknown_tags:
                 fail()
-
         if item1.unknown_tags:
             fail()
-
     out.append(1 if message.validate_only else 0)
     if message.unknown_tags:
         fail()
@@ -495,20 +487,17 @@ def read_incremental_alter_configs_request_flexible(
                 end = pos + n
                 value_4 = data[pos:end].decode()
                 pos = end
-
             item3 = new_AlterableConfig(name_4, config_operation_4, value_4)
             if data[pos]:
                 item3.unknown_tags, pos = read_tags(data, pos)
             else:
                 pos += 1
-
             configs_2.append(item3)
         item1 = new_AlterConfigsResource(resource_type_2, resource_name_2, configs_2)
         if data[pos]:
             item1.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-
         resources_0.append(item1)
     validate_only_0 = data[pos] != 0
     message = new_IncrementalAlterConfigsRequest(resources_0, validate_only_0)
@@ -517,7 +506,6 @@ def read_incremental_alter_configs_request_flexible(
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 2
-
     return message, pos
 
 
@@ -558,7 +546,6 @@ def write_incremental_alter_configs_request_flexible(
             value_4 = item3.value
             if value_4 is None:
                 out.append(0)
-
             else:
                 raw = value_4.encode()
                 n = len(raw)
@@ -566,18 +553,15 @@ def write_incremental_alter_configs_request_flexible(
                     out.append(n + 1)
                 else:
                     write_string_length(out, n)
-
                 out.write(raw)
             if item3.unknown_tags:
                 write_tags(out, [], item3.unknown_tags)
             else:
                 out.append(0)
-
         if item1.unknown_tags:
             write_tags(out, [], item1.unknown_tags)
         else:
             out.append(0)
-
     out.append(1 if message.validate_only else 0)
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
@@ -610,7 +594,6 @@ def read_incremental_alter_configs_response_classic(
             end = pos + n
             error_message_2 = data[pos:end].decode()
             pos = end
-
         resource_type_2 = (data[pos] ^ 128) - 128
         n = read_i16_be(data, pos + 1)
         pos += 3
@@ -620,10 +603,8 @@ def read_incremental_alter_configs_response_classic(
         resource_name_2 = data[pos:end].decode()
         pos = end
         item1 = new_AlterConfigsResourceResponse(error_code_2, error_message_2, resource_type_2, resource_name_2)
-
         responses_0.append(item1)
     message = new_IncrementalAlterConfigsResponse(throttle_time_ms_0, responses_0)
-
     return message, pos
 
 
@@ -639,11 +620,9 @@ def write_incremental_alter_configs_response_classic(
         error_message_2 = item1.error_message
         if error_message_2 is None:
             write_i16_be(out, -1)
-
         else:
             raw = error_message_2.encode()
             write_i16_be(out, len(raw))
-
             out.write(raw)
         write_i8(out, item1.resource_type)
         raw = item1.resource_name.encode()
@@ -651,7 +630,6 @@ def write_incremental_alter_configs_response_classic(
         out.write(raw)
         if item1.unknown_tags:
             fail()
-
     if message.unknown_tags:
         fail()
 
@@ -685,7 +663,6 @@ def read_incremental_alter_configs_response_flexible(
             end = pos + n
             error_message_2 = data[pos:end].decode()
             pos = end
-
         resource_type_2 = (data[pos] ^ 128) - 128
         n = data[pos + 1] - 1
         pos += 2
@@ -701,14 +678,12 @@ def read_incremental_alter_configs_response_flexible(
             item1.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-
         responses_0.append(item1)
     message = new_IncrementalAlterConfigsResponse(throttle_time_ms_0, responses_0)
     if data[pos]:
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -728,7 +703,6 @@ def write_incremental_alter_configs_response_flexible(
         error_message_2 = item1.error_message
         if error_message_2 is None:
             out.append(0)
-
         else:
             raw = error_message_2.encode()
             n = len(raw)
@@ -736,7 +710,6 @@ def write_incremental_alter_configs_response_flexible(
                 out.append(n + 1)
             else:
                 write_string_length(out, n)
-
             out.write(raw)
         write_i8(out, item1.resource_type)
         raw = item1.resource_name.encode()
@@ -750,7 +723,6 @@ def write_incremental_alter_configs_response_flexible(
             write_tags(out, [], item1.unknown_tags)
         else:
             out.append(0)
-
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:

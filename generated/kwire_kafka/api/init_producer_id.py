@@ -69,13 +69,17 @@ class InitProducerIdRequest(Message):
     transaction_timeout_ms: int
     """Milliseconds after which the coordinator aborts an idle transaction; unused without a transactional id."""
     producer_id: int
-    """Id already held, sent to get an epoch bump after an error; -1 on the first call."""
+    """Id already held, sent to get an epoch bump after an error; -1 on the first call. Versions 3+."""
     producer_epoch: int
-    """Epoch that goes with the id already held, checked for fencing; -1 on the first call."""
+    """Epoch that goes with the id already held, checked for fencing; -1 on the first call. Versions 3+."""
     enable2_pc: bool
-    """True lets an outside coordinator decide the outcome, so the broker never times the transaction out."""
+    """True lets an outside coordinator decide the outcome, so the broker never times the transaction out. Versions
+    6+.
+    """
     keep_prepared_txn: bool
-    """True leaves an open transaction of this id as it is instead of aborting it, for two-phase recovery."""
+    """True leaves an open transaction of this id as it is instead of aborting it, for two-phase recovery. Versions
+    6+.
+    """
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -179,9 +183,9 @@ class InitProducerIdResponse(Message):
     producer_epoch: int
     """Epoch to use with the id; lower epochs are fenced from now on. -1 on error."""
     ongoing_txn_producer_id: int
-    """Id that owns the prepared transaction which was kept; -1 if none is open."""
+    """Id that owns the prepared transaction which was kept; -1 if none is open. Versions 6+."""
     ongoing_txn_producer_epoch: int
-    """Epoch that owns the prepared transaction which was kept; -1 if none is open."""
+    """Epoch that owns the prepared transaction which was kept; -1 if none is open. Versions 6+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -256,7 +260,6 @@ def read_init_producer_id_request_classic(data: bytes, pos: i64, version: i64) -
         end = pos + n
         transactional_id_0 = data[pos:end].decode()
         pos = end
-
     transaction_timeout_ms_0 = read_i32_be(data, pos)
     producer_id_0 = -1
     producer_epoch_0 = -1
@@ -271,7 +274,6 @@ def read_init_producer_id_request_classic(data: bytes, pos: i64, version: i64) -
         keep_prepared_txn_0,
     )
     pos += 4
-
     return message, pos
 
 
@@ -280,11 +282,9 @@ def write_init_producer_id_request_classic(out: BytesWriter, message: InitProduc
     transactional_id_0 = message.transactional_id
     if transactional_id_0 is None:
         write_i16_be(out, -1)
-
     else:
         raw = transactional_id_0.encode()
         write_i16_be(out, len(raw))
-
         out.write(raw)
     write_i32_be(out, message.transaction_timeout_ms)
     if message.producer_id != -1:
@@ -313,37 +313,28 @@ def read_init_producer_id_request_flexible(data: bytes, pos: i64, version: i64) 
         end = pos + n
         transactional_id_0 = data[pos:end].decode()
         pos = end
-
     transaction_timeout_ms_0 = read_i32_be(data, pos)
     pos += 4
     if version >= 3:
         producer_id_0 = read_i64_be(data, pos)
         pos += 8
-
     else:
         producer_id_0 = -1
-
     if version >= 3:
         producer_epoch_0 = read_i16_be(data, pos)
         pos += 2
-
     else:
         producer_epoch_0 = -1
-
     if version >= 6:
         enable2_pc_0 = data[pos] != 0
         pos += 1
-
     else:
         enable2_pc_0 = False
-
     if version >= 6:
         keep_prepared_txn_0 = data[pos] != 0
         pos += 1
-
     else:
         keep_prepared_txn_0 = False
-
     message = new_InitProducerIdRequest(
         transactional_id_0,
         transaction_timeout_ms_0,
@@ -356,7 +347,6 @@ def read_init_producer_id_request_flexible(data: bytes, pos: i64, version: i64) 
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -365,7 +355,6 @@ def write_init_producer_id_request_flexible(out: BytesWriter, message: InitProdu
     transactional_id_0 = message.transactional_id
     if transactional_id_0 is None:
         out.append(0)
-
     else:
         raw = transactional_id_0.encode()
         n = len(raw)
@@ -373,37 +362,28 @@ def write_init_producer_id_request_flexible(out: BytesWriter, message: InitProdu
             out.append(n + 1)
         else:
             write_string_length(out, n)
-
         out.write(raw)
     write_i32_be(out, message.transaction_timeout_ms)
     if version <= 2:
         if message.producer_id != -1:
             fail()
-
-    elif version >= 3:
+    else:
         write_i64_be(out, message.producer_id)
-
     if version <= 2:
         if message.producer_epoch != -1:
             fail()
-
-    elif version >= 3:
+    else:
         write_i16_be(out, message.producer_epoch)
-
     if version <= 5:
         if message.enable2_pc:
             fail()
-
-    elif version >= 6:
+    else:
         out.append(1 if message.enable2_pc else 0)
-
     if version <= 5:
         if message.keep_prepared_txn:
             fail()
-
-    elif version >= 6:
+    else:
         out.append(1 if message.keep_prepared_txn else 0)
-
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:
@@ -428,7 +408,6 @@ def read_init_producer_id_response_classic(data: bytes, pos: i64, version: i64) 
         ongoing_txn_producer_epoch_0,
     )
     pos += 16
-
     return message, pos
 
 
@@ -459,17 +438,13 @@ def read_init_producer_id_response_flexible(
     if version >= 6:
         ongoing_txn_producer_id_0 = read_i64_be(data, pos)
         pos += 8
-
     else:
         ongoing_txn_producer_id_0 = -1
-
     if version >= 6:
         ongoing_txn_producer_epoch_0 = read_i16_be(data, pos)
         pos += 2
-
     else:
         ongoing_txn_producer_epoch_0 = -1
-
     message = new_InitProducerIdResponse(
         throttle_time_ms_0,
         error_code_0,
@@ -482,7 +457,6 @@ def read_init_producer_id_response_flexible(
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -495,17 +469,13 @@ def write_init_producer_id_response_flexible(out: BytesWriter, message: InitProd
     if version <= 5:
         if message.ongoing_txn_producer_id != -1:
             fail()
-
-    elif version >= 6:
+    else:
         write_i64_be(out, message.ongoing_txn_producer_id)
-
     if version <= 5:
         if message.ongoing_txn_producer_epoch != -1:
             fail()
-
-    elif version >= 6:
+    else:
         write_i16_be(out, message.ongoing_txn_producer_epoch)
-
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:

@@ -115,17 +115,20 @@ class JoinGroupRequest(Message):
     session_timeout_ms: int
     """Milliseconds without a heartbeat after which the member is declared dead."""
     rebalance_timeout_ms: int
-    """Milliseconds each member gets to rejoin during a rebalance; -1 falls back to the session timeout."""
+    """Milliseconds each member gets to rejoin during a rebalance; -1 falls back to the session timeout. Versions 1+.
+    """
     member_id: str
     """Id given by the coordinator; empty on first contact, and then sent again with the id it hands out."""
     group_instance_id: str | None
-    """Configured identity of a static member, whose restart causes no rebalance; null for dynamic members."""
+    """Configured identity of a static member, whose restart causes no rebalance; null for dynamic members. Versions
+    5+.
+    """
     protocol_type: str
     """Kind of group, such as consumer or connect; all members have to agree on it."""
     protocols: list[JoinGroupRequestProtocol]
     """Assignment strategies this member can follow, best liked first; the group picks one all members share."""
     reason: str | None
-    """Why the member joins or rejoins, in words, for the broker's log; null if not stated."""
+    """Why the member joins or rejoins, in words, for the broker's log; null if not stated. Versions 8+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -217,7 +220,7 @@ class JoinGroupResponseMember(Struct):
     member_id: str
     """Id of the member, used as the key of the assignment."""
     group_instance_id: str | None
-    """Configured identity if it is a static member; null otherwise."""
+    """Configured identity if it is a static member; null otherwise. Versions 5+."""
     metadata: bytes
     """What the member sent for the chosen strategy, passed on unread by the coordinator."""
     unknown_tags: FieldTags
@@ -286,19 +289,19 @@ class JoinGroupResponse(Message):
     __slots__ = SLOTS
 
     throttle_time_ms: int
-    """Milliseconds the client must pause for exceeding a quota; 0 when no quota was hit."""
+    """Milliseconds the client must pause for exceeding a quota; 0 when no quota was hit. Versions 2+."""
     error_code: int
     """0 if joined; otherwise why not, including the demand to rejoin with the member id given here."""
     generation_id: int
     """Number of this round of the group, to be sent with later requests; -1 on error."""
     protocol_type: str | None
-    """Kind of group, such as consumer; null if the join failed."""
+    """Kind of group, such as consumer; null if the join failed. Versions 7+."""
     protocol_name: str | None
     """Assignment strategy the group settled on; null or empty if the join failed."""
     leader: str
     """Member id of the one who computes the assignment; compare with MemberId to see if that is you."""
     skip_assignment: bool
-    """True tells a rejoining static leader to keep the present assignment and compute no new one."""
+    """True tells a rejoining static leader to keep the present assignment and compute no new one. Versions 9+."""
     member_id: str
     """Id under which the coordinator knows this client, to be used from now on."""
     members: list[JoinGroupResponseMember]
@@ -400,10 +403,8 @@ def read_join_group_request_classic(data: bytes, pos: i64, version: i64) -> tupl
     if version >= 1:
         rebalance_timeout_ms_0 = read_i32_be(data, pos)
         pos += 4
-
     else:
         rebalance_timeout_ms_0 = -1
-
     n = read_i16_be(data, pos)
     pos += 2
     if n < 0:
@@ -420,10 +421,8 @@ def read_join_group_request_classic(data: bytes, pos: i64, version: i64) -> tupl
             end = pos + n
             group_instance_id_0 = data[pos:end].decode()
             pos = end
-
     else:
         group_instance_id_0 = None
-
     n = read_i16_be(data, pos)
     pos += 2
     if n < 0:
@@ -453,7 +452,6 @@ def read_join_group_request_classic(data: bytes, pos: i64, version: i64) -> tupl
         metadata_2 = data[pos:end]
         pos = end
         item1 = new_JoinGroupRequestProtocol(name_2, metadata_2)
-
         protocols_0.append(item1)
     reason_0 = None
     message = new_JoinGroupRequest(
@@ -466,7 +464,6 @@ def read_join_group_request_classic(data: bytes, pos: i64, version: i64) -> tupl
         protocols_0,
         reason_0,
     )
-
     return message, pos
 
 
@@ -478,25 +475,20 @@ def write_join_group_request_classic(out: BytesWriter, message: JoinGroupRequest
     write_i32_be(out, message.session_timeout_ms)
     if version >= 1:
         write_i32_be(out, message.rebalance_timeout_ms)
-
     raw = message.member_id.encode()
     write_i16_be(out, len(raw))
     out.write(raw)
     if version <= 4:
         if message.group_instance_id is not None:
             fail()
-
-    elif version >= 5:
+    else:
         group_instance_id_0 = message.group_instance_id
         if group_instance_id_0 is None:
             write_i16_be(out, -1)
-
         else:
             raw = group_instance_id_0.encode()
             write_i16_be(out, len(raw))
-
             out.write(raw)
-
     raw = message.protocol_type.encode()
     write_i16_be(out, len(raw))
     out.write(raw)
@@ -511,7 +503,6 @@ def write_join_group_request_classic(out: BytesWriter, message: JoinGroupRequest
         out.write(metadata_2)
         if item1.unknown_tags:
             fail()
-
     if message.unknown_tags:
         fail()
 
@@ -557,7 +548,6 @@ def read_join_group_request_flexible(data: bytes, pos: i64, version: i64) -> tup
         end = pos + n
         group_instance_id_0 = data[pos:end].decode()
         pos = end
-
     n = data[pos] - 1
     pos += 1
     if n < 0:
@@ -590,9 +580,9 @@ def read_join_group_request_flexible(data: bytes, pos: i64, version: i64) -> tup
         if n < 0:
             fail()
         if n > 126:
-            n += (data[pos] << 7) - 128
+            n += (data[pos] - 1) * 128
             pos += 1
-            if n > 16382:
+            if n < 127 or n > 16382:
                 n, pos = read_length(data, pos - 1)
         end = pos + n
         metadata_2 = data[pos:end]
@@ -602,7 +592,6 @@ def read_join_group_request_flexible(data: bytes, pos: i64, version: i64) -> tup
             item1.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-
         protocols_0.append(item1)
     if version >= 8:
         n = data[pos] - 1
@@ -615,10 +604,8 @@ def read_join_group_request_flexible(data: bytes, pos: i64, version: i64) -> tup
             end = pos + n
             reason_0 = data[pos:end].decode()
             pos = end
-
     else:
         reason_0 = None
-
     message = new_JoinGroupRequest(
         group_id_0,
         session_timeout_ms_0,
@@ -633,7 +620,6 @@ def read_join_group_request_flexible(data: bytes, pos: i64, version: i64) -> tup
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -658,7 +644,6 @@ def write_join_group_request_flexible(out: BytesWriter, message: JoinGroupReques
     group_instance_id_0 = message.group_instance_id
     if group_instance_id_0 is None:
         out.append(0)
-
     else:
         raw = group_instance_id_0.encode()
         n = len(raw)
@@ -666,7 +651,6 @@ def write_join_group_request_flexible(out: BytesWriter, message: JoinGroupReques
             out.append(n + 1)
         else:
             write_string_length(out, n)
-
         out.write(raw)
     raw = message.protocol_type.encode()
     n = len(raw)
@@ -700,12 +684,10 @@ def write_join_group_request_flexible(out: BytesWriter, message: JoinGroupReques
             write_tags(out, [], item1.unknown_tags)
         else:
             out.append(0)
-
     if version >= 8:
         reason_0 = message.reason
         if reason_0 is None:
             out.append(0)
-
         else:
             raw = reason_0.encode()
             n = len(raw)
@@ -713,9 +695,7 @@ def write_join_group_request_flexible(out: BytesWriter, message: JoinGroupReques
                 out.append(n + 1)
             else:
                 write_string_length(out, n)
-
             out.write(raw)
-
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:
@@ -736,10 +716,8 @@ def read_join_group_response_classic(data: bytes, pos: i64, version: i64) -> tup
     if version >= 2:
         throttle_time_ms_0 = read_i32_be(data, pos)
         pos += 4
-
     else:
         throttle_time_ms_0 = 0
-
     error_code_0 = read_i16_be(data, pos)
     generation_id_0 = read_i32_be(data, pos + 2)
     protocol_type_0 = None
@@ -788,10 +766,8 @@ def read_join_group_response_classic(data: bytes, pos: i64, version: i64) -> tup
                 end = pos + n
                 group_instance_id_2 = data[pos:end].decode()
                 pos = end
-
         else:
             group_instance_id_2 = None
-
         n = read_i32_be(data, pos)
         pos += 4
         if n < 0:
@@ -800,7 +776,6 @@ def read_join_group_response_classic(data: bytes, pos: i64, version: i64) -> tup
         metadata_2 = data[pos:end]
         pos = end
         item1 = new_JoinGroupResponseMember(member_id_2, group_instance_id_2, metadata_2)
-
         members_0.append(item1)
     message = new_JoinGroupResponse(
         throttle_time_ms_0,
@@ -813,7 +788,6 @@ def read_join_group_response_classic(data: bytes, pos: i64, version: i64) -> tup
         member_id_0,
         members_0,
     )
-
     return message, pos
 
 
@@ -821,17 +795,14 @@ def write_join_group_response_classic(out: BytesWriter, message: JoinGroupRespon
     n: int
     if version >= 2:
         write_i32_be(out, message.throttle_time_ms)
-
     write_i16_be(out, message.error_code)
     write_i32_be(out, message.generation_id)
     protocol_name_0 = message.protocol_name
     if protocol_name_0 is None:
         fail()
-
     else:
         raw = protocol_name_0.encode()
         write_i16_be(out, len(raw))
-
         out.write(raw)
     raw = message.leader.encode()
     write_i16_be(out, len(raw))
@@ -851,19 +822,15 @@ def write_join_group_response_classic(out: BytesWriter, message: JoinGroupRespon
             group_instance_id_2 = item1.group_instance_id
             if group_instance_id_2 is None:
                 write_i16_be(out, -1)
-
             else:
                 raw = group_instance_id_2.encode()
                 write_i16_be(out, len(raw))
-
                 out.write(raw)
-
         metadata_2 = item1.metadata
         write_i32_be(out, len(metadata_2))
         out.write(metadata_2)
         if item1.unknown_tags:
             fail()
-
     if message.unknown_tags:
         fail()
 
@@ -894,10 +861,8 @@ def read_join_group_response_flexible(data: bytes, pos: i64, version: i64) -> tu
             end = pos + n
             protocol_type_0 = data[pos:end].decode()
             pos = end
-
     else:
         protocol_type_0 = None
-
     n = data[pos] - 1
     pos += 1
     if n < 0:
@@ -911,7 +876,6 @@ def read_join_group_response_flexible(data: bytes, pos: i64, version: i64) -> tu
         end = pos + n
         protocol_name_0 = data[pos:end].decode()
         pos = end
-
     n = data[pos] - 1
     pos += 1
     if n < 0:
@@ -924,10 +888,8 @@ def read_join_group_response_flexible(data: bytes, pos: i64, version: i64) -> tu
     if version >= 9:
         skip_assignment_0 = data[pos] != 0
         pos += 1
-
     else:
         skip_assignment_0 = False
-
     n = data[pos] - 1
     pos += 1
     if n < 0:
@@ -965,15 +927,14 @@ def read_join_group_response_flexible(data: bytes, pos: i64, version: i64) -> tu
             end = pos + n
             group_instance_id_2 = data[pos:end].decode()
             pos = end
-
         n = data[pos] - 1
         pos += 1
         if n < 0:
             fail()
         if n > 126:
-            n += (data[pos] << 7) - 128
+            n += (data[pos] - 1) * 128
             pos += 1
-            if n > 16382:
+            if n < 127 or n > 16382:
                 n, pos = read_length(data, pos - 1)
         end = pos + n
         metadata_2 = data[pos:end]
@@ -983,7 +944,6 @@ def read_join_group_response_flexible(data: bytes, pos: i64, version: i64) -> tu
             item1.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-
         members_0.append(item1)
     message = new_JoinGroupResponse(
         throttle_time_ms_0,
@@ -1000,7 +960,6 @@ def read_join_group_response_flexible(data: bytes, pos: i64, version: i64) -> tu
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -1013,7 +972,6 @@ def write_join_group_response_flexible(out: BytesWriter, message: JoinGroupRespo
         protocol_type_0 = message.protocol_type
         if protocol_type_0 is None:
             out.append(0)
-
         else:
             raw = protocol_type_0.encode()
             n = len(raw)
@@ -1021,16 +979,13 @@ def write_join_group_response_flexible(out: BytesWriter, message: JoinGroupRespo
                 out.append(n + 1)
             else:
                 write_string_length(out, n)
-
             out.write(raw)
-
     protocol_name_0 = message.protocol_name
     if protocol_name_0 is None:
         if version >= 7:
             out.append(0)
         else:
             fail()
-
     else:
         raw = protocol_name_0.encode()
         n = len(raw)
@@ -1038,7 +993,6 @@ def write_join_group_response_flexible(out: BytesWriter, message: JoinGroupRespo
             out.append(n + 1)
         else:
             write_string_length(out, n)
-
         out.write(raw)
     raw = message.leader.encode()
     n = len(raw)
@@ -1050,10 +1004,8 @@ def write_join_group_response_flexible(out: BytesWriter, message: JoinGroupRespo
     if version <= 8:
         if message.skip_assignment:
             fail()
-
-    elif version >= 9:
+    else:
         out.append(1 if message.skip_assignment else 0)
-
     raw = message.member_id.encode()
     n = len(raw)
     if n < 127:
@@ -1078,7 +1030,6 @@ def write_join_group_response_flexible(out: BytesWriter, message: JoinGroupRespo
         group_instance_id_2 = item1.group_instance_id
         if group_instance_id_2 is None:
             out.append(0)
-
         else:
             raw = group_instance_id_2.encode()
             n = len(raw)
@@ -1086,7 +1037,6 @@ def write_join_group_response_flexible(out: BytesWriter, message: JoinGroupRespo
                 out.append(n + 1)
             else:
                 write_string_length(out, n)
-
             out.write(raw)
         metadata_2 = item1.metadata
         n = len(metadata_2)
@@ -1099,7 +1049,6 @@ def write_join_group_response_flexible(out: BytesWriter, message: JoinGroupRespo
             write_tags(out, [], item1.unknown_tags)
         else:
             out.append(0)
-
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:

@@ -75,7 +75,7 @@ class LeaderAndIsrPartitionState(Struct):
     __slots__ = SLOTS
 
     topic_name: str
-    """Topic of the partition, needed where entries are not grouped by topic."""
+    """Topic of the partition, needed where entries are not grouped by topic. Versions 0-1."""
     partition_index: int
     """Number of the partition within its topic, counted from 0."""
     controller_epoch: int
@@ -91,13 +91,15 @@ class LeaderAndIsrPartitionState(Struct):
     replicas: list[int]
     """Broker ids assigned to hold a copy, preferred leader first."""
     adding_replicas: list[int]
-    """Broker ids joining the replica set in a reassignment under way; empty when none runs."""
+    """Broker ids joining the replica set in a reassignment under way; empty when none runs. Versions 3+."""
     removing_replicas: list[int]
-    """Broker ids that leave the replica set once the reassignment completes; empty when none runs."""
+    """Broker ids that leave the replica set once the reassignment completes; empty when none runs. Versions 3+."""
     is_new: bool
-    """True if the partition was just created, so the broker may create its log rather than report it lost."""
+    """True if the partition was just created, so the broker may create its log rather than report it lost. Versions
+    1+.
+    """
     leader_recovery_state: int
-    """0 if the leader is sound, 1 if it was elected uncleanly and still has to recover."""
+    """0 if the leader is sound, 1 if it was elected uncleanly and still has to recover. Versions 6+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -192,11 +194,13 @@ class LeaderAndIsrTopicState(Struct):
     __slots__ = SLOTS
 
     topic_name: str
-    """Topic the partition states belong to."""
+    """Topic the partition states belong to. Versions 2+."""
     topic_id: Uuid
-    """Unique id of the topic, stored with its logs so that a recreated topic is noticed; zero if it has none."""
+    """Unique id of the topic, stored with its logs so that a recreated topic is noticed; zero if it has none.
+    Versions 5+.
+    """
     partition_states: list[LeaderAndIsrPartitionState]
-    """New state of each affected partition of the topic."""
+    """New state of each affected partition of the topic. Versions 2+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -322,18 +326,21 @@ class LeaderAndIsrRequest(Message):
     controller_id: int
     """Node id of the controller that issues the order."""
     is_kraft_controller: bool
-    """True if a KRaft controller sent this while migrating a cluster away from ZooKeeper."""
+    """True if a KRaft controller sent this while migrating a cluster away from ZooKeeper. Versions 7+."""
     controller_epoch: int
     """Number of the controller's reign; brokers refuse orders from a controller that has been deposed."""
     broker_epoch: int
-    """Registration epoch of the target broker, -1 if not checked; stops orders meant for an earlier run of it."""
+    """Registration epoch of the target broker, -1 if not checked; stops orders meant for an earlier run of it.
+    Versions 2+.
+    """
     type: int
     """Scope of the update: 0 unspecified, 1 only the listed partitions change, 2 the complete state for the broker.
+    Versions 5+.
     """
     ungrouped_partition_states: list[LeaderAndIsrPartitionState]
-    """New partition states as a flat list, each entry repeating its topic name."""
+    """New partition states as a flat list, each entry repeating its topic name. Versions 0-1."""
     topic_states: list[LeaderAndIsrTopicState]
-    """New partition states, grouped by topic to save repeating the name."""
+    """New partition states, grouped by topic to save repeating the name. Versions 2+."""
     live_leaders: list[LeaderAndIsrLiveLeader]
     """Addresses of the brokers that lead the listed partitions, for followers to connect to."""
     unknown_tags: FieldTags
@@ -425,7 +432,7 @@ class LeaderAndIsrPartitionError(Struct):
     __slots__ = SLOTS
 
     topic_name: str
-    """Topic of the partition, needed where results are not grouped by topic."""
+    """Topic of the partition, needed where results are not grouped by topic. Versions 0-4."""
     partition_index: int
     """Number of the partition within its topic, counted from 0."""
     error_code: int
@@ -484,9 +491,9 @@ class LeaderAndIsrTopicError(Struct):
     __slots__ = SLOTS
 
     topic_id: Uuid
-    """Unique id of the topic the results belong to, as sent by the controller."""
+    """Unique id of the topic the results belong to, as sent by the controller. Versions 5+."""
     partition_errors: list[LeaderAndIsrPartitionError]
-    """One result per partition of the topic."""
+    """One result per partition of the topic. Versions 5+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -550,9 +557,9 @@ class LeaderAndIsrResponse(Message):
     error_code: int
     """Failure of the order as a whole, such as a stale controller or broker epoch; 0 if it was processed."""
     partition_errors: list[LeaderAndIsrPartitionError]
-    """Result for every partition as a flat list."""
+    """Result for every partition as a flat list. Versions 0-4."""
     topics: list[LeaderAndIsrTopicError]
-    """Result for every partition, grouped by topic id."""
+    """Result for every partition, grouped by topic id. Versions 5+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -627,10 +634,8 @@ def read_leader_and_isr_request_classic(data: bytes, pos: i64, version: i64) -> 
     if version >= 2:
         broker_epoch_0 = read_i64_be(data, pos)
         pos += 8
-
     else:
         broker_epoch_0 = -1
-
     type_0 = 0
     if version <= 1:
         n = read_i32_be(data, pos)
@@ -675,10 +680,8 @@ def read_leader_and_isr_request_classic(data: bytes, pos: i64, version: i64) -> 
             if version >= 1:
                 is_new_2 = data[pos] != 0
                 pos += 1
-
             else:
                 is_new_2 = False
-
             leader_recovery_state_2 = 0
             item1 = new_LeaderAndIsrPartitionState(
                 topic_name_2,
@@ -694,12 +697,9 @@ def read_leader_and_isr_request_classic(data: bytes, pos: i64, version: i64) -> 
                 is_new_2,
                 leader_recovery_state_2,
             )
-
             ungrouped_partition_states_0.append(item1)
-
     else:
         ungrouped_partition_states_0 = []
-
     if version >= 2:
         n = read_i32_be(data, pos)
         pos += 4
@@ -757,10 +757,8 @@ def read_leader_and_isr_request_classic(data: bytes, pos: i64, version: i64) -> 
                         pos += 4 * n
                     else:
                         adding_replicas_6 = []
-
                 else:
                     adding_replicas_6 = []
-
                 if version >= 3:
                     n = read_i32_be(data, pos)
                     pos += 4
@@ -771,10 +769,8 @@ def read_leader_and_isr_request_classic(data: bytes, pos: i64, version: i64) -> 
                         pos += 4 * n
                     else:
                         removing_replicas_6 = []
-
                 else:
                     removing_replicas_6 = []
-
                 is_new_6 = data[pos] != 0
                 leader_recovery_state_6 = 0
                 item5 = new_LeaderAndIsrPartitionState(
@@ -792,15 +788,11 @@ def read_leader_and_isr_request_classic(data: bytes, pos: i64, version: i64) -> 
                     leader_recovery_state_6,
                 )
                 pos += 1
-
                 partition_states_4.append(item5)
             item3 = new_LeaderAndIsrTopicState(topic_name_4, topic_id_4, partition_states_4)
-
             topic_states_0.append(item3)
-
     else:
         topic_states_0 = []
-
     n = read_i32_be(data, pos)
     pos += 4
     if n < 0:
@@ -819,7 +811,6 @@ def read_leader_and_isr_request_classic(data: bytes, pos: i64, version: i64) -> 
         port_8 = read_i32_be(data, pos)
         item7 = new_LeaderAndIsrLiveLeader(broker_id_8, host_name_8, port_8)
         pos += 4
-
         live_leaders_0.append(item7)
     message = new_LeaderAndIsrRequest(
         controller_id_0,
@@ -831,7 +822,6 @@ def read_leader_and_isr_request_classic(data: bytes, pos: i64, version: i64) -> 
         topic_states_0,
         live_leaders_0,
     )
-
     return message, pos
 
 
@@ -843,7 +833,6 @@ def write_leader_and_isr_request_classic(out: BytesWriter, message: LeaderAndIsr
     write_i32_be(out, message.controller_epoch)
     if version >= 2:
         write_i64_be(out, message.broker_epoch)
-
     if message.type != 0:
         fail()
     if version <= 1:
@@ -861,30 +850,24 @@ def write_leader_and_isr_request_classic(out: BytesWriter, message: LeaderAndIsr
             write_i32_be(out, len(isr_2))
             for item3 in isr_2:
                 write_i32_be(out, item3)
-
             write_i32_be(out, item1.partition_epoch)
             replicas_2 = item1.replicas
             write_i32_be(out, len(replicas_2))
             for item4 in replicas_2:
                 write_i32_be(out, item4)
-
             if version >= 1:
                 out.append(1 if item1.is_new else 0)
-
             if item1.leader_recovery_state != 0:
                 fail()
             if item1.unknown_tags:
                 fail()
-
-    elif version >= 2:
+    else:
         if message.ungrouped_partition_states != []:
             fail()
-
     if version <= 1:
         if message.topic_states != []:
             fail()
-
-    elif version >= 2:
+    else:
         topic_states_0 = message.topic_states
         write_i32_be(out, len(topic_states_0))
         for item5 in topic_states_0:
@@ -902,34 +885,28 @@ def write_leader_and_isr_request_classic(out: BytesWriter, message: LeaderAndIsr
                 write_i32_be(out, len(isr_8))
                 for item9 in isr_8:
                     write_i32_be(out, item9)
-
                 write_i32_be(out, item7.partition_epoch)
                 replicas_8 = item7.replicas
                 write_i32_be(out, len(replicas_8))
                 for item10 in replicas_8:
                     write_i32_be(out, item10)
-
                 if version >= 3:
                     adding_replicas_8 = item7.adding_replicas
                     write_i32_be(out, len(adding_replicas_8))
                     for item11 in adding_replicas_8:
                         write_i32_be(out, item11)
-
                 if version >= 3:
                     removing_replicas_8 = item7.removing_replicas
                     write_i32_be(out, len(removing_replicas_8))
                     for item12 in removing_replicas_8:
                         write_i32_be(out, item12)
-
                 out.append(1 if item7.is_new else 0)
                 if item7.leader_recovery_state != 0:
                     fail()
                 if item7.unknown_tags:
                     fail()
-
             if item5.unknown_tags:
                 fail()
-
     live_leaders_0 = message.live_leaders
     write_i32_be(out, len(live_leaders_0))
     for item13 in live_leaders_0:
@@ -940,7 +917,6 @@ def write_leader_and_isr_request_classic(out: BytesWriter, message: LeaderAndIsr
         write_i32_be(out, item13.port)
         if item13.unknown_tags:
             fail()
-
     if message.unknown_tags:
         fail()
 
@@ -964,20 +940,16 @@ def read_leader_and_isr_request_flexible(data: bytes, pos: i64, version: i64) ->
     if version >= 7:
         is_kraft_controller_0 = data[pos] != 0
         pos += 1
-
     else:
         is_kraft_controller_0 = False
-
     controller_epoch_0 = read_i32_be(data, pos)
     broker_epoch_0 = read_i64_be(data, pos + 4)
     pos += 12
     if version >= 5:
         type_0 = (data[pos] ^ 128) - 128
         pos += 1
-
     else:
         type_0 = 0
-
     ungrouped_partition_states_0 = []
     n = data[pos] - 1
     pos += 1
@@ -1000,10 +972,8 @@ def read_leader_and_isr_request_flexible(data: bytes, pos: i64, version: i64) ->
         if version >= 5:
             topic_id_2 = Uuid(data[pos : pos + 16])
             pos += 16
-
         else:
             topic_id_2 = ZERO_UUID
-
         n = data[pos] - 1
         pos += 1
         if n < 0:
@@ -1068,10 +1038,8 @@ def read_leader_and_isr_request_flexible(data: bytes, pos: i64, version: i64) ->
             if version >= 6:
                 leader_recovery_state_4 = (data[pos] ^ 128) - 128
                 pos += 1
-
             else:
                 leader_recovery_state_4 = 0
-
             item3 = new_LeaderAndIsrPartitionState(
                 topic_name_4,
                 partition_index_4,
@@ -1090,14 +1058,12 @@ def read_leader_and_isr_request_flexible(data: bytes, pos: i64, version: i64) ->
                 item3.unknown_tags, pos = read_tags(data, pos)
             else:
                 pos += 1
-
             partition_states_2.append(item3)
         item1 = new_LeaderAndIsrTopicState(topic_name_2, topic_id_2, partition_states_2)
         if data[pos]:
             item1.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-
         topic_states_0.append(item1)
     n = data[pos] - 1
     pos += 1
@@ -1125,7 +1091,6 @@ def read_leader_and_isr_request_flexible(data: bytes, pos: i64, version: i64) ->
             item5.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 5
-
         live_leaders_0.append(item5)
     message = new_LeaderAndIsrRequest(
         controller_id_0,
@@ -1141,7 +1106,6 @@ def read_leader_and_isr_request_flexible(data: bytes, pos: i64, version: i64) ->
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -1151,19 +1115,15 @@ def write_leader_and_isr_request_flexible(out: BytesWriter, message: LeaderAndIs
     if version <= 6:
         if message.is_kraft_controller:
             fail()
-
-    elif version >= 7:
+    else:
         out.append(1 if message.is_kraft_controller else 0)
-
     write_i32_be(out, message.controller_epoch)
     write_i64_be(out, message.broker_epoch)
     if version <= 4:
         if message.type != 0:
             fail()
-
-    elif version >= 5:
+    else:
         write_i8(out, message.type)
-
     if message.ungrouped_partition_states != []:
         fail()
     topic_states_0 = message.topic_states
@@ -1182,7 +1142,6 @@ def write_leader_and_isr_request_flexible(out: BytesWriter, message: LeaderAndIs
         out.write(raw)
         if version >= 5:
             write_uuid(out, item1.topic_id)
-
         partition_states_2 = item1.partition_states
         n = len(partition_states_2)
         if n < 127:
@@ -1202,7 +1161,6 @@ def write_leader_and_isr_request_flexible(out: BytesWriter, message: LeaderAndIs
                 write_uvarint(out, n + 1)
             for item5 in isr_4:
                 write_i32_be(out, item5)
-
             write_i32_be(out, item3.partition_epoch)
             replicas_4 = item3.replicas
             n = len(replicas_4)
@@ -1212,7 +1170,6 @@ def write_leader_and_isr_request_flexible(out: BytesWriter, message: LeaderAndIs
                 write_uvarint(out, n + 1)
             for item6 in replicas_4:
                 write_i32_be(out, item6)
-
             adding_replicas_4 = item3.adding_replicas
             n = len(adding_replicas_4)
             if n < 127:
@@ -1221,7 +1178,6 @@ def write_leader_and_isr_request_flexible(out: BytesWriter, message: LeaderAndIs
                 write_uvarint(out, n + 1)
             for item7 in adding_replicas_4:
                 write_i32_be(out, item7)
-
             removing_replicas_4 = item3.removing_replicas
             n = len(removing_replicas_4)
             if n < 127:
@@ -1230,25 +1186,20 @@ def write_leader_and_isr_request_flexible(out: BytesWriter, message: LeaderAndIs
                 write_uvarint(out, n + 1)
             for item8 in removing_replicas_4:
                 write_i32_be(out, item8)
-
             out.append(1 if item3.is_new else 0)
             if version <= 5:
                 if item3.leader_recovery_state != 0:
                     fail()
-
-            elif version >= 6:
+            else:
                 write_i8(out, item3.leader_recovery_state)
-
             if item3.unknown_tags:
                 write_tags(out, [], item3.unknown_tags)
             else:
                 out.append(0)
-
         if item1.unknown_tags:
             write_tags(out, [], item1.unknown_tags)
         else:
             out.append(0)
-
     live_leaders_0 = message.live_leaders
     n = len(live_leaders_0)
     if n < 127:
@@ -1269,7 +1220,6 @@ def write_leader_and_isr_request_flexible(out: BytesWriter, message: LeaderAndIs
             write_tags(out, [], item9.unknown_tags)
         else:
             out.append(0)
-
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:
@@ -1301,11 +1251,9 @@ def read_leader_and_isr_response_classic(data: bytes, pos: i64, version: i64) ->
         error_code_2 = read_i16_be(data, pos + 4)
         item1 = new_LeaderAndIsrPartitionError(topic_name_2, partition_index_2, error_code_2)
         pos += 6
-
         partition_errors_0.append(item1)
     topics_0 = []
     message = new_LeaderAndIsrResponse(error_code_0, partition_errors_0, topics_0)
-
     return message, pos
 
 
@@ -1322,7 +1270,6 @@ def write_leader_and_isr_response_classic(out: BytesWriter, message: LeaderAndIs
         write_i16_be(out, item1.error_code)
         if item1.unknown_tags:
             fail()
-
     if message.topics != []:
         fail()
     if message.unknown_tags:
@@ -1366,12 +1313,9 @@ def read_leader_and_isr_response_flexible(data: bytes, pos: i64, version: i64) -
                 item1.unknown_tags, pos = read_tags(data, pos)
             else:
                 pos += 7
-
             partition_errors_0.append(item1)
-
     else:
         partition_errors_0 = []
-
     if version >= 5:
         n = data[pos] - 1
         pos += 1
@@ -1401,25 +1345,20 @@ def read_leader_and_isr_response_flexible(data: bytes, pos: i64, version: i64) -
                     item5.unknown_tags, pos = read_tags(data, pos)
                 else:
                     pos += 7
-
                 partition_errors_4.append(item5)
             item3 = new_LeaderAndIsrTopicError(topic_id_4, partition_errors_4)
             if data[pos]:
                 item3.unknown_tags, pos = read_tags(data, pos)
             else:
                 pos += 1
-
             topics_0.append(item3)
-
     else:
         topics_0 = []
-
     message = new_LeaderAndIsrResponse(error_code_0, partition_errors_0, topics_0)
     if data[pos]:
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -1447,16 +1386,13 @@ def write_leader_and_isr_response_flexible(out: BytesWriter, message: LeaderAndI
                 write_tags(out, [], item1.unknown_tags)
             else:
                 out.append(0)
-
-    elif version >= 5:
+    else:
         if message.partition_errors != []:
             fail()
-
     if version <= 4:
         if message.topics != []:
             fail()
-
-    elif version >= 5:
+    else:
         topics_0 = message.topics
         n = len(topics_0)
         if n < 127:
@@ -1478,12 +1414,10 @@ def write_leader_and_isr_response_flexible(out: BytesWriter, message: LeaderAndI
                     write_tags(out, [], item5.unknown_tags)
                 else:
                     out.append(0)
-
             if item3.unknown_tags:
                 write_tags(out, [], item3.unknown_tags)
             else:
                 out.append(0)
-
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:

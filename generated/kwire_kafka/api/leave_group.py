@@ -51,11 +51,11 @@ class MemberIdentity(Struct):
     __slots__ = SLOTS
 
     member_id: str
-    """Member id from the join; empty when a static member is addressed by instance id alone."""
+    """Member id from the join; empty when a static member is addressed by instance id alone. Versions 3+."""
     group_instance_id: str | None
-    """The configured group.instance.id of a static member; null for a dynamic one."""
+    """The configured group.instance.id of a static member; null for a dynamic one. Versions 3+."""
     reason: str | None
-    """Free text for the broker log telling why the member goes; null when nothing was given."""
+    """Free text for the broker log telling why the member goes; null when nothing was given. Versions 5+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -110,9 +110,9 @@ class LeaveGroupRequest(Message):
     group_id: str
     """Group to leave; its coordinator must be the broker receiving this request."""
     member_id: str
-    """Id the coordinator gave the leaving member at join; replaced by the Members list later on."""
+    """Id the coordinator gave the leaving member at join; replaced by the Members list later on. Versions 0-2."""
     members: list[MemberIdentity]
-    """Members to remove in one call; a consumer lists only itself, an admin client may list many."""
+    """Members to remove in one call; a consumer lists only itself, an admin client may list many. Versions 3+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -178,11 +178,11 @@ class MemberResponse(Struct):
     __slots__ = SLOTS
 
     member_id: str
-    """Member id repeated from the request; empty if only the instance id was given."""
+    """Member id repeated from the request; empty if only the instance id was given. Versions 3+."""
     group_instance_id: str | None
-    """Static instance id repeated from the request; null for a dynamic member."""
+    """Static instance id repeated from the request; null for a dynamic member. Versions 3+."""
     error_code: int
-    """0 if the member was removed; otherwise e.g. unknown member or fenced instance id."""
+    """0 if the member was removed; otherwise e.g. unknown member or fenced instance id. Versions 3+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -235,11 +235,11 @@ class LeaveGroupResponse(Message):
     __slots__ = SLOTS
 
     throttle_time_ms: int
-    """Milliseconds the client should stay silent because it exceeded a quota; 0 when within quota."""
+    """Milliseconds the client should stay silent because it exceeded a quota; 0 when within quota. Versions 1+."""
     error_code: int
     """Failure of the whole call, such as a wrong coordinator; 0 if none, then look at each member."""
     members: list[MemberResponse]
-    """Outcome for each member named in the request."""
+    """Outcome for each member named in the request. Versions 3+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -312,10 +312,8 @@ def read_leave_group_request_classic(data: bytes, pos: i64, version: i64) -> tup
         end = pos + n
         member_id_0 = data[pos:end].decode()
         pos = end
-
     else:
         member_id_0 = ""
-
     if version >= 3:
         n = read_i32_be(data, pos)
         pos += 4
@@ -339,17 +337,12 @@ def read_leave_group_request_classic(data: bytes, pos: i64, version: i64) -> tup
                 end = pos + n
                 group_instance_id_2 = data[pos:end].decode()
                 pos = end
-
             reason_2 = None
             item1 = new_MemberIdentity(member_id_2, group_instance_id_2, reason_2)
-
             members_0.append(item1)
-
     else:
         members_0 = []
-
     message = new_LeaveGroupRequest(group_id_0, member_id_0, members_0)
-
     return message, pos
 
 
@@ -362,16 +355,13 @@ def write_leave_group_request_classic(out: BytesWriter, message: LeaveGroupReque
         raw = message.member_id.encode()
         write_i16_be(out, len(raw))
         out.write(raw)
-
-    elif version >= 3:
+    else:
         if message.member_id != "":
             fail()
-
     if version <= 2:
         if message.members != []:
             fail()
-
-    elif version >= 3:
+    else:
         members_0 = message.members
         write_i32_be(out, len(members_0))
         for item1 in members_0:
@@ -381,15 +371,12 @@ def write_leave_group_request_classic(out: BytesWriter, message: LeaveGroupReque
             group_instance_id_2 = item1.group_instance_id
             if group_instance_id_2 is None:
                 write_i16_be(out, -1)
-
             else:
                 raw = group_instance_id_2.encode()
                 write_i16_be(out, len(raw))
-
                 out.write(raw)
             if item1.unknown_tags:
                 fail()
-
     if message.unknown_tags:
         fail()
 
@@ -441,7 +428,6 @@ def read_leave_group_request_flexible(data: bytes, pos: i64, version: i64) -> tu
             end = pos + n
             group_instance_id_2 = data[pos:end].decode()
             pos = end
-
         if version >= 5:
             n = data[pos] - 1
             pos += 1
@@ -453,23 +439,19 @@ def read_leave_group_request_flexible(data: bytes, pos: i64, version: i64) -> tu
                 end = pos + n
                 reason_2 = data[pos:end].decode()
                 pos = end
-
         else:
             reason_2 = None
-
         item1 = new_MemberIdentity(member_id_2, group_instance_id_2, reason_2)
         if data[pos]:
             item1.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-
         members_0.append(item1)
     message = new_LeaveGroupRequest(group_id_0, member_id_0, members_0)
     if data[pos]:
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -501,7 +483,6 @@ def write_leave_group_request_flexible(out: BytesWriter, message: LeaveGroupRequ
         group_instance_id_2 = item1.group_instance_id
         if group_instance_id_2 is None:
             out.append(0)
-
         else:
             raw = group_instance_id_2.encode()
             n = len(raw)
@@ -509,13 +490,11 @@ def write_leave_group_request_flexible(out: BytesWriter, message: LeaveGroupRequ
                 out.append(n + 1)
             else:
                 write_string_length(out, n)
-
             out.write(raw)
         if version >= 5:
             reason_2 = item1.reason
             if reason_2 is None:
                 out.append(0)
-
             else:
                 raw = reason_2.encode()
                 n = len(raw)
@@ -523,14 +502,11 @@ def write_leave_group_request_flexible(out: BytesWriter, message: LeaveGroupRequ
                     out.append(n + 1)
                 else:
                     write_string_length(out, n)
-
                 out.write(raw)
-
         if item1.unknown_tags:
             write_tags(out, [], item1.unknown_tags)
         else:
             out.append(0)
-
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:
@@ -546,10 +522,8 @@ def read_leave_group_response_classic(data: bytes, pos: i64, version: i64) -> tu
     if version >= 1:
         throttle_time_ms_0 = read_i32_be(data, pos)
         pos += 4
-
     else:
         throttle_time_ms_0 = 0
-
     error_code_0 = read_i16_be(data, pos)
     pos += 2
     if version >= 3:
@@ -575,18 +549,13 @@ def read_leave_group_response_classic(data: bytes, pos: i64, version: i64) -> tu
                 end = pos + n
                 group_instance_id_2 = data[pos:end].decode()
                 pos = end
-
             error_code_2 = read_i16_be(data, pos)
             item1 = new_MemberResponse(member_id_2, group_instance_id_2, error_code_2)
             pos += 2
-
             members_0.append(item1)
-
     else:
         members_0 = []
-
     message = new_LeaveGroupResponse(throttle_time_ms_0, error_code_0, members_0)
-
     return message, pos
 
 
@@ -594,13 +563,11 @@ def write_leave_group_response_classic(out: BytesWriter, message: LeaveGroupResp
     n: int
     if version >= 1:
         write_i32_be(out, message.throttle_time_ms)
-
     write_i16_be(out, message.error_code)
     if version <= 2:
         if message.members != []:
             fail()
-
-    elif version >= 3:
+    else:
         members_0 = message.members
         write_i32_be(out, len(members_0))
         for item1 in members_0:
@@ -610,16 +577,13 @@ def write_leave_group_response_classic(out: BytesWriter, message: LeaveGroupResp
             group_instance_id_2 = item1.group_instance_id
             if group_instance_id_2 is None:
                 write_i16_be(out, -1)
-
             else:
                 raw = group_instance_id_2.encode()
                 write_i16_be(out, len(raw))
-
                 out.write(raw)
             write_i16_be(out, item1.error_code)
             if item1.unknown_tags:
                 fail()
-
     if message.unknown_tags:
         fail()
 
@@ -660,7 +624,6 @@ def read_leave_group_response_flexible(data: bytes, pos: i64, version: i64) -> t
             end = pos + n
             group_instance_id_2 = data[pos:end].decode()
             pos = end
-
         error_code_2 = read_i16_be(data, pos)
         item1 = new_MemberResponse(member_id_2, group_instance_id_2, error_code_2)
         if data[pos + 2]:
@@ -668,14 +631,12 @@ def read_leave_group_response_flexible(data: bytes, pos: i64, version: i64) -> t
             item1.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 3
-
         members_0.append(item1)
     message = new_LeaveGroupResponse(throttle_time_ms_0, error_code_0, members_0)
     if data[pos]:
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -700,7 +661,6 @@ def write_leave_group_response_flexible(out: BytesWriter, message: LeaveGroupRes
         group_instance_id_2 = item1.group_instance_id
         if group_instance_id_2 is None:
             out.append(0)
-
         else:
             raw = group_instance_id_2.encode()
             n = len(raw)
@@ -708,14 +668,12 @@ def write_leave_group_response_flexible(out: BytesWriter, message: LeaveGroupRes
                 out.append(n + 1)
             else:
                 write_string_length(out, n)
-
             out.write(raw)
         write_i16_be(out, item1.error_code)
         if item1.unknown_tags:
             write_tags(out, [], item1.unknown_tags)
         else:
             out.append(0)
-
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:

@@ -57,7 +57,8 @@ class ListConfigResourcesRequest(Message):
     __slots__ = SLOTS
 
     resource_types: list[int]
-    """Kinds to list: 2 topic, 4 broker, 8 broker logger, 16 client metrics, 32 group; empty lists all."""
+    """Kinds to list: 2 topic, 4 broker, 8 broker logger, 16 client metrics, 32 group; empty lists all. Versions 1+.
+    """
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -111,7 +112,7 @@ class ConfigResource(Struct):
     resource_name: str
     """Name of the resource: topic or group name, node id as text, or subscription name."""
     resource_type: int
-    """Kind of the resource, same codes as in the request; 16 (client metrics) when not transmitted."""
+    """Kind of the resource, same codes as in the request; 16 (client metrics) when not transmitted. Versions 1+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -226,16 +227,13 @@ def read_list_config_resources_request_flexible(
             pos += n
         else:
             resource_types_0 = []
-
     else:
         resource_types_0 = []
-
     message = new_ListConfigResourcesRequest(resource_types_0)
     if data[pos]:
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -246,8 +244,7 @@ def write_list_config_resources_request_flexible(
     if version <= 0:
         if message.resource_types != []:
             fail()
-
-    elif version >= 1:
+    else:
         resource_types_0 = message.resource_types
         n = len(resource_types_0)
         if n < 127:
@@ -256,7 +253,6 @@ def write_list_config_resources_request_flexible(
             write_uvarint(out, n + 1)
         for item1 in resource_types_0:
             write_i8(out, item1)
-
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:
@@ -293,23 +289,19 @@ def read_list_config_resources_response_flexible(
         if version >= 1:
             resource_type_2 = (data[pos] ^ 128) - 128
             pos += 1
-
         else:
             resource_type_2 = 16
-
         item1 = new_ConfigResource(resource_name_2, resource_type_2)
         if data[pos]:
             item1.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-
         config_resources_0.append(item1)
     message = new_ListConfigResourcesResponse(throttle_time_ms_0, error_code_0, config_resources_0)
     if data[pos]:
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -335,12 +327,10 @@ def write_list_config_resources_response_flexible(
         out.write(raw)
         if version >= 1:
             write_i8(out, item1.resource_type)
-
         if item1.unknown_tags:
             write_tags(out, [], item1.unknown_tags)
         else:
             out.append(0)
-
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:

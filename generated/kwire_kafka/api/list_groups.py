@@ -57,9 +57,9 @@ class ListGroupsRequest(Message):
     __slots__ = SLOTS
 
     states_filter: list[str]
-    """Keep only groups in one of these states, e.g. Stable or Empty; an empty list keeps all."""
+    """Keep only groups in one of these states, e.g. Stable or Empty; an empty list keeps all. Versions 4+."""
     types_filter: list[str]
-    """Keep only groups of these types, e.g. classic, consumer or share; an empty list keeps all."""
+    """Keep only groups of these types, e.g. classic, consumer or share; an empty list keeps all. Versions 5+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -128,9 +128,9 @@ class ListedGroup(Struct):
     protocol_type: str
     """Family of the group, e.g. consumer or connect; empty if it was made by simple offset commits."""
     group_state: str
-    """State at the moment of the call, spelled as in DescribeGroups."""
+    """State at the moment of the call, spelled as in DescribeGroups. Versions 4+."""
     group_type: str
-    """Which group protocol manages it: classic, consumer, share or streams."""
+    """Which group protocol manages it: classic, consumer, share or streams. Versions 5+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -186,7 +186,7 @@ class ListGroupsResponse(Message):
     __slots__ = SLOTS
 
     throttle_time_ms: int
-    """Milliseconds the client should stay silent because it exceeded a quota; 0 when within quota."""
+    """Milliseconds the client should stay silent because it exceeded a quota; 0 when within quota. Versions 1+."""
     error_code: int
     """0 on success; the coordinator may still be loading, in which case the caller retries."""
     groups: list[ListedGroup]
@@ -245,7 +245,6 @@ def read_list_groups_request_classic(data: bytes, pos: i64, version: i64) -> tup
     states_filter_0 = []
     types_filter_0 = []
     message = new_ListGroupsRequest(states_filter_0, types_filter_0)
-
     return message, pos
 
 
@@ -283,12 +282,9 @@ def read_list_groups_request_flexible(data: bytes, pos: i64, version: i64) -> tu
             end = pos + n
             item1 = data[pos:end].decode()
             pos = end
-
             states_filter_0.append(item1)
-
     else:
         states_filter_0 = []
-
     if version >= 5:
         n = data[pos] - 1
         pos += 1
@@ -308,18 +304,14 @@ def read_list_groups_request_flexible(data: bytes, pos: i64, version: i64) -> tu
             end = pos + n
             item2 = data[pos:end].decode()
             pos = end
-
             types_filter_0.append(item2)
-
     else:
         types_filter_0 = []
-
     message = new_ListGroupsRequest(states_filter_0, types_filter_0)
     if data[pos]:
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -328,8 +320,7 @@ def write_list_groups_request_flexible(out: BytesWriter, message: ListGroupsRequ
     if version <= 3:
         if message.states_filter != []:
             fail()
-
-    elif version >= 4:
+    else:
         states_filter_0 = message.states_filter
         n = len(states_filter_0)
         if n < 127:
@@ -344,12 +335,10 @@ def write_list_groups_request_flexible(out: BytesWriter, message: ListGroupsRequ
             else:
                 write_string_length(out, n)
             out.write(raw)
-
     if version <= 4:
         if message.types_filter != []:
             fail()
-
-    elif version >= 5:
+    else:
         types_filter_0 = message.types_filter
         n = len(types_filter_0)
         if n < 127:
@@ -364,7 +353,6 @@ def write_list_groups_request_flexible(out: BytesWriter, message: ListGroupsRequ
             else:
                 write_string_length(out, n)
             out.write(raw)
-
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:
@@ -382,10 +370,8 @@ def read_list_groups_response_classic(data: bytes, pos: i64, version: i64) -> tu
     if version >= 1:
         throttle_time_ms_0 = read_i32_be(data, pos)
         pos += 4
-
     else:
         throttle_time_ms_0 = 0
-
     error_code_0 = read_i16_be(data, pos)
     n = read_i32_be(data, pos + 2)
     pos += 6
@@ -411,10 +397,8 @@ def read_list_groups_response_classic(data: bytes, pos: i64, version: i64) -> tu
         group_state_2 = ""
         group_type_2 = ""
         item1 = new_ListedGroup(group_id_2, protocol_type_2, group_state_2, group_type_2)
-
         groups_0.append(item1)
     message = new_ListGroupsResponse(throttle_time_ms_0, error_code_0, groups_0)
-
     return message, pos
 
 
@@ -422,7 +406,6 @@ def write_list_groups_response_classic(out: BytesWriter, message: ListGroupsResp
     n: int
     if version >= 1:
         write_i32_be(out, message.throttle_time_ms)
-
     write_i16_be(out, message.error_code)
     groups_0 = message.groups
     write_i32_be(out, len(groups_0))
@@ -435,7 +418,6 @@ def write_list_groups_response_classic(out: BytesWriter, message: ListGroupsResp
         out.write(raw)
         if item1.unknown_tags:
             fail()
-
     if message.unknown_tags:
         fail()
 
@@ -487,10 +469,8 @@ def read_list_groups_response_flexible(data: bytes, pos: i64, version: i64) -> t
             end = pos + n
             group_state_2 = data[pos:end].decode()
             pos = end
-
         else:
             group_state_2 = ""
-
         if version >= 5:
             n = data[pos] - 1
             pos += 1
@@ -501,23 +481,19 @@ def read_list_groups_response_flexible(data: bytes, pos: i64, version: i64) -> t
             end = pos + n
             group_type_2 = data[pos:end].decode()
             pos = end
-
         else:
             group_type_2 = ""
-
         item1 = new_ListedGroup(group_id_2, protocol_type_2, group_state_2, group_type_2)
         if data[pos]:
             item1.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-
         groups_0.append(item1)
     message = new_ListGroupsResponse(throttle_time_ms_0, error_code_0, groups_0)
     if data[pos]:
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -554,7 +530,6 @@ def write_list_groups_response_flexible(out: BytesWriter, message: ListGroupsRes
             else:
                 write_string_length(out, n)
             out.write(raw)
-
         if version >= 5:
             raw = item1.group_type.encode()
             n = len(raw)
@@ -563,12 +538,10 @@ def write_list_groups_response_flexible(out: BytesWriter, message: ListGroupsRes
             else:
                 write_string_length(out, n)
             out.write(raw)
-
         if item1.unknown_tags:
             write_tags(out, [], item1.unknown_tags)
         else:
             out.append(0)
-
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:

@@ -59,13 +59,13 @@ class ListOffsetsPartition(Struct):
     partition_index: int
     """Number of the partition within its topic, counted from 0."""
     current_leader_epoch: int
-    """Leader epoch known to the sender, -1 to skip the check; lets the broker reject outdated views."""
+    """Leader epoch known to the sender, -1 to skip the check; lets the broker reject outdated views. Versions 4+."""
     timestamp: int
     """Epoch milliseconds to search from, or -1 latest, -2 earliest, -3 highest timestamp, -4 earliest local, -5 last
     tiered.
     """
     max_num_offsets: int
-    """Most segment start offsets to return; belongs to the original lookup that yields a list."""
+    """Most segment start offsets to return; belongs to the original lookup that yields a list. Versions 0."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -169,11 +169,11 @@ class ListOffsetsRequest(Message):
     replica_id: int
     """Broker id if a follower asks; -1 for ordinary clients, -2 for a debugging consumer."""
     isolation_level: int
-    """Decides what latest means: 0 gives the high watermark, 1 the last stable offset."""
+    """Decides what latest means: 0 gives the high watermark, 1 the last stable offset. Versions 2+."""
     topics: list[ListOffsetsTopic]
     """Partitions to look up, grouped by topic."""
     timeout_ms: int
-    """Milliseconds the broker may spend when the answer has to be read from tiered storage."""
+    """Milliseconds the broker may spend when the answer has to be read from tiered storage. Versions 10+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -254,13 +254,17 @@ class ListOffsetsPartitionResponse(Struct):
     error_code: int
     """0 if the lookup ran, even without a match; otherwise why it failed."""
     old_style_offsets: list[int]
-    """Start offsets of log segments, newest first; how the original version answered."""
+    """Start offsets of log segments, newest first; how the original version answered. Versions 0."""
     timestamp: int
-    """Timestamp of the matching record in epoch milliseconds; -1 for markers such as latest, or if none matched."""
+    """Timestamp of the matching record in epoch milliseconds; -1 for markers such as latest, or if none matched.
+    Versions 1+.
+    """
     offset: int
-    """Offset of the first record at or after the timestamp, or of the marker; -1 if nothing matched."""
+    """Offset of the first record at or after the timestamp, or of the marker; -1 if nothing matched. Versions 1+."""
     leader_epoch: int
-    """Epoch under which the record at that offset was written, -1 if unknown; pass it on to detect truncation."""
+    """Epoch under which the record at that offset was written, -1 if unknown; pass it on to detect truncation.
+    Versions 4+.
+    """
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -371,7 +375,7 @@ class ListOffsetsResponse(Message):
     __slots__ = SLOTS
 
     throttle_time_ms: int
-    """Milliseconds the client must pause for exceeding a quota; 0 when no quota was hit."""
+    """Milliseconds the client must pause for exceeding a quota; 0 when no quota was hit. Versions 2+."""
     topics: list[ListOffsetsTopicResponse]
     """Lookup results, grouped by topic."""
     unknown_tags: FieldTags
@@ -428,10 +432,8 @@ def read_list_offsets_request_classic(data: bytes, pos: i64, version: i64) -> tu
     if version >= 2:
         isolation_level_0 = (data[pos] ^ 128) - 128
         pos += 1
-
     else:
         isolation_level_0 = 0
-
     n = read_i32_be(data, pos)
     pos += 4
     if n < 0:
@@ -458,30 +460,23 @@ def read_list_offsets_request_classic(data: bytes, pos: i64, version: i64) -> tu
             if version >= 4:
                 current_leader_epoch_4 = read_i32_be(data, pos)
                 pos += 4
-
             else:
                 current_leader_epoch_4 = -1
-
             timestamp_4 = read_i64_be(data, pos)
             pos += 8
             if version <= 0:
                 max_num_offsets_4 = read_i32_be(data, pos)
                 pos += 4
-
             else:
                 max_num_offsets_4 = 1
-
             item3 = new_ListOffsetsPartition(
                 partition_index_4, current_leader_epoch_4, timestamp_4, max_num_offsets_4
             )
-
             partitions_2.append(item3)
         item1 = new_ListOffsetsTopic(name_2, partitions_2)
-
         topics_0.append(item1)
     timeout_ms_0 = 0
     message = new_ListOffsetsRequest(replica_id_0, isolation_level_0, topics_0, timeout_ms_0)
-
     return message, pos
 
 
@@ -491,10 +486,8 @@ def write_list_offsets_request_classic(out: BytesWriter, message: ListOffsetsReq
     if version <= 1:
         if message.isolation_level != 0:
             fail()
-
-    elif version >= 2:
+    else:
         write_i8(out, message.isolation_level)
-
     topics_0 = message.topics
     write_i32_be(out, len(topics_0))
     for item1 in topics_0:
@@ -507,21 +500,16 @@ def write_list_offsets_request_classic(out: BytesWriter, message: ListOffsetsReq
             write_i32_be(out, item3.partition_index)
             if version >= 4:
                 write_i32_be(out, item3.current_leader_epoch)
-
             write_i64_be(out, item3.timestamp)
             if version <= 0:
                 write_i32_be(out, item3.max_num_offsets)
-
-            elif version >= 1:
+            else:
                 if item3.max_num_offsets != 1:
                     fail()
-
             if item3.unknown_tags:
                 fail()
-
         if item1.unknown_tags:
             fail()
-
     if message.unknown_tags:
         fail()
 
@@ -573,28 +561,23 @@ def read_list_offsets_request_flexible(data: bytes, pos: i64, version: i64) -> t
                 item3.unknown_tags, pos = read_tags(data, pos)
             else:
                 pos += 17
-
             partitions_2.append(item3)
         item1 = new_ListOffsetsTopic(name_2, partitions_2)
         if data[pos]:
             item1.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-
         topics_0.append(item1)
     if version >= 10:
         timeout_ms_0 = read_i32_be(data, pos)
         pos += 4
-
     else:
         timeout_ms_0 = 0
-
     message = new_ListOffsetsRequest(replica_id_0, isolation_level_0, topics_0, timeout_ms_0)
     if data[pos]:
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -632,15 +615,12 @@ def write_list_offsets_request_flexible(out: BytesWriter, message: ListOffsetsRe
                 write_tags(out, [], item3.unknown_tags)
             else:
                 out.append(0)
-
         if item1.unknown_tags:
             write_tags(out, [], item1.unknown_tags)
         else:
             out.append(0)
-
     if version >= 10:
         write_i32_be(out, message.timeout_ms)
-
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:
@@ -657,10 +637,8 @@ def read_list_offsets_response_classic(data: bytes, pos: i64, version: i64) -> t
     if version >= 2:
         throttle_time_ms_0 = read_i32_be(data, pos)
         pos += 4
-
     else:
         throttle_time_ms_0 = 0
-
     n = read_i32_be(data, pos)
     pos += 4
     if n < 0:
@@ -695,41 +673,30 @@ def read_list_offsets_response_classic(data: bytes, pos: i64, version: i64) -> t
                     pos += 8 * n
                 else:
                     old_style_offsets_4 = []
-
             else:
                 old_style_offsets_4 = []
-
             if version >= 1:
                 timestamp_4 = read_i64_be(data, pos)
                 pos += 8
-
             else:
                 timestamp_4 = -1
-
             if version >= 1:
                 offset_4 = read_i64_be(data, pos)
                 pos += 8
-
             else:
                 offset_4 = -1
-
             if version >= 4:
                 leader_epoch_4 = read_i32_be(data, pos)
                 pos += 4
-
             else:
                 leader_epoch_4 = -1
-
             item3 = new_ListOffsetsPartitionResponse(
                 partition_index_4, error_code_4, old_style_offsets_4, timestamp_4, offset_4, leader_epoch_4
             )
-
             partitions_2.append(item3)
         item1 = new_ListOffsetsTopicResponse(name_2, partitions_2)
-
         topics_0.append(item1)
     message = new_ListOffsetsResponse(throttle_time_ms_0, topics_0)
-
     return message, pos
 
 
@@ -737,7 +704,6 @@ def write_list_offsets_response_classic(out: BytesWriter, message: ListOffsetsRe
     n: int
     if version >= 2:
         write_i32_be(out, message.throttle_time_ms)
-
     topics_0 = message.topics
     write_i32_be(out, len(topics_0))
     for item1 in topics_0:
@@ -754,38 +720,28 @@ def write_list_offsets_response_classic(out: BytesWriter, message: ListOffsetsRe
                 write_i32_be(out, len(old_style_offsets_4))
                 for item5 in old_style_offsets_4:
                     write_i64_be(out, item5)
-
-            elif version >= 1:
+            else:
                 if item3.old_style_offsets != []:
                     fail()
-
             if version <= 0:
                 if item3.timestamp != -1:
                     fail()
-
-            elif version >= 1:
+            else:
                 write_i64_be(out, item3.timestamp)
-
             if version <= 0:
                 if item3.offset != -1:
                     fail()
-
-            elif version >= 1:
+            else:
                 write_i64_be(out, item3.offset)
-
             if version <= 3:
                 if item3.leader_epoch != -1:
                     fail()
-
-            elif version >= 4:
+            else:
                 write_i32_be(out, item3.leader_epoch)
-
             if item3.unknown_tags:
                 fail()
-
         if item1.unknown_tags:
             fail()
-
     if message.unknown_tags:
         fail()
 
@@ -839,21 +795,18 @@ def read_list_offsets_response_flexible(data: bytes, pos: i64, version: i64) -> 
                 item3.unknown_tags, pos = read_tags(data, pos)
             else:
                 pos += 27
-
             partitions_2.append(item3)
         item1 = new_ListOffsetsTopicResponse(name_2, partitions_2)
         if data[pos]:
             item1.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-
         topics_0.append(item1)
     message = new_ListOffsetsResponse(throttle_time_ms_0, topics_0)
     if data[pos]:
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -892,12 +845,10 @@ def write_list_offsets_response_flexible(out: BytesWriter, message: ListOffsetsR
                 write_tags(out, [], item3.unknown_tags)
             else:
                 out.append(0)
-
         if item1.unknown_tags:
             write_tags(out, [], item1.unknown_tags)
         else:
             out.append(0)
-
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:

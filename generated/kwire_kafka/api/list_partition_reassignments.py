@@ -369,15 +369,12 @@ def read_list_partition_reassignments_request_flexible(
                 item1.unknown_tags, pos = read_tags(data, pos)
             else:
                 pos += 1
-
             topics_0.append(item1)
-
     message = new_ListPartitionReassignmentsRequest(timeout_ms_0, topics_0)
     if data[pos]:
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -389,7 +386,6 @@ def write_list_partition_reassignments_request_flexible(
     topics_0 = message.topics
     if topics_0 is None:
         out.append(0)
-
     else:
         n = len(topics_0)
         if n < 127:
@@ -412,12 +408,10 @@ def write_list_partition_reassignments_request_flexible(
                 write_uvarint(out, n + 1)
             for item3 in partition_indexes_2:
                 write_i32_be(out, item3)
-
             if item1.unknown_tags:
                 write_tags(out, [], item1.unknown_tags)
             else:
                 out.append(0)
-
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:
@@ -448,7 +442,6 @@ def read_list_partition_reassignments_response_flexible(
         end = pos + n
         error_message_0 = data[pos:end].decode()
         pos = end
-
     n = data[pos] - 1
     pos += 1
     if n < 0:
@@ -517,21 +510,18 @@ def read_list_partition_reassignments_response_flexible(
                 item3.unknown_tags, pos = read_tags(data, pos)
             else:
                 pos += 1
-
             partitions_2.append(item3)
         item1 = new_OngoingTopicReassignment(name_2, partitions_2)
         if data[pos]:
             item1.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-
         topics_0.append(item1)
     message = new_ListPartitionReassignmentsResponse(throttle_time_ms_0, error_code_0, error_message_0, topics_0)
     if data[pos]:
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -544,7 +534,6 @@ def write_list_partition_reassignments_response_flexible(
     error_message_0 = message.error_message
     if error_message_0 is None:
         out.append(0)
-
     else:
         raw = error_message_0.encode()
         n = len(raw)
@@ -552,7 +541,6 @@ def write_list_partition_reassignments_response_flexible(
             out.append(n + 1)
         else:
             write_string_length(out, n)
-
         out.write(raw)
     topics_0 = message.topics
     n = len(topics_0)
@@ -584,7 +572,6 @@ def write_list_partition_reassignments_response_flexible(
                 write_uvarint(out, n + 1)
             for item5 in replicas_4:
                 write_i32_be(out, item5)
-
             adding_replicas_4 = item3.adding_replicas
             n = len(adding_replicas_4)
             if n < 127:
@@ -593,7 +580,6 @@ def write_list_partition_reassignments_response_flexible(
                 write_uvarint(out, n + 1)
             for item6 in adding_replicas_4:
                 write_i32_be(out, item6)
-
             removing_replicas_4 = item3.removing_replicas
             n = len(removing_replicas_4)
             if n < 127:
@@ -602,17 +588,14 @@ def write_list_partition_reassignments_response_flexible(
                 write_uvarint(out, n + 1)
             for item7 in removing_replicas_4:
                 write_i32_be(out, item7)
-
             if item3.unknown_tags:
                 write_tags(out, [], item3.unknown_tags)
             else:
                 out.append(0)
-
         if item1.unknown_tags:
             write_tags(out, [], item1.unknown_tags)
         else:
             out.append(0)
-
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:

@@ -78,9 +78,10 @@ class ListTransactionsRequest(Message):
     producer_id_filters: list[int]
     """Producer ids to keep; an empty list keeps all of them."""
     duration_filter: int
-    """Keep only transactions open for longer than this many milliseconds; a negative value turns it off."""
+    """Keep only transactions open for longer than this many milliseconds; a negative value turns it off. Versions 1+.
+    """
     transactional_id_pattern: str | None
-    """Regular expression (RE2 syntax) that the transactional id must match; null or empty keeps all."""
+    """Regular expression (RE2 syntax) that the transactional id must match; null or empty keeps all. Versions 2+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -288,7 +289,6 @@ def read_list_transactions_request_flexible(
         end = pos + n
         item1 = data[pos:end].decode()
         pos = end
-
         state_filters_0.append(item1)
     n = data[pos] - 1
     pos += 1
@@ -304,10 +304,8 @@ def read_list_transactions_request_flexible(
     if version >= 1:
         duration_filter_0 = read_i64_be(data, pos)
         pos += 8
-
     else:
         duration_filter_0 = -1
-
     if version >= 2:
         n = data[pos] - 1
         pos += 1
@@ -319,10 +317,8 @@ def read_list_transactions_request_flexible(
             end = pos + n
             transactional_id_pattern_0 = data[pos:end].decode()
             pos = end
-
     else:
         transactional_id_pattern_0 = None
-
     message = new_ListTransactionsRequest(
         state_filters_0, producer_id_filters_0, duration_filter_0, transactional_id_pattern_0
     )
@@ -330,7 +326,6 @@ def read_list_transactions_request_flexible(
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -352,7 +347,6 @@ def write_list_transactions_request_flexible(
         else:
             write_string_length(out, n)
         out.write(raw)
-
     producer_id_filters_0 = message.producer_id_filters
     n = len(producer_id_filters_0)
     if n < 127:
@@ -361,23 +355,18 @@ def write_list_transactions_request_flexible(
         write_uvarint(out, n + 1)
     for item2 in producer_id_filters_0:
         write_i64_be(out, item2)
-
     if version <= 0:
         if message.duration_filter != -1:
             fail()
-
-    elif version >= 1:
+    else:
         write_i64_be(out, message.duration_filter)
-
     if version <= 1:
         if message.transactional_id_pattern is not None:
             fail()
-
-    elif version >= 2:
+    else:
         transactional_id_pattern_0 = message.transactional_id_pattern
         if transactional_id_pattern_0 is None:
             out.append(0)
-
         else:
             raw = transactional_id_pattern_0.encode()
             n = len(raw)
@@ -385,9 +374,7 @@ def write_list_transactions_request_flexible(
                 out.append(n + 1)
             else:
                 write_string_length(out, n)
-
             out.write(raw)
-
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:
@@ -423,7 +410,6 @@ def read_list_transactions_response_flexible(
         end = pos + n
         item1 = data[pos:end].decode()
         pos = end
-
         unknown_state_filters_0.append(item1)
     n = data[pos] - 1
     pos += 1
@@ -458,7 +444,6 @@ def read_list_transactions_response_flexible(
             item2.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-
         transaction_states_0.append(item2)
     message = new_ListTransactionsResponse(
         throttle_time_ms_0, error_code_0, unknown_state_filters_0, transaction_states_0
@@ -467,7 +452,6 @@ def read_list_transactions_response_flexible(
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -491,7 +475,6 @@ def write_list_transactions_response_flexible(
         else:
             write_string_length(out, n)
         out.write(raw)
-
     transaction_states_0 = message.transaction_states
     n = len(transaction_states_0)
     if n < 127:
@@ -518,7 +501,6 @@ def write_list_transactions_response_flexible(
             write_tags(out, [], item2.unknown_tags)
         else:
             out.append(0)
-
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:

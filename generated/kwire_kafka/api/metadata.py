@@ -52,7 +52,7 @@ class MetadataRequestTopic(Struct):
     __slots__ = SLOTS
 
     topic_id: Uuid
-    """Unique id of the topic, used when the name is null; all zeros when asking by name."""
+    """Unique id of the topic, used when the name is null; all zeros when asking by name. Versions 10+."""
     name: str | None
     """Topic wanted, or null to select it by TopicId."""
     unknown_tags: FieldTags
@@ -128,11 +128,12 @@ class MetadataRequest(Message):
     topics: list[MetadataRequestTopic] | None
     """Topics to describe; null means all of them and empty none, except that in version 0 empty means all."""
     allow_auto_topic_creation: bool
-    """True lets the broker create unknown topics, provided its own configuration permits it as well."""
+    """True lets the broker create unknown topics, provided its own configuration permits it as well. Versions 4+."""
     include_cluster_authorized_operations: bool
-    """True asks which cluster-level operations the caller may perform; costs extra work on the broker."""
+    """True asks which cluster-level operations the caller may perform; costs extra work on the broker. Versions 8-10.
+    """
     include_topic_authorized_operations: bool
-    """True asks, for every topic listed, which operations the caller may perform on it."""
+    """True asks, for every topic listed, which operations the caller may perform on it. Versions 8+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -214,7 +215,7 @@ class MetadataResponseBroker(Struct):
     port: int
     """TCP port the broker advertises on this listener."""
     rack: str | None
-    """Rack or availability zone the broker is configured with; null if it has none."""
+    """Rack or availability zone the broker is configured with; null if it has none. Versions 1+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -276,13 +277,13 @@ class MetadataResponsePartition(Struct):
     leader_id: int
     """Broker id of the leader to produce to and fetch from; -1 while there is none."""
     leader_epoch: int
-    """Leadership term, -1 if unknown; clients compare it to tell fresh metadata from stale."""
+    """Leadership term, -1 if unknown; clients compare it to tell fresh metadata from stale. Versions 7+."""
     replica_nodes: list[int]
     """Broker ids holding a copy; the first one is the preferred leader."""
     isr_nodes: list[int]
     """Broker ids whose copies are in sync with the leader, the leader included."""
     offline_replicas: list[int]
-    """Broker ids whose copy is unavailable because the broker or its disk is down."""
+    """Broker ids whose copy is unavailable because the broker or its disk is down. Versions 5+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -367,13 +368,15 @@ class MetadataResponseTopic(Struct):
     name: str | None
     """Name of the topic; null if it was asked for by an id that could not be resolved."""
     topic_id: Uuid
-    """Unique id of the topic; all zeros if it has none or it was not found."""
+    """Unique id of the topic; all zeros if it has none or it was not found. Versions 10+."""
     is_internal: bool
-    """True for topics Kafka keeps for itself, such as committed offsets or transaction state."""
+    """True for topics Kafka keeps for itself, such as committed offsets or transaction state. Versions 1+."""
     partitions: list[MetadataResponsePartition]
     """State of each partition; empty when the topic has an error."""
     topic_authorized_operations: int
-    """Bits set by ACL operation code for what the caller may do on the topic; int32 minimum if not asked."""
+    """Bits set by ACL operation code for what the caller may do on the topic; int32 minimum if not asked. Versions
+    8+.
+    """
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -460,21 +463,25 @@ class MetadataResponse(Message):
     __slots__ = SLOTS
 
     throttle_time_ms: int
-    """Milliseconds the client must pause for exceeding a quota; 0 when no quota was hit."""
+    """Milliseconds the client must pause for exceeding a quota; 0 when no quota was hit. Versions 3+."""
     brokers: list[MetadataResponseBroker]
     """Live brokers with their addresses on the listener that was asked."""
     cluster_id: str | None
-    """Identifier of the cluster, generated when it was set up; null if the broker does not know it."""
+    """Identifier of the cluster, generated when it was set up; null if the broker does not know it. Versions 2+."""
     controller_id: int
     """Broker to send controller-bound admin requests to, -1 if unknown; KRaft names any live broker that forwards
-    them.
+    them. Versions 1+.
     """
     topics: list[MetadataResponseTopic]
     """What is known of each topic asked for, including topics that could not be resolved."""
     cluster_authorized_operations: int
-    """Bits set by ACL operation code for what the caller may do on the cluster; int32 minimum if not asked."""
+    """Bits set by ACL operation code for what the caller may do on the cluster; int32 minimum if not asked. Versions
+    8-10.
+    """
     error_code: int
-    """Failure of the whole request; notably tells the client to start over from its bootstrap servers. 0 if none."""
+    """Failure of the whole request; notably tells the client to start over from its bootstrap servers. 0 if none.
+    Versions 13+.
+    """
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -566,37 +573,28 @@ def read_metadata_request_classic(data: bytes, pos: i64, version: i64) -> tuple[
             name_2 = data[pos:end].decode()
             pos = end
             item1 = new_MetadataRequestTopic(topic_id_2, name_2)
-
             topics_0.append(item1)
-
     if version >= 4:
         allow_auto_topic_creation_0 = data[pos] != 0
         pos += 1
-
     else:
         allow_auto_topic_creation_0 = True
-
     if version >= 8:
         include_cluster_authorized_operations_0 = data[pos] != 0
         pos += 1
-
     else:
         include_cluster_authorized_operations_0 = False
-
     if version >= 8:
         include_topic_authorized_operations_0 = data[pos] != 0
         pos += 1
-
     else:
         include_topic_authorized_operations_0 = False
-
     message = new_MetadataRequest(
         topics_0,
         allow_auto_topic_creation_0,
         include_cluster_authorized_operations_0,
         include_topic_authorized_operations_0,
     )
-
     return message, pos
 
 
@@ -608,43 +606,33 @@ def write_metadata_request_classic(out: BytesWriter, message: MetadataRequest, v
             write_i32_be(out, -1)
         else:
             fail()
-
     else:
         write_i32_be(out, len(topics_0))
         for item1 in topics_0:
             name_2 = item1.name
             if name_2 is None:
                 fail()
-
             else:
                 raw = name_2.encode()
                 write_i16_be(out, len(raw))
-
                 out.write(raw)
             if item1.unknown_tags:
                 fail()
-
     if version <= 3:
         if not message.allow_auto_topic_creation:
             fail()
-
-    elif version >= 4:
+    else:
         out.append(1 if message.allow_auto_topic_creation else 0)
-
     if version <= 7:
         if message.include_cluster_authorized_operations:
             fail()
-
-    elif version >= 8:
+    else:
         out.append(1 if message.include_cluster_authorized_operations else 0)
-
     if version <= 7:
         if message.include_topic_authorized_operations:
             fail()
-
-    elif version >= 8:
+    else:
         out.append(1 if message.include_topic_authorized_operations else 0)
-
     if message.unknown_tags:
         fail()
 
@@ -667,10 +655,8 @@ def read_metadata_request_flexible(data: bytes, pos: i64, version: i64) -> tuple
             if version >= 10:
                 topic_id_2 = Uuid(data[pos : pos + 16])
                 pos += 16
-
             else:
                 topic_id_2 = ZERO_UUID
-
             n = data[pos] - 1
             pos += 1
             if n < 0:
@@ -684,24 +670,19 @@ def read_metadata_request_flexible(data: bytes, pos: i64, version: i64) -> tuple
                 end = pos + n
                 name_2 = data[pos:end].decode()
                 pos = end
-
             item1 = new_MetadataRequestTopic(topic_id_2, name_2)
             if data[pos]:
                 item1.unknown_tags, pos = read_tags(data, pos)
             else:
                 pos += 1
-
             topics_0.append(item1)
-
     allow_auto_topic_creation_0 = data[pos] != 0
     pos += 1
     if version <= 10:
         include_cluster_authorized_operations_0 = data[pos] != 0
         pos += 1
-
     else:
         include_cluster_authorized_operations_0 = False
-
     include_topic_authorized_operations_0 = data[pos] != 0
     message = new_MetadataRequest(
         topics_0,
@@ -714,7 +695,6 @@ def read_metadata_request_flexible(data: bytes, pos: i64, version: i64) -> tuple
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 2
-
     return message, pos
 
 
@@ -723,7 +703,6 @@ def write_metadata_request_flexible(out: BytesWriter, message: MetadataRequest, 
     topics_0 = message.topics
     if topics_0 is None:
         out.append(0)
-
     else:
         n = len(topics_0)
         if n < 127:
@@ -733,14 +712,12 @@ def write_metadata_request_flexible(out: BytesWriter, message: MetadataRequest, 
         for item1 in topics_0:
             if version >= 10:
                 write_uuid(out, item1.topic_id)
-
             name_2 = item1.name
             if name_2 is None:
                 if version >= 10:
                     out.append(0)
                 else:
                     fail()
-
             else:
                 raw = name_2.encode()
                 n = len(raw)
@@ -748,21 +725,17 @@ def write_metadata_request_flexible(out: BytesWriter, message: MetadataRequest, 
                     out.append(n + 1)
                 else:
                     write_string_length(out, n)
-
                 out.write(raw)
             if item1.unknown_tags:
                 write_tags(out, [], item1.unknown_tags)
             else:
                 out.append(0)
-
     out.append(1 if message.allow_auto_topic_creation else 0)
     if version <= 10:
         out.append(1 if message.include_cluster_authorized_operations else 0)
-
-    elif version >= 11:
+    else:
         if message.include_cluster_authorized_operations:
             fail()
-
     out.append(1 if message.include_topic_authorized_operations else 0)
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
@@ -786,10 +759,8 @@ def read_metadata_response_classic(data: bytes, pos: i64, version: i64) -> tuple
     if version >= 3:
         throttle_time_ms_0 = read_i32_be(data, pos)
         pos += 4
-
     else:
         throttle_time_ms_0 = 0
-
     n = read_i32_be(data, pos)
     pos += 4
     if n < 0:
@@ -816,12 +787,9 @@ def read_metadata_response_classic(data: bytes, pos: i64, version: i64) -> tuple
                 end = pos + n
                 rack_2 = data[pos:end].decode()
                 pos = end
-
         else:
             rack_2 = None
-
         item1 = new_MetadataResponseBroker(node_id_2, host_2, port_2, rack_2)
-
         brokers_0.append(item1)
     if version >= 2:
         n = read_i16_be(data, pos)
@@ -832,17 +800,13 @@ def read_metadata_response_classic(data: bytes, pos: i64, version: i64) -> tuple
             end = pos + n
             cluster_id_0 = data[pos:end].decode()
             pos = end
-
     else:
         cluster_id_0 = None
-
     if version >= 1:
         controller_id_0 = read_i32_be(data, pos)
         pos += 4
-
     else:
         controller_id_0 = -1
-
     n = read_i32_be(data, pos)
     pos += 4
     if n < 0:
@@ -862,10 +826,8 @@ def read_metadata_response_classic(data: bytes, pos: i64, version: i64) -> tuple
         if version >= 1:
             is_internal_4 = data[pos] != 0
             pos += 1
-
         else:
             is_internal_4 = False
-
         n = read_i32_be(data, pos)
         pos += 4
         if n < 0:
@@ -880,10 +842,8 @@ def read_metadata_response_classic(data: bytes, pos: i64, version: i64) -> tuple
             if version >= 7:
                 leader_epoch_6 = read_i32_be(data, pos)
                 pos += 4
-
             else:
                 leader_epoch_6 = -1
-
             n = read_i32_be(data, pos)
             pos += 4
             if n < 0:
@@ -912,10 +872,8 @@ def read_metadata_response_classic(data: bytes, pos: i64, version: i64) -> tuple
                     pos += 4 * n
                 else:
                     offline_replicas_6 = []
-
             else:
                 offline_replicas_6 = []
-
             item5 = new_MetadataResponsePartition(
                 error_code_6,
                 partition_index_6,
@@ -925,27 +883,21 @@ def read_metadata_response_classic(data: bytes, pos: i64, version: i64) -> tuple
                 isr_nodes_6,
                 offline_replicas_6,
             )
-
             partitions_4.append(item5)
         if version >= 8:
             topic_authorized_operations_4 = read_i32_be(data, pos)
             pos += 4
-
         else:
             topic_authorized_operations_4 = -2147483648
-
         item3 = new_MetadataResponseTopic(
             error_code_4, name_4, topic_id_4, is_internal_4, partitions_4, topic_authorized_operations_4
         )
-
         topics_0.append(item3)
     if version >= 8:
         cluster_authorized_operations_0 = read_i32_be(data, pos)
         pos += 4
-
     else:
         cluster_authorized_operations_0 = -2147483648
-
     error_code_0 = 0
     message = new_MetadataResponse(
         throttle_time_ms_0,
@@ -956,7 +908,6 @@ def read_metadata_response_classic(data: bytes, pos: i64, version: i64) -> tuple
         cluster_authorized_operations_0,
         error_code_0,
     )
-
     return message, pos
 
 
@@ -964,7 +915,6 @@ def write_metadata_response_classic(out: BytesWriter, message: MetadataResponse,
     n: int
     if version >= 3:
         write_i32_be(out, message.throttle_time_ms)
-
     brokers_0 = message.brokers
     write_i32_be(out, len(brokers_0))
     for item1 in brokers_0:
@@ -977,30 +927,22 @@ def write_metadata_response_classic(out: BytesWriter, message: MetadataResponse,
             rack_2 = item1.rack
             if rack_2 is None:
                 write_i16_be(out, -1)
-
             else:
                 raw = rack_2.encode()
                 write_i16_be(out, len(raw))
-
                 out.write(raw)
-
         if item1.unknown_tags:
             fail()
-
     if version >= 2:
         cluster_id_0 = message.cluster_id
         if cluster_id_0 is None:
             write_i16_be(out, -1)
-
         else:
             raw = cluster_id_0.encode()
             write_i16_be(out, len(raw))
-
             out.write(raw)
-
     if version >= 1:
         write_i32_be(out, message.controller_id)
-
     topics_0 = message.topics
     write_i32_be(out, len(topics_0))
     for item3 in topics_0:
@@ -1008,15 +950,12 @@ def write_metadata_response_classic(out: BytesWriter, message: MetadataResponse,
         name_4 = item3.name
         if name_4 is None:
             fail()
-
         else:
             raw = name_4.encode()
             write_i16_be(out, len(raw))
-
             out.write(raw)
         if version >= 1:
             out.append(1 if item3.is_internal else 0)
-
         partitions_4 = item3.partitions
         write_i32_be(out, len(partitions_4))
         for item5 in partitions_4:
@@ -1025,43 +964,33 @@ def write_metadata_response_classic(out: BytesWriter, message: MetadataResponse,
             write_i32_be(out, item5.leader_id)
             if version >= 7:
                 write_i32_be(out, item5.leader_epoch)
-
             replica_nodes_6 = item5.replica_nodes
             write_i32_be(out, len(replica_nodes_6))
             for item7 in replica_nodes_6:
                 write_i32_be(out, item7)
-
             isr_nodes_6 = item5.isr_nodes
             write_i32_be(out, len(isr_nodes_6))
             for item8 in isr_nodes_6:
                 write_i32_be(out, item8)
-
             if version >= 5:
                 offline_replicas_6 = item5.offline_replicas
                 write_i32_be(out, len(offline_replicas_6))
                 for item9 in offline_replicas_6:
                     write_i32_be(out, item9)
-
             if item5.unknown_tags:
                 fail()
-
         if version <= 7:
             if item3.topic_authorized_operations != -2147483648:
                 fail()
-
-        elif version >= 8:
+        else:
             write_i32_be(out, item3.topic_authorized_operations)
-
         if item3.unknown_tags:
             fail()
-
     if version <= 7:
         if message.cluster_authorized_operations != -2147483648:
             fail()
-
-    elif version >= 8:
+    else:
         write_i32_be(out, message.cluster_authorized_operations)
-
     if message.unknown_tags:
         fail()
 
@@ -1110,13 +1039,11 @@ def read_metadata_response_flexible(data: bytes, pos: i64, version: i64) -> tupl
             end = pos + n
             rack_2 = data[pos:end].decode()
             pos = end
-
         item1 = new_MetadataResponseBroker(node_id_2, host_2, port_2, rack_2)
         if data[pos]:
             item1.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-
         brokers_0.append(item1)
     n = data[pos] - 1
     pos += 1
@@ -1128,7 +1055,6 @@ def read_metadata_response_flexible(data: bytes, pos: i64, version: i64) -> tupl
         end = pos + n
         cluster_id_0 = data[pos:end].decode()
         pos = end
-
     controller_id_0 = read_i32_be(data, pos)
     n = data[pos + 4] - 1
     pos += 5
@@ -1153,14 +1079,11 @@ def read_metadata_response_flexible(data: bytes, pos: i64, version: i64) -> tupl
             end = pos + n
             name_4 = data[pos:end].decode()
             pos = end
-
         if version >= 10:
             topic_id_4 = Uuid(data[pos : pos + 16])
             pos += 16
-
         else:
             topic_id_4 = ZERO_UUID
-
         is_internal_4 = data[pos] != 0
         n = data[pos + 1] - 1
         pos += 2
@@ -1221,7 +1144,6 @@ def read_metadata_response_flexible(data: bytes, pos: i64, version: i64) -> tupl
                 item5.unknown_tags, pos = read_tags(data, pos)
             else:
                 pos += 1
-
             partitions_4.append(item5)
         topic_authorized_operations_4 = read_i32_be(data, pos)
         item3 = new_MetadataResponseTopic(
@@ -1232,22 +1154,17 @@ def read_metadata_response_flexible(data: bytes, pos: i64, version: i64) -> tupl
             item3.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 5
-
         topics_0.append(item3)
     if version <= 10:
         cluster_authorized_operations_0 = read_i32_be(data, pos)
         pos += 4
-
     else:
         cluster_authorized_operations_0 = -2147483648
-
     if version >= 13:
         error_code_0 = read_i16_be(data, pos)
         pos += 2
-
     else:
         error_code_0 = 0
-
     message = new_MetadataResponse(
         throttle_time_ms_0,
         brokers_0,
@@ -1261,7 +1178,6 @@ def read_metadata_response_flexible(data: bytes, pos: i64, version: i64) -> tupl
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -1287,7 +1203,6 @@ def write_metadata_response_flexible(out: BytesWriter, message: MetadataResponse
         rack_2 = item1.rack
         if rack_2 is None:
             out.append(0)
-
         else:
             raw = rack_2.encode()
             n = len(raw)
@@ -1295,17 +1210,14 @@ def write_metadata_response_flexible(out: BytesWriter, message: MetadataResponse
                 out.append(n + 1)
             else:
                 write_string_length(out, n)
-
             out.write(raw)
         if item1.unknown_tags:
             write_tags(out, [], item1.unknown_tags)
         else:
             out.append(0)
-
     cluster_id_0 = message.cluster_id
     if cluster_id_0 is None:
         out.append(0)
-
     else:
         raw = cluster_id_0.encode()
         n = len(raw)
@@ -1313,7 +1225,6 @@ def write_metadata_response_flexible(out: BytesWriter, message: MetadataResponse
             out.append(n + 1)
         else:
             write_string_length(out, n)
-
         out.write(raw)
     write_i32_be(out, message.controller_id)
     topics_0 = message.topics
@@ -1330,7 +1241,6 @@ def write_metadata_response_flexible(out: BytesWriter, message: MetadataResponse
                 out.append(0)
             else:
                 fail()
-
         else:
             raw = name_4.encode()
             n = len(raw)
@@ -1338,11 +1248,9 @@ def write_metadata_response_flexible(out: BytesWriter, message: MetadataResponse
                 out.append(n + 1)
             else:
                 write_string_length(out, n)
-
             out.write(raw)
         if version >= 10:
             write_uuid(out, item3.topic_id)
-
         out.append(1 if item3.is_internal else 0)
         partitions_4 = item3.partitions
         n = len(partitions_4)
@@ -1363,7 +1271,6 @@ def write_metadata_response_flexible(out: BytesWriter, message: MetadataResponse
                 write_uvarint(out, n + 1)
             for item7 in replica_nodes_6:
                 write_i32_be(out, item7)
-
             isr_nodes_6 = item5.isr_nodes
             n = len(isr_nodes_6)
             if n < 127:
@@ -1372,7 +1279,6 @@ def write_metadata_response_flexible(out: BytesWriter, message: MetadataResponse
                 write_uvarint(out, n + 1)
             for item8 in isr_nodes_6:
                 write_i32_be(out, item8)
-
             offline_replicas_6 = item5.offline_replicas
             n = len(offline_replicas_6)
             if n < 127:
@@ -1381,28 +1287,22 @@ def write_metadata_response_flexible(out: BytesWriter, message: MetadataResponse
                 write_uvarint(out, n + 1)
             for item9 in offline_replicas_6:
                 write_i32_be(out, item9)
-
             if item5.unknown_tags:
                 write_tags(out, [], item5.unknown_tags)
             else:
                 out.append(0)
-
         write_i32_be(out, item3.topic_authorized_operations)
         if item3.unknown_tags:
             write_tags(out, [], item3.unknown_tags)
         else:
             out.append(0)
-
     if version <= 10:
         write_i32_be(out, message.cluster_authorized_operations)
-
-    elif version >= 11:
+    else:
         if message.cluster_authorized_operations != -2147483648:
             fail()
-
     if version >= 13:
         write_i16_be(out, message.error_code)
-
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:

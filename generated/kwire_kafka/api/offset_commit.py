@@ -63,9 +63,10 @@ class OffsetCommitRequestPartition(Struct):
     committed_offset: int
     """Offset of the next record to consume, that is the last one processed plus 1."""
     committed_leader_epoch: int
-    """Leader epoch of the last consumed record, -1 if unknown; used on resume to detect log truncation."""
+    """Leader epoch of the last consumed record, -1 if unknown; used on resume to detect log truncation. Versions 6+.
+    """
     commit_timestamp: int
-    """Commit time in epoch milliseconds as the client sets it; -1 makes the broker use its own clock."""
+    """Commit time in epoch milliseconds as the client sets it; -1 makes the broker use its own clock. Versions 1."""
     committed_metadata: str | None
     """Free text the client wants kept with the offset; null counts as empty."""
     unknown_tags: FieldTags
@@ -124,9 +125,9 @@ class OffsetCommitRequestTopic(Struct):
     __slots__ = SLOTS
 
     name: str
-    """Topic the positions refer to; newer versions use TopicId in its place."""
+    """Topic the positions refer to; newer versions use TopicId in its place. Versions 0-9."""
     topic_id: Uuid
-    """Unique id of the topic, so offsets are never attached to a recreated topic of the same name."""
+    """Unique id of the topic, so offsets are never attached to a recreated topic of the same name. Versions 10+."""
     partitions: list[OffsetCommitRequestPartition]
     """One position per partition of the topic."""
     unknown_tags: FieldTags
@@ -201,13 +202,15 @@ class OffsetCommitRequest(Message):
     group_id: str
     """Consumer group the offsets are stored for."""
     generation_id_or_member_epoch: int
-    """Classic generation or member epoch of the committer, to fence former members; -1 when no member commits."""
+    """Classic generation or member epoch of the committer, to fence former members; -1 when no member commits.
+    Versions 1+.
+    """
     member_id: str
-    """Id the coordinator knows the committer by; empty when committing without membership."""
+    """Id the coordinator knows the committer by; empty when committing without membership. Versions 1+."""
     group_instance_id: str | None
-    """Configured identity of a static member, which survives restarts; null for dynamic members."""
+    """Configured identity of a static member, which survives restarts; null for dynamic members. Versions 7+."""
     retention_time_ms: int
-    """Milliseconds to keep these offsets before they expire; -1 uses the broker's own setting."""
+    """Milliseconds to keep these offsets before they expire; -1 uses the broker's own setting. Versions 2-4."""
     topics: list[OffsetCommitRequestTopic]
     """Positions to store, grouped by topic."""
     unknown_tags: FieldTags
@@ -333,9 +336,9 @@ class OffsetCommitResponseTopic(Struct):
     __slots__ = SLOTS
 
     name: str
-    """Topic the results are for, echoing the request."""
+    """Topic the results are for, echoing the request. Versions 0-9."""
     topic_id: Uuid
-    """Unique id of the topic the results are for, echoing the request."""
+    """Unique id of the topic the results are for, echoing the request. Versions 10+."""
     partitions: list[OffsetCommitResponsePartition]
     """One result per partition that was committed."""
     unknown_tags: FieldTags
@@ -390,7 +393,7 @@ class OffsetCommitResponse(Message):
     __slots__ = SLOTS
 
     throttle_time_ms: int
-    """Milliseconds the client must pause for exceeding a quota; 0 when no quota was hit."""
+    """Milliseconds the client must pause for exceeding a quota; 0 when no quota was hit. Versions 3+."""
     topics: list[OffsetCommitResponseTopic]
     """Commit results, grouped by topic."""
     unknown_tags: FieldTags
@@ -456,10 +459,8 @@ def read_offset_commit_request_classic(data: bytes, pos: i64, version: i64) -> t
     if version >= 1:
         generation_id_or_member_epoch_0 = read_i32_be(data, pos)
         pos += 4
-
     else:
         generation_id_or_member_epoch_0 = -1
-
     if version >= 1:
         n = read_i16_be(data, pos)
         pos += 2
@@ -468,10 +469,8 @@ def read_offset_commit_request_classic(data: bytes, pos: i64, version: i64) -> t
         end = pos + n
         member_id_0 = data[pos:end].decode()
         pos = end
-
     else:
         member_id_0 = ""
-
     if version >= 7:
         n = read_i16_be(data, pos)
         pos += 2
@@ -481,17 +480,13 @@ def read_offset_commit_request_classic(data: bytes, pos: i64, version: i64) -> t
             end = pos + n
             group_instance_id_0 = data[pos:end].decode()
             pos = end
-
     else:
         group_instance_id_0 = None
-
     if 2 <= version <= 4:
         retention_time_ms_0 = read_i64_be(data, pos)
         pos += 8
-
     else:
         retention_time_ms_0 = -1
-
     n = read_i32_be(data, pos)
     pos += 4
     if n < 0:
@@ -520,17 +515,13 @@ def read_offset_commit_request_classic(data: bytes, pos: i64, version: i64) -> t
             if version >= 6:
                 committed_leader_epoch_4 = read_i32_be(data, pos)
                 pos += 4
-
             else:
                 committed_leader_epoch_4 = -1
-
             if version == 1:
                 commit_timestamp_4 = read_i64_be(data, pos)
                 pos += 8
-
             else:
                 commit_timestamp_4 = -1
-
             n = read_i16_be(data, pos)
             pos += 2
             if n < 0:
@@ -539,7 +530,6 @@ def read_offset_commit_request_classic(data: bytes, pos: i64, version: i64) -> t
                 end = pos + n
                 committed_metadata_4 = data[pos:end].decode()
                 pos = end
-
             item3 = new_OffsetCommitRequestPartition(
                 partition_index_4,
                 committed_offset_4,
@@ -547,15 +537,12 @@ def read_offset_commit_request_classic(data: bytes, pos: i64, version: i64) -> t
                 commit_timestamp_4,
                 committed_metadata_4,
             )
-
             partitions_2.append(item3)
         item1 = new_OffsetCommitRequestTopic(name_2, topic_id_2, partitions_2)
-
         topics_0.append(item1)
     message = new_OffsetCommitRequest(
         group_id_0, generation_id_or_member_epoch_0, member_id_0, group_instance_id_0, retention_time_ms_0, topics_0
     )
-
     return message, pos
 
 
@@ -566,30 +553,23 @@ def write_offset_commit_request_classic(out: BytesWriter, message: OffsetCommitR
     out.write(raw)
     if version >= 1:
         write_i32_be(out, message.generation_id_or_member_epoch)
-
     if version >= 1:
         raw = message.member_id.encode()
         write_i16_be(out, len(raw))
         out.write(raw)
-
     if version <= 6:
         if message.group_instance_id is not None:
             fail()
-
-    elif version >= 7:
+    else:
         group_instance_id_0 = message.group_instance_id
         if group_instance_id_0 is None:
             write_i16_be(out, -1)
-
         else:
             raw = group_instance_id_0.encode()
             write_i16_be(out, len(raw))
-
             out.write(raw)
-
     if 2 <= version <= 4:
         write_i64_be(out, message.retention_time_ms)
-
     topics_0 = message.topics
     write_i32_be(out, len(topics_0))
     for item1 in topics_0:
@@ -603,33 +583,25 @@ def write_offset_commit_request_classic(out: BytesWriter, message: OffsetCommitR
             write_i64_be(out, item3.committed_offset)
             if version >= 6:
                 write_i32_be(out, item3.committed_leader_epoch)
-
             if version <= 0:
                 if item3.commit_timestamp != -1:
                     fail()
-
             elif version == 1:
                 write_i64_be(out, item3.commit_timestamp)
-
-            elif version >= 2:
+            else:
                 if item3.commit_timestamp != -1:
                     fail()
-
             committed_metadata_4 = item3.committed_metadata
             if committed_metadata_4 is None:
                 write_i16_be(out, -1)
-
             else:
                 raw = committed_metadata_4.encode()
                 write_i16_be(out, len(raw))
-
                 out.write(raw)
             if item3.unknown_tags:
                 fail()
-
         if item1.unknown_tags:
             fail()
-
     if message.unknown_tags:
         fail()
 
@@ -673,7 +645,6 @@ def read_offset_commit_request_flexible(data: bytes, pos: i64, version: i64) -> 
         end = pos + n
         group_instance_id_0 = data[pos:end].decode()
         pos = end
-
     retention_time_ms_0 = -1
     n = data[pos] - 1
     pos += 1
@@ -694,17 +665,13 @@ def read_offset_commit_request_flexible(data: bytes, pos: i64, version: i64) -> 
             end = pos + n
             name_2 = data[pos:end].decode()
             pos = end
-
         else:
             name_2 = ""
-
         if version >= 10:
             topic_id_2 = Uuid(data[pos : pos + 16])
             pos += 16
-
         else:
             topic_id_2 = ZERO_UUID
-
         n = data[pos] - 1
         pos += 1
         if n < 0:
@@ -728,7 +695,6 @@ def read_offset_commit_request_flexible(data: bytes, pos: i64, version: i64) -> 
                 end = pos + n
                 committed_metadata_4 = data[pos:end].decode()
                 pos = end
-
             item3 = new_OffsetCommitRequestPartition(
                 partition_index_4,
                 committed_offset_4,
@@ -740,14 +706,12 @@ def read_offset_commit_request_flexible(data: bytes, pos: i64, version: i64) -> 
                 item3.unknown_tags, pos = read_tags(data, pos)
             else:
                 pos += 1
-
             partitions_2.append(item3)
         item1 = new_OffsetCommitRequestTopic(name_2, topic_id_2, partitions_2)
         if data[pos]:
             item1.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-
         topics_0.append(item1)
     message = new_OffsetCommitRequest(
         group_id_0, generation_id_or_member_epoch_0, member_id_0, group_instance_id_0, retention_time_ms_0, topics_0
@@ -756,7 +720,6 @@ def read_offset_commit_request_flexible(data: bytes, pos: i64, version: i64) -> 
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -780,7 +743,6 @@ def write_offset_commit_request_flexible(out: BytesWriter, message: OffsetCommit
     group_instance_id_0 = message.group_instance_id
     if group_instance_id_0 is None:
         out.append(0)
-
     else:
         raw = group_instance_id_0.encode()
         n = len(raw)
@@ -788,7 +750,6 @@ def write_offset_commit_request_flexible(out: BytesWriter, message: OffsetCommit
             out.append(n + 1)
         else:
             write_string_length(out, n)
-
         out.write(raw)
     topics_0 = message.topics
     n = len(topics_0)
@@ -805,10 +766,8 @@ def write_offset_commit_request_flexible(out: BytesWriter, message: OffsetCommit
             else:
                 write_string_length(out, n)
             out.write(raw)
-
         if version >= 10:
             write_uuid(out, item1.topic_id)
-
         partitions_2 = item1.partitions
         n = len(partitions_2)
         if n < 127:
@@ -824,7 +783,6 @@ def write_offset_commit_request_flexible(out: BytesWriter, message: OffsetCommit
             committed_metadata_4 = item3.committed_metadata
             if committed_metadata_4 is None:
                 out.append(0)
-
             else:
                 raw = committed_metadata_4.encode()
                 n = len(raw)
@@ -832,18 +790,15 @@ def write_offset_commit_request_flexible(out: BytesWriter, message: OffsetCommit
                     out.append(n + 1)
                 else:
                     write_string_length(out, n)
-
                 out.write(raw)
             if item3.unknown_tags:
                 write_tags(out, [], item3.unknown_tags)
             else:
                 out.append(0)
-
         if item1.unknown_tags:
             write_tags(out, [], item1.unknown_tags)
         else:
             out.append(0)
-
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:
@@ -859,10 +814,8 @@ def read_offset_commit_response_classic(data: bytes, pos: i64, version: i64) -> 
     if version >= 3:
         throttle_time_ms_0 = read_i32_be(data, pos)
         pos += 4
-
     else:
         throttle_time_ms_0 = 0
-
     n = read_i32_be(data, pos)
     pos += 4
     if n < 0:
@@ -889,13 +842,10 @@ def read_offset_commit_response_classic(data: bytes, pos: i64, version: i64) -> 
             error_code_4 = read_i16_be(data, pos + 4)
             item3 = new_OffsetCommitResponsePartition(partition_index_4, error_code_4)
             pos += 6
-
             partitions_2.append(item3)
         item1 = new_OffsetCommitResponseTopic(name_2, topic_id_2, partitions_2)
-
         topics_0.append(item1)
     message = new_OffsetCommitResponse(throttle_time_ms_0, topics_0)
-
     return message, pos
 
 
@@ -903,7 +853,6 @@ def write_offset_commit_response_classic(out: BytesWriter, message: OffsetCommit
     n: int
     if version >= 3:
         write_i32_be(out, message.throttle_time_ms)
-
     topics_0 = message.topics
     write_i32_be(out, len(topics_0))
     for item1 in topics_0:
@@ -917,10 +866,8 @@ def write_offset_commit_response_classic(out: BytesWriter, message: OffsetCommit
             write_i16_be(out, item3.error_code)
             if item3.unknown_tags:
                 fail()
-
         if item1.unknown_tags:
             fail()
-
     if message.unknown_tags:
         fail()
 
@@ -951,17 +898,13 @@ def read_offset_commit_response_flexible(data: bytes, pos: i64, version: i64) ->
             end = pos + n
             name_2 = data[pos:end].decode()
             pos = end
-
         else:
             name_2 = ""
-
         if version >= 10:
             topic_id_2 = Uuid(data[pos : pos + 16])
             pos += 16
-
         else:
             topic_id_2 = ZERO_UUID
-
         n = data[pos] - 1
         pos += 1
         if n < 0:
@@ -979,21 +922,18 @@ def read_offset_commit_response_flexible(data: bytes, pos: i64, version: i64) ->
                 item3.unknown_tags, pos = read_tags(data, pos)
             else:
                 pos += 7
-
             partitions_2.append(item3)
         item1 = new_OffsetCommitResponseTopic(name_2, topic_id_2, partitions_2)
         if data[pos]:
             item1.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-
         topics_0.append(item1)
     message = new_OffsetCommitResponse(throttle_time_ms_0, topics_0)
     if data[pos]:
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -1015,10 +955,8 @@ def write_offset_commit_response_flexible(out: BytesWriter, message: OffsetCommi
             else:
                 write_string_length(out, n)
             out.write(raw)
-
         if version >= 10:
             write_uuid(out, item1.topic_id)
-
         partitions_2 = item1.partitions
         n = len(partitions_2)
         if n < 127:
@@ -1032,12 +970,10 @@ def write_offset_commit_response_flexible(out: BytesWriter, message: OffsetCommi
                 write_tags(out, [], item3.unknown_tags)
             else:
                 out.append(0)
-
         if item1.unknown_tags:
             write_tags(out, [], item1.unknown_tags)
         else:
             out.append(0)
-
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:

@@ -368,13 +368,10 @@ def read_offset_delete_request_classic(data: bytes, pos: i64, version: i64) -> t
             partition_index_4 = read_i32_be(data, pos)
             item3 = new_OffsetDeleteRequestPartition(partition_index_4)
             pos += 4
-
             partitions_2.append(item3)
         item1 = new_OffsetDeleteRequestTopic(name_2, partitions_2)
-
         topics_0.append(item1)
     message = new_OffsetDeleteRequest(group_id_0, topics_0)
-
     return message, pos
 
 
@@ -395,10 +392,8 @@ def write_offset_delete_request_classic(out: BytesWriter, message: OffsetDeleteR
             write_i32_be(out, item3.partition_index)
             if item3.unknown_tags:
                 fail()
-
         if item1.unknown_tags:
             fail()
-
     if message.unknown_tags:
         fail()
 
@@ -436,13 +431,10 @@ def read_offset_delete_response_classic(data: bytes, pos: i64, version: i64) -> 
             error_code_4 = read_i16_be(data, pos + 4)
             item3 = new_OffsetDeleteResponsePartition(partition_index_4, error_code_4)
             pos += 6
-
             partitions_2.append(item3)
         item1 = new_OffsetDeleteResponseTopic(name_2, partitions_2)
-
         topics_0.append(item1)
     message = new_OffsetDeleteResponse(error_code_0, throttle_time_ms_0, topics_0)
-
     return message, pos
 
 
@@ -463,10 +455,8 @@ def write_offset_delete_response_classic(out: BytesWriter, message: OffsetDelete
             write_i16_be(out, item3.error_code)
             if item3.unknown_tags:
                 fail()
-
         if item1.unknown_tags:
             fail()
-
     if message.unknown_tags:
         fail()
 

@@ -54,9 +54,9 @@ class OffsetFetchRequestTopic(Struct):
     __slots__ = SLOTS
 
     name: str
-    """Topic whose offsets are wanted."""
+    """Topic whose offsets are wanted. Versions 0-7."""
     partition_indexes: list[int]
-    """Numbers of the partitions to look up."""
+    """Numbers of the partitions to look up. Versions 0-7."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -98,11 +98,11 @@ class OffsetFetchRequestTopics(Struct):
     __slots__ = SLOTS
 
     name: str
-    """Topic whose offsets are wanted; newer versions use TopicId in its place."""
+    """Topic whose offsets are wanted; newer versions use TopicId in its place. Versions 8-9."""
     topic_id: Uuid
-    """Unique id of the topic whose offsets are wanted."""
+    """Unique id of the topic whose offsets are wanted. Versions 10+."""
     partition_indexes: list[int]
-    """Numbers of the partitions to look up."""
+    """Numbers of the partitions to look up. Versions 8+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -149,13 +149,15 @@ class OffsetFetchRequestGroup(Struct):
     __slots__ = SLOTS
 
     group_id: str
-    """Group whose stored offsets are wanted."""
+    """Group whose stored offsets are wanted. Versions 8+."""
     member_id: str | None
-    """Member that asks, so the coordinator can verify it; null when the caller is no group member."""
+    """Member that asks, so the coordinator can verify it; null when the caller is no group member. Versions 9+."""
     member_epoch: int
-    """Epoch of the member that asks, to fence stale ones; -1 when the caller is no member of a KIP-848 group."""
+    """Epoch of the member that asks, to fence stale ones; -1 when the caller is no member of a KIP-848 group.
+    Versions 9+.
+    """
     topics: list[OffsetFetchRequestTopics] | None
-    """Partitions of this group to look up; null asks for all that have a stored offset."""
+    """Partitions of this group to look up; null asks for all that have a stored offset. Versions 8+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -215,13 +217,15 @@ class OffsetFetchRequest(Message):
     __slots__ = SLOTS
 
     group_id: str
-    """The only group asked about, before several could be fetched at once."""
+    """The only group asked about, before several could be fetched at once. Versions 0-7."""
     topics: list[OffsetFetchRequestTopic] | None
-    """Partitions of the group to look up; null asks for all that have a stored offset."""
+    """Partitions of the group to look up; null asks for all that have a stored offset. Versions 0-7."""
     groups: list[OffsetFetchRequestGroup]
-    """Groups to look up, all of which must have the receiver as coordinator."""
+    """Groups to look up, all of which must have the receiver as coordinator. Versions 8+."""
     require_stable: bool
-    """True to get a retriable error, not an offset, for partitions with transactional commits still undecided."""
+    """True to get a retriable error, not an offset, for partitions with transactional commits still undecided.
+    Versions 7+.
+    """
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -299,15 +303,15 @@ class OffsetFetchResponsePartition(Struct):
     __slots__ = SLOTS
 
     partition_index: int
-    """Number of the partition within its topic, counted from 0."""
+    """Number of the partition within its topic, counted from 0. Versions 0-7."""
     committed_offset: int
-    """Offset of the next record to consume; -1 if the group has none stored or on error."""
+    """Offset of the next record to consume; -1 if the group has none stored or on error. Versions 0-7."""
     committed_leader_epoch: int
-    """Leader epoch stored with the offset, -1 if unknown; lets the consumer detect log truncation."""
+    """Leader epoch stored with the offset, -1 if unknown; lets the consumer detect log truncation. Versions 5-7."""
     metadata: str | None
-    """Free text the committer stored beside the offset; empty or null if none."""
+    """Free text the committer stored beside the offset; empty or null if none. Versions 0-7."""
     error_code: int
-    """0 if the lookup worked, even when nothing is stored; otherwise why it failed."""
+    """0 if the lookup worked, even when nothing is stored; otherwise why it failed. Versions 0-7."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -358,9 +362,9 @@ class OffsetFetchResponseTopic(Struct):
     __slots__ = SLOTS
 
     name: str
-    """Topic the offsets belong to, echoing the request if it named topics."""
+    """Topic the offsets belong to, echoing the request if it named topics. Versions 0-7."""
     partitions: list[OffsetFetchResponsePartition]
-    """One stored position per partition of the topic."""
+    """One stored position per partition of the topic. Versions 0-7."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -408,15 +412,15 @@ class OffsetFetchResponsePartitions(Struct):
     __slots__ = SLOTS
 
     partition_index: int
-    """Number of the partition within its topic, counted from 0."""
+    """Number of the partition within its topic, counted from 0. Versions 8+."""
     committed_offset: int
-    """Offset of the next record to consume; -1 if the group has none stored or on error."""
+    """Offset of the next record to consume; -1 if the group has none stored or on error. Versions 8+."""
     committed_leader_epoch: int
-    """Leader epoch stored with the offset, -1 if unknown; lets the consumer detect log truncation."""
+    """Leader epoch stored with the offset, -1 if unknown; lets the consumer detect log truncation. Versions 8+."""
     metadata: str | None
-    """Free text the committer stored beside the offset; empty or null if none."""
+    """Free text the committer stored beside the offset; empty or null if none. Versions 8+."""
     error_code: int
-    """0 if the lookup worked, even when nothing is stored; otherwise why it failed."""
+    """0 if the lookup worked, even when nothing is stored; otherwise why it failed. Versions 8+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -469,11 +473,11 @@ class OffsetFetchResponseTopics(Struct):
     __slots__ = SLOTS
 
     name: str
-    """Topic the offsets belong to; newer versions use TopicId in its place."""
+    """Topic the offsets belong to; newer versions use TopicId in its place. Versions 8-9."""
     topic_id: Uuid
-    """Unique id of the topic the offsets belong to."""
+    """Unique id of the topic the offsets belong to. Versions 10+."""
     partitions: list[OffsetFetchResponsePartitions]
-    """One stored position per partition of the topic."""
+    """One stored position per partition of the topic. Versions 8+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -520,11 +524,11 @@ class OffsetFetchResponseGroup(Struct):
     __slots__ = SLOTS
 
     group_id: str
-    """Group the offsets belong to, echoing the request."""
+    """Group the offsets belong to, echoing the request. Versions 8+."""
     topics: list[OffsetFetchResponseTopics]
-    """Offsets of this group, by topic; empty when the group has an error."""
+    """Offsets of this group, by topic; empty when the group has an error. Versions 8+."""
     error_code: int
-    """Failure of this group's lookup, such as a coordinator that moved; 0 if none."""
+    """Failure of this group's lookup, such as a coordinator that moved; 0 if none. Versions 8+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -581,13 +585,13 @@ class OffsetFetchResponse(Message):
     __slots__ = SLOTS
 
     throttle_time_ms: int
-    """Milliseconds the client must pause for exceeding a quota; 0 when no quota was hit."""
+    """Milliseconds the client must pause for exceeding a quota; 0 when no quota was hit. Versions 3+."""
     topics: list[OffsetFetchResponseTopic]
-    """Offsets of the only group asked about, by topic."""
+    """Offsets of the only group asked about, by topic. Versions 0-7."""
     error_code: int
-    """Failure of the whole single-group lookup, such as a coordinator that moved; 0 if none."""
+    """Failure of the whole single-group lookup, such as a coordinator that moved; 0 if none. Versions 2-7."""
     groups: list[OffsetFetchResponseGroup]
-    """Offsets found, one entry per group asked about."""
+    """Offsets found, one entry per group asked about. Versions 8+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -685,13 +689,10 @@ def read_offset_fetch_request_classic(data: bytes, pos: i64, version: i64) -> tu
             else:
                 partition_indexes_2 = []
             item1 = new_OffsetFetchRequestTopic(name_2, partition_indexes_2)
-
             topics_0.append(item1)
-
     groups_0 = []
     require_stable_0 = False
     message = new_OffsetFetchRequest(group_id_0, topics_0, groups_0, require_stable_0)
-
     return message, pos
 
 
@@ -706,7 +707,6 @@ def write_offset_fetch_request_classic(out: BytesWriter, message: OffsetFetchReq
             write_i32_be(out, -1)
         else:
             fail()
-
     else:
         write_i32_be(out, len(topics_0))
         for item1 in topics_0:
@@ -717,10 +717,8 @@ def write_offset_fetch_request_classic(out: BytesWriter, message: OffsetFetchReq
             write_i32_be(out, len(partition_indexes_2))
             for item3 in partition_indexes_2:
                 write_i32_be(out, item3)
-
             if item1.unknown_tags:
                 fail()
-
     if message.groups != []:
         fail()
     if message.require_stable:
@@ -752,10 +750,8 @@ def read_offset_fetch_request_flexible(data: bytes, pos: i64, version: i64) -> t
         end = pos + n
         group_id_0 = data[pos:end].decode()
         pos = end
-
     else:
         group_id_0 = ""
-
     if version <= 7:
         n = data[pos] - 1
         pos += 1
@@ -792,12 +788,9 @@ def read_offset_fetch_request_flexible(data: bytes, pos: i64, version: i64) -> t
                     item1.unknown_tags, pos = read_tags(data, pos)
                 else:
                     pos += 1
-
                 topics_0.append(item1)
-
     else:
         topics_0 = []
-
     if version >= 8:
         n = data[pos] - 1
         pos += 1
@@ -828,17 +821,13 @@ def read_offset_fetch_request_flexible(data: bytes, pos: i64, version: i64) -> t
                     end = pos + n
                     member_id_4 = data[pos:end].decode()
                     pos = end
-
             else:
                 member_id_4 = None
-
             if version >= 9:
                 member_epoch_4 = read_i32_be(data, pos)
                 pos += 4
-
             else:
                 member_epoch_4 = -1
-
             n = data[pos] - 1
             pos += 1
             if n < 0:
@@ -859,17 +848,13 @@ def read_offset_fetch_request_flexible(data: bytes, pos: i64, version: i64) -> t
                         end = pos + n
                         name_6 = data[pos:end].decode()
                         pos = end
-
                     else:
                         name_6 = ""
-
                     if version >= 10:
                         topic_id_6 = Uuid(data[pos : pos + 16])
                         pos += 16
-
                     else:
                         topic_id_6 = ZERO_UUID
-
                     n = data[pos] - 1
                     pos += 1
                     if n < 0:
@@ -886,33 +871,25 @@ def read_offset_fetch_request_flexible(data: bytes, pos: i64, version: i64) -> t
                         item5.unknown_tags, pos = read_tags(data, pos)
                     else:
                         pos += 1
-
                     topics_4.append(item5)
-
             item3 = new_OffsetFetchRequestGroup(group_id_4, member_id_4, member_epoch_4, topics_4)
             if data[pos]:
                 item3.unknown_tags, pos = read_tags(data, pos)
             else:
                 pos += 1
-
             groups_0.append(item3)
-
     else:
         groups_0 = []
-
     if version >= 7:
         require_stable_0 = data[pos] != 0
         pos += 1
-
     else:
         require_stable_0 = False
-
     message = new_OffsetFetchRequest(group_id_0, topics_0, groups_0, require_stable_0)
     if data[pos]:
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -926,16 +903,13 @@ def write_offset_fetch_request_flexible(out: BytesWriter, message: OffsetFetchRe
         else:
             write_string_length(out, n)
         out.write(raw)
-
-    elif version >= 8:
+    else:
         if message.group_id != "":
             fail()
-
     if version <= 7:
         topics_0 = message.topics
         if topics_0 is None:
             out.append(0)
-
         else:
             n = len(topics_0)
             if n < 127:
@@ -958,21 +932,17 @@ def write_offset_fetch_request_flexible(out: BytesWriter, message: OffsetFetchRe
                     write_uvarint(out, n + 1)
                 for item3 in partition_indexes_2:
                     write_i32_be(out, item3)
-
                 if item1.unknown_tags:
                     write_tags(out, [], item1.unknown_tags)
                 else:
                     out.append(0)
-
-    elif version >= 8:
+    else:
         if message.topics != []:
             fail()
-
     if version <= 7:
         if message.groups != []:
             fail()
-
-    elif version >= 8:
+    else:
         groups_0 = message.groups
         n = len(groups_0)
         if n < 127:
@@ -991,7 +961,6 @@ def write_offset_fetch_request_flexible(out: BytesWriter, message: OffsetFetchRe
                 member_id_5 = item4.member_id
                 if member_id_5 is None:
                     out.append(0)
-
                 else:
                     raw = member_id_5.encode()
                     n = len(raw)
@@ -999,16 +968,12 @@ def write_offset_fetch_request_flexible(out: BytesWriter, message: OffsetFetchRe
                         out.append(n + 1)
                     else:
                         write_string_length(out, n)
-
                     out.write(raw)
-
             if version >= 9:
                 write_i32_be(out, item4.member_epoch)
-
             topics_5 = item4.topics
             if topics_5 is None:
                 out.append(0)
-
             else:
                 n = len(topics_5)
                 if n < 127:
@@ -1024,10 +989,8 @@ def write_offset_fetch_request_flexible(out: BytesWriter, message: OffsetFetchRe
                         else:
                             write_string_length(out, n)
                         out.write(raw)
-
                     if version >= 10:
                         write_uuid(out, item6.topic_id)
-
                     partition_indexes_7 = item6.partition_indexes
                     n = len(partition_indexes_7)
                     if n < 127:
@@ -1036,24 +999,19 @@ def write_offset_fetch_request_flexible(out: BytesWriter, message: OffsetFetchRe
                         write_uvarint(out, n + 1)
                     for item8 in partition_indexes_7:
                         write_i32_be(out, item8)
-
                     if item6.unknown_tags:
                         write_tags(out, [], item6.unknown_tags)
                     else:
                         out.append(0)
-
             if item4.unknown_tags:
                 write_tags(out, [], item4.unknown_tags)
             else:
                 out.append(0)
-
     if version <= 6:
         if message.require_stable:
             fail()
-
-    elif version >= 7:
+    else:
         out.append(1 if message.require_stable else 0)
-
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:
@@ -1071,10 +1029,8 @@ def read_offset_fetch_response_classic(data: bytes, pos: i64, version: i64) -> t
     if version >= 3:
         throttle_time_ms_0 = read_i32_be(data, pos)
         pos += 4
-
     else:
         throttle_time_ms_0 = 0
-
     n = read_i32_be(data, pos)
     pos += 4
     if n < 0:
@@ -1102,10 +1058,8 @@ def read_offset_fetch_response_classic(data: bytes, pos: i64, version: i64) -> t
             if version >= 5:
                 committed_leader_epoch_4 = read_i32_be(data, pos)
                 pos += 4
-
             else:
                 committed_leader_epoch_4 = -1
-
             n = read_i16_be(data, pos)
             pos += 2
             if n < 0:
@@ -1114,27 +1068,21 @@ def read_offset_fetch_response_classic(data: bytes, pos: i64, version: i64) -> t
                 end = pos + n
                 metadata_4 = data[pos:end].decode()
                 pos = end
-
             error_code_4 = read_i16_be(data, pos)
             item3 = new_OffsetFetchResponsePartition(
                 partition_index_4, committed_offset_4, committed_leader_epoch_4, metadata_4, error_code_4
             )
             pos += 2
-
             partitions_2.append(item3)
         item1 = new_OffsetFetchResponseTopic(name_2, partitions_2)
-
         topics_0.append(item1)
     if version >= 2:
         error_code_0 = read_i16_be(data, pos)
         pos += 2
-
     else:
         error_code_0 = 0
-
     groups_0 = []
     message = new_OffsetFetchResponse(throttle_time_ms_0, topics_0, error_code_0, groups_0)
-
     return message, pos
 
 
@@ -1142,7 +1090,6 @@ def write_offset_fetch_response_classic(out: BytesWriter, message: OffsetFetchRe
     n: int
     if version >= 3:
         write_i32_be(out, message.throttle_time_ms)
-
     topics_0 = message.topics
     write_i32_be(out, len(topics_0))
     for item1 in topics_0:
@@ -1156,26 +1103,20 @@ def write_offset_fetch_response_classic(out: BytesWriter, message: OffsetFetchRe
             write_i64_be(out, item3.committed_offset)
             if version >= 5:
                 write_i32_be(out, item3.committed_leader_epoch)
-
             metadata_4 = item3.metadata
             if metadata_4 is None:
                 write_i16_be(out, -1)
-
             else:
                 raw = metadata_4.encode()
                 write_i16_be(out, len(raw))
-
                 out.write(raw)
             write_i16_be(out, item3.error_code)
             if item3.unknown_tags:
                 fail()
-
         if item1.unknown_tags:
             fail()
-
     if version >= 2:
         write_i16_be(out, message.error_code)
-
     if message.groups != []:
         fail()
     if message.unknown_tags:
@@ -1238,7 +1179,6 @@ def read_offset_fetch_response_flexible(data: bytes, pos: i64, version: i64) -> 
                     end = pos + n
                     metadata_4 = data[pos:end].decode()
                     pos = end
-
                 error_code_4 = read_i16_be(data, pos)
                 item3 = new_OffsetFetchResponsePartition(
                     partition_index_4, committed_offset_4, committed_leader_epoch_4, metadata_4, error_code_4
@@ -1248,26 +1188,20 @@ def read_offset_fetch_response_flexible(data: bytes, pos: i64, version: i64) -> 
                     item3.unknown_tags, pos = read_tags(data, pos)
                 else:
                     pos += 3
-
                 partitions_2.append(item3)
             item1 = new_OffsetFetchResponseTopic(name_2, partitions_2)
             if data[pos]:
                 item1.unknown_tags, pos = read_tags(data, pos)
             else:
                 pos += 1
-
             topics_0.append(item1)
-
     else:
         topics_0 = []
-
     if version <= 7:
         error_code_0 = read_i16_be(data, pos)
         pos += 2
-
     else:
         error_code_0 = 0
-
     if version >= 8:
         n = data[pos] - 1
         pos += 1
@@ -1306,17 +1240,13 @@ def read_offset_fetch_response_flexible(data: bytes, pos: i64, version: i64) -> 
                     end = pos + n
                     name_8 = data[pos:end].decode()
                     pos = end
-
                 else:
                     name_8 = ""
-
                 if version >= 10:
                     topic_id_8 = Uuid(data[pos : pos + 16])
                     pos += 16
-
                 else:
                     topic_id_8 = ZERO_UUID
-
                 n = data[pos] - 1
                 pos += 1
                 if n < 0:
@@ -1339,7 +1269,6 @@ def read_offset_fetch_response_flexible(data: bytes, pos: i64, version: i64) -> 
                         end = pos + n
                         metadata_10 = data[pos:end].decode()
                         pos = end
-
                     error_code_10 = read_i16_be(data, pos)
                     item9 = new_OffsetFetchResponsePartitions(
                         partition_index_10, committed_offset_10, committed_leader_epoch_10, metadata_10, error_code_10
@@ -1349,14 +1278,12 @@ def read_offset_fetch_response_flexible(data: bytes, pos: i64, version: i64) -> 
                         item9.unknown_tags, pos = read_tags(data, pos)
                     else:
                         pos += 3
-
                     partitions_8.append(item9)
                 item7 = new_OffsetFetchResponseTopics(name_8, topic_id_8, partitions_8)
                 if data[pos]:
                     item7.unknown_tags, pos = read_tags(data, pos)
                 else:
                     pos += 1
-
                 topics_6.append(item7)
             error_code_6 = read_i16_be(data, pos)
             item5 = new_OffsetFetchResponseGroup(group_id_6, topics_6, error_code_6)
@@ -1365,18 +1292,14 @@ def read_offset_fetch_response_flexible(data: bytes, pos: i64, version: i64) -> 
                 item5.unknown_tags, pos = read_tags(data, pos)
             else:
                 pos += 3
-
             groups_0.append(item5)
-
     else:
         groups_0 = []
-
     message = new_OffsetFetchResponse(throttle_time_ms_0, topics_0, error_code_0, groups_0)
     if data[pos]:
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -1411,7 +1334,6 @@ def write_offset_fetch_response_flexible(out: BytesWriter, message: OffsetFetchR
                 metadata_4 = item3.metadata
                 if metadata_4 is None:
                     out.append(0)
-
                 else:
                     raw = metadata_4.encode()
                     n = len(raw)
@@ -1419,31 +1341,25 @@ def write_offset_fetch_response_flexible(out: BytesWriter, message: OffsetFetchR
                         out.append(n + 1)
                     else:
                         write_string_length(out, n)
-
                     out.write(raw)
                 write_i16_be(out, item3.error_code)
                 if item3.unknown_tags:
                     write_tags(out, [], item3.unknown_tags)
                 else:
                     out.append(0)
-
             if item1.unknown_tags:
                 write_tags(out, [], item1.unknown_tags)
             else:
                 out.append(0)
-
-    elif version >= 8:
+    else:
         if message.topics != []:
             fail()
-
     if version <= 7:
         write_i16_be(out, message.error_code)
-
     if version <= 7:
         if message.groups != []:
             fail()
-
-    elif version >= 8:
+    else:
         groups_0 = message.groups
         n = len(groups_0)
         if n < 127:
@@ -1473,10 +1389,8 @@ def write_offset_fetch_response_flexible(out: BytesWriter, message: OffsetFetchR
                     else:
                         write_string_length(out, n)
                     out.write(raw)
-
                 if version >= 10:
                     write_uuid(out, item7.topic_id)
-
                 partitions_8 = item7.partitions
                 n = len(partitions_8)
                 if n < 127:
@@ -1490,7 +1404,6 @@ def write_offset_fetch_response_flexible(out: BytesWriter, message: OffsetFetchR
                     metadata_10 = item9.metadata
                     if metadata_10 is None:
                         out.append(0)
-
                     else:
                         raw = metadata_10.encode()
                         n = len(raw)
@@ -1498,25 +1411,21 @@ def write_offset_fetch_response_flexible(out: BytesWriter, message: OffsetFetchR
                             out.append(n + 1)
                         else:
                             write_string_length(out, n)
-
                         out.write(raw)
                     write_i16_be(out, item9.error_code)
                     if item9.unknown_tags:
                         write_tags(out, [], item9.unknown_tags)
                     else:
                         out.append(0)
-
                 if item7.unknown_tags:
                     write_tags(out, [], item7.unknown_tags)
                 else:
                     out.append(0)
-
             write_i16_be(out, item5.error_code)
             if item5.unknown_tags:
                 write_tags(out, [], item5.unknown_tags)
             else:
                 out.append(0)
-
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:

@@ -55,7 +55,7 @@ class OffsetForLeaderPartition(Struct):
     partition: int
     """Partition number inside the topic."""
     current_leader_epoch: int
-    """Leader epoch known to the caller, lets the leader fence stale metadata; -1 skips the check."""
+    """Leader epoch known to the caller, lets the leader fence stale metadata; -1 skips the check. Versions 2+."""
     leader_epoch: int
     """Epoch whose end offset is wanted, usually that of the last record the caller has."""
     unknown_tags: FieldTags
@@ -152,7 +152,7 @@ class OffsetForLeaderEpochRequest(Message):
     __slots__ = SLOTS
 
     replica_id: int
-    """Broker id of the asking follower, -1 for a consumer, -2 for debugging."""
+    """Broker id of the asking follower, -1 for a consumer, -2 for debugging. Versions 3+."""
     topics: list[OffsetForLeaderTopic]
     """Topics with the partitions to look up."""
     unknown_tags: FieldTags
@@ -225,7 +225,7 @@ class EpochEndOffset(Struct):
     partition: int
     """Partition number inside the topic."""
     leader_epoch: int
-    """Largest epoch in the leader's log not above the one asked for; -1 if there is none."""
+    """Largest epoch in the leader's log not above the one asked for; -1 if there is none. Versions 1+."""
     end_offset: int
     """Start of the next epoch, or the log end if that epoch is current; -1 if undefined."""
     unknown_tags: FieldTags
@@ -323,7 +323,7 @@ class OffsetForLeaderEpochResponse(Message):
     __slots__ = SLOTS
 
     throttle_time_ms: int
-    """Milliseconds the client should stay silent because it exceeded a quota; 0 when within quota."""
+    """Milliseconds the client should stay silent because it exceeded a quota; 0 when within quota. Versions 2+."""
     topics: list[OffsetForLeaderTopicResult]
     """Answers grouped by topic."""
     unknown_tags: FieldTags
@@ -382,10 +382,8 @@ def read_offset_for_leader_epoch_request_classic(
     if version >= 3:
         replica_id_0 = read_i32_be(data, pos)
         pos += 4
-
     else:
         replica_id_0 = -2
-
     n = read_i32_be(data, pos)
     pos += 4
     if n < 0:
@@ -412,20 +410,15 @@ def read_offset_for_leader_epoch_request_classic(
             if version >= 2:
                 current_leader_epoch_4 = read_i32_be(data, pos)
                 pos += 4
-
             else:
                 current_leader_epoch_4 = -1
-
             leader_epoch_4 = read_i32_be(data, pos)
             item3 = new_OffsetForLeaderPartition(partition_4, current_leader_epoch_4, leader_epoch_4)
             pos += 4
-
             partitions_2.append(item3)
         item1 = new_OffsetForLeaderTopic(topic_2, partitions_2)
-
         topics_0.append(item1)
     message = new_OffsetForLeaderEpochRequest(replica_id_0, topics_0)
-
     return message, pos
 
 
@@ -435,7 +428,6 @@ def write_offset_for_leader_epoch_request_classic(
     n: int
     if version >= 3:
         write_i32_be(out, message.replica_id)
-
     topics_0 = message.topics
     write_i32_be(out, len(topics_0))
     for item1 in topics_0:
@@ -448,14 +440,11 @@ def write_offset_for_leader_epoch_request_classic(
             write_i32_be(out, item3.partition)
             if version >= 2:
                 write_i32_be(out, item3.current_leader_epoch)
-
             write_i32_be(out, item3.leader_epoch)
             if item3.unknown_tags:
                 fail()
-
         if item1.unknown_tags:
             fail()
-
     if message.unknown_tags:
         fail()
 
@@ -505,21 +494,18 @@ def read_offset_for_leader_epoch_request_flexible(
                 item3.unknown_tags, pos = read_tags(data, pos)
             else:
                 pos += 13
-
             partitions_2.append(item3)
         item1 = new_OffsetForLeaderTopic(topic_2, partitions_2)
         if data[pos]:
             item1.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-
         topics_0.append(item1)
     message = new_OffsetForLeaderEpochRequest(replica_id_0, topics_0)
     if data[pos]:
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -556,12 +542,10 @@ def write_offset_for_leader_epoch_request_flexible(
                 write_tags(out, [], item3.unknown_tags)
             else:
                 out.append(0)
-
         if item1.unknown_tags:
             write_tags(out, [], item1.unknown_tags)
         else:
             out.append(0)
-
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:
@@ -579,10 +563,8 @@ def read_offset_for_leader_epoch_response_classic(
     if version >= 2:
         throttle_time_ms_0 = read_i32_be(data, pos)
         pos += 4
-
     else:
         throttle_time_ms_0 = 0
-
     n = read_i32_be(data, pos)
     pos += 4
     if n < 0:
@@ -610,20 +592,15 @@ def read_offset_for_leader_epoch_response_classic(
             if version >= 1:
                 leader_epoch_4 = read_i32_be(data, pos)
                 pos += 4
-
             else:
                 leader_epoch_4 = -1
-
             end_offset_4 = read_i64_be(data, pos)
             item3 = new_EpochEndOffset(error_code_4, partition_4, leader_epoch_4, end_offset_4)
             pos += 8
-
             partitions_2.append(item3)
         item1 = new_OffsetForLeaderTopicResult(topic_2, partitions_2)
-
         topics_0.append(item1)
     message = new_OffsetForLeaderEpochResponse(throttle_time_ms_0, topics_0)
-
     return message, pos
 
 
@@ -633,7 +610,6 @@ def write_offset_for_leader_epoch_response_classic(
     n: int
     if version >= 2:
         write_i32_be(out, message.throttle_time_ms)
-
     topics_0 = message.topics
     write_i32_be(out, len(topics_0))
     for item1 in topics_0:
@@ -647,14 +623,11 @@ def write_offset_for_leader_epoch_response_classic(
             write_i32_be(out, item3.partition)
             if version >= 1:
                 write_i32_be(out, item3.leader_epoch)
-
             write_i64_be(out, item3.end_offset)
             if item3.unknown_tags:
                 fail()
-
         if item1.unknown_tags:
             fail()
-
     if message.unknown_tags:
         fail()
 
@@ -705,21 +678,18 @@ def read_offset_for_leader_epoch_response_flexible(
                 item3.unknown_tags, pos = read_tags(data, pos)
             else:
                 pos += 19
-
             partitions_2.append(item3)
         item1 = new_OffsetForLeaderTopicResult(topic_2, partitions_2)
         if data[pos]:
             item1.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-
         topics_0.append(item1)
     message = new_OffsetForLeaderEpochResponse(throttle_time_ms_0, topics_0)
     if data[pos]:
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -757,12 +727,10 @@ def write_offset_for_leader_epoch_response_flexible(
                 write_tags(out, [], item3.unknown_tags)
             else:
                 out.append(0)
-
         if item1.unknown_tags:
             write_tags(out, [], item1.unknown_tags)
         else:
             out.append(0)
-
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:

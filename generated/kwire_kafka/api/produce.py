@@ -99,9 +99,10 @@ class TopicProduceData(Struct):
     __slots__ = SLOTS
 
     name: str
-    """Topic written to; older versions address topics by name rather than by id."""
+    """Topic written to; older versions address topics by name rather than by id. Versions 0-12."""
     topic_id: Uuid
-    """Unique id of the topic written to; a recreated topic gets a new id, so stale writes are refused."""
+    """Unique id of the topic written to; a recreated topic gets a new id, so stale writes are refused. Versions 13+.
+    """
     partition_data: list[PartitionProduceData]
     """One entry per partition of the topic that receives data."""
     unknown_tags: FieldTags
@@ -158,7 +159,9 @@ class ProduceRequest(Message):
     __slots__ = SLOTS
 
     transactional_id: str | None
-    """Set when the batches belong to a transaction, so the broker can authorize that id; null for other producers."""
+    """Set when the batches belong to a transaction, so the broker can authorize that id; null for other producers.
+    Versions 3+.
+    """
     acks: int
     """Durability asked for: 0 fire and forget (no response is sent), 1 leader only, -1 every in-sync replica."""
     timeout_ms: int
@@ -243,9 +246,9 @@ class BatchIndexAndErrorMessage(Struct):
     __slots__ = SLOTS
 
     batch_index: int
-    """Position of the offending record inside the batch, counted from 0."""
+    """Position of the offending record inside the batch, counted from 0. Versions 8+."""
     batch_index_error_message: str | None
-    """Why this record was refused, in words; null if only the partition's error code applies."""
+    """Why this record was refused, in words; null if only the partition's error code applies. Versions 8+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -287,9 +290,11 @@ class LeaderIdAndEpoch(Struct):
     __slots__ = SLOTS
 
     leader_id: int
-    """Node id of the leader as this broker knows it, -1 if unknown; look up its address in NodeEndpoints."""
+    """Node id of the leader as this broker knows it, -1 if unknown; look up its address in NodeEndpoints. Versions
+    10+.
+    """
     leader_epoch: int
-    """Number of the leadership term as this broker knows it, -1 if unknown; higher means newer."""
+    """Number of the leadership term as this broker knows it, -1 if unknown; higher means newer. Versions 10+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -348,14 +353,17 @@ class PartitionProduceResponse(Struct):
     """Offset the log gave to the first record of the batch, later records count up from it; -1 on failure."""
     log_append_time_ms: int
     """Broker clock (epoch milliseconds) stamped on the batch if the topic uses LogAppendTime; -1 if it uses
-    CreateTime.
+    CreateTime. Versions 2+.
     """
     log_start_offset: int
-    """Lowest offset still kept in the partition at the time of the append; -1 if not known."""
+    """Lowest offset still kept in the partition at the time of the append; -1 if not known. Versions 5+."""
     record_errors: list[BatchIndexAndErrorMessage]
-    """The single records that made the broker refuse the whole batch; empty if the cause is not tied to records."""
+    """The single records that made the broker refuse the whole batch; empty if the cause is not tied to records.
+    Versions 8+.
+    """
     error_message: str | None
-    """Human-readable summary of why the batch was refused; null if there is nothing to add to the code."""
+    """Human-readable summary of why the batch was refused; null if there is nothing to add to the code. Versions 8+.
+    """
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -384,7 +392,7 @@ class PartitionProduceResponse(Struct):
 
     @property
     def current_leader(self) -> LeaderIdAndEpoch:
-        """Where the partition is led now, filled in when this broker turns out not to be the leader."""
+        """Where the partition is led now, filled in when this broker turns out not to be the leader. Versions 10+."""
         if self._current_leader is None:
             self._current_leader = LeaderIdAndEpoch()
         return self._current_leader
@@ -441,7 +449,6 @@ def read_PartitionProduceResponse_tags(self: PartitionProduceResponse, data: byt
                 current_leader_value.unknown_tags, pos = read_tags(data, pos)
             else:
                 pos += 9
-
             self._current_leader = current_leader_value
             if pos != tag_end:
                 fail()
@@ -465,7 +472,6 @@ def write_PartitionProduceResponse_tags(section: BytesWriter, self: PartitionPro
             write_tags(out, [], current_leader_1000.unknown_tags)
         else:
             out.append(0)
-
         known.append((0, out.getvalue()))
     write_tags(section, known, self.unknown_tags)
 
@@ -499,9 +505,9 @@ class TopicProduceResponse(Struct):
     __slots__ = SLOTS
 
     name: str
-    """Topic the results are for, echoing the request."""
+    """Topic the results are for, echoing the request. Versions 0-12."""
     topic_id: Uuid
-    """Id of the topic the results are for, echoing the request."""
+    """Id of the topic the results are for, echoing the request. Versions 13+."""
     partition_responses: list[PartitionProduceResponse]
     """One append result per partition that was sent."""
     unknown_tags: FieldTags
@@ -552,13 +558,13 @@ class NodeEndpoint(Struct):
     __slots__ = SLOTS
 
     node_id: int
-    """Broker id, matching the LeaderId values of the partition results."""
+    """Broker id, matching the LeaderId values of the partition results. Versions 10+."""
     host: str
-    """Host name or IP address on the listener the request came in through."""
+    """Host name or IP address on the listener the request came in through. Versions 10+."""
     port: int
-    """TCP port on the listener the request came in through."""
+    """TCP port on the listener the request came in through. Versions 10+."""
     rack: str | None
-    """Rack or availability zone the broker is configured with; null if it has none."""
+    """Rack or availability zone the broker is configured with; null if it has none. Versions 10+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -616,9 +622,9 @@ class ProduceResponse(Message):
     responses: list[TopicProduceResponse]
     """Append results, grouped by topic."""
     throttle_time_ms: int
-    """Milliseconds the producer must stay quiet because it exceeded a quota; 0 when no quota was hit."""
+    """Milliseconds the producer must stay quiet because it exceeded a quota; 0 when no quota was hit. Versions 1+."""
     node_endpoints: list[NodeEndpoint]
-    """Addresses of the leaders named in CurrentLeader, sparing the producer a metadata round trip."""
+    """Addresses of the leaders named in CurrentLeader, sparing the producer a metadata round trip. Versions 10+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -715,15 +721,12 @@ def read_ProduceResponse_tags(self: ProduceResponse, data: bytes, pos: i64, vers
                     end = pos + n
                     rack_1 = data[pos:end].decode()
                     pos = end
-
                 item0 = new_NodeEndpoint(node_id_1, host_1, port_1, rack_1)
                 if data[pos]:
                     item0.unknown_tags, pos = read_tags(data, pos)
                 else:
                     pos += 1
-
                 node_endpoints_value.append(item0)
-
             self.node_endpoints = node_endpoints_value
             if pos != tag_end:
                 fail()
@@ -759,7 +762,6 @@ def write_ProduceResponse_tags(section: BytesWriter, self: ProduceResponse, vers
             rack_1 = item0.rack
             if rack_1 is None:
                 out.append(0)
-
             else:
                 raw = rack_1.encode()
                 n = len(raw)
@@ -767,13 +769,11 @@ def write_ProduceResponse_tags(section: BytesWriter, self: ProduceResponse, vers
                     out.append(n + 1)
                 else:
                     write_string_length(out, n)
-
                 out.write(raw)
             if item0.unknown_tags:
                 write_tags(out, [], item0.unknown_tags)
             else:
                 out.append(0)
-
         known.append((0, out.getvalue()))
     write_tags(section, known, self.unknown_tags)
 
@@ -795,10 +795,8 @@ def read_produce_request_classic(data: bytes, pos: i64, version: i64) -> tuple[P
             end = pos + n
             transactional_id_0 = data[pos:end].decode()
             pos = end
-
     else:
         transactional_id_0 = None
-
     acks_0 = read_i16_be(data, pos)
     timeout_ms_0 = read_i32_be(data, pos + 2)
     n = read_i32_be(data, pos + 6)
@@ -832,15 +830,11 @@ def read_produce_request_classic(data: bytes, pos: i64, version: i64) -> tuple[P
                 end = pos + n
                 records_4 = data[pos:end]
                 pos = end
-
             item3 = new_PartitionProduceData(index_4, records_4)
-
             partition_data_2.append(item3)
         item1 = new_TopicProduceData(name_2, topic_id_2, partition_data_2)
-
         topic_data_0.append(item1)
     message = new_ProduceRequest(transactional_id_0, acks_0, timeout_ms_0, topic_data_0)
-
     return message, pos
 
 
@@ -849,18 +843,14 @@ def write_produce_request_classic(out: BytesWriter, message: ProduceRequest, ver
     if version <= 2:
         if message.transactional_id is not None:
             fail()
-
-    elif version >= 3:
+    else:
         transactional_id_0 = message.transactional_id
         if transactional_id_0 is None:
             write_i16_be(out, -1)
-
         else:
             raw = transactional_id_0.encode()
             write_i16_be(out, len(raw))
-
             out.write(raw)
-
     write_i16_be(out, message.acks)
     write_i32_be(out, message.timeout_ms)
     topic_data_0 = message.topic_data
@@ -876,17 +866,13 @@ def write_produce_request_classic(out: BytesWriter, message: ProduceRequest, ver
             records_4 = item3.records
             if records_4 is None:
                 write_i32_be(out, -1)
-
             else:
                 write_i32_be(out, len(records_4))
-
                 out.write(records_4)
             if item3.unknown_tags:
                 fail()
-
         if item1.unknown_tags:
             fail()
-
     if message.unknown_tags:
         fail()
 
@@ -909,7 +895,6 @@ def read_produce_request_flexible(data: bytes, pos: i64, version: i64) -> tuple[
         end = pos + n
         transactional_id_0 = data[pos:end].decode()
         pos = end
-
     acks_0 = read_i16_be(data, pos)
     timeout_ms_0 = read_i32_be(data, pos + 2)
     n = data[pos + 6] - 1
@@ -931,17 +916,13 @@ def read_produce_request_flexible(data: bytes, pos: i64, version: i64) -> tuple[
             end = pos + n
             name_2 = data[pos:end].decode()
             pos = end
-
         else:
             name_2 = ""
-
         if version >= 13:
             topic_id_2 = Uuid(data[pos : pos + 16])
             pos += 16
-
         else:
             topic_id_2 = ZERO_UUID
-
         n = data[pos] - 1
         pos += 1
         if n < 0:
@@ -958,34 +939,30 @@ def read_produce_request_flexible(data: bytes, pos: i64, version: i64) -> tuple[
                 records_4 = None
             else:
                 if n > 126:
-                    n += (data[pos] << 7) - 128
+                    n += (data[pos] - 1) * 128
                     pos += 1
-                    if n > 16382:
+                    if n < 127 or n > 16382:
                         n, pos = read_length(data, pos - 1)
                 end = pos + n
                 records_4 = data[pos:end]
                 pos = end
-
             item3 = new_PartitionProduceData(index_4, records_4)
             if data[pos]:
                 item3.unknown_tags, pos = read_tags(data, pos)
             else:
                 pos += 1
-
             partition_data_2.append(item3)
         item1 = new_TopicProduceData(name_2, topic_id_2, partition_data_2)
         if data[pos]:
             item1.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-
         topic_data_0.append(item1)
     message = new_ProduceRequest(transactional_id_0, acks_0, timeout_ms_0, topic_data_0)
     if data[pos]:
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -994,7 +971,6 @@ def write_produce_request_flexible(out: BytesWriter, message: ProduceRequest, ve
     transactional_id_0 = message.transactional_id
     if transactional_id_0 is None:
         out.append(0)
-
     else:
         raw = transactional_id_0.encode()
         n = len(raw)
@@ -1002,7 +978,6 @@ def write_produce_request_flexible(out: BytesWriter, message: ProduceRequest, ve
             out.append(n + 1)
         else:
             write_string_length(out, n)
-
         out.write(raw)
     write_i16_be(out, message.acks)
     write_i32_be(out, message.timeout_ms)
@@ -1021,10 +996,8 @@ def write_produce_request_flexible(out: BytesWriter, message: ProduceRequest, ve
             else:
                 write_string_length(out, n)
             out.write(raw)
-
         if version >= 13:
             write_uuid(out, item1.topic_id)
-
         partition_data_2 = item1.partition_data
         n = len(partition_data_2)
         if n < 127:
@@ -1036,25 +1009,21 @@ def write_produce_request_flexible(out: BytesWriter, message: ProduceRequest, ve
             records_4 = item3.records
             if records_4 is None:
                 out.append(0)
-
             else:
                 n = len(records_4)
                 if n < 127:
                     out.append(n + 1)
                 else:
                     write_uvarint(out, n + 1)
-
                 out.write(records_4)
             if item3.unknown_tags:
                 write_tags(out, [], item3.unknown_tags)
             else:
                 out.append(0)
-
         if item1.unknown_tags:
             write_tags(out, [], item1.unknown_tags)
         else:
             out.append(0)
-
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:
@@ -1099,17 +1068,13 @@ def read_produce_response_classic(data: bytes, pos: i64, version: i64) -> tuple[
             if version >= 2:
                 log_append_time_ms_4 = read_i64_be(data, pos)
                 pos += 8
-
             else:
                 log_append_time_ms_4 = -1
-
             if version >= 5:
                 log_start_offset_4 = read_i64_be(data, pos)
                 pos += 8
-
             else:
                 log_start_offset_4 = -1
-
             if version >= 8:
                 n = read_i32_be(data, pos)
                 pos += 4
@@ -1127,14 +1092,10 @@ def read_produce_response_classic(data: bytes, pos: i64, version: i64) -> tuple[
                         end = pos + n
                         batch_index_error_message_6 = data[pos:end].decode()
                         pos = end
-
                     item5 = new_BatchIndexAndErrorMessage(batch_index_6, batch_index_error_message_6)
-
                     record_errors_4.append(item5)
-
             else:
                 record_errors_4 = []
-
             if version >= 8:
                 n = read_i16_be(data, pos)
                 pos += 2
@@ -1144,10 +1105,8 @@ def read_produce_response_classic(data: bytes, pos: i64, version: i64) -> tuple[
                     end = pos + n
                     error_message_4 = data[pos:end].decode()
                     pos = end
-
             else:
                 error_message_4 = None
-
             item3 = new_PartitionProduceResponse(
                 index_4,
                 error_code_4,
@@ -1157,20 +1116,15 @@ def read_produce_response_classic(data: bytes, pos: i64, version: i64) -> tuple[
                 record_errors_4,
                 error_message_4,
             )
-
             partition_responses_2.append(item3)
         item1 = new_TopicProduceResponse(name_2, topic_id_2, partition_responses_2)
-
         responses_0.append(item1)
     if version >= 1:
         throttle_time_ms_0 = read_i32_be(data, pos)
         pos += 4
-
     else:
         throttle_time_ms_0 = 0
-
     message = new_ProduceResponse(responses_0, throttle_time_ms_0)
-
     return message, pos
 
 
@@ -1190,10 +1144,8 @@ def write_produce_response_classic(out: BytesWriter, message: ProduceResponse, v
             write_i64_be(out, item3.base_offset)
             if version >= 2:
                 write_i64_be(out, item3.log_append_time_ms)
-
             if version >= 5:
                 write_i64_be(out, item3.log_start_offset)
-
             if version >= 8:
                 record_errors_4 = item3.record_errors
                 write_i32_be(out, len(record_errors_4))
@@ -1202,37 +1154,28 @@ def write_produce_response_classic(out: BytesWriter, message: ProduceResponse, v
                     batch_index_error_message_6 = item5.batch_index_error_message
                     if batch_index_error_message_6 is None:
                         write_i16_be(out, -1)
-
                     else:
                         raw = batch_index_error_message_6.encode()
                         write_i16_be(out, len(raw))
-
                         out.write(raw)
                     if item5.unknown_tags:
                         fail()
-
             if version >= 8:
                 error_message_4 = item3.error_message
                 if error_message_4 is None:
                     write_i16_be(out, -1)
-
                 else:
                     raw = error_message_4.encode()
                     write_i16_be(out, len(raw))
-
                     out.write(raw)
-
             if item3._current_leader is not None and item3._current_leader != LeaderIdAndEpoch():
                 fail()
             if item3.unknown_tags:
                 fail()
-
         if item1.unknown_tags:
             fail()
-
     if version >= 1:
         write_i32_be(out, message.throttle_time_ms)
-
     if message.node_endpoints != []:
         fail()
     if message.unknown_tags:
@@ -1267,17 +1210,13 @@ def read_produce_response_flexible(data: bytes, pos: i64, version: i64) -> tuple
             end = pos + n
             name_2 = data[pos:end].decode()
             pos = end
-
         else:
             name_2 = ""
-
         if version >= 13:
             topic_id_2 = Uuid(data[pos : pos + 16])
             pos += 16
-
         else:
             topic_id_2 = ZERO_UUID
-
         n = data[pos] - 1
         pos += 1
         if n < 0:
@@ -1312,13 +1251,11 @@ def read_produce_response_flexible(data: bytes, pos: i64, version: i64) -> tuple
                     end = pos + n
                     batch_index_error_message_6 = data[pos:end].decode()
                     pos = end
-
                 item5 = new_BatchIndexAndErrorMessage(batch_index_6, batch_index_error_message_6)
                 if data[pos]:
                     item5.unknown_tags, pos = read_tags(data, pos)
                 else:
                     pos += 1
-
                 record_errors_4.append(item5)
             n = data[pos] - 1
             pos += 1
@@ -1330,7 +1267,6 @@ def read_produce_response_flexible(data: bytes, pos: i64, version: i64) -> tuple
                 end = pos + n
                 error_message_4 = data[pos:end].decode()
                 pos = end
-
             item3 = new_PartitionProduceResponse(
                 index_4,
                 error_code_4,
@@ -1344,14 +1280,12 @@ def read_produce_response_flexible(data: bytes, pos: i64, version: i64) -> tuple
                 pos = read_PartitionProduceResponse_tags(item3, data, pos, version)
             else:
                 pos += 1
-
             partition_responses_2.append(item3)
         item1 = new_TopicProduceResponse(name_2, topic_id_2, partition_responses_2)
         if data[pos]:
             item1.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-
         responses_0.append(item1)
     throttle_time_ms_0 = read_i32_be(data, pos)
     message = new_ProduceResponse(responses_0, throttle_time_ms_0)
@@ -1360,7 +1294,6 @@ def read_produce_response_flexible(data: bytes, pos: i64, version: i64) -> tuple
         pos = read_ProduceResponse_tags(message, data, pos, version)
     else:
         pos += 5
-
     return message, pos
 
 
@@ -1381,10 +1314,8 @@ def write_produce_response_flexible(out: BytesWriter, message: ProduceResponse, 
             else:
                 write_string_length(out, n)
             out.write(raw)
-
         if version >= 13:
             write_uuid(out, item1.topic_id)
-
         partition_responses_2 = item1.partition_responses
         n = len(partition_responses_2)
         if n < 127:
@@ -1408,7 +1339,6 @@ def write_produce_response_flexible(out: BytesWriter, message: ProduceResponse, 
                 batch_index_error_message_6 = item5.batch_index_error_message
                 if batch_index_error_message_6 is None:
                     out.append(0)
-
                 else:
                     raw = batch_index_error_message_6.encode()
                     n = len(raw)
@@ -1416,17 +1346,14 @@ def write_produce_response_flexible(out: BytesWriter, message: ProduceResponse, 
                         out.append(n + 1)
                     else:
                         write_string_length(out, n)
-
                     out.write(raw)
                 if item5.unknown_tags:
                     write_tags(out, [], item5.unknown_tags)
                 else:
                     out.append(0)
-
             error_message_4 = item3.error_message
             if error_message_4 is None:
                 out.append(0)
-
             else:
                 raw = error_message_4.encode()
                 n = len(raw)
@@ -1434,27 +1361,22 @@ def write_produce_response_flexible(out: BytesWriter, message: ProduceResponse, 
                     out.append(n + 1)
                 else:
                     write_string_length(out, n)
-
                 out.write(raw)
             if version <= 9:
                 if item3._current_leader is not None and item3._current_leader != LeaderIdAndEpoch():
                     fail()
-
             if item3._current_leader is None and not item3.unknown_tags:
                 out.append(0)
             else:
                 write_PartitionProduceResponse_tags(out, item3, version)
-
         if item1.unknown_tags:
             write_tags(out, [], item1.unknown_tags)
         else:
             out.append(0)
-
     write_i32_be(out, message.throttle_time_ms)
     if version <= 9:
         if message.node_endpoints != []:
             fail()
-
     if message.node_endpoints == [] and not message.unknown_tags:
         out.append(0)
     else:

@@ -199,9 +199,9 @@ def read_push_telemetry_request_flexible(data: bytes, pos: i64, version: i64) ->
     if n < 0:
         fail()
     if n > 126:
-        n += (data[pos] << 7) - 128
+        n += (data[pos] - 1) * 128
         pos += 1
-        if n > 16382:
+        if n < 127 or n > 16382:
             n, pos = read_length(data, pos - 1)
     end = pos + n
     metrics_0 = data[pos:end]
@@ -213,7 +213,6 @@ def read_push_telemetry_request_flexible(data: bytes, pos: i64, version: i64) ->
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -247,7 +246,6 @@ def read_push_telemetry_response_flexible(data: bytes, pos: i64, version: i64) -
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 7
-
     return message, pos
 
 

@@ -463,21 +463,18 @@ def read_read_share_group_state_request_flexible(
                 item3.unknown_tags, pos = read_tags(data, pos)
             else:
                 pos += 9
-
             partitions_2.append(item3)
         item1 = new_ReadStateData(topic_id_2, partitions_2)
         if data[pos]:
             item1.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-
         topics_0.append(item1)
     message = new_ReadShareGroupStateRequest(group_id_0, topics_0)
     if data[pos]:
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -513,12 +510,10 @@ def write_read_share_group_state_request_flexible(
                 write_tags(out, [], item3.unknown_tags)
             else:
                 out.append(0)
-
         if item1.unknown_tags:
             write_tags(out, [], item1.unknown_tags)
         else:
             out.append(0)
-
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:
@@ -565,7 +560,6 @@ def read_read_share_group_state_response_flexible(
                 end = pos + n
                 error_message_4 = data[pos:end].decode()
                 pos = end
-
             state_epoch_4 = read_i32_be(data, pos)
             start_offset_4 = read_i64_be(data, pos + 4)
             n = data[pos + 12] - 1
@@ -587,7 +581,6 @@ def read_read_share_group_state_response_flexible(
                     item5.unknown_tags, pos = read_tags(data, pos)
                 else:
                     pos += 20
-
                 state_batches_4.append(item5)
             item3 = new_PartitionResult(
                 partition_4, error_code_4, error_message_4, state_epoch_4, start_offset_4, state_batches_4
@@ -596,21 +589,18 @@ def read_read_share_group_state_response_flexible(
                 item3.unknown_tags, pos = read_tags(data, pos)
             else:
                 pos += 1
-
             partitions_2.append(item3)
         item1 = new_ReadStateResult(topic_id_2, partitions_2)
         if data[pos]:
             item1.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-
         results_0.append(item1)
     message = new_ReadShareGroupStateResponse(results_0)
     if data[pos]:
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -638,7 +628,6 @@ def write_read_share_group_state_response_flexible(
             error_message_4 = item3.error_message
             if error_message_4 is None:
                 out.append(0)
-
             else:
                 raw = error_message_4.encode()
                 n = len(raw)
@@ -646,7 +635,6 @@ def write_read_share_group_state_response_flexible(
                     out.append(n + 1)
                 else:
                     write_string_length(out, n)
-
                 out.write(raw)
             write_i32_be(out, item3.state_epoch)
             write_i64_be(out, item3.start_offset)
@@ -665,17 +653,14 @@ def write_read_share_group_state_response_flexible(
                     write_tags(out, [], item5.unknown_tags)
                 else:
                     out.append(0)
-
             if item3.unknown_tags:
                 write_tags(out, [], item3.unknown_tags)
             else:
                 out.append(0)
-
         if item1.unknown_tags:
             write_tags(out, [], item1.unknown_tags)
         else:
             out.append(0)
-
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:

@@ -405,21 +405,18 @@ def read_read_share_group_state_summary_request_flexible(
                 item3.unknown_tags, pos = read_tags(data, pos)
             else:
                 pos += 9
-
             partitions_2.append(item3)
         item1 = new_ReadStateSummaryData(topic_id_2, partitions_2)
         if data[pos]:
             item1.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-
         topics_0.append(item1)
     message = new_ReadShareGroupStateSummaryRequest(group_id_0, topics_0)
     if data[pos]:
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -455,12 +452,10 @@ def write_read_share_group_state_summary_request_flexible(
                 write_tags(out, [], item3.unknown_tags)
             else:
                 out.append(0)
-
         if item1.unknown_tags:
             write_tags(out, [], item1.unknown_tags)
         else:
             out.append(0)
-
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:
@@ -506,7 +501,6 @@ def read_read_share_group_state_summary_response_flexible(
                 end = pos + n
                 error_message_4 = data[pos:end].decode()
                 pos = end
-
             state_epoch_4 = read_i32_be(data, pos)
             leader_epoch_4 = read_i32_be(data, pos + 4)
             start_offset_4 = read_i64_be(data, pos + 8)
@@ -518,21 +512,18 @@ def read_read_share_group_state_summary_response_flexible(
                 item3.unknown_tags, pos = read_tags(data, pos)
             else:
                 pos += 17
-
             partitions_2.append(item3)
         item1 = new_ReadStateSummaryResult(topic_id_2, partitions_2)
         if data[pos]:
             item1.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-
         results_0.append(item1)
     message = new_ReadShareGroupStateSummaryResponse(results_0)
     if data[pos]:
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -560,7 +551,6 @@ def write_read_share_group_state_summary_response_flexible(
             error_message_4 = item3.error_message
             if error_message_4 is None:
                 out.append(0)
-
             else:
                 raw = error_message_4.encode()
                 n = len(raw)
@@ -568,7 +558,6 @@ def write_read_share_group_state_summary_response_flexible(
                     out.append(n + 1)
                 else:
                     write_string_length(out, n)
-
                 out.write(raw)
             write_i32_be(out, item3.state_epoch)
             write_i32_be(out, item3.leader_epoch)
@@ -577,12 +566,10 @@ def write_read_share_group_state_summary_response_flexible(
                 write_tags(out, [], item3.unknown_tags)
             else:
                 out.append(0)
-
         if item1.unknown_tags:
             write_tags(out, [], item1.unknown_tags)
         else:
             out.append(0)
-
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:

@@ -196,7 +196,6 @@ def read_remove_raft_voter_request_flexible(
         end = pos + n
         cluster_id_0 = data[pos:end].decode()
         pos = end
-
     voter_id_0 = read_i32_be(data, pos)
     voter_directory_id_0 = Uuid(data[pos + 4 : pos + 4 + 16])
     message = new_RemoveRaftVoterRequest(cluster_id_0, voter_id_0, voter_directory_id_0)
@@ -205,7 +204,6 @@ def read_remove_raft_voter_request_flexible(
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 21
-
     return message, pos
 
 
@@ -214,7 +212,6 @@ def write_remove_raft_voter_request_flexible(out: BytesWriter, message: RemoveRa
     cluster_id_0 = message.cluster_id
     if cluster_id_0 is None:
         out.append(0)
-
     else:
         raw = cluster_id_0.encode()
         n = len(raw)
@@ -222,7 +219,6 @@ def write_remove_raft_voter_request_flexible(out: BytesWriter, message: RemoveRa
             out.append(n + 1)
         else:
             write_string_length(out, n)
-
         out.write(raw)
     write_i32_be(out, message.voter_id)
     write_uuid(out, message.voter_directory_id)
@@ -250,13 +246,11 @@ def read_remove_raft_voter_response_flexible(
         end = pos + n
         error_message_0 = data[pos:end].decode()
         pos = end
-
     message = new_RemoveRaftVoterResponse(throttle_time_ms_0, error_code_0, error_message_0)
     if data[pos]:
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -269,7 +263,6 @@ def write_remove_raft_voter_response_flexible(
     error_message_0 = message.error_message
     if error_message_0 is None:
         out.append(0)
-
     else:
         raw = error_message_0.encode()
         n = len(raw)
@@ -277,7 +270,6 @@ def write_remove_raft_voter_response_flexible(
             out.append(n + 1)
         else:
             write_string_length(out, n)
-
         out.write(raw)
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)

@@ -199,7 +199,6 @@ def read_renew_delegation_token_request_classic(
     renew_period_ms_0 = read_i64_be(data, pos)
     message = new_RenewDelegationTokenRequest(hmac_0, renew_period_ms_0)
     pos += 8
-
     return message, pos
 
 
@@ -226,9 +225,9 @@ def read_renew_delegation_token_request_flexible(
     if n < 0:
         fail()
     if n > 126:
-        n += (data[pos] << 7) - 128
+        n += (data[pos] - 1) * 128
         pos += 1
-        if n > 16382:
+        if n < 127 or n > 16382:
             n, pos = read_length(data, pos - 1)
     end = pos + n
     hmac_0 = data[pos:end]
@@ -240,7 +239,6 @@ def read_renew_delegation_token_request_flexible(
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 9
-
     return message, pos
 
 
@@ -272,7 +270,6 @@ def read_renew_delegation_token_response_classic(
     throttle_time_ms_0 = read_i32_be(data, pos + 10)
     message = new_RenewDelegationTokenResponse(error_code_0, expiry_timestamp_ms_0, throttle_time_ms_0)
     pos += 14
-
     return message, pos
 
 
@@ -301,7 +298,6 @@ def read_renew_delegation_token_response_flexible(
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 15
-
     return message, pos
 
 

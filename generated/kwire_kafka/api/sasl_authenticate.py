@@ -133,7 +133,7 @@ class SaslAuthenticateResponse(Message):
     auth_bytes: bytes
     """Token of the broker for the client's SASL library; may be empty."""
     session_lifetime_ms: int
-    """Milliseconds until the client must authenticate again or be cut off; 0 for no limit."""
+    """Milliseconds until the client must authenticate again or be cut off; 0 for no limit. Versions 1+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -199,7 +199,6 @@ def read_sasl_authenticate_request_classic(
     auth_bytes_0 = data[pos:end]
     pos = end
     message = new_SaslAuthenticateRequest(auth_bytes_0)
-
     return message, pos
 
 
@@ -223,9 +222,9 @@ def read_sasl_authenticate_request_flexible(
     if n < 0:
         fail()
     if n > 126:
-        n += (data[pos] << 7) - 128
+        n += (data[pos] - 1) * 128
         pos += 1
-        if n > 16382:
+        if n < 127 or n > 16382:
             n, pos = read_length(data, pos - 1)
     end = pos + n
     auth_bytes_0 = data[pos:end]
@@ -235,7 +234,6 @@ def read_sasl_authenticate_request_flexible(
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -272,7 +270,6 @@ def read_sasl_authenticate_response_classic(
         end = pos + n
         error_message_0 = data[pos:end].decode()
         pos = end
-
     n = read_i32_be(data, pos)
     pos += 4
     if n < 0:
@@ -283,12 +280,9 @@ def read_sasl_authenticate_response_classic(
     if version >= 1:
         session_lifetime_ms_0 = read_i64_be(data, pos)
         pos += 8
-
     else:
         session_lifetime_ms_0 = 0
-
     message = new_SaslAuthenticateResponse(error_code_0, error_message_0, auth_bytes_0, session_lifetime_ms_0)
-
     return message, pos
 
 
@@ -300,18 +294,15 @@ def write_sasl_authenticate_response_classic(
     error_message_0 = message.error_message
     if error_message_0 is None:
         write_i16_be(out, -1)
-
     else:
         raw = error_message_0.encode()
         write_i16_be(out, len(raw))
-
         out.write(raw)
     auth_bytes_0 = message.auth_bytes
     write_i32_be(out, len(auth_bytes_0))
     out.write(auth_bytes_0)
     if version >= 1:
         write_i64_be(out, message.session_lifetime_ms)
-
     if message.unknown_tags:
         fail()
 
@@ -334,15 +325,14 @@ def read_sasl_authenticate_response_flexible(
         end = pos + n
         error_message_0 = data[pos:end].decode()
         pos = end
-
     n = data[pos] - 1
     pos += 1
     if n < 0:
         fail()
     if n > 126:
-        n += (data[pos] << 7) - 128
+        n += (data[pos] - 1) * 128
         pos += 1
-        if n > 16382:
+        if n < 127 or n > 16382:
             n, pos = read_length(data, pos - 1)
     end = pos + n
     auth_bytes_0 = data[pos:end]
@@ -354,7 +344,6 @@ def read_sasl_authenticate_response_flexible(
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 9
-
     return message, pos
 
 
@@ -366,7 +355,6 @@ def write_sasl_authenticate_response_flexible(
     error_message_0 = message.error_message
     if error_message_0 is None:
         out.append(0)
-
     else:
         raw = error_message_0.encode()
         n = len(raw)
@@ -374,7 +362,6 @@ def write_sasl_authenticate_response_flexible(
             out.append(n + 1)
         else:
             write_string_length(out, n)
-
         out.write(raw)
     auth_bytes_0 = message.auth_bytes
     n = len(auth_bytes_0)

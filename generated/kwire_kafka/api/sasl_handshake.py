@@ -161,7 +161,6 @@ def read_sasl_handshake_request_classic(data: bytes, pos: i64, version: i64) -> 
     mechanism_0 = data[pos:end].decode()
     pos = end
     message = new_SaslHandshakeRequest(mechanism_0)
-
     return message, pos
 
 
@@ -193,10 +192,8 @@ def read_sasl_handshake_response_classic(data: bytes, pos: i64, version: i64) ->
         end = pos + n
         item1 = data[pos:end].decode()
         pos = end
-
         mechanisms_0.append(item1)
     message = new_SaslHandshakeResponse(error_code_0, mechanisms_0)
-
     return message, pos
 
 
@@ -209,7 +206,6 @@ def write_sasl_handshake_response_classic(out: BytesWriter, message: SaslHandsha
         raw = item1.encode()
         write_i16_be(out, len(raw))
         out.write(raw)
-
     if message.unknown_tags:
         fail()
 

@@ -579,7 +579,6 @@ def read_share_acknowledge_request_flexible(
         end = pos + n
         group_id_0 = data[pos:end].decode()
         pos = end
-
     n = data[pos] - 1
     pos += 1
     if n < 0:
@@ -590,7 +589,6 @@ def read_share_acknowledge_request_flexible(
         end = pos + n
         member_id_0 = data[pos:end].decode()
         pos = end
-
     share_session_epoch_0 = read_i32_be(data, pos)
     n = data[pos + 4] - 1
     pos += 5
@@ -639,28 +637,24 @@ def read_share_acknowledge_request_flexible(
                     item5.unknown_tags, pos = read_tags(data, pos)
                 else:
                     pos += 1
-
                 acknowledgement_batches_4.append(item5)
             item3 = new_AcknowledgePartition(partition_index_4, acknowledgement_batches_4)
             if data[pos]:
                 item3.unknown_tags, pos = read_tags(data, pos)
             else:
                 pos += 1
-
             partitions_2.append(item3)
         item1 = new_AcknowledgeTopic(topic_id_2, partitions_2)
         if data[pos]:
             item1.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-
         topics_0.append(item1)
     message = new_ShareAcknowledgeRequest(group_id_0, member_id_0, share_session_epoch_0, topics_0)
     if data[pos]:
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -671,7 +665,6 @@ def write_share_acknowledge_request_flexible(
     group_id_0 = message.group_id
     if group_id_0 is None:
         out.append(0)
-
     else:
         raw = group_id_0.encode()
         n = len(raw)
@@ -679,12 +672,10 @@ def write_share_acknowledge_request_flexible(
             out.append(n + 1)
         else:
             write_string_length(out, n)
-
         out.write(raw)
     member_id_0 = message.member_id
     if member_id_0 is None:
         out.append(0)
-
     else:
         raw = member_id_0.encode()
         n = len(raw)
@@ -692,7 +683,6 @@ def write_share_acknowledge_request_flexible(
             out.append(n + 1)
         else:
             write_string_length(out, n)
-
         out.write(raw)
     write_i32_be(out, message.share_session_epoch)
     topics_0 = message.topics
@@ -728,22 +718,18 @@ def write_share_acknowledge_request_flexible(
                     write_uvarint(out, n + 1)
                 for item7 in acknowledge_types_6:
                     write_i8(out, item7)
-
                 if item5.unknown_tags:
                     write_tags(out, [], item5.unknown_tags)
                 else:
                     out.append(0)
-
             if item3.unknown_tags:
                 write_tags(out, [], item3.unknown_tags)
             else:
                 out.append(0)
-
         if item1.unknown_tags:
             write_tags(out, [], item1.unknown_tags)
         else:
             out.append(0)
-
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:
@@ -775,7 +761,6 @@ def read_share_acknowledge_response_flexible(
         end = pos + n
         error_message_0 = data[pos:end].decode()
         pos = end
-
     n = data[pos] - 1
     pos += 1
     if n < 0:
@@ -807,7 +792,6 @@ def read_share_acknowledge_response_flexible(
                 end = pos + n
                 error_message_4 = data[pos:end].decode()
                 pos = end
-
             leader_id_5 = read_i32_be(data, pos)
             leader_epoch_5 = read_i32_be(data, pos + 4)
             current_leader_4 = new_LeaderIdAndEpoch(leader_id_5, leader_epoch_5)
@@ -821,14 +805,12 @@ def read_share_acknowledge_response_flexible(
                 item3.unknown_tags, pos = read_tags(data, pos)
             else:
                 pos += 1
-
             partitions_2.append(item3)
         item1 = new_ShareAcknowledgeTopicResponse(topic_id_2, partitions_2)
         if data[pos]:
             item1.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-
         responses_0.append(item1)
     n = data[pos] - 1
     pos += 1
@@ -860,13 +842,11 @@ def read_share_acknowledge_response_flexible(
             end = pos + n
             rack_7 = data[pos:end].decode()
             pos = end
-
         item6 = new_NodeEndpoint(node_id_7, host_7, port_7, rack_7)
         if data[pos]:
             item6.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-
         node_endpoints_0.append(item6)
     message = new_ShareAcknowledgeResponse(
         throttle_time_ms_0, error_code_0, error_message_0, responses_0, node_endpoints_0
@@ -875,7 +855,6 @@ def read_share_acknowledge_response_flexible(
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -888,7 +867,6 @@ def write_share_acknowledge_response_flexible(
     error_message_0 = message.error_message
     if error_message_0 is None:
         out.append(0)
-
     else:
         raw = error_message_0.encode()
         n = len(raw)
@@ -896,7 +874,6 @@ def write_share_acknowledge_response_flexible(
             out.append(n + 1)
         else:
             write_string_length(out, n)
-
         out.write(raw)
     responses_0 = message.responses
     n = len(responses_0)
@@ -918,7 +895,6 @@ def write_share_acknowledge_response_flexible(
             error_message_4 = item3.error_message
             if error_message_4 is None:
                 out.append(0)
-
             else:
                 raw = error_message_4.encode()
                 n = len(raw)
@@ -926,7 +902,6 @@ def write_share_acknowledge_response_flexible(
                     out.append(n + 1)
                 else:
                     write_string_length(out, n)
-
                 out.write(raw)
             current_leader_4 = item3.current_leader
             write_i32_be(out, current_leader_4.leader_id)
@@ -939,12 +914,10 @@ def write_share_acknowledge_response_flexible(
                 write_tags(out, [], item3.unknown_tags)
             else:
                 out.append(0)
-
         if item1.unknown_tags:
             write_tags(out, [], item1.unknown_tags)
         else:
             out.append(0)
-
     node_endpoints_0 = message.node_endpoints
     n = len(node_endpoints_0)
     if n < 127:
@@ -964,7 +937,6 @@ def write_share_acknowledge_response_flexible(
         rack_7 = item6.rack
         if rack_7 is None:
             out.append(0)
-
         else:
             raw = rack_7.encode()
             n = len(raw)
@@ -972,13 +944,11 @@ def write_share_acknowledge_response_flexible(
                 out.append(n + 1)
             else:
                 write_string_length(out, n)
-
             out.write(raw)
         if item6.unknown_tags:
             write_tags(out, [], item6.unknown_tags)
         else:
             out.append(0)
-
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:

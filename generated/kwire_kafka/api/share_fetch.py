@@ -121,7 +121,7 @@ class FetchPartition(Struct):
     partition_index: int
     """Number of the partition inside its topic."""
     partition_max_bytes: int
-    """Byte limit for this partition; replaced by limits on the number of records."""
+    """Byte limit for this partition; replaced by limits on the number of records. Versions 0."""
     acknowledgement_batches: list[AcknowledgementBatch]
     """Outcomes for records acquired earlier from this partition; may be empty."""
     unknown_tags: FieldTags
@@ -298,9 +298,9 @@ class ShareFetchRequest(Message):
     max_bytes: int
     """Upper bound in bytes for the whole response; a first batch that is larger is still returned."""
     max_records: int
-    """Most records to acquire; may be passed because whole batches are handed out."""
+    """Most records to acquire; may be passed because whole batches are handed out. Versions 1+."""
     batch_size: int
-    """Preferred number of records per acquired batch; also the grain of later acknowledgements."""
+    """Preferred number of records per acquired batch; also the grain of later acknowledgements. Versions 1+."""
     topics: list[FetchTopic]
     """Partitions added to the session or carrying acknowledgements; the session remembers the rest."""
     forgotten_topics_data: list[ForgottenTopic]
@@ -718,7 +718,7 @@ class ShareFetchResponse(Message):
     error_message: str | None
     """Human-readable detail for the top-level error; null on success."""
     acquisition_lock_timeout_ms: int
-    """Milliseconds the acquired records stay locked; unacknowledged ones are then offered to others."""
+    """Milliseconds the acquired records stay locked; unacknowledged ones are then offered to others. Versions 1+."""
     responses: list[ShareFetchableTopicResponse]
     """Results grouped by topic; partitions without news may be left out."""
     node_endpoints: list[NodeEndpoint]
@@ -800,7 +800,6 @@ def read_share_fetch_request_flexible(data: bytes, pos: i64, version: i64) -> tu
         end = pos + n
         group_id_0 = data[pos:end].decode()
         pos = end
-
     n = data[pos] - 1
     pos += 1
     if n < 0:
@@ -811,7 +810,6 @@ def read_share_fetch_request_flexible(data: bytes, pos: i64, version: i64) -> tu
         end = pos + n
         member_id_0 = data[pos:end].decode()
         pos = end
-
     share_session_epoch_0 = read_i32_be(data, pos)
     max_wait_ms_0 = read_i32_be(data, pos + 4)
     min_bytes_0 = read_i32_be(data, pos + 8)
@@ -820,17 +818,13 @@ def read_share_fetch_request_flexible(data: bytes, pos: i64, version: i64) -> tu
     if version >= 1:
         max_records_0 = read_i32_be(data, pos)
         pos += 4
-
     else:
         max_records_0 = 0
-
     if version >= 1:
         batch_size_0 = read_i32_be(data, pos)
         pos += 4
-
     else:
         batch_size_0 = 0
-
     n = data[pos] - 1
     pos += 1
     if n < 0:
@@ -855,10 +849,8 @@ def read_share_fetch_request_flexible(data: bytes, pos: i64, version: i64) -> tu
             if version <= 0:
                 partition_max_bytes_4 = read_i32_be(data, pos)
                 pos += 4
-
             else:
                 partition_max_bytes_4 = 0
-
             n = data[pos] - 1
             pos += 1
             if n < 0:
@@ -886,21 +878,18 @@ def read_share_fetch_request_flexible(data: bytes, pos: i64, version: i64) -> tu
                     item5.unknown_tags, pos = read_tags(data, pos)
                 else:
                     pos += 1
-
                 acknowledgement_batches_4.append(item5)
             item3 = new_FetchPartition(partition_index_4, partition_max_bytes_4, acknowledgement_batches_4)
             if data[pos]:
                 item3.unknown_tags, pos = read_tags(data, pos)
             else:
                 pos += 1
-
             partitions_2.append(item3)
         item1 = new_FetchTopic(topic_id_2, partitions_2)
         if data[pos]:
             item1.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-
         topics_0.append(item1)
     n = data[pos] - 1
     pos += 1
@@ -928,7 +917,6 @@ def read_share_fetch_request_flexible(data: bytes, pos: i64, version: i64) -> tu
             item7.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-
         forgotten_topics_data_0.append(item7)
     message = new_ShareFetchRequest(
         group_id_0,
@@ -946,7 +934,6 @@ def read_share_fetch_request_flexible(data: bytes, pos: i64, version: i64) -> tu
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -955,7 +942,6 @@ def write_share_fetch_request_flexible(out: BytesWriter, message: ShareFetchRequ
     group_id_0 = message.group_id
     if group_id_0 is None:
         out.append(0)
-
     else:
         raw = group_id_0.encode()
         n = len(raw)
@@ -963,12 +949,10 @@ def write_share_fetch_request_flexible(out: BytesWriter, message: ShareFetchRequ
             out.append(n + 1)
         else:
             write_string_length(out, n)
-
         out.write(raw)
     member_id_0 = message.member_id
     if member_id_0 is None:
         out.append(0)
-
     else:
         raw = member_id_0.encode()
         n = len(raw)
@@ -976,7 +960,6 @@ def write_share_fetch_request_flexible(out: BytesWriter, message: ShareFetchRequ
             out.append(n + 1)
         else:
             write_string_length(out, n)
-
         out.write(raw)
     write_i32_be(out, message.share_session_epoch)
     write_i32_be(out, message.max_wait_ms)
@@ -985,17 +968,13 @@ def write_share_fetch_request_flexible(out: BytesWriter, message: ShareFetchRequ
     if version <= 0:
         if message.max_records != 0:
             fail()
-
-    elif version >= 1:
+    else:
         write_i32_be(out, message.max_records)
-
     if version <= 0:
         if message.batch_size != 0:
             fail()
-
-    elif version >= 1:
+    else:
         write_i32_be(out, message.batch_size)
-
     topics_0 = message.topics
     n = len(topics_0)
     if n < 127:
@@ -1014,11 +993,9 @@ def write_share_fetch_request_flexible(out: BytesWriter, message: ShareFetchRequ
             write_i32_be(out, item3.partition_index)
             if version <= 0:
                 write_i32_be(out, item3.partition_max_bytes)
-
-            elif version >= 1:
+            else:
                 if item3.partition_max_bytes != 0:
                     fail()
-
             acknowledgement_batches_4 = item3.acknowledgement_batches
             n = len(acknowledgement_batches_4)
             if n < 127:
@@ -1036,22 +1013,18 @@ def write_share_fetch_request_flexible(out: BytesWriter, message: ShareFetchRequ
                     write_uvarint(out, n + 1)
                 for item7 in acknowledge_types_6:
                     write_i8(out, item7)
-
                 if item5.unknown_tags:
                     write_tags(out, [], item5.unknown_tags)
                 else:
                     out.append(0)
-
             if item3.unknown_tags:
                 write_tags(out, [], item3.unknown_tags)
             else:
                 out.append(0)
-
         if item1.unknown_tags:
             write_tags(out, [], item1.unknown_tags)
         else:
             out.append(0)
-
     forgotten_topics_data_0 = message.forgotten_topics_data
     n = len(forgotten_topics_data_0)
     if n < 127:
@@ -1068,12 +1041,10 @@ def write_share_fetch_request_flexible(out: BytesWriter, message: ShareFetchRequ
             write_uvarint(out, n + 1)
         for item10 in partitions_9:
             write_i32_be(out, item10)
-
         if item8.unknown_tags:
             write_tags(out, [], item8.unknown_tags)
         else:
             out.append(0)
-
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:
@@ -1106,14 +1077,11 @@ def read_share_fetch_response_flexible(data: bytes, pos: i64, version: i64) -> t
         end = pos + n
         error_message_0 = data[pos:end].decode()
         pos = end
-
     if version >= 1:
         acquisition_lock_timeout_ms_0 = read_i32_be(data, pos)
         pos += 4
-
     else:
         acquisition_lock_timeout_ms_0 = 0
-
     n = data[pos] - 1
     pos += 1
     if n < 0:
@@ -1145,7 +1113,6 @@ def read_share_fetch_response_flexible(data: bytes, pos: i64, version: i64) -> t
                 end = pos + n
                 error_message_4 = data[pos:end].decode()
                 pos = end
-
             acknowledge_error_code_4 = read_i16_be(data, pos)
             n = data[pos + 2] - 1
             pos += 3
@@ -1157,7 +1124,6 @@ def read_share_fetch_response_flexible(data: bytes, pos: i64, version: i64) -> t
                 end = pos + n
                 acknowledge_error_message_4 = data[pos:end].decode()
                 pos = end
-
             leader_id_5 = read_i32_be(data, pos)
             leader_epoch_5 = read_i32_be(data, pos + 4)
             current_leader_4 = new_LeaderIdAndEpoch(leader_id_5, leader_epoch_5)
@@ -1175,14 +1141,13 @@ def read_share_fetch_response_flexible(data: bytes, pos: i64, version: i64) -> t
                     fail()
             else:
                 if n > 126:
-                    n += (data[pos] << 7) - 128
+                    n += (data[pos] - 1) * 128
                     pos += 1
-                    if n > 16382:
+                    if n < 127 or n > 16382:
                         n, pos = read_length(data, pos - 1)
                 end = pos + n
                 records_4 = data[pos:end]
                 pos = end
-
             n = data[pos] - 1
             pos += 1
             if n < 0:
@@ -1201,7 +1166,6 @@ def read_share_fetch_response_flexible(data: bytes, pos: i64, version: i64) -> t
                     item6.unknown_tags, pos = read_tags(data, pos)
                 else:
                     pos += 19
-
                 acquired_records_4.append(item6)
             item3 = new_PartitionData(
                 partition_index_4,
@@ -1217,14 +1181,12 @@ def read_share_fetch_response_flexible(data: bytes, pos: i64, version: i64) -> t
                 item3.unknown_tags, pos = read_tags(data, pos)
             else:
                 pos += 1
-
             partitions_2.append(item3)
         item1 = new_ShareFetchableTopicResponse(topic_id_2, partitions_2)
         if data[pos]:
             item1.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-
         responses_0.append(item1)
     n = data[pos] - 1
     pos += 1
@@ -1256,13 +1218,11 @@ def read_share_fetch_response_flexible(data: bytes, pos: i64, version: i64) -> t
             end = pos + n
             rack_9 = data[pos:end].decode()
             pos = end
-
         item8 = new_NodeEndpoint(node_id_9, host_9, port_9, rack_9)
         if data[pos]:
             item8.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-
         node_endpoints_0.append(item8)
     message = new_ShareFetchResponse(
         throttle_time_ms_0,
@@ -1276,7 +1236,6 @@ def read_share_fetch_response_flexible(data: bytes, pos: i64, version: i64) -> t
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -1287,7 +1246,6 @@ def write_share_fetch_response_flexible(out: BytesWriter, message: ShareFetchRes
     error_message_0 = message.error_message
     if error_message_0 is None:
         out.append(0)
-
     else:
         raw = error_message_0.encode()
         n = len(raw)
@@ -1295,15 +1253,12 @@ def write_share_fetch_response_flexible(out: BytesWriter, message: ShareFetchRes
             out.append(n + 1)
         else:
             write_string_length(out, n)
-
         out.write(raw)
     if version <= 0:
         if message.acquisition_lock_timeout_ms != 0:
             fail()
-
-    elif version >= 1:
+    else:
         write_i32_be(out, message.acquisition_lock_timeout_ms)
-
     responses_0 = message.responses
     n = len(responses_0)
     if n < 127:
@@ -1324,7 +1279,6 @@ def write_share_fetch_response_flexible(out: BytesWriter, message: ShareFetchRes
             error_message_4 = item3.error_message
             if error_message_4 is None:
                 out.append(0)
-
             else:
                 raw = error_message_4.encode()
                 n = len(raw)
@@ -1332,13 +1286,11 @@ def write_share_fetch_response_flexible(out: BytesWriter, message: ShareFetchRes
                     out.append(n + 1)
                 else:
                     write_string_length(out, n)
-
                 out.write(raw)
             write_i16_be(out, item3.acknowledge_error_code)
             acknowledge_error_message_4 = item3.acknowledge_error_message
             if acknowledge_error_message_4 is None:
                 out.append(0)
-
             else:
                 raw = acknowledge_error_message_4.encode()
                 n = len(raw)
@@ -1346,7 +1298,6 @@ def write_share_fetch_response_flexible(out: BytesWriter, message: ShareFetchRes
                     out.append(n + 1)
                 else:
                     write_string_length(out, n)
-
                 out.write(raw)
             current_leader_4 = item3.current_leader
             write_i32_be(out, current_leader_4.leader_id)
@@ -1361,14 +1312,12 @@ def write_share_fetch_response_flexible(out: BytesWriter, message: ShareFetchRes
                     out.append(0)
                 else:
                     fail()
-
             else:
                 n = len(records_4)
                 if n < 127:
                     out.append(n + 1)
                 else:
                     write_uvarint(out, n + 1)
-
                 out.write(records_4)
             acquired_records_4 = item3.acquired_records
             n = len(acquired_records_4)
@@ -1384,17 +1333,14 @@ def write_share_fetch_response_flexible(out: BytesWriter, message: ShareFetchRes
                     write_tags(out, [], item6.unknown_tags)
                 else:
                     out.append(0)
-
             if item3.unknown_tags:
                 write_tags(out, [], item3.unknown_tags)
             else:
                 out.append(0)
-
         if item1.unknown_tags:
             write_tags(out, [], item1.unknown_tags)
         else:
             out.append(0)
-
     node_endpoints_0 = message.node_endpoints
     n = len(node_endpoints_0)
     if n < 127:
@@ -1414,7 +1360,6 @@ def write_share_fetch_response_flexible(out: BytesWriter, message: ShareFetchRes
         rack_9 = item8.rack
         if rack_9 is None:
             out.append(0)
-
         else:
             raw = rack_9.encode()
             n = len(raw)
@@ -1422,13 +1367,11 @@ def write_share_fetch_response_flexible(out: BytesWriter, message: ShareFetchRes
                 out.append(n + 1)
             else:
                 write_string_length(out, n)
-
             out.write(raw)
         if item8.unknown_tags:
             write_tags(out, [], item8.unknown_tags)
         else:
             out.append(0)
-
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:

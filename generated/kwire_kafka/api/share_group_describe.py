@@ -471,7 +471,6 @@ def read_share_group_describe_request_flexible(
         end = pos + n
         item1 = data[pos:end].decode()
         pos = end
-
         group_ids_0.append(item1)
     include_authorized_operations_0 = data[pos] != 0
     message = new_ShareGroupDescribeRequest(group_ids_0, include_authorized_operations_0)
@@ -480,7 +479,6 @@ def read_share_group_describe_request_flexible(
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 2
-
     return message, pos
 
 
@@ -502,7 +500,6 @@ def write_share_group_describe_request_flexible(
         else:
             write_string_length(out, n)
         out.write(raw)
-
     out.append(1 if message.include_authorized_operations else 0)
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
@@ -551,7 +548,6 @@ def read_share_group_describe_response_flexible(
             end = pos + n
             error_message_2 = data[pos:end].decode()
             pos = end
-
         n = data[pos] - 1
         pos += 1
         if n < 0:
@@ -609,7 +605,6 @@ def read_share_group_describe_response_flexible(
                 end = pos + n
                 rack_id_4 = data[pos:end].decode()
                 pos = end
-
             member_epoch_4 = read_i32_be(data, pos)
             n = data[pos + 4] - 1
             pos += 5
@@ -647,7 +642,6 @@ def read_share_group_describe_response_flexible(
                 end = pos + n
                 item5 = data[pos:end].decode()
                 pos = end
-
                 subscribed_topic_names_4.append(item5)
             n = data[pos] - 1
             pos += 1
@@ -684,7 +678,6 @@ def read_share_group_describe_response_flexible(
                     item7.unknown_tags, pos = read_tags(data, pos)
                 else:
                     pos += 1
-
                 topic_partitions_6.append(item7)
             assignment_4 = new_Assignment(topic_partitions_6)
             if data[pos]:
@@ -704,7 +697,6 @@ def read_share_group_describe_response_flexible(
                 item3.unknown_tags, pos = read_tags(data, pos)
             else:
                 pos += 1
-
             members_2.append(item3)
         authorized_operations_2 = read_i32_be(data, pos)
         item1 = new_DescribedGroup(
@@ -723,14 +715,12 @@ def read_share_group_describe_response_flexible(
             item1.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 5
-
         groups_0.append(item1)
     message = new_ShareGroupDescribeResponse(throttle_time_ms_0, groups_0)
     if data[pos]:
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -750,7 +740,6 @@ def write_share_group_describe_response_flexible(
         error_message_2 = item1.error_message
         if error_message_2 is None:
             out.append(0)
-
         else:
             raw = error_message_2.encode()
             n = len(raw)
@@ -758,7 +747,6 @@ def write_share_group_describe_response_flexible(
                 out.append(n + 1)
             else:
                 write_string_length(out, n)
-
             out.write(raw)
         raw = item1.group_id.encode()
         n = len(raw)
@@ -800,7 +788,6 @@ def write_share_group_describe_response_flexible(
             rack_id_4 = item3.rack_id
             if rack_id_4 is None:
                 out.append(0)
-
             else:
                 raw = rack_id_4.encode()
                 n = len(raw)
@@ -808,7 +795,6 @@ def write_share_group_describe_response_flexible(
                     out.append(n + 1)
                 else:
                     write_string_length(out, n)
-
                 out.write(raw)
             write_i32_be(out, item3.member_epoch)
             raw = item3.client_id.encode()
@@ -839,7 +825,6 @@ def write_share_group_describe_response_flexible(
                 else:
                     write_string_length(out, n)
                 out.write(raw)
-
             assignment_4 = item3.assignment
             topic_partitions_6 = assignment_4.topic_partitions
             n = len(topic_partitions_6)
@@ -864,12 +849,10 @@ def write_share_group_describe_response_flexible(
                     write_uvarint(out, n + 1)
                 for item9 in partitions_8:
                     write_i32_be(out, item9)
-
                 if item7.unknown_tags:
                     write_tags(out, [], item7.unknown_tags)
                 else:
                     out.append(0)
-
             if assignment_4.unknown_tags:
                 write_tags(out, [], assignment_4.unknown_tags)
             else:
@@ -878,13 +861,11 @@ def write_share_group_describe_response_flexible(
                 write_tags(out, [], item3.unknown_tags)
             else:
                 out.append(0)
-
         write_i32_be(out, item1.authorized_operations)
         if item1.unknown_tags:
             write_tags(out, [], item1.unknown_tags)
         else:
             out.append(0)
-
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:

@@ -356,7 +356,6 @@ def read_share_group_heartbeat_request_flexible(
         end = pos + n
         rack_id_0 = data[pos:end].decode()
         pos = end
-
     n = data[pos] - 1
     pos += 1
     if n < 0:
@@ -376,9 +375,7 @@ def read_share_group_heartbeat_request_flexible(
             end = pos + n
             item1 = data[pos:end].decode()
             pos = end
-
             subscribed_topic_names_0.append(item1)
-
     message = new_ShareGroupHeartbeatRequest(
         group_id_0, member_id_0, member_epoch_0, rack_id_0, subscribed_topic_names_0
     )
@@ -386,7 +383,6 @@ def read_share_group_heartbeat_request_flexible(
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -412,7 +408,6 @@ def write_share_group_heartbeat_request_flexible(
     rack_id_0 = message.rack_id
     if rack_id_0 is None:
         out.append(0)
-
     else:
         raw = rack_id_0.encode()
         n = len(raw)
@@ -420,12 +415,10 @@ def write_share_group_heartbeat_request_flexible(
             out.append(n + 1)
         else:
             write_string_length(out, n)
-
         out.write(raw)
     subscribed_topic_names_0 = message.subscribed_topic_names
     if subscribed_topic_names_0 is None:
         out.append(0)
-
     else:
         n = len(subscribed_topic_names_0)
         if n < 127:
@@ -440,7 +433,6 @@ def write_share_group_heartbeat_request_flexible(
             else:
                 write_string_length(out, n)
             out.write(raw)
-
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:
@@ -469,7 +461,6 @@ def read_share_group_heartbeat_response_flexible(
         end = pos + n
         error_message_0 = data[pos:end].decode()
         pos = end
-
     n = data[pos] - 1
     pos += 1
     if n < 0:
@@ -480,7 +471,6 @@ def read_share_group_heartbeat_response_flexible(
         end = pos + n
         member_id_0 = data[pos:end].decode()
         pos = end
-
     member_epoch_0 = read_i32_be(data, pos)
     heartbeat_interval_ms_0 = read_i32_be(data, pos + 4)
     n = data[pos + 8]
@@ -514,14 +504,12 @@ def read_share_group_heartbeat_response_flexible(
                 item2.unknown_tags, pos = read_tags(data, pos)
             else:
                 pos += 1
-
             topic_partitions_1.append(item2)
         assignment_0 = new_Assignment(topic_partitions_1)
         if data[pos]:
             assignment_0.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-
     message = new_ShareGroupHeartbeatResponse(
         throttle_time_ms_0,
         error_code_0,
@@ -535,7 +523,6 @@ def read_share_group_heartbeat_response_flexible(
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -548,7 +535,6 @@ def write_share_group_heartbeat_response_flexible(
     error_message_0 = message.error_message
     if error_message_0 is None:
         out.append(0)
-
     else:
         raw = error_message_0.encode()
         n = len(raw)
@@ -556,12 +542,10 @@ def write_share_group_heartbeat_response_flexible(
             out.append(n + 1)
         else:
             write_string_length(out, n)
-
         out.write(raw)
     member_id_0 = message.member_id
     if member_id_0 is None:
         out.append(0)
-
     else:
         raw = member_id_0.encode()
         n = len(raw)
@@ -569,7 +553,6 @@ def write_share_group_heartbeat_response_flexible(
             out.append(n + 1)
         else:
             write_string_length(out, n)
-
         out.write(raw)
     write_i32_be(out, message.member_epoch)
     write_i32_be(out, message.heartbeat_interval_ms)
@@ -594,17 +577,14 @@ def write_share_group_heartbeat_response_flexible(
                 write_uvarint(out, n + 1)
             for item4 in partitions_3:
                 write_i32_be(out, item4)
-
             if item2.unknown_tags:
                 write_tags(out, [], item2.unknown_tags)
             else:
                 out.append(0)
-
         if assignment_0.unknown_tags:
             write_tags(out, [], assignment_0.unknown_tags)
         else:
             out.append(0)
-
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:

@@ -52,9 +52,9 @@ class StopReplicaPartitionV0(Struct):
     __slots__ = SLOTS
 
     topic_name: str
-    """Topic the partition belongs to."""
+    """Topic the partition belongs to. Versions 0."""
     partition_index: int
-    """Number of the partition within its topic, counted from 0."""
+    """Number of the partition within its topic, counted from 0. Versions 0."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -94,9 +94,9 @@ class StopReplicaTopicV1(Struct):
     __slots__ = SLOTS
 
     name: str
-    """Topic the partitions belong to."""
+    """Topic the partitions belong to. Versions 1-2."""
     partition_indexes: list[int]
-    """Numbers of the partitions this broker should stop hosting."""
+    """Numbers of the partitions this broker should stop hosting. Versions 1-2."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -138,11 +138,11 @@ class StopReplicaPartitionState(Struct):
     __slots__ = SLOTS
 
     partition_index: int
-    """Number of the partition within its topic, counted from 0."""
+    """Number of the partition within its topic, counted from 0. Versions 3+."""
     leader_epoch: int
-    """Leadership term guarding against late orders; -1 if unknown, -2 if the topic is being deleted."""
+    """Leadership term guarding against late orders; -1 if unknown, -2 if the topic is being deleted. Versions 3+."""
     delete_partition: bool
-    """True to erase this partition's data, false to only stop replicating it."""
+    """True to erase this partition's data, false to only stop replicating it. Versions 3+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -197,9 +197,9 @@ class StopReplicaTopicState(Struct):
     __slots__ = SLOTS
 
     topic_name: str
-    """Topic the partitions belong to."""
+    """Topic the partitions belong to. Versions 3+."""
     partition_states: list[StopReplicaPartitionState]
-    """Epoch and deletion choice for each partition to stop."""
+    """Epoch and deletion choice for each partition to stop. Versions 3+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -273,19 +273,21 @@ class StopReplicaRequest(Message):
     controller_id: int
     """Node id of the controller that issues the order."""
     is_kraft_controller: bool
-    """True if a KRaft controller sent this while migrating a cluster away from ZooKeeper."""
+    """True if a KRaft controller sent this while migrating a cluster away from ZooKeeper. Versions 4+."""
     controller_epoch: int
     """Number of the controller's reign; brokers refuse orders from a controller that has been deposed."""
     broker_epoch: int
-    """Registration epoch of the target broker, -1 if not checked; stops orders meant for an earlier run of it."""
+    """Registration epoch of the target broker, -1 if not checked; stops orders meant for an earlier run of it.
+    Versions 1+.
+    """
     delete_partitions: bool
-    """True to erase the data of every listed partition, false to only stop replicating."""
+    """True to erase the data of every listed partition, false to only stop replicating. Versions 0-2."""
     ungrouped_partitions: list[StopReplicaPartitionV0]
-    """Copies to stop, as a flat list of topic and partition pairs."""
+    """Copies to stop, as a flat list of topic and partition pairs. Versions 0."""
     topics: list[StopReplicaTopicV1]
-    """Copies to stop, grouped by topic, all with the same choice about deleting."""
+    """Copies to stop, grouped by topic, all with the same choice about deleting. Versions 1-2."""
     topic_states: list[StopReplicaTopicState]
-    """Copies to stop, grouped by topic, with epoch and deletion choice for each partition."""
+    """Copies to stop, grouped by topic, with epoch and deletion choice for each partition. Versions 3+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -506,10 +508,8 @@ def read_stop_replica_request_classic(data: bytes, pos: i64, version: i64) -> tu
     if version >= 1:
         broker_epoch_0 = read_i64_be(data, pos)
         pos += 8
-
     else:
         broker_epoch_0 = -1
-
     delete_partitions_0 = data[pos] != 0
     pos += 1
     if version <= 0:
@@ -530,12 +530,9 @@ def read_stop_replica_request_classic(data: bytes, pos: i64, version: i64) -> tu
             partition_index_2 = read_i32_be(data, pos)
             item1 = new_StopReplicaPartitionV0(topic_name_2, partition_index_2)
             pos += 4
-
             ungrouped_partitions_0.append(item1)
-
     else:
         ungrouped_partitions_0 = []
-
     if version >= 1:
         n = read_i32_be(data, pos)
         pos += 4
@@ -561,12 +558,9 @@ def read_stop_replica_request_classic(data: bytes, pos: i64, version: i64) -> tu
             else:
                 partition_indexes_4 = []
             item3 = new_StopReplicaTopicV1(name_4, partition_indexes_4)
-
             topics_0.append(item3)
-
     else:
         topics_0 = []
-
     topic_states_0 = []
     message = new_StopReplicaRequest(
         controller_id_0,
@@ -578,7 +572,6 @@ def read_stop_replica_request_classic(data: bytes, pos: i64, version: i64) -> tu
         topics_0,
         topic_states_0,
     )
-
     return message, pos
 
 
@@ -590,7 +583,6 @@ def write_stop_replica_request_classic(out: BytesWriter, message: StopReplicaReq
     write_i32_be(out, message.controller_epoch)
     if version >= 1:
         write_i64_be(out, message.broker_epoch)
-
     out.append(1 if message.delete_partitions else 0)
     if version <= 0:
         ungrouped_partitions_0 = message.ungrouped_partitions
@@ -602,16 +594,13 @@ def write_stop_replica_request_classic(out: BytesWriter, message: StopReplicaReq
             write_i32_be(out, item1.partition_index)
             if item1.unknown_tags:
                 fail()
-
-    elif version >= 1:
+    else:
         if message.ungrouped_partitions != []:
             fail()
-
     if version <= 0:
         if message.topics != []:
             fail()
-
-    elif version >= 1:
+    else:
         topics_0 = message.topics
         write_i32_be(out, len(topics_0))
         for item3 in topics_0:
@@ -622,10 +611,8 @@ def write_stop_replica_request_classic(out: BytesWriter, message: StopReplicaReq
             write_i32_be(out, len(partition_indexes_4))
             for item5 in partition_indexes_4:
                 write_i32_be(out, item5)
-
             if item3.unknown_tags:
                 fail()
-
     if message.topic_states != []:
         fail()
     if message.unknown_tags:
@@ -647,20 +634,16 @@ def read_stop_replica_request_flexible(data: bytes, pos: i64, version: i64) -> t
     if version >= 4:
         is_kraft_controller_0 = data[pos] != 0
         pos += 1
-
     else:
         is_kraft_controller_0 = False
-
     controller_epoch_0 = read_i32_be(data, pos)
     broker_epoch_0 = read_i64_be(data, pos + 4)
     pos += 12
     if version <= 2:
         delete_partitions_0 = data[pos] != 0
         pos += 1
-
     else:
         delete_partitions_0 = False
-
     ungrouped_partitions_0 = []
     if version <= 2:
         n = data[pos] - 1
@@ -697,12 +680,9 @@ def read_stop_replica_request_flexible(data: bytes, pos: i64, version: i64) -> t
                 item1.unknown_tags, pos = read_tags(data, pos)
             else:
                 pos += 1
-
             topics_0.append(item1)
-
     else:
         topics_0 = []
-
     if version >= 3:
         n = data[pos] - 1
         pos += 1
@@ -740,19 +720,15 @@ def read_stop_replica_request_flexible(data: bytes, pos: i64, version: i64) -> t
                     item5.unknown_tags, pos = read_tags(data, pos)
                 else:
                     pos += 10
-
                 partition_states_4.append(item5)
             item3 = new_StopReplicaTopicState(topic_name_4, partition_states_4)
             if data[pos]:
                 item3.unknown_tags, pos = read_tags(data, pos)
             else:
                 pos += 1
-
             topic_states_0.append(item3)
-
     else:
         topic_states_0 = []
-
     message = new_StopReplicaRequest(
         controller_id_0,
         is_kraft_controller_0,
@@ -767,7 +743,6 @@ def read_stop_replica_request_flexible(data: bytes, pos: i64, version: i64) -> t
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -777,19 +752,15 @@ def write_stop_replica_request_flexible(out: BytesWriter, message: StopReplicaRe
     if version <= 3:
         if message.is_kraft_controller:
             fail()
-
-    elif version >= 4:
+    else:
         out.append(1 if message.is_kraft_controller else 0)
-
     write_i32_be(out, message.controller_epoch)
     write_i64_be(out, message.broker_epoch)
     if version <= 2:
         out.append(1 if message.delete_partitions else 0)
-
-    elif version >= 3:
+    else:
         if message.delete_partitions:
             fail()
-
     if message.ungrouped_partitions != []:
         fail()
     if version <= 2:
@@ -815,21 +786,17 @@ def write_stop_replica_request_flexible(out: BytesWriter, message: StopReplicaRe
                 write_uvarint(out, n + 1)
             for item3 in partition_indexes_2:
                 write_i32_be(out, item3)
-
             if item1.unknown_tags:
                 write_tags(out, [], item1.unknown_tags)
             else:
                 out.append(0)
-
-    elif version >= 3:
+    else:
         if message.topics != []:
             fail()
-
     if version <= 2:
         if message.topic_states != []:
             fail()
-
-    elif version >= 3:
+    else:
         topic_states_0 = message.topic_states
         n = len(topic_states_0)
         if n < 127:
@@ -858,12 +825,10 @@ def write_stop_replica_request_flexible(out: BytesWriter, message: StopReplicaRe
                     write_tags(out, [], item6.unknown_tags)
                 else:
                     out.append(0)
-
             if item4.unknown_tags:
                 write_tags(out, [], item4.unknown_tags)
             else:
                 out.append(0)
-
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:
@@ -894,10 +859,8 @@ def read_stop_replica_response_classic(data: bytes, pos: i64, version: i64) -> t
         error_code_2 = read_i16_be(data, pos + 4)
         item1 = new_StopReplicaPartitionError(topic_name_2, partition_index_2, error_code_2)
         pos += 6
-
         partition_errors_0.append(item1)
     message = new_StopReplicaResponse(error_code_0, partition_errors_0)
-
     return message, pos
 
 
@@ -914,7 +877,6 @@ def write_stop_replica_response_classic(out: BytesWriter, message: StopReplicaRe
         write_i16_be(out, item1.error_code)
         if item1.unknown_tags:
             fail()
-
     if message.unknown_tags:
         fail()
 
@@ -951,14 +913,12 @@ def read_stop_replica_response_flexible(data: bytes, pos: i64, version: i64) -> 
             item1.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 7
-
         partition_errors_0.append(item1)
     message = new_StopReplicaResponse(error_code_0, partition_errors_0)
     if data[pos]:
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -985,7 +945,6 @@ def write_stop_replica_response_flexible(out: BytesWriter, message: StopReplicaR
             write_tags(out, [], item1.unknown_tags)
         else:
             out.append(0)
-
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:

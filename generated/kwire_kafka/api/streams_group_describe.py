@@ -859,7 +859,6 @@ def read_streams_group_describe_request_flexible(
         end = pos + n
         item1 = data[pos:end].decode()
         pos = end
-
         group_ids_0.append(item1)
     include_authorized_operations_0 = data[pos] != 0
     message = new_StreamsGroupDescribeRequest(group_ids_0, include_authorized_operations_0)
@@ -868,7 +867,6 @@ def read_streams_group_describe_request_flexible(
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 2
-
     return message, pos
 
 
@@ -890,7 +888,6 @@ def write_streams_group_describe_request_flexible(
         else:
             write_string_length(out, n)
         out.write(raw)
-
     out.append(1 if message.include_authorized_operations else 0)
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
@@ -979,7 +976,6 @@ def read_streams_group_describe_response_flexible(
             end = pos + n
             error_message_2 = data[pos:end].decode()
             pos = end
-
         n = data[pos] - 1
         pos += 1
         if n < 0:
@@ -1043,7 +1039,6 @@ def read_streams_group_describe_response_flexible(
                         end = pos + n
                         item6 = data[pos:end].decode()
                         pos = end
-
                         source_topics_5.append(item6)
                     n = data[pos] - 1
                     pos += 1
@@ -1063,7 +1058,6 @@ def read_streams_group_describe_response_flexible(
                         end = pos + n
                         item7 = data[pos:end].decode()
                         pos = end
-
                         repartition_sink_topics_5.append(item7)
                     n = data[pos] - 1
                     pos += 1
@@ -1117,14 +1111,12 @@ def read_streams_group_describe_response_flexible(
                                 item10.unknown_tags, pos = read_tags(data, pos)
                             else:
                                 pos += 1
-
                             topic_configs_9.append(item10)
                         item8 = new_TopicInfo(name_9, partitions_9, replication_factor_9, topic_configs_9)
                         if data[pos]:
                             item8.unknown_tags, pos = read_tags(data, pos)
                         else:
                             pos += 1
-
                         state_changelog_topics_5.append(item8)
                     n = data[pos] - 1
                     pos += 1
@@ -1178,14 +1170,12 @@ def read_streams_group_describe_response_flexible(
                                 item14.unknown_tags, pos = read_tags(data, pos)
                             else:
                                 pos += 1
-
                             topic_configs_13.append(item14)
                         item12 = new_TopicInfo(name_13, partitions_13, replication_factor_13, topic_configs_13)
                         if data[pos]:
                             item12.unknown_tags, pos = read_tags(data, pos)
                         else:
                             pos += 1
-
                         repartition_source_topics_5.append(item12)
                     item4 = new_Subtopology(
                         subtopology_id_5,
@@ -1198,15 +1188,12 @@ def read_streams_group_describe_response_flexible(
                         item4.unknown_tags, pos = read_tags(data, pos)
                     else:
                         pos += 1
-
                     subtopologies_3.append(item4)
-
             topology_2 = new_Topology(epoch_3, subtopologies_3)
             if data[pos]:
                 topology_2.unknown_tags, pos = read_tags(data, pos)
             else:
                 pos += 1
-
         n = data[pos] - 1
         pos += 1
         if n < 0:
@@ -1236,7 +1223,6 @@ def read_streams_group_describe_response_flexible(
                 end = pos + n
                 instance_id_17 = data[pos:end].decode()
                 pos = end
-
             n = data[pos] - 1
             pos += 1
             if n < 0:
@@ -1247,7 +1233,6 @@ def read_streams_group_describe_response_flexible(
                 end = pos + n
                 rack_id_17 = data[pos:end].decode()
                 pos = end
-
             n = data[pos] - 1
             pos += 1
             if n < 0:
@@ -1297,7 +1282,6 @@ def read_streams_group_describe_response_flexible(
                     user_endpoint_17.unknown_tags, pos = read_tags(data, pos)
                 else:
                     pos += 3
-
             n = data[pos] - 1
             pos += 1
             if n < 0:
@@ -1330,7 +1314,6 @@ def read_streams_group_describe_response_flexible(
                     item19.unknown_tags, pos = read_tags(data, pos)
                 else:
                     pos += 1
-
                 client_tags_17.append(item19)
             n = data[pos] - 1
             pos += 1
@@ -1358,7 +1341,6 @@ def read_streams_group_describe_response_flexible(
                     item21.unknown_tags, pos = read_tags(data, pos)
                 else:
                     pos += 13
-
                 task_offsets_17.append(item21)
             n = data[pos] - 1
             pos += 1
@@ -1386,7 +1368,6 @@ def read_streams_group_describe_response_flexible(
                     item23.unknown_tags, pos = read_tags(data, pos)
                 else:
                     pos += 13
-
                 task_end_offsets_17.append(item23)
             n = data[pos] - 1
             pos += 1
@@ -1422,7 +1403,6 @@ def read_streams_group_describe_response_flexible(
                     item26.unknown_tags, pos = read_tags(data, pos)
                 else:
                     pos += 1
-
                 active_tasks_25.append(item26)
             n = data[pos] - 1
             pos += 1
@@ -1458,7 +1438,6 @@ def read_streams_group_describe_response_flexible(
                     item28.unknown_tags, pos = read_tags(data, pos)
                 else:
                     pos += 1
-
                 standby_tasks_25.append(item28)
             n = data[pos] - 1
             pos += 1
@@ -1494,7 +1473,6 @@ def read_streams_group_describe_response_flexible(
                     item30.unknown_tags, pos = read_tags(data, pos)
                 else:
                     pos += 1
-
                 warmup_tasks_25.append(item30)
             assignment_17 = new_Assignment(active_tasks_25, standby_tasks_25, warmup_tasks_25)
             if data[pos]:
@@ -1535,7 +1513,6 @@ def read_streams_group_describe_response_flexible(
                     item33.unknown_tags, pos = read_tags(data, pos)
                 else:
                     pos += 1
-
                 active_tasks_32.append(item33)
             n = data[pos] - 1
             pos += 1
@@ -1571,7 +1548,6 @@ def read_streams_group_describe_response_flexible(
                     item35.unknown_tags, pos = read_tags(data, pos)
                 else:
                     pos += 1
-
                 standby_tasks_32.append(item35)
             n = data[pos] - 1
             pos += 1
@@ -1607,7 +1583,6 @@ def read_streams_group_describe_response_flexible(
                     item37.unknown_tags, pos = read_tags(data, pos)
                 else:
                     pos += 1
-
                 warmup_tasks_32.append(item37)
             target_assignment_17 = new_Assignment(active_tasks_32, standby_tasks_32, warmup_tasks_32)
             if data[pos]:
@@ -1637,7 +1612,6 @@ def read_streams_group_describe_response_flexible(
                 item16.unknown_tags, pos = read_tags(data, pos)
             else:
                 pos += 2
-
             members_2.append(item16)
         authorized_operations_2 = read_i32_be(data, pos)
         item1 = new_DescribedGroup(
@@ -1656,14 +1630,12 @@ def read_streams_group_describe_response_flexible(
             item1.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 5
-
         groups_0.append(item1)
     message = new_StreamsGroupDescribeResponse(throttle_time_ms_0, groups_0)
     if data[pos]:
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -1683,7 +1655,6 @@ def write_streams_group_describe_response_flexible(
         error_message_2 = item1.error_message
         if error_message_2 is None:
             out.append(0)
-
         else:
             raw = error_message_2.encode()
             n = len(raw)
@@ -1691,7 +1662,6 @@ def write_streams_group_describe_response_flexible(
                 out.append(n + 1)
             else:
                 write_string_length(out, n)
-
             out.write(raw)
         raw = item1.group_id.encode()
         n = len(raw)
@@ -1718,7 +1688,6 @@ def write_streams_group_describe_response_flexible(
             subtopologies_3 = topology_2.subtopologies
             if subtopologies_3 is None:
                 out.append(0)
-
             else:
                 n = len(subtopologies_3)
                 if n < 127:
@@ -1747,7 +1716,6 @@ def write_streams_group_describe_response_flexible(
                         else:
                             write_string_length(out, n)
                         out.write(raw)
-
                     repartition_sink_topics_5 = item4.repartition_sink_topics
                     n = len(repartition_sink_topics_5)
                     if n < 127:
@@ -1762,7 +1730,6 @@ def write_streams_group_describe_response_flexible(
                         else:
                             write_string_length(out, n)
                         out.write(raw)
-
                     state_changelog_topics_5 = item4.state_changelog_topics
                     n = len(state_changelog_topics_5)
                     if n < 127:
@@ -1804,12 +1771,10 @@ def write_streams_group_describe_response_flexible(
                                 write_tags(out, [], item10.unknown_tags)
                             else:
                                 out.append(0)
-
                         if item8.unknown_tags:
                             write_tags(out, [], item8.unknown_tags)
                         else:
                             out.append(0)
-
                     repartition_source_topics_5 = item4.repartition_source_topics
                     n = len(repartition_source_topics_5)
                     if n < 127:
@@ -1851,22 +1816,18 @@ def write_streams_group_describe_response_flexible(
                                 write_tags(out, [], item14.unknown_tags)
                             else:
                                 out.append(0)
-
                         if item12.unknown_tags:
                             write_tags(out, [], item12.unknown_tags)
                         else:
                             out.append(0)
-
                     if item4.unknown_tags:
                         write_tags(out, [], item4.unknown_tags)
                     else:
                         out.append(0)
-
             if topology_2.unknown_tags:
                 write_tags(out, [], topology_2.unknown_tags)
             else:
                 out.append(0)
-
         members_2 = item1.members
         n = len(members_2)
         if n < 127:
@@ -1885,7 +1846,6 @@ def write_streams_group_describe_response_flexible(
             instance_id_17 = item16.instance_id
             if instance_id_17 is None:
                 out.append(0)
-
             else:
                 raw = instance_id_17.encode()
                 n = len(raw)
@@ -1893,12 +1853,10 @@ def write_streams_group_describe_response_flexible(
                     out.append(n + 1)
                 else:
                     write_string_length(out, n)
-
                 out.write(raw)
             rack_id_17 = item16.rack_id
             if rack_id_17 is None:
                 out.append(0)
-
             else:
                 raw = rack_id_17.encode()
                 n = len(raw)
@@ -1906,7 +1864,6 @@ def write_streams_group_describe_response_flexible(
                     out.append(n + 1)
                 else:
                     write_string_length(out, n)
-
                 out.write(raw)
             raw = item16.client_id.encode()
             n = len(raw)
@@ -1947,7 +1904,6 @@ def write_streams_group_describe_response_flexible(
                     write_tags(out, [], user_endpoint_17.unknown_tags)
                 else:
                     out.append(0)
-
             client_tags_17 = item16.client_tags
             n = len(client_tags_17)
             if n < 127:
@@ -1973,7 +1929,6 @@ def write_streams_group_describe_response_flexible(
                     write_tags(out, [], item19.unknown_tags)
                 else:
                     out.append(0)
-
             task_offsets_17 = item16.task_offsets
             n = len(task_offsets_17)
             if n < 127:
@@ -1994,7 +1949,6 @@ def write_streams_group_describe_response_flexible(
                     write_tags(out, [], item21.unknown_tags)
                 else:
                     out.append(0)
-
             task_end_offsets_17 = item16.task_end_offsets
             n = len(task_end_offsets_17)
             if n < 127:
@@ -2015,7 +1969,6 @@ def write_streams_group_describe_response_flexible(
                     write_tags(out, [], item23.unknown_tags)
                 else:
                     out.append(0)
-
             assignment_17 = item16.assignment
             active_tasks_25 = assignment_17.active_tasks
             n = len(active_tasks_25)
@@ -2039,12 +1992,10 @@ def write_streams_group_describe_response_flexible(
                     write_uvarint(out, n + 1)
                 for item28 in partitions_27:
                     write_i32_be(out, item28)
-
                 if item26.unknown_tags:
                     write_tags(out, [], item26.unknown_tags)
                 else:
                     out.append(0)
-
             standby_tasks_25 = assignment_17.standby_tasks
             n = len(standby_tasks_25)
             if n < 127:
@@ -2067,12 +2018,10 @@ def write_streams_group_describe_response_flexible(
                     write_uvarint(out, n + 1)
                 for item31 in partitions_30:
                     write_i32_be(out, item31)
-
                 if item29.unknown_tags:
                     write_tags(out, [], item29.unknown_tags)
                 else:
                     out.append(0)
-
             warmup_tasks_25 = assignment_17.warmup_tasks
             n = len(warmup_tasks_25)
             if n < 127:
@@ -2095,12 +2044,10 @@ def write_streams_group_describe_response_flexible(
                     write_uvarint(out, n + 1)
                 for item34 in partitions_33:
                     write_i32_be(out, item34)
-
                 if item32.unknown_tags:
                     write_tags(out, [], item32.unknown_tags)
                 else:
                     out.append(0)
-
             if assignment_17.unknown_tags:
                 write_tags(out, [], assignment_17.unknown_tags)
             else:
@@ -2128,12 +2075,10 @@ def write_streams_group_describe_response_flexible(
                     write_uvarint(out, n + 1)
                 for item38 in partitions_37:
                     write_i32_be(out, item38)
-
                 if item36.unknown_tags:
                     write_tags(out, [], item36.unknown_tags)
                 else:
                     out.append(0)
-
             standby_tasks_35 = target_assignment_17.standby_tasks
             n = len(standby_tasks_35)
             if n < 127:
@@ -2156,12 +2101,10 @@ def write_streams_group_describe_response_flexible(
                     write_uvarint(out, n + 1)
                 for item41 in partitions_40:
                     write_i32_be(out, item41)
-
                 if item39.unknown_tags:
                     write_tags(out, [], item39.unknown_tags)
                 else:
                     out.append(0)
-
             warmup_tasks_35 = target_assignment_17.warmup_tasks
             n = len(warmup_tasks_35)
             if n < 127:
@@ -2184,12 +2127,10 @@ def write_streams_group_describe_response_flexible(
                     write_uvarint(out, n + 1)
                 for item44 in partitions_43:
                     write_i32_be(out, item44)
-
                 if item42.unknown_tags:
                     write_tags(out, [], item42.unknown_tags)
                 else:
                     out.append(0)
-
             if target_assignment_17.unknown_tags:
                 write_tags(out, [], target_assignment_17.unknown_tags)
             else:
@@ -2199,13 +2140,11 @@ def write_streams_group_describe_response_flexible(
                 write_tags(out, [], item16.unknown_tags)
             else:
                 out.append(0)
-
         write_i32_be(out, item1.authorized_operations)
         if item1.unknown_tags:
             write_tags(out, [], item1.unknown_tags)
         else:
             out.append(0)
-
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:

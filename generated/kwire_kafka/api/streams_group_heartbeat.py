@@ -1234,7 +1234,6 @@ def read_streams_group_heartbeat_request_flexible(
         end = pos + n
         instance_id_0 = data[pos:end].decode()
         pos = end
-
     n = data[pos] - 1
     pos += 1
     if n < 0:
@@ -1245,7 +1244,6 @@ def read_streams_group_heartbeat_request_flexible(
         end = pos + n
         rack_id_0 = data[pos:end].decode()
         pos = end
-
     rebalance_timeout_ms_0 = read_i32_be(data, pos)
     n = data[pos + 4]
     pos += 5
@@ -1289,7 +1287,6 @@ def read_streams_group_heartbeat_request_flexible(
                 end = pos + n
                 item4 = data[pos:end].decode()
                 pos = end
-
                 source_topics_3.append(item4)
             n = data[pos] - 1
             pos += 1
@@ -1309,7 +1306,6 @@ def read_streams_group_heartbeat_request_flexible(
                 end = pos + n
                 item5 = data[pos:end].decode()
                 pos = end
-
                 source_topic_regex_3.append(item5)
             n = data[pos] - 1
             pos += 1
@@ -1363,14 +1359,12 @@ def read_streams_group_heartbeat_request_flexible(
                         item8.unknown_tags, pos = read_tags(data, pos)
                     else:
                         pos += 1
-
                     topic_configs_7.append(item8)
                 item6 = new_TopicInfo(name_7, partitions_7, replication_factor_7, topic_configs_7)
                 if data[pos]:
                     item6.unknown_tags, pos = read_tags(data, pos)
                 else:
                     pos += 1
-
                 state_changelog_topics_3.append(item6)
             n = data[pos] - 1
             pos += 1
@@ -1390,7 +1384,6 @@ def read_streams_group_heartbeat_request_flexible(
                 end = pos + n
                 item10 = data[pos:end].decode()
                 pos = end
-
                 repartition_sink_topics_3.append(item10)
             n = data[pos] - 1
             pos += 1
@@ -1444,14 +1437,12 @@ def read_streams_group_heartbeat_request_flexible(
                         item13.unknown_tags, pos = read_tags(data, pos)
                     else:
                         pos += 1
-
                     topic_configs_12.append(item13)
                 item11 = new_TopicInfo(name_12, partitions_12, replication_factor_12, topic_configs_12)
                 if data[pos]:
                     item11.unknown_tags, pos = read_tags(data, pos)
                 else:
                     pos += 1
-
                 repartition_source_topics_3.append(item11)
             n = data[pos] - 1
             pos += 1
@@ -1500,7 +1491,6 @@ def read_streams_group_heartbeat_request_flexible(
                     item15.unknown_tags, pos = read_tags(data, pos)
                 else:
                     pos += 1
-
                 copartition_groups_3.append(item15)
             item2 = new_Subtopology(
                 subtopology_id_3,
@@ -1515,14 +1505,12 @@ def read_streams_group_heartbeat_request_flexible(
                 item2.unknown_tags, pos = read_tags(data, pos)
             else:
                 pos += 1
-
             subtopologies_1.append(item2)
         topology_0 = new_Topology(epoch_1, subtopologies_1)
         if data[pos]:
             topology_0.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-
     n = data[pos] - 1
     pos += 1
     if n < 0:
@@ -1558,9 +1546,7 @@ def read_streams_group_heartbeat_request_flexible(
                 item17.unknown_tags, pos = read_tags(data, pos)
             else:
                 pos += 1
-
             active_tasks_0.append(item17)
-
     n = data[pos] - 1
     pos += 1
     if n < 0:
@@ -1596,9 +1582,7 @@ def read_streams_group_heartbeat_request_flexible(
                 item19.unknown_tags, pos = read_tags(data, pos)
             else:
                 pos += 1
-
             standby_tasks_0.append(item19)
-
     n = data[pos] - 1
     pos += 1
     if n < 0:
@@ -1634,9 +1618,7 @@ def read_streams_group_heartbeat_request_flexible(
                 item21.unknown_tags, pos = read_tags(data, pos)
             else:
                 pos += 1
-
             warmup_tasks_0.append(item21)
-
     n = data[pos] - 1
     pos += 1
     if n < 0:
@@ -1647,7 +1629,6 @@ def read_streams_group_heartbeat_request_flexible(
         end = pos + n
         process_id_0 = data[pos:end].decode()
         pos = end
-
     n = data[pos]
     pos += 1
     if n > 127:
@@ -1669,7 +1650,6 @@ def read_streams_group_heartbeat_request_flexible(
             user_endpoint_0.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 3
-
     n = data[pos] - 1
     pos += 1
     if n < 0:
@@ -1703,9 +1683,7 @@ def read_streams_group_heartbeat_request_flexible(
                 item24.unknown_tags, pos = read_tags(data, pos)
             else:
                 pos += 1
-
             client_tags_0.append(item24)
-
     n = data[pos] - 1
     pos += 1
     if n < 0:
@@ -1733,9 +1711,7 @@ def read_streams_group_heartbeat_request_flexible(
                 item26.unknown_tags, pos = read_tags(data, pos)
             else:
                 pos += 13
-
             task_offsets_0.append(item26)
-
     n = data[pos] - 1
     pos += 1
     if n < 0:
@@ -1763,9 +1739,7 @@ def read_streams_group_heartbeat_request_flexible(
                 item28.unknown_tags, pos = read_tags(data, pos)
             else:
                 pos += 13
-
             task_end_offsets_0.append(item28)
-
     shutdown_application_0 = data[pos] != 0
     message = new_StreamsGroupHeartbeatRequest(
         group_id_0,
@@ -1791,7 +1765,6 @@ def read_streams_group_heartbeat_request_flexible(
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 2
-
     return message, pos
 
 
@@ -1818,7 +1791,6 @@ def write_streams_group_heartbeat_request_flexible(
     instance_id_0 = message.instance_id
     if instance_id_0 is None:
         out.append(0)
-
     else:
         raw = instance_id_0.encode()
         n = len(raw)
@@ -1826,12 +1798,10 @@ def write_streams_group_heartbeat_request_flexible(
             out.append(n + 1)
         else:
             write_string_length(out, n)
-
         out.write(raw)
     rack_id_0 = message.rack_id
     if rack_id_0 is None:
         out.append(0)
-
     else:
         raw = rack_id_0.encode()
         n = len(raw)
@@ -1839,7 +1809,6 @@ def write_streams_group_heartbeat_request_flexible(
             out.append(n + 1)
         else:
             write_string_length(out, n)
-
         out.write(raw)
     write_i32_be(out, message.rebalance_timeout_ms)
     topology_0 = message.topology
@@ -1876,7 +1845,6 @@ def write_streams_group_heartbeat_request_flexible(
                 else:
                     write_string_length(out, n)
                 out.write(raw)
-
             source_topic_regex_3 = item2.source_topic_regex
             n = len(source_topic_regex_3)
             if n < 127:
@@ -1891,7 +1859,6 @@ def write_streams_group_heartbeat_request_flexible(
                 else:
                     write_string_length(out, n)
                 out.write(raw)
-
             state_changelog_topics_3 = item2.state_changelog_topics
             n = len(state_changelog_topics_3)
             if n < 127:
@@ -1933,12 +1900,10 @@ def write_streams_group_heartbeat_request_flexible(
                         write_tags(out, [], item8.unknown_tags)
                     else:
                         out.append(0)
-
                 if item6.unknown_tags:
                     write_tags(out, [], item6.unknown_tags)
                 else:
                     out.append(0)
-
             repartition_sink_topics_3 = item2.repartition_sink_topics
             n = len(repartition_sink_topics_3)
             if n < 127:
@@ -1953,7 +1918,6 @@ def write_streams_group_heartbeat_request_flexible(
                 else:
                     write_string_length(out, n)
                 out.write(raw)
-
             repartition_source_topics_3 = item2.repartition_source_topics
             n = len(repartition_source_topics_3)
             if n < 127:
@@ -1995,12 +1959,10 @@ def write_streams_group_heartbeat_request_flexible(
                         write_tags(out, [], item13.unknown_tags)
                     else:
                         out.append(0)
-
                 if item11.unknown_tags:
                     write_tags(out, [], item11.unknown_tags)
                 else:
                     out.append(0)
-
             copartition_groups_3 = item2.copartition_groups
             n = len(copartition_groups_3)
             if n < 127:
@@ -2016,7 +1978,6 @@ def write_streams_group_heartbeat_request_flexible(
                     write_uvarint(out, n + 1)
                 for item17 in source_topics_16:
                     write_i16_be(out, item17)
-
                 source_topic_regex_16 = item15.source_topic_regex
                 n = len(source_topic_regex_16)
                 if n < 127:
@@ -2025,7 +1986,6 @@ def write_streams_group_heartbeat_request_flexible(
                     write_uvarint(out, n + 1)
                 for item18 in source_topic_regex_16:
                     write_i16_be(out, item18)
-
                 repartition_source_topics_16 = item15.repartition_source_topics
                 n = len(repartition_source_topics_16)
                 if n < 127:
@@ -2034,26 +1994,21 @@ def write_streams_group_heartbeat_request_flexible(
                     write_uvarint(out, n + 1)
                 for item19 in repartition_source_topics_16:
                     write_i16_be(out, item19)
-
                 if item15.unknown_tags:
                     write_tags(out, [], item15.unknown_tags)
                 else:
                     out.append(0)
-
             if item2.unknown_tags:
                 write_tags(out, [], item2.unknown_tags)
             else:
                 out.append(0)
-
         if topology_0.unknown_tags:
             write_tags(out, [], topology_0.unknown_tags)
         else:
             out.append(0)
-
     active_tasks_0 = message.active_tasks
     if active_tasks_0 is None:
         out.append(0)
-
     else:
         n = len(active_tasks_0)
         if n < 127:
@@ -2076,16 +2031,13 @@ def write_streams_group_heartbeat_request_flexible(
                 write_uvarint(out, n + 1)
             for item22 in partitions_21:
                 write_i32_be(out, item22)
-
             if item20.unknown_tags:
                 write_tags(out, [], item20.unknown_tags)
             else:
                 out.append(0)
-
     standby_tasks_0 = message.standby_tasks
     if standby_tasks_0 is None:
         out.append(0)
-
     else:
         n = len(standby_tasks_0)
         if n < 127:
@@ -2108,16 +2060,13 @@ def write_streams_group_heartbeat_request_flexible(
                 write_uvarint(out, n + 1)
             for item25 in partitions_24:
                 write_i32_be(out, item25)
-
             if item23.unknown_tags:
                 write_tags(out, [], item23.unknown_tags)
             else:
                 out.append(0)
-
     warmup_tasks_0 = message.warmup_tasks
     if warmup_tasks_0 is None:
         out.append(0)
-
     else:
         n = len(warmup_tasks_0)
         if n < 127:
@@ -2140,16 +2089,13 @@ def write_streams_group_heartbeat_request_flexible(
                 write_uvarint(out, n + 1)
             for item28 in partitions_27:
                 write_i32_be(out, item28)
-
             if item26.unknown_tags:
                 write_tags(out, [], item26.unknown_tags)
             else:
                 out.append(0)
-
     process_id_0 = message.process_id
     if process_id_0 is None:
         out.append(0)
-
     else:
         raw = process_id_0.encode()
         n = len(raw)
@@ -2157,7 +2103,6 @@ def write_streams_group_heartbeat_request_flexible(
             out.append(n + 1)
         else:
             write_string_length(out, n)
-
         out.write(raw)
     user_endpoint_0 = message.user_endpoint
     if user_endpoint_0 is None:
@@ -2176,11 +2121,9 @@ def write_streams_group_heartbeat_request_flexible(
             write_tags(out, [], user_endpoint_0.unknown_tags)
         else:
             out.append(0)
-
     client_tags_0 = message.client_tags
     if client_tags_0 is None:
         out.append(0)
-
     else:
         n = len(client_tags_0)
         if n < 127:
@@ -2206,11 +2149,9 @@ def write_streams_group_heartbeat_request_flexible(
                 write_tags(out, [], item30.unknown_tags)
             else:
                 out.append(0)
-
     task_offsets_0 = message.task_offsets
     if task_offsets_0 is None:
         out.append(0)
-
     else:
         n = len(task_offsets_0)
         if n < 127:
@@ -2231,11 +2172,9 @@ def write_streams_group_heartbeat_request_flexible(
                 write_tags(out, [], item32.unknown_tags)
             else:
                 out.append(0)
-
     task_end_offsets_0 = message.task_end_offsets
     if task_end_offsets_0 is None:
         out.append(0)
-
     else:
         n = len(task_end_offsets_0)
         if n < 127:
@@ -2256,7 +2195,6 @@ def write_streams_group_heartbeat_request_flexible(
                 write_tags(out, [], item34.unknown_tags)
             else:
                 out.append(0)
-
     out.append(1 if message.shutdown_application else 0)
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
@@ -2303,7 +2241,6 @@ def read_streams_group_heartbeat_response_flexible(
         end = pos + n
         error_message_0 = data[pos:end].decode()
         pos = end
-
     n = data[pos] - 1
     pos += 1
     if n < 0:
@@ -2342,9 +2279,7 @@ def read_streams_group_heartbeat_response_flexible(
                 item1.unknown_tags, pos = read_tags(data, pos)
             else:
                 pos += 1
-
             status_0.append(item1)
-
     n = data[pos] - 1
     pos += 1
     if n < 0:
@@ -2380,9 +2315,7 @@ def read_streams_group_heartbeat_response_flexible(
                 item3.unknown_tags, pos = read_tags(data, pos)
             else:
                 pos += 1
-
             active_tasks_0.append(item3)
-
     n = data[pos] - 1
     pos += 1
     if n < 0:
@@ -2418,9 +2351,7 @@ def read_streams_group_heartbeat_response_flexible(
                 item5.unknown_tags, pos = read_tags(data, pos)
             else:
                 pos += 1
-
             standby_tasks_0.append(item5)
-
     n = data[pos] - 1
     pos += 1
     if n < 0:
@@ -2456,9 +2387,7 @@ def read_streams_group_heartbeat_response_flexible(
                 item7.unknown_tags, pos = read_tags(data, pos)
             else:
                 pos += 1
-
             warmup_tasks_0.append(item7)
-
     endpoint_information_epoch_0 = read_i32_be(data, pos)
     n = data[pos + 4] - 1
     pos += 5
@@ -2520,7 +2449,6 @@ def read_streams_group_heartbeat_response_flexible(
                     item12.unknown_tags, pos = read_tags(data, pos)
                 else:
                     pos += 1
-
                 active_partitions_10.append(item12)
             n = data[pos] - 1
             pos += 1
@@ -2556,16 +2484,13 @@ def read_streams_group_heartbeat_response_flexible(
                     item14.unknown_tags, pos = read_tags(data, pos)
                 else:
                     pos += 1
-
                 standby_partitions_10.append(item14)
             item9 = new_EndpointToPartitions(user_endpoint_10, active_partitions_10, standby_partitions_10)
             if data[pos]:
                 item9.unknown_tags, pos = read_tags(data, pos)
             else:
                 pos += 1
-
             partitions_by_user_endpoint_0.append(item9)
-
     message = new_StreamsGroupHeartbeatResponse(
         throttle_time_ms_0,
         error_code_0,
@@ -2586,7 +2511,6 @@ def read_streams_group_heartbeat_response_flexible(
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -2599,7 +2523,6 @@ def write_streams_group_heartbeat_response_flexible(
     error_message_0 = message.error_message
     if error_message_0 is None:
         out.append(0)
-
     else:
         raw = error_message_0.encode()
         n = len(raw)
@@ -2607,7 +2530,6 @@ def write_streams_group_heartbeat_response_flexible(
             out.append(n + 1)
         else:
             write_string_length(out, n)
-
         out.write(raw)
     raw = message.member_id.encode()
     n = len(raw)
@@ -2623,7 +2545,6 @@ def write_streams_group_heartbeat_response_flexible(
     status_0 = message.status
     if status_0 is None:
         out.append(0)
-
     else:
         n = len(status_0)
         if n < 127:
@@ -2643,11 +2564,9 @@ def write_streams_group_heartbeat_response_flexible(
                 write_tags(out, [], item1.unknown_tags)
             else:
                 out.append(0)
-
     active_tasks_0 = message.active_tasks
     if active_tasks_0 is None:
         out.append(0)
-
     else:
         n = len(active_tasks_0)
         if n < 127:
@@ -2670,16 +2589,13 @@ def write_streams_group_heartbeat_response_flexible(
                 write_uvarint(out, n + 1)
             for item5 in partitions_4:
                 write_i32_be(out, item5)
-
             if item3.unknown_tags:
                 write_tags(out, [], item3.unknown_tags)
             else:
                 out.append(0)
-
     standby_tasks_0 = message.standby_tasks
     if standby_tasks_0 is None:
         out.append(0)
-
     else:
         n = len(standby_tasks_0)
         if n < 127:
@@ -2702,16 +2618,13 @@ def write_streams_group_heartbeat_response_flexible(
                 write_uvarint(out, n + 1)
             for item8 in partitions_7:
                 write_i32_be(out, item8)
-
             if item6.unknown_tags:
                 write_tags(out, [], item6.unknown_tags)
             else:
                 out.append(0)
-
     warmup_tasks_0 = message.warmup_tasks
     if warmup_tasks_0 is None:
         out.append(0)
-
     else:
         n = len(warmup_tasks_0)
         if n < 127:
@@ -2734,17 +2647,14 @@ def write_streams_group_heartbeat_response_flexible(
                 write_uvarint(out, n + 1)
             for item11 in partitions_10:
                 write_i32_be(out, item11)
-
             if item9.unknown_tags:
                 write_tags(out, [], item9.unknown_tags)
             else:
                 out.append(0)
-
     write_i32_be(out, message.endpoint_information_epoch)
     partitions_by_user_endpoint_0 = message.partitions_by_user_endpoint
     if partitions_by_user_endpoint_0 is None:
         out.append(0)
-
     else:
         n = len(partitions_by_user_endpoint_0)
         if n < 127:
@@ -2787,12 +2697,10 @@ def write_streams_group_heartbeat_response_flexible(
                     write_uvarint(out, n + 1)
                 for item17 in partitions_16:
                     write_i32_be(out, item17)
-
                 if item15.unknown_tags:
                     write_tags(out, [], item15.unknown_tags)
                 else:
                     out.append(0)
-
             standby_partitions_13 = item12.standby_partitions
             n = len(standby_partitions_13)
             if n < 127:
@@ -2815,17 +2723,14 @@ def write_streams_group_heartbeat_response_flexible(
                     write_uvarint(out, n + 1)
                 for item20 in partitions_19:
                     write_i32_be(out, item20)
-
                 if item18.unknown_tags:
                     write_tags(out, [], item18.unknown_tags)
                 else:
                     out.append(0)
-
             if item12.unknown_tags:
                 write_tags(out, [], item12.unknown_tags)
             else:
                 out.append(0)
-
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:

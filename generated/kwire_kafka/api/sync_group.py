@@ -115,11 +115,11 @@ class SyncGroupRequest(Message):
     member_id: str
     """Caller's own id as issued in the join response."""
     group_instance_id: str | None
-    """Caller's static instance id, used to fence a duplicate process; null for a dynamic member."""
+    """Caller's static instance id, used to fence a duplicate process; null for a dynamic member. Versions 3+."""
     protocol_type: str | None
-    """Kind of group, e.g. consumer or connect, cross-checked with the join; null skips the check."""
+    """Kind of group, e.g. consumer or connect, cross-checked with the join; null skips the check. Versions 5+."""
     protocol_name: str | None
-    """Assignor the coordinator picked at join time, cross-checked; null skips the check."""
+    """Assignor the coordinator picked at join time, cross-checked; null skips the check. Versions 5+."""
     assignments: list[SyncGroupRequestAssignment]
     """Full plan worked out by the group leader; all other members send an empty list."""
     unknown_tags: FieldTags
@@ -219,13 +219,13 @@ class SyncGroupResponse(Message):
     __slots__ = SLOTS
 
     throttle_time_ms: int
-    """Milliseconds the client should stay silent because it exceeded a quota; 0 when within quota."""
+    """Milliseconds the client should stay silent because it exceeded a quota; 0 when within quota. Versions 1+."""
     error_code: int
     """0 on success; REBALANCE_IN_PROGRESS and the like mean that the member must join again."""
     protocol_type: str | None
-    """Kind of group as the coordinator stores it; null when the call failed."""
+    """Kind of group as the coordinator stores it; null when the call failed. Versions 5+."""
     protocol_name: str | None
-    """Assignor in force for this generation; null when the call failed."""
+    """Assignor in force for this generation; null when the call failed. Versions 5+."""
     assignment: bytes
     """Share of the caller, bytes exactly as the leader wrote them; empty on error."""
     unknown_tags: FieldTags
@@ -317,10 +317,8 @@ def read_sync_group_request_classic(data: bytes, pos: i64, version: i64) -> tupl
             end = pos + n
             group_instance_id_0 = data[pos:end].decode()
             pos = end
-
     else:
         group_instance_id_0 = None
-
     protocol_type_0 = None
     protocol_name_0 = None
     n = read_i32_be(data, pos)
@@ -345,12 +343,10 @@ def read_sync_group_request_classic(data: bytes, pos: i64, version: i64) -> tupl
         assignment_2 = data[pos:end]
         pos = end
         item1 = new_SyncGroupRequestAssignment(member_id_2, assignment_2)
-
         assignments_0.append(item1)
     message = new_SyncGroupRequest(
         group_id_0, generation_id_0, member_id_0, group_instance_id_0, protocol_type_0, protocol_name_0, assignments_0
     )
-
     return message, pos
 
 
@@ -366,18 +362,14 @@ def write_sync_group_request_classic(out: BytesWriter, message: SyncGroupRequest
     if version <= 2:
         if message.group_instance_id is not None:
             fail()
-
-    elif version >= 3:
+    else:
         group_instance_id_0 = message.group_instance_id
         if group_instance_id_0 is None:
             write_i16_be(out, -1)
-
         else:
             raw = group_instance_id_0.encode()
             write_i16_be(out, len(raw))
-
             out.write(raw)
-
     assignments_0 = message.assignments
     write_i32_be(out, len(assignments_0))
     for item1 in assignments_0:
@@ -389,7 +381,6 @@ def write_sync_group_request_classic(out: BytesWriter, message: SyncGroupRequest
         out.write(assignment_2)
         if item1.unknown_tags:
             fail()
-
     if message.unknown_tags:
         fail()
 
@@ -434,7 +425,6 @@ def read_sync_group_request_flexible(data: bytes, pos: i64, version: i64) -> tup
         end = pos + n
         group_instance_id_0 = data[pos:end].decode()
         pos = end
-
     if version >= 5:
         n = data[pos] - 1
         pos += 1
@@ -446,10 +436,8 @@ def read_sync_group_request_flexible(data: bytes, pos: i64, version: i64) -> tup
             end = pos + n
             protocol_type_0 = data[pos:end].decode()
             pos = end
-
     else:
         protocol_type_0 = None
-
     if version >= 5:
         n = data[pos] - 1
         pos += 1
@@ -461,10 +449,8 @@ def read_sync_group_request_flexible(data: bytes, pos: i64, version: i64) -> tup
             end = pos + n
             protocol_name_0 = data[pos:end].decode()
             pos = end
-
     else:
         protocol_name_0 = None
-
     n = data[pos] - 1
     pos += 1
     if n < 0:
@@ -488,9 +474,9 @@ def read_sync_group_request_flexible(data: bytes, pos: i64, version: i64) -> tup
         if n < 0:
             fail()
         if n > 126:
-            n += (data[pos] << 7) - 128
+            n += (data[pos] - 1) * 128
             pos += 1
-            if n > 16382:
+            if n < 127 or n > 16382:
                 n, pos = read_length(data, pos - 1)
         end = pos + n
         assignment_2 = data[pos:end]
@@ -500,7 +486,6 @@ def read_sync_group_request_flexible(data: bytes, pos: i64, version: i64) -> tup
             item1.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-
         assignments_0.append(item1)
     message = new_SyncGroupRequest(
         group_id_0, generation_id_0, member_id_0, group_instance_id_0, protocol_type_0, protocol_name_0, assignments_0
@@ -509,7 +494,6 @@ def read_sync_group_request_flexible(data: bytes, pos: i64, version: i64) -> tup
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -533,7 +517,6 @@ def write_sync_group_request_flexible(out: BytesWriter, message: SyncGroupReques
     group_instance_id_0 = message.group_instance_id
     if group_instance_id_0 is None:
         out.append(0)
-
     else:
         raw = group_instance_id_0.encode()
         n = len(raw)
@@ -541,13 +524,11 @@ def write_sync_group_request_flexible(out: BytesWriter, message: SyncGroupReques
             out.append(n + 1)
         else:
             write_string_length(out, n)
-
         out.write(raw)
     if version >= 5:
         protocol_type_0 = message.protocol_type
         if protocol_type_0 is None:
             out.append(0)
-
         else:
             raw = protocol_type_0.encode()
             n = len(raw)
@@ -555,14 +536,11 @@ def write_sync_group_request_flexible(out: BytesWriter, message: SyncGroupReques
                 out.append(n + 1)
             else:
                 write_string_length(out, n)
-
             out.write(raw)
-
     if version >= 5:
         protocol_name_0 = message.protocol_name
         if protocol_name_0 is None:
             out.append(0)
-
         else:
             raw = protocol_name_0.encode()
             n = len(raw)
@@ -570,9 +548,7 @@ def write_sync_group_request_flexible(out: BytesWriter, message: SyncGroupReques
                 out.append(n + 1)
             else:
                 write_string_length(out, n)
-
             out.write(raw)
-
     assignments_0 = message.assignments
     n = len(assignments_0)
     if n < 127:
@@ -598,7 +574,6 @@ def write_sync_group_request_flexible(out: BytesWriter, message: SyncGroupReques
             write_tags(out, [], item1.unknown_tags)
         else:
             out.append(0)
-
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:
@@ -614,10 +589,8 @@ def read_sync_group_response_classic(data: bytes, pos: i64, version: i64) -> tup
     if version >= 1:
         throttle_time_ms_0 = read_i32_be(data, pos)
         pos += 4
-
     else:
         throttle_time_ms_0 = 0
-
     error_code_0 = read_i16_be(data, pos)
     protocol_type_0 = None
     protocol_name_0 = None
@@ -629,7 +602,6 @@ def read_sync_group_response_classic(data: bytes, pos: i64, version: i64) -> tup
     assignment_0 = data[pos:end]
     pos = end
     message = new_SyncGroupResponse(throttle_time_ms_0, error_code_0, protocol_type_0, protocol_name_0, assignment_0)
-
     return message, pos
 
 
@@ -637,7 +609,6 @@ def write_sync_group_response_classic(out: BytesWriter, message: SyncGroupRespon
     n: int
     if version >= 1:
         write_i32_be(out, message.throttle_time_ms)
-
     write_i16_be(out, message.error_code)
     assignment_0 = message.assignment
     write_i32_be(out, len(assignment_0))
@@ -666,10 +637,8 @@ def read_sync_group_response_flexible(data: bytes, pos: i64, version: i64) -> tu
             end = pos + n
             protocol_type_0 = data[pos:end].decode()
             pos = end
-
     else:
         protocol_type_0 = None
-
     if version >= 5:
         n = data[pos] - 1
         pos += 1
@@ -681,18 +650,16 @@ def read_sync_group_response_flexible(data: bytes, pos: i64, version: i64) -> tu
             end = pos + n
             protocol_name_0 = data[pos:end].decode()
             pos = end
-
     else:
         protocol_name_0 = None
-
     n = data[pos] - 1
     pos += 1
     if n < 0:
         fail()
     if n > 126:
-        n += (data[pos] << 7) - 128
+        n += (data[pos] - 1) * 128
         pos += 1
-        if n > 16382:
+        if n < 127 or n > 16382:
             n, pos = read_length(data, pos - 1)
     end = pos + n
     assignment_0 = data[pos:end]
@@ -702,7 +669,6 @@ def read_sync_group_response_flexible(data: bytes, pos: i64, version: i64) -> tu
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -714,7 +680,6 @@ def write_sync_group_response_flexible(out: BytesWriter, message: SyncGroupRespo
         protocol_type_0 = message.protocol_type
         if protocol_type_0 is None:
             out.append(0)
-
         else:
             raw = protocol_type_0.encode()
             n = len(raw)
@@ -722,14 +687,11 @@ def write_sync_group_response_flexible(out: BytesWriter, message: SyncGroupRespo
                 out.append(n + 1)
             else:
                 write_string_length(out, n)
-
             out.write(raw)
-
     if version >= 5:
         protocol_name_0 = message.protocol_name
         if protocol_name_0 is None:
             out.append(0)
-
         else:
             raw = protocol_name_0.encode()
             n = len(raw)
@@ -737,9 +699,7 @@ def write_sync_group_response_flexible(out: BytesWriter, message: SyncGroupRespo
                 out.append(n + 1)
             else:
                 write_string_length(out, n)
-
             out.write(raw)
-
     assignment_0 = message.assignment
     n = len(assignment_0)
     if n < 127:

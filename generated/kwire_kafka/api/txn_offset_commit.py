@@ -59,7 +59,7 @@ class TxnOffsetCommitRequestPartition(Struct):
     committed_offset: int
     """Next offset to read after a restart, that is one past the last processed record."""
     committed_leader_epoch: int
-    """Leader epoch of the last record consumed, for truncation checks; -1 if unknown."""
+    """Leader epoch of the last record consumed, for truncation checks; -1 if unknown. Versions 2+."""
     committed_metadata: str | None
     """Free text the application keeps beside the offset; may be null."""
     unknown_tags: FieldTags
@@ -181,11 +181,11 @@ class TxnOffsetCommitRequest(Message):
     producer_epoch: int
     """Epoch of the producer; an outdated one is fenced."""
     generation_id: int
-    """Generation, or member epoch, of the consumer so zombies are fenced; -1 skips the check."""
+    """Generation, or member epoch, of the consumer so zombies are fenced; -1 skips the check. Versions 3+."""
     member_id: str
-    """Member id of the consumer whose offsets these are; empty skips the check."""
+    """Member id of the consumer whose offsets these are; empty skips the check. Versions 3+."""
     group_instance_id: str | None
-    """Static instance id of that consumer; null if it is dynamic or unknown."""
+    """Static instance id of that consumer; null if it is dynamic or unknown. Versions 3+."""
     topics: list[TxnOffsetCommitRequestTopic]
     """Offsets to store, grouped by topic."""
     unknown_tags: FieldTags
@@ -474,10 +474,8 @@ def read_txn_offset_commit_request_classic(data: bytes, pos: i64, version: i64) 
             if version >= 2:
                 committed_leader_epoch_4 = read_i32_be(data, pos)
                 pos += 4
-
             else:
                 committed_leader_epoch_4 = -1
-
             n = read_i16_be(data, pos)
             pos += 2
             if n < 0:
@@ -486,14 +484,11 @@ def read_txn_offset_commit_request_classic(data: bytes, pos: i64, version: i64) 
                 end = pos + n
                 committed_metadata_4 = data[pos:end].decode()
                 pos = end
-
             item3 = new_TxnOffsetCommitRequestPartition(
                 partition_index_4, committed_offset_4, committed_leader_epoch_4, committed_metadata_4
             )
-
             partitions_2.append(item3)
         item1 = new_TxnOffsetCommitRequestTopic(name_2, partitions_2)
-
         topics_0.append(item1)
     message = new_TxnOffsetCommitRequest(
         transactional_id_0,
@@ -505,7 +500,6 @@ def read_txn_offset_commit_request_classic(data: bytes, pos: i64, version: i64) 
         group_instance_id_0,
         topics_0,
     )
-
     return message, pos
 
 
@@ -538,22 +532,17 @@ def write_txn_offset_commit_request_classic(out: BytesWriter, message: TxnOffset
             write_i64_be(out, item3.committed_offset)
             if version >= 2:
                 write_i32_be(out, item3.committed_leader_epoch)
-
             committed_metadata_4 = item3.committed_metadata
             if committed_metadata_4 is None:
                 write_i16_be(out, -1)
-
             else:
                 raw = committed_metadata_4.encode()
                 write_i16_be(out, len(raw))
-
                 out.write(raw)
             if item3.unknown_tags:
                 fail()
-
         if item1.unknown_tags:
             fail()
-
     if message.unknown_tags:
         fail()
 
@@ -611,7 +600,6 @@ def read_txn_offset_commit_request_flexible(
         end = pos + n
         group_instance_id_0 = data[pos:end].decode()
         pos = end
-
     n = data[pos] - 1
     pos += 1
     if n < 0:
@@ -652,7 +640,6 @@ def read_txn_offset_commit_request_flexible(
                 end = pos + n
                 committed_metadata_4 = data[pos:end].decode()
                 pos = end
-
             item3 = new_TxnOffsetCommitRequestPartition(
                 partition_index_4, committed_offset_4, committed_leader_epoch_4, committed_metadata_4
             )
@@ -660,14 +647,12 @@ def read_txn_offset_commit_request_flexible(
                 item3.unknown_tags, pos = read_tags(data, pos)
             else:
                 pos += 1
-
             partitions_2.append(item3)
         item1 = new_TxnOffsetCommitRequestTopic(name_2, partitions_2)
         if data[pos]:
             item1.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-
         topics_0.append(item1)
     message = new_TxnOffsetCommitRequest(
         transactional_id_0,
@@ -683,7 +668,6 @@ def read_txn_offset_commit_request_flexible(
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -716,7 +700,6 @@ def write_txn_offset_commit_request_flexible(out: BytesWriter, message: TxnOffse
     group_instance_id_0 = message.group_instance_id
     if group_instance_id_0 is None:
         out.append(0)
-
     else:
         raw = group_instance_id_0.encode()
         n = len(raw)
@@ -724,7 +707,6 @@ def write_txn_offset_commit_request_flexible(out: BytesWriter, message: TxnOffse
             out.append(n + 1)
         else:
             write_string_length(out, n)
-
         out.write(raw)
     topics_0 = message.topics
     n = len(topics_0)
@@ -753,7 +735,6 @@ def write_txn_offset_commit_request_flexible(out: BytesWriter, message: TxnOffse
             committed_metadata_4 = item3.committed_metadata
             if committed_metadata_4 is None:
                 out.append(0)
-
             else:
                 raw = committed_metadata_4.encode()
                 n = len(raw)
@@ -761,18 +742,15 @@ def write_txn_offset_commit_request_flexible(out: BytesWriter, message: TxnOffse
                     out.append(n + 1)
                 else:
                     write_string_length(out, n)
-
                 out.write(raw)
             if item3.unknown_tags:
                 write_tags(out, [], item3.unknown_tags)
             else:
                 out.append(0)
-
         if item1.unknown_tags:
             write_tags(out, [], item1.unknown_tags)
         else:
             out.append(0)
-
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:
@@ -813,13 +791,10 @@ def read_txn_offset_commit_response_classic(
             error_code_4 = read_i16_be(data, pos + 4)
             item3 = new_TxnOffsetCommitResponsePartition(partition_index_4, error_code_4)
             pos += 6
-
             partitions_2.append(item3)
         item1 = new_TxnOffsetCommitResponseTopic(name_2, partitions_2)
-
         topics_0.append(item1)
     message = new_TxnOffsetCommitResponse(throttle_time_ms_0, topics_0)
-
     return message, pos
 
 
@@ -841,10 +816,8 @@ def write_txn_offset_commit_response_classic(
             write_i16_be(out, item3.error_code)
             if item3.unknown_tags:
                 fail()
-
         if item1.unknown_tags:
             fail()
-
     if message.unknown_tags:
         fail()
 
@@ -893,21 +866,18 @@ def read_txn_offset_commit_response_flexible(
                 item3.unknown_tags, pos = read_tags(data, pos)
             else:
                 pos += 7
-
             partitions_2.append(item3)
         item1 = new_TxnOffsetCommitResponseTopic(name_2, partitions_2)
         if data[pos]:
             item1.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-
         topics_0.append(item1)
     message = new_TxnOffsetCommitResponse(throttle_time_ms_0, topics_0)
     if data[pos]:
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -943,12 +913,10 @@ def write_txn_offset_commit_response_flexible(
                 write_tags(out, [], item3.unknown_tags)
             else:
                 out.append(0)
-
         if item1.unknown_tags:
             write_tags(out, [], item1.unknown_tags)
         else:
             out.append(0)
-
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:

@@ -174,7 +174,6 @@ def read_unregister_broker_request_flexible(
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 5
-
     return message, pos
 
 
@@ -207,13 +206,11 @@ def read_unregister_broker_response_flexible(
         end = pos + n
         error_message_0 = data[pos:end].decode()
         pos = end
-
     message = new_UnregisterBrokerResponse(throttle_time_ms_0, error_code_0, error_message_0)
     if data[pos]:
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -226,7 +223,6 @@ def write_unregister_broker_response_flexible(
     error_message_0 = message.error_message
     if error_message_0 is None:
         out.append(0)
-
     else:
         raw = error_message_0.encode()
         n = len(raw)
@@ -234,7 +230,6 @@ def write_unregister_broker_response_flexible(
             out.append(n + 1)
         else:
             write_string_length(out, n)
-
         out.write(raw)
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)

@@ -58,9 +58,9 @@ class FeatureUpdateKey(Struct):
     max_version_level: int
     """Level the cluster shall run at; 0 disables the feature. Every node must support it."""
     allow_downgrade: bool
-    """Must be true to lower or disable a feature, as a guard against accidents."""
+    """Must be true to lower or disable a feature, as a guard against accidents. Versions 0."""
     upgrade_type: int
-    """1 only raises the level, 2 allows a downgrade without loss, 3 one that may lose metadata."""
+    """1 only raises the level, 2 allows a downgrade without loss, 3 one that may lose metadata. Versions 1+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -122,7 +122,7 @@ class UpdateFeaturesRequest(Message):
     feature_updates: list[FeatureUpdateKey]
     """Features to change, each at most once."""
     validate_only: bool
-    """True checks whether the change would be accepted and leaves all levels as they are."""
+    """True checks whether the change would be accepted and leaves all levels as they are. Versions 1+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -184,11 +184,11 @@ class UpdatableFeatureResult(Struct):
     __slots__ = SLOTS
 
     feature: str
-    """Name of the feature the outcome is about."""
+    """Name of the feature the outcome is about. Versions 0-1."""
     error_code: int
-    """0 if this feature's level was changed; otherwise the reason it was not."""
+    """0 if this feature's level was changed; otherwise the reason it was not. Versions 0-1."""
     error_message: str | None
-    """Details on why the level could not change; null if it did."""
+    """Details on why the level could not change; null if it did. Versions 0-1."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -249,7 +249,7 @@ class UpdateFeaturesResponse(Message):
     error_message: str | None
     """Reason for the failure, usually naming the feature at fault; null on success."""
     results: list[UpdatableFeatureResult]
-    """Outcome per feature; dropped later, as updates are applied all together or not at all."""
+    """Outcome per feature; dropped later, as updates are applied all together or not at all. Versions 0-1."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -324,37 +324,29 @@ def read_update_features_request_flexible(data: bytes, pos: i64, version: i64) -
         if version <= 0:
             allow_downgrade_2 = data[pos] != 0
             pos += 1
-
         else:
             allow_downgrade_2 = False
-
         if version >= 1:
             upgrade_type_2 = (data[pos] ^ 128) - 128
             pos += 1
-
         else:
             upgrade_type_2 = 1
-
         item1 = new_FeatureUpdateKey(feature_2, max_version_level_2, allow_downgrade_2, upgrade_type_2)
         if data[pos]:
             item1.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-
         feature_updates_0.append(item1)
     if version >= 1:
         validate_only_0 = data[pos] != 0
         pos += 1
-
     else:
         validate_only_0 = False
-
     message = new_UpdateFeaturesRequest(timeout_ms_0, feature_updates_0, validate_only_0)
     if data[pos]:
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -378,30 +370,23 @@ def write_update_features_request_flexible(out: BytesWriter, message: UpdateFeat
         write_i16_be(out, item1.max_version_level)
         if version <= 0:
             out.append(1 if item1.allow_downgrade else 0)
-
-        elif version >= 1:
+        else:
             if item1.allow_downgrade:
                 fail()
-
         if version <= 0:
             if item1.upgrade_type != 1:
                 fail()
-
-        elif version >= 1:
+        else:
             write_i8(out, item1.upgrade_type)
-
         if item1.unknown_tags:
             write_tags(out, [], item1.unknown_tags)
         else:
             out.append(0)
-
     if version <= 0:
         if message.validate_only:
             fail()
-
-    elif version >= 1:
+    else:
         out.append(1 if message.validate_only else 0)
-
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:
@@ -427,7 +412,6 @@ def read_update_features_response_flexible(data: bytes, pos: i64, version: i64) 
         end = pos + n
         error_message_0 = data[pos:end].decode()
         pos = end
-
     if version <= 1:
         n = data[pos] - 1
         pos += 1
@@ -458,24 +442,19 @@ def read_update_features_response_flexible(data: bytes, pos: i64, version: i64) 
                 end = pos + n
                 error_message_2 = data[pos:end].decode()
                 pos = end
-
             item1 = new_UpdatableFeatureResult(feature_2, error_code_2, error_message_2)
             if data[pos]:
                 item1.unknown_tags, pos = read_tags(data, pos)
             else:
                 pos += 1
-
             results_0.append(item1)
-
     else:
         results_0 = []
-
     message = new_UpdateFeaturesResponse(throttle_time_ms_0, error_code_0, error_message_0, results_0)
     if data[pos]:
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -486,7 +465,6 @@ def write_update_features_response_flexible(out: BytesWriter, message: UpdateFea
     error_message_0 = message.error_message
     if error_message_0 is None:
         out.append(0)
-
     else:
         raw = error_message_0.encode()
         n = len(raw)
@@ -494,7 +472,6 @@ def write_update_features_response_flexible(out: BytesWriter, message: UpdateFea
             out.append(n + 1)
         else:
             write_string_length(out, n)
-
         out.write(raw)
     if version <= 1:
         results_0 = message.results
@@ -515,7 +492,6 @@ def write_update_features_response_flexible(out: BytesWriter, message: UpdateFea
             error_message_2 = item1.error_message
             if error_message_2 is None:
                 out.append(0)
-
             else:
                 raw = error_message_2.encode()
                 n = len(raw)
@@ -523,13 +499,11 @@ def write_update_features_response_flexible(out: BytesWriter, message: UpdateFea
                     out.append(n + 1)
                 else:
                     write_string_length(out, n)
-
                 out.write(raw)
             if item1.unknown_tags:
                 write_tags(out, [], item1.unknown_tags)
             else:
                 out.append(0)
-
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:

@@ -71,7 +71,7 @@ class UpdateMetadataPartitionState(Struct):
     __slots__ = SLOTS
 
     topic_name: str
-    """Topic of the partition, needed where entries are not grouped by topic."""
+    """Topic of the partition, needed where entries are not grouped by topic. Versions 0-4."""
     partition_index: int
     """Number of the partition within its topic, counted from 0."""
     controller_epoch: int
@@ -87,7 +87,7 @@ class UpdateMetadataPartitionState(Struct):
     replicas: list[int]
     """Broker ids assigned to hold a copy, preferred leader first."""
     offline_replicas: list[int]
-    """Broker ids whose copy is unavailable because the broker or its disk is down."""
+    """Broker ids whose copy is unavailable because the broker or its disk is down. Versions 4+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -170,11 +170,11 @@ class UpdateMetadataTopicState(Struct):
     __slots__ = SLOTS
 
     topic_name: str
-    """Topic the partition states belong to."""
+    """Topic the partition states belong to. Versions 5+."""
     topic_id: Uuid
-    """Unique id of the topic, so brokers can resolve requests by id; all zeros if it has none."""
+    """Unique id of the topic, so brokers can resolve requests by id; all zeros if it has none. Versions 7+."""
     partition_states: list[UpdateMetadataPartitionState]
-    """State of each changed partition of the topic."""
+    """State of each changed partition of the topic. Versions 5+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -223,13 +223,13 @@ class UpdateMetadataEndpoint(Struct):
     __slots__ = SLOTS
 
     port: int
-    """TCP port the listener advertises."""
+    """TCP port the listener advertises. Versions 1+."""
     host: str
-    """Host name or IP address the listener advertises."""
+    """Host name or IP address the listener advertises. Versions 1+."""
     listener: str
-    """Name of the listener; clients are told the address of the listener they came in through."""
+    """Name of the listener; clients are told the address of the listener they came in through. Versions 3+."""
     security_protocol: int
-    """How the listener is secured: 0 PLAINTEXT, 1 SSL, 2 SASL_PLAINTEXT, 3 SASL_SSL."""
+    """How the listener is secured: 0 PLAINTEXT, 1 SSL, 2 SASL_PLAINTEXT, 3 SASL_SSL. Versions 1+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -283,13 +283,13 @@ class UpdateMetadataBroker(Struct):
     id: int
     """Broker id, referred to by leader and replica fields."""
     v0_host: str
-    """Host name or IP address, from the time brokers had a single plaintext listener."""
+    """Host name or IP address, from the time brokers had a single plaintext listener. Versions 0."""
     v0_port: int
-    """TCP port, from the time brokers had a single plaintext listener."""
+    """TCP port, from the time brokers had a single plaintext listener. Versions 0."""
     endpoints: list[UpdateMetadataEndpoint]
-    """Addresses of the broker, one for each of its listeners."""
+    """Addresses of the broker, one for each of its listeners. Versions 1+."""
     rack: str | None
-    """Rack or availability zone the broker is configured with; null if it has none."""
+    """Rack or availability zone the broker is configured with; null if it has none. Versions 2+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -372,17 +372,19 @@ class UpdateMetadataRequest(Message):
     controller_id: int
     """Node id of the controller that broadcasts the state."""
     is_kraft_controller: bool
-    """True if a KRaft controller sent this while migrating a cluster away from ZooKeeper."""
+    """True if a KRaft controller sent this while migrating a cluster away from ZooKeeper. Versions 8+."""
     type: int
-    """Scope of the update: 0 unspecified, 1 only the listed changes, 2 the complete cluster state."""
+    """Scope of the update: 0 unspecified, 1 only the listed changes, 2 the complete cluster state. Versions 8+."""
     controller_epoch: int
     """Number of the controller's reign; brokers refuse state from a controller that has been deposed."""
     broker_epoch: int
-    """Registration epoch of the target broker, -1 if not checked; stops updates meant for an earlier run of it."""
+    """Registration epoch of the target broker, -1 if not checked; stops updates meant for an earlier run of it.
+    Versions 5+.
+    """
     ungrouped_partition_states: list[UpdateMetadataPartitionState]
-    """Changed partitions as a flat list, each entry repeating its topic name."""
+    """Changed partitions as a flat list, each entry repeating its topic name. Versions 0-4."""
     topic_states: list[UpdateMetadataTopicState]
-    """Changed partitions, grouped by topic to save repeating the name."""
+    """Changed partitions, grouped by topic to save repeating the name. Versions 5+."""
     live_brokers: list[UpdateMetadataBroker]
     """Every broker alive now; replaces the receiver's former list."""
     unknown_tags: FieldTags
@@ -473,7 +475,6 @@ def read_UpdateMetadataRequest_tags(self: UpdateMetadataRequest, data: bytes, po
                 fail()
             type_value = (data[pos] ^ 128) - 128
             pos += 1
-
             self.type = type_value
             if pos != tag_end:
                 fail()
@@ -491,7 +492,6 @@ def write_UpdateMetadataRequest_tags(section: BytesWriter, self: UpdateMetadataR
     if version >= 8 and self.type != 0:
         out = BytesWriter()
         write_i8(out, self.type)
-
         known.append((0, out.getvalue()))
     write_tags(section, known, self.unknown_tags)
 
@@ -588,10 +588,8 @@ def read_update_metadata_request_classic(data: bytes, pos: i64, version: i64) ->
     if version >= 5:
         broker_epoch_0 = read_i64_be(data, pos)
         pos += 8
-
     else:
         broker_epoch_0 = -1
-
     if version <= 4:
         n = read_i32_be(data, pos)
         pos += 4
@@ -640,10 +638,8 @@ def read_update_metadata_request_classic(data: bytes, pos: i64, version: i64) ->
                     pos += 4 * n
                 else:
                     offline_replicas_2 = []
-
             else:
                 offline_replicas_2 = []
-
             item1 = new_UpdateMetadataPartitionState(
                 topic_name_2,
                 partition_index_2,
@@ -655,12 +651,9 @@ def read_update_metadata_request_classic(data: bytes, pos: i64, version: i64) ->
                 replicas_2,
                 offline_replicas_2,
             )
-
             ungrouped_partition_states_0.append(item1)
-
     else:
         ungrouped_partition_states_0 = []
-
     if version >= 5:
         n = read_i32_be(data, pos)
         pos += 4
@@ -728,15 +721,11 @@ def read_update_metadata_request_classic(data: bytes, pos: i64, version: i64) ->
                     replicas_6,
                     offline_replicas_6,
                 )
-
                 partition_states_4.append(item5)
             item3 = new_UpdateMetadataTopicState(topic_name_4, topic_id_4, partition_states_4)
-
             topic_states_0.append(item3)
-
     else:
         topic_states_0 = []
-
     n = read_i32_be(data, pos)
     pos += 4
     if n < 0:
@@ -754,17 +743,13 @@ def read_update_metadata_request_classic(data: bytes, pos: i64, version: i64) ->
             end = pos + n
             v0_host_8 = data[pos:end].decode()
             pos = end
-
         else:
             v0_host_8 = ""
-
         if version <= 0:
             v0_port_8 = read_i32_be(data, pos)
             pos += 4
-
         else:
             v0_port_8 = 0
-
         if version >= 1:
             n = read_i32_be(data, pos)
             pos += 4
@@ -789,19 +774,14 @@ def read_update_metadata_request_classic(data: bytes, pos: i64, version: i64) ->
                     end = pos + n
                     listener_10 = data[pos:end].decode()
                     pos = end
-
                 else:
                     listener_10 = ""
-
                 security_protocol_10 = read_i16_be(data, pos)
                 item9 = new_UpdateMetadataEndpoint(port_10, host_10, listener_10, security_protocol_10)
                 pos += 2
-
                 endpoints_8.append(item9)
-
         else:
             endpoints_8 = []
-
         if version >= 2:
             n = read_i16_be(data, pos)
             pos += 2
@@ -811,12 +791,9 @@ def read_update_metadata_request_classic(data: bytes, pos: i64, version: i64) ->
                 end = pos + n
                 rack_8 = data[pos:end].decode()
                 pos = end
-
         else:
             rack_8 = ""
-
         item7 = new_UpdateMetadataBroker(id_8, v0_host_8, v0_port_8, endpoints_8, rack_8)
-
         live_brokers_0.append(item7)
     message = new_UpdateMetadataRequest(
         controller_id_0,
@@ -827,7 +804,6 @@ def read_update_metadata_request_classic(data: bytes, pos: i64, version: i64) ->
         topic_states_0,
         live_brokers_0,
     )
-
     return message, pos
 
 
@@ -841,7 +817,6 @@ def write_update_metadata_request_classic(out: BytesWriter, message: UpdateMetad
     write_i32_be(out, message.controller_epoch)
     if version >= 5:
         write_i64_be(out, message.broker_epoch)
-
     if version <= 4:
         ungrouped_partition_states_0 = message.ungrouped_partition_states
         write_i32_be(out, len(ungrouped_partition_states_0))
@@ -857,31 +832,25 @@ def write_update_metadata_request_classic(out: BytesWriter, message: UpdateMetad
             write_i32_be(out, len(isr_2))
             for item3 in isr_2:
                 write_i32_be(out, item3)
-
             write_i32_be(out, item1.zk_version)
             replicas_2 = item1.replicas
             write_i32_be(out, len(replicas_2))
             for item4 in replicas_2:
                 write_i32_be(out, item4)
-
             if version >= 4:
                 offline_replicas_2 = item1.offline_replicas
                 write_i32_be(out, len(offline_replicas_2))
                 for item5 in offline_replicas_2:
                     write_i32_be(out, item5)
-
             if item1.unknown_tags:
                 fail()
-
-    elif version >= 5:
+    else:
         if message.ungrouped_partition_states != []:
             fail()
-
     if version <= 4:
         if message.topic_states != []:
             fail()
-
-    elif version >= 5:
+    else:
         topic_states_0 = message.topic_states
         write_i32_be(out, len(topic_states_0))
         for item6 in topic_states_0:
@@ -899,24 +868,19 @@ def write_update_metadata_request_classic(out: BytesWriter, message: UpdateMetad
                 write_i32_be(out, len(isr_9))
                 for item10 in isr_9:
                     write_i32_be(out, item10)
-
                 write_i32_be(out, item8.zk_version)
                 replicas_9 = item8.replicas
                 write_i32_be(out, len(replicas_9))
                 for item11 in replicas_9:
                     write_i32_be(out, item11)
-
                 offline_replicas_9 = item8.offline_replicas
                 write_i32_be(out, len(offline_replicas_9))
                 for item12 in offline_replicas_9:
                     write_i32_be(out, item12)
-
                 if item8.unknown_tags:
                     fail()
-
             if item6.unknown_tags:
                 fail()
-
     live_brokers_0 = message.live_brokers
     write_i32_be(out, len(live_brokers_0))
     for item13 in live_brokers_0:
@@ -925,10 +889,8 @@ def write_update_metadata_request_classic(out: BytesWriter, message: UpdateMetad
             raw = item13.v0_host.encode()
             write_i16_be(out, len(raw))
             out.write(raw)
-
         if version <= 0:
             write_i32_be(out, item13.v0_port)
-
         if version >= 1:
             endpoints_14 = item13.endpoints
             write_i32_be(out, len(endpoints_14))
@@ -941,25 +903,19 @@ def write_update_metadata_request_classic(out: BytesWriter, message: UpdateMetad
                     raw = item15.listener.encode()
                     write_i16_be(out, len(raw))
                     out.write(raw)
-
                 write_i16_be(out, item15.security_protocol)
                 if item15.unknown_tags:
                     fail()
-
         if version >= 2:
             rack_14 = item13.rack
             if rack_14 is None:
                 write_i16_be(out, -1)
-
             else:
                 raw = rack_14.encode()
                 write_i16_be(out, len(raw))
-
                 out.write(raw)
-
         if item13.unknown_tags:
             fail()
-
     if message.unknown_tags:
         fail()
 
@@ -986,10 +942,8 @@ def read_update_metadata_request_flexible(data: bytes, pos: i64, version: i64) -
     if version >= 8:
         is_kraft_controller_0 = data[pos] != 0
         pos += 1
-
     else:
         is_kraft_controller_0 = False
-
     controller_epoch_0 = read_i32_be(data, pos)
     broker_epoch_0 = read_i64_be(data, pos + 4)
     ungrouped_partition_states_0 = []
@@ -1014,10 +968,8 @@ def read_update_metadata_request_flexible(data: bytes, pos: i64, version: i64) -
         if version >= 7:
             topic_id_2 = Uuid(data[pos : pos + 16])
             pos += 16
-
         else:
             topic_id_2 = ZERO_UUID
-
         n = data[pos] - 1
         pos += 1
         if n < 0:
@@ -1081,14 +1033,12 @@ def read_update_metadata_request_flexible(data: bytes, pos: i64, version: i64) -
                 item3.unknown_tags, pos = read_tags(data, pos)
             else:
                 pos += 1
-
             partition_states_2.append(item3)
         item1 = new_UpdateMetadataTopicState(topic_name_2, topic_id_2, partition_states_2)
         if data[pos]:
             item1.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-
         topic_states_0.append(item1)
     n = data[pos] - 1
     pos += 1
@@ -1137,7 +1087,6 @@ def read_update_metadata_request_flexible(data: bytes, pos: i64, version: i64) -
                 item7.unknown_tags, pos = read_tags(data, pos)
             else:
                 pos += 3
-
             endpoints_6.append(item7)
         n = data[pos] - 1
         pos += 1
@@ -1149,13 +1098,11 @@ def read_update_metadata_request_flexible(data: bytes, pos: i64, version: i64) -
             end = pos + n
             rack_6 = data[pos:end].decode()
             pos = end
-
         item5 = new_UpdateMetadataBroker(id_6, v0_host_6, v0_port_6, endpoints_6, rack_6)
         if data[pos]:
             item5.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-
         live_brokers_0.append(item5)
     message = new_UpdateMetadataRequest(
         controller_id_0,
@@ -1170,7 +1117,6 @@ def read_update_metadata_request_flexible(data: bytes, pos: i64, version: i64) -
         pos = read_UpdateMetadataRequest_tags(message, data, pos, version)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -1180,14 +1126,11 @@ def write_update_metadata_request_flexible(out: BytesWriter, message: UpdateMeta
     if version <= 7:
         if message.is_kraft_controller:
             fail()
-
-    elif version >= 8:
+    else:
         out.append(1 if message.is_kraft_controller else 0)
-
     if version <= 7:
         if message.type != 0:
             fail()
-
     write_i32_be(out, message.controller_epoch)
     write_i64_be(out, message.broker_epoch)
     if message.ungrouped_partition_states != []:
@@ -1208,7 +1151,6 @@ def write_update_metadata_request_flexible(out: BytesWriter, message: UpdateMeta
         out.write(raw)
         if version >= 7:
             write_uuid(out, item1.topic_id)
-
         partition_states_2 = item1.partition_states
         n = len(partition_states_2)
         if n < 127:
@@ -1228,7 +1170,6 @@ def write_update_metadata_request_flexible(out: BytesWriter, message: UpdateMeta
                 write_uvarint(out, n + 1)
             for item5 in isr_4:
                 write_i32_be(out, item5)
-
             write_i32_be(out, item3.zk_version)
             replicas_4 = item3.replicas
             n = len(replicas_4)
@@ -1238,7 +1179,6 @@ def write_update_metadata_request_flexible(out: BytesWriter, message: UpdateMeta
                 write_uvarint(out, n + 1)
             for item6 in replicas_4:
                 write_i32_be(out, item6)
-
             offline_replicas_4 = item3.offline_replicas
             n = len(offline_replicas_4)
             if n < 127:
@@ -1247,17 +1187,14 @@ def write_update_metadata_request_flexible(out: BytesWriter, message: UpdateMeta
                 write_uvarint(out, n + 1)
             for item7 in offline_replicas_4:
                 write_i32_be(out, item7)
-
             if item3.unknown_tags:
                 write_tags(out, [], item3.unknown_tags)
             else:
                 out.append(0)
-
         if item1.unknown_tags:
             write_tags(out, [], item1.unknown_tags)
         else:
             out.append(0)
-
     live_brokers_0 = message.live_brokers
     n = len(live_brokers_0)
     if n < 127:
@@ -1293,11 +1230,9 @@ def write_update_metadata_request_flexible(out: BytesWriter, message: UpdateMeta
                 write_tags(out, [], item10.unknown_tags)
             else:
                 out.append(0)
-
         rack_9 = item8.rack
         if rack_9 is None:
             out.append(0)
-
         else:
             raw = rack_9.encode()
             n = len(raw)
@@ -1305,13 +1240,11 @@ def write_update_metadata_request_flexible(out: BytesWriter, message: UpdateMeta
                 out.append(n + 1)
             else:
                 write_string_length(out, n)
-
             out.write(raw)
         if item8.unknown_tags:
             write_tags(out, [], item8.unknown_tags)
         else:
             out.append(0)
-
     if message.type == 0 and not message.unknown_tags:
         out.append(0)
     else:
@@ -1324,7 +1257,6 @@ def read_update_metadata_response_classic(data: bytes, pos: i64, version: i64) -
     error_code_0 = read_i16_be(data, pos)
     message = new_UpdateMetadataResponse(error_code_0)
     pos += 2
-
     return message, pos
 
 
@@ -1345,7 +1277,6 @@ def read_update_metadata_response_flexible(data: bytes, pos: i64, version: i64) 
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 3
-
     return message, pos
 
 

@@ -411,7 +411,6 @@ def read_UpdateRaftVoterResponse_tags(self: UpdateRaftVoterResponse, data: bytes
                 current_leader_value.unknown_tags, pos = read_tags(data, pos)
             else:
                 pos += 5
-
             self._current_leader = current_leader_value
             if pos != tag_end:
                 fail()
@@ -443,7 +442,6 @@ def write_UpdateRaftVoterResponse_tags(section: BytesWriter, self: UpdateRaftVot
             write_tags(out, [], current_leader_1000.unknown_tags)
         else:
             out.append(0)
-
         known.append((0, out.getvalue()))
     write_tags(section, known, self.unknown_tags)
 
@@ -468,7 +466,6 @@ def read_update_raft_voter_request_flexible(
         end = pos + n
         cluster_id_0 = data[pos:end].decode()
         pos = end
-
     current_leader_epoch_0 = read_i32_be(data, pos)
     voter_id_0 = read_i32_be(data, pos + 4)
     voter_directory_id_0 = Uuid(data[pos + 8 : pos + 8 + 16])
@@ -506,7 +503,6 @@ def read_update_raft_voter_request_flexible(
             item1.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 3
-
         listeners_0.append(item1)
     min_supported_version_3 = read_i16_be(data, pos)
     max_supported_version_3 = read_i16_be(data, pos + 2)
@@ -523,7 +519,6 @@ def read_update_raft_voter_request_flexible(
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -532,7 +527,6 @@ def write_update_raft_voter_request_flexible(out: BytesWriter, message: UpdateRa
     cluster_id_0 = message.cluster_id
     if cluster_id_0 is None:
         out.append(0)
-
     else:
         raw = cluster_id_0.encode()
         n = len(raw)
@@ -540,7 +534,6 @@ def write_update_raft_voter_request_flexible(out: BytesWriter, message: UpdateRa
             out.append(n + 1)
         else:
             write_string_length(out, n)
-
         out.write(raw)
     write_i32_be(out, message.current_leader_epoch)
     write_i32_be(out, message.voter_id)
@@ -571,7 +564,6 @@ def write_update_raft_voter_request_flexible(out: BytesWriter, message: UpdateRa
             write_tags(out, [], item1.unknown_tags)
         else:
             out.append(0)
-
     kraft_version_feature_0 = message.kraft_version_feature
     write_i16_be(out, kraft_version_feature_0.min_supported_version)
     write_i16_be(out, kraft_version_feature_0.max_supported_version)
@@ -598,7 +590,6 @@ def read_update_raft_voter_response_flexible(
         pos = read_UpdateRaftVoterResponse_tags(message, data, pos, version)
     else:
         pos += 7
-
     return message, pos
 
 

@@ -75,15 +75,19 @@ class VoteRequestPartitionData(Struct):
     replica_id: int
     """Node id of the voter that is asking for the vote."""
     replica_directory_id: Uuid
-    """Id of the asker's log directory, telling it from an earlier disk under the same node id; zero if unset."""
+    """Id of the asker's log directory, telling it from an earlier disk under the same node id; zero if unset.
+    Versions 1+.
+    """
     voter_directory_id: Uuid
-    """Log directory id expected at the receiver; a mismatch shows that its disk was replaced. Zero skips it."""
+    """Log directory id expected at the receiver; a mismatch shows that its disk was replaced. Zero skips it. Versions
+    1+.
+    """
     last_offset_epoch: int
     """Leader epoch of the last record in the asker's log; compared first when judging completeness."""
     last_offset: int
     """End offset of the asker's log; breaks ties of epoch, since a voter refuses a log shorter than its own."""
     pre_vote: bool
-    """True only asks whether a vote would be granted, so that epochs are not raised without a chance."""
+    """True only asks whether a vote would be granted, so that epochs are not raised without a chance. Versions 2+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -204,7 +208,7 @@ class VoteRequest(Message):
     cluster_id: str | None
     """Cluster the sender belongs to; null skips the check that both sides are of the same cluster."""
     voter_id: int
-    """Node id the sender believes it is addressing; -1 if it does not say."""
+    """Node id the sender believes it is addressing; -1 if it does not say. Versions 1+."""
     topics: list[VoteRequestTopicData]
     """Raft topics with an election; only __cluster_metadata exists today."""
     unknown_tags: FieldTags
@@ -373,11 +377,11 @@ class NodeEndpoint(Struct):
     __slots__ = SLOTS
 
     node_id: int
-    """Node id that this address is of, equal to a LeaderId above."""
+    """Node id that this address is of, equal to a LeaderId above. Versions 1+."""
     host: str
-    """Host name or IP at which the leader listens for Raft traffic."""
+    """Host name or IP at which the leader listens for Raft traffic. Versions 1+."""
     port: int
-    """TCP port of that listener; unsigned, 0 to 65535."""
+    """TCP port of that listener; unsigned, 0 to 65535. Versions 1+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -434,7 +438,7 @@ class VoteResponse(Message):
     topics: list[VoteResponseTopicData]
     """Answers grouped by topic; empty if the call failed as a whole."""
     node_endpoints: list[NodeEndpoint]
-    """Addresses of the leaders named above, for nodes that do not know them; empty if unknown."""
+    """Addresses of the leaders named above, for nodes that do not know them; empty if unknown. Versions 1+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -520,9 +524,7 @@ def read_VoteResponse_tags(self: VoteResponse, data: bytes, pos: i64, version: i
                     item0.unknown_tags, pos = read_tags(data, pos)
                 else:
                     pos += 3
-
                 node_endpoints_value.append(item0)
-
             self.node_endpoints = node_endpoints_value
             if pos != tag_end:
                 fail()
@@ -559,7 +561,6 @@ def write_VoteResponse_tags(section: BytesWriter, self: VoteResponse, version: i
                 write_tags(out, [], item0.unknown_tags)
             else:
                 out.append(0)
-
         known.append((0, out.getvalue()))
     write_tags(section, known, self.unknown_tags)
 
@@ -581,14 +582,11 @@ def read_vote_request_flexible(data: bytes, pos: i64, version: i64) -> tuple[Vot
         end = pos + n
         cluster_id_0 = data[pos:end].decode()
         pos = end
-
     if version >= 1:
         voter_id_0 = read_i32_be(data, pos)
         pos += 4
-
     else:
         voter_id_0 = -1
-
     n = data[pos] - 1
     pos += 1
     if n < 0:
@@ -623,27 +621,21 @@ def read_vote_request_flexible(data: bytes, pos: i64, version: i64) -> tuple[Vot
             if version >= 1:
                 replica_directory_id_4 = Uuid(data[pos : pos + 16])
                 pos += 16
-
             else:
                 replica_directory_id_4 = ZERO_UUID
-
             if version >= 1:
                 voter_directory_id_4 = Uuid(data[pos : pos + 16])
                 pos += 16
-
             else:
                 voter_directory_id_4 = ZERO_UUID
-
             last_offset_epoch_4 = read_i32_be(data, pos)
             last_offset_4 = read_i64_be(data, pos + 4)
             pos += 12
             if version >= 2:
                 pre_vote_4 = data[pos] != 0
                 pos += 1
-
             else:
                 pre_vote_4 = False
-
             item3 = new_VoteRequestPartitionData(
                 partition_index_4,
                 replica_epoch_4,
@@ -658,21 +650,18 @@ def read_vote_request_flexible(data: bytes, pos: i64, version: i64) -> tuple[Vot
                 item3.unknown_tags, pos = read_tags(data, pos)
             else:
                 pos += 1
-
             partitions_2.append(item3)
         item1 = new_VoteRequestTopicData(topic_name_2, partitions_2)
         if data[pos]:
             item1.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-
         topics_0.append(item1)
     message = new_VoteRequest(cluster_id_0, voter_id_0, topics_0)
     if data[pos]:
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -681,7 +670,6 @@ def write_vote_request_flexible(out: BytesWriter, message: VoteRequest, version:
     cluster_id_0 = message.cluster_id
     if cluster_id_0 is None:
         out.append(0)
-
     else:
         raw = cluster_id_0.encode()
         n = len(raw)
@@ -689,11 +677,9 @@ def write_vote_request_flexible(out: BytesWriter, message: VoteRequest, version:
             out.append(n + 1)
         else:
             write_string_length(out, n)
-
         out.write(raw)
     if version >= 1:
         write_i32_be(out, message.voter_id)
-
     topics_0 = message.topics
     n = len(topics_0)
     if n < 127:
@@ -720,29 +706,23 @@ def write_vote_request_flexible(out: BytesWriter, message: VoteRequest, version:
             write_i32_be(out, item3.replica_id)
             if version >= 1:
                 write_uuid(out, item3.replica_directory_id)
-
             if version >= 1:
                 write_uuid(out, item3.voter_directory_id)
-
             write_i32_be(out, item3.last_offset_epoch)
             write_i64_be(out, item3.last_offset)
             if version <= 1:
                 if item3.pre_vote:
                     fail()
-
-            elif version >= 2:
+            else:
                 out.append(1 if item3.pre_vote else 0)
-
             if item3.unknown_tags:
                 write_tags(out, [], item3.unknown_tags)
             else:
                 out.append(0)
-
         if item1.unknown_tags:
             write_tags(out, [], item1.unknown_tags)
         else:
             out.append(0)
-
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:
@@ -796,21 +776,18 @@ def read_vote_response_flexible(data: bytes, pos: i64, version: i64) -> tuple[Vo
                 item3.unknown_tags, pos = read_tags(data, pos)
             else:
                 pos += 16
-
             partitions_2.append(item3)
         item1 = new_VoteResponseTopicData(topic_name_2, partitions_2)
         if data[pos]:
             item1.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-
         topics_0.append(item1)
     message = new_VoteResponse(error_code_0, topics_0)
     if data[pos]:
         pos = read_VoteResponse_tags(message, data, pos, version)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -847,16 +824,13 @@ def write_vote_response_flexible(out: BytesWriter, message: VoteResponse, versio
                 write_tags(out, [], item3.unknown_tags)
             else:
                 out.append(0)
-
         if item1.unknown_tags:
             write_tags(out, [], item1.unknown_tags)
         else:
             out.append(0)
-
     if version <= 0:
         if message.node_endpoints != []:
             fail()
-
     if message.node_endpoints == [] and not message.unknown_tags:
         out.append(0)
     else:

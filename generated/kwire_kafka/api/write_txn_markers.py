@@ -445,17 +445,14 @@ def read_write_txn_markers_request_classic(data: bytes, pos: i64, version: i64) 
             else:
                 partition_indexes_4 = []
             item3 = new_WritableTxnMarkerTopic(name_4, partition_indexes_4)
-
             topics_2.append(item3)
         coordinator_epoch_2 = read_i32_be(data, pos)
         item1 = new_WritableTxnMarker(
             producer_id_2, producer_epoch_2, transaction_result_2, topics_2, coordinator_epoch_2
         )
         pos += 4
-
         markers_0.append(item1)
     message = new_WriteTxnMarkersRequest(markers_0)
-
     return message, pos
 
 
@@ -477,14 +474,11 @@ def write_write_txn_markers_request_classic(out: BytesWriter, message: WriteTxnM
             write_i32_be(out, len(partition_indexes_4))
             for item5 in partition_indexes_4:
                 write_i32_be(out, item5)
-
             if item3.unknown_tags:
                 fail()
-
         write_i32_be(out, item1.coordinator_epoch)
         if item1.unknown_tags:
             fail()
-
     if message.unknown_tags:
         fail()
 
@@ -544,7 +538,6 @@ def read_write_txn_markers_request_flexible(
                 item3.unknown_tags, pos = read_tags(data, pos)
             else:
                 pos += 1
-
             topics_2.append(item3)
         coordinator_epoch_2 = read_i32_be(data, pos)
         item1 = new_WritableTxnMarker(
@@ -555,14 +548,12 @@ def read_write_txn_markers_request_flexible(
             item1.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 5
-
         markers_0.append(item1)
     message = new_WriteTxnMarkersRequest(markers_0)
     if data[pos]:
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -600,18 +591,15 @@ def write_write_txn_markers_request_flexible(out: BytesWriter, message: WriteTxn
                 write_uvarint(out, n + 1)
             for item5 in partition_indexes_4:
                 write_i32_be(out, item5)
-
             if item3.unknown_tags:
                 write_tags(out, [], item3.unknown_tags)
             else:
                 out.append(0)
-
         write_i32_be(out, item1.coordinator_epoch)
         if item1.unknown_tags:
             write_tags(out, [], item1.unknown_tags)
         else:
             out.append(0)
-
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:
@@ -660,16 +648,12 @@ def read_write_txn_markers_response_classic(
                 error_code_6 = read_i16_be(data, pos + 4)
                 item5 = new_WritableTxnMarkerPartitionResult(partition_index_6, error_code_6)
                 pos += 6
-
                 partitions_4.append(item5)
             item3 = new_WritableTxnMarkerTopicResult(name_4, partitions_4)
-
             topics_2.append(item3)
         item1 = new_WritableTxnMarkerResult(producer_id_2, topics_2)
-
         markers_0.append(item1)
     message = new_WriteTxnMarkersResponse(markers_0)
-
     return message, pos
 
 
@@ -694,13 +678,10 @@ def write_write_txn_markers_response_classic(
                 write_i16_be(out, item5.error_code)
                 if item5.unknown_tags:
                     fail()
-
             if item3.unknown_tags:
                 fail()
-
         if item1.unknown_tags:
             fail()
-
     if message.unknown_tags:
         fail()
 
@@ -759,28 +740,24 @@ def read_write_txn_markers_response_flexible(
                     item5.unknown_tags, pos = read_tags(data, pos)
                 else:
                     pos += 7
-
                 partitions_4.append(item5)
             item3 = new_WritableTxnMarkerTopicResult(name_4, partitions_4)
             if data[pos]:
                 item3.unknown_tags, pos = read_tags(data, pos)
             else:
                 pos += 1
-
             topics_2.append(item3)
         item1 = new_WritableTxnMarkerResult(producer_id_2, topics_2)
         if data[pos]:
             item1.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-
         markers_0.append(item1)
     message = new_WriteTxnMarkersResponse(markers_0)
     if data[pos]:
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -823,17 +800,14 @@ def write_write_txn_markers_response_flexible(
                     write_tags(out, [], item5.unknown_tags)
                 else:
                     out.append(0)
-
             if item3.unknown_tags:
                 write_tags(out, [], item3.unknown_tags)
             else:
                 out.append(0)
-
         if item1.unknown_tags:
             write_tags(out, [], item1.unknown_tags)
         else:
             out.append(0)
-
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:

@@ -269,7 +269,6 @@ def read_consumer_group_current_member_assignment_key_classic(
     member_id_0 = data[pos:end].decode()
     pos = end
     message = new_ConsumerGroupCurrentMemberAssignmentKey(group_id_0, member_id_0)
-
     return message, pos
 
 
@@ -325,7 +324,6 @@ def read_consumer_group_current_member_assignment_value_flexible(
             item1.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-
         assigned_partitions_0.append(item1)
     n = data[pos] - 1
     pos += 1
@@ -353,7 +351,6 @@ def read_consumer_group_current_member_assignment_value_flexible(
             item3.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-
         partitions_pending_revocation_0.append(item3)
     message = new_ConsumerGroupCurrentMemberAssignmentValue(
         member_epoch_0, previous_member_epoch_0, state_0, assigned_partitions_0, partitions_pending_revocation_0
@@ -362,7 +359,6 @@ def read_consumer_group_current_member_assignment_value_flexible(
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -389,12 +385,10 @@ def write_consumer_group_current_member_assignment_value_flexible(
             write_uvarint(out, n + 1)
         for item3 in partitions_2:
             write_i32_be(out, item3)
-
         if item1.unknown_tags:
             write_tags(out, [], item1.unknown_tags)
         else:
             out.append(0)
-
     partitions_pending_revocation_0 = message.partitions_pending_revocation
     n = len(partitions_pending_revocation_0)
     if n < 127:
@@ -411,12 +405,10 @@ def write_consumer_group_current_member_assignment_value_flexible(
             write_uvarint(out, n + 1)
         for item6 in partitions_5:
             write_i32_be(out, item6)
-
         if item4.unknown_tags:
             write_tags(out, [], item4.unknown_tags)
         else:
             out.append(0)
-
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:

@@ -349,7 +349,7 @@ def read_ConsumerGroupMemberMetadataValue_tags(
         tag_end = pos + size
         if tag == 0:
             n, pos = read_uvarint(data, pos)
-            if n == 0:
+            if n <= 0:
                 classic_member_metadata_value = None
             else:
                 session_timeout_ms_0 = read_i32_be(data, pos)
@@ -376,9 +376,9 @@ def read_ConsumerGroupMemberMetadataValue_tags(
                     if n < 0:
                         fail()
                     if n > 126:
-                        n += (data[pos] << 7) - 128
+                        n += (data[pos] - 1) * 128
                         pos += 1
-                        if n > 16382:
+                        if n < 127 or n > 16382:
                             n, pos = read_length(data, pos - 1)
                     end = pos + n
                     metadata_2 = data[pos:end]
@@ -388,14 +388,12 @@ def read_ConsumerGroupMemberMetadataValue_tags(
                         item1.unknown_tags, pos = read_tags(data, pos)
                     else:
                         pos += 1
-
                     supported_protocols_0.append(item1)
                 classic_member_metadata_value = new_ClassicMemberMetadata(session_timeout_ms_0, supported_protocols_0)
                 if data[pos]:
                     classic_member_metadata_value.unknown_tags, pos = read_tags(data, pos)
                 else:
                     pos += 1
-
             self.classic_member_metadata = classic_member_metadata_value
             if pos != tag_end:
                 fail()
@@ -445,12 +443,10 @@ def write_ConsumerGroupMemberMetadataValue_tags(
                     write_tags(out, [], item1.unknown_tags)
                 else:
                     out.append(0)
-
             if classic_member_metadata_1000.unknown_tags:
                 write_tags(out, [], classic_member_metadata_1000.unknown_tags)
             else:
                 out.append(0)
-
         known.append((0, out.getvalue()))
     write_tags(section, known, self.unknown_tags)
 
@@ -477,7 +473,6 @@ def read_consumer_group_member_metadata_key_classic(
     member_id_0 = data[pos:end].decode()
     pos = end
     message = new_ConsumerGroupMemberMetadataKey(group_id_0, member_id_0)
-
     return message, pos
 
 
@@ -518,7 +513,6 @@ def read_consumer_group_member_metadata_value_flexible(
         end = pos + n
         instance_id_0 = data[pos:end].decode()
         pos = end
-
     n = data[pos] - 1
     pos += 1
     if n < 0:
@@ -529,7 +523,6 @@ def read_consumer_group_member_metadata_value_flexible(
         end = pos + n
         rack_id_0 = data[pos:end].decode()
         pos = end
-
     n = data[pos] - 1
     pos += 1
     if n < 0:
@@ -566,7 +559,6 @@ def read_consumer_group_member_metadata_value_flexible(
         end = pos + n
         item1 = data[pos:end].decode()
         pos = end
-
         subscribed_topic_names_0.append(item1)
     n = data[pos] - 1
     pos += 1
@@ -578,7 +570,6 @@ def read_consumer_group_member_metadata_value_flexible(
         end = pos + n
         subscribed_topic_regex_0 = data[pos:end].decode()
         pos = end
-
     rebalance_timeout_ms_0 = read_i32_be(data, pos)
     n = data[pos + 4] - 1
     pos += 5
@@ -590,7 +581,6 @@ def read_consumer_group_member_metadata_value_flexible(
         end = pos + n
         server_assignor_0 = data[pos:end].decode()
         pos = end
-
     classic_member_metadata_0 = ClassicMemberMetadata()
     message = new_ConsumerGroupMemberMetadataValue(
         instance_id_0,
@@ -607,7 +597,6 @@ def read_consumer_group_member_metadata_value_flexible(
         pos = read_ConsumerGroupMemberMetadataValue_tags(message, data, pos, version)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -618,7 +607,6 @@ def write_consumer_group_member_metadata_value_flexible(
     instance_id_0 = message.instance_id
     if instance_id_0 is None:
         out.append(0)
-
     else:
         raw = instance_id_0.encode()
         n = len(raw)
@@ -626,12 +614,10 @@ def write_consumer_group_member_metadata_value_flexible(
             out.append(n + 1)
         else:
             write_string_length(out, n)
-
         out.write(raw)
     rack_id_0 = message.rack_id
     if rack_id_0 is None:
         out.append(0)
-
     else:
         raw = rack_id_0.encode()
         n = len(raw)
@@ -639,7 +625,6 @@ def write_consumer_group_member_metadata_value_flexible(
             out.append(n + 1)
         else:
             write_string_length(out, n)
-
         out.write(raw)
     raw = message.client_id.encode()
     n = len(raw)
@@ -669,11 +654,9 @@ def write_consumer_group_member_metadata_value_flexible(
         else:
             write_string_length(out, n)
         out.write(raw)
-
     subscribed_topic_regex_0 = message.subscribed_topic_regex
     if subscribed_topic_regex_0 is None:
         out.append(0)
-
     else:
         raw = subscribed_topic_regex_0.encode()
         n = len(raw)
@@ -681,13 +664,11 @@ def write_consumer_group_member_metadata_value_flexible(
             out.append(n + 1)
         else:
             write_string_length(out, n)
-
         out.write(raw)
     write_i32_be(out, message.rebalance_timeout_ms)
     server_assignor_0 = message.server_assignor
     if server_assignor_0 is None:
         out.append(0)
-
     else:
         raw = server_assignor_0.encode()
         n = len(raw)
@@ -695,7 +676,6 @@ def write_consumer_group_member_metadata_value_flexible(
             out.append(n + 1)
         else:
             write_string_length(out, n)
-
         out.write(raw)
     if message.classic_member_metadata == ClassicMemberMetadata() and not message.unknown_tags:
         out.append(0)

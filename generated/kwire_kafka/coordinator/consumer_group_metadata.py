@@ -173,7 +173,6 @@ def read_ConsumerGroupMetadataValue_tags(
         if tag == 0:
             metadata_hash_value = read_i64_be(data, pos)
             pos += 8
-
             self.metadata_hash = metadata_hash_value
             if pos != tag_end:
                 fail()
@@ -193,7 +192,6 @@ def write_ConsumerGroupMetadataValue_tags(
     if self.metadata_hash != 0:
         out = BytesWriter()
         write_i64_be(out, self.metadata_hash)
-
         known.append((0, out.getvalue()))
     write_tags(section, known, self.unknown_tags)
 
@@ -212,7 +210,6 @@ def read_consumer_group_metadata_key_classic(
     group_id_0 = data[pos:end].decode()
     pos = end
     message = new_ConsumerGroupMetadataKey(group_id_0)
-
     return message, pos
 
 
@@ -239,7 +236,6 @@ def read_consumer_group_metadata_value_flexible(
         pos = read_ConsumerGroupMetadataValue_tags(message, data, pos, version)
     else:
         pos += 5
-
     return message, pos
 
 

@@ -195,7 +195,6 @@ def read_consumer_group_regular_expression_key_classic(
     regular_expression_0 = data[pos:end].decode()
     pos = end
     message = new_ConsumerGroupRegularExpressionKey(group_id_0, regular_expression_0)
-
     return message, pos
 
 
@@ -237,7 +236,6 @@ def read_consumer_group_regular_expression_value_flexible(
         end = pos + n
         item1 = data[pos:end].decode()
         pos = end
-
         topics_0.append(item1)
     version_0 = read_i64_be(data, pos)
     timestamp_0 = read_i64_be(data, pos + 8)
@@ -247,7 +245,6 @@ def read_consumer_group_regular_expression_value_flexible(
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 17
-
     return message, pos
 
 
@@ -269,7 +266,6 @@ def write_consumer_group_regular_expression_value_flexible(
         else:
             write_string_length(out, n)
         out.write(raw)
-
     write_i64_be(out, message.version)
     write_i64_be(out, message.timestamp)
     if message.unknown_tags:

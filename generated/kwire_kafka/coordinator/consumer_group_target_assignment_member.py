@@ -223,7 +223,6 @@ def read_consumer_group_target_assignment_member_key_classic(
     member_id_0 = data[pos:end].decode()
     pos = end
     message = new_ConsumerGroupTargetAssignmentMemberKey(group_id_0, member_id_0)
-
     return message, pos
 
 
@@ -274,14 +273,12 @@ def read_consumer_group_target_assignment_member_value_flexible(
             item1.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-
         topic_partitions_0.append(item1)
     message = new_ConsumerGroupTargetAssignmentMemberValue(topic_partitions_0)
     if data[pos]:
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -305,12 +302,10 @@ def write_consumer_group_target_assignment_member_value_flexible(
             write_uvarint(out, n + 1)
         for item3 in partitions_2:
             write_i32_be(out, item3)
-
         if item1.unknown_tags:
             write_tags(out, [], item1.unknown_tags)
         else:
             out.append(0)
-
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:

@@ -160,7 +160,6 @@ def read_consumer_group_target_assignment_metadata_key_classic(
     group_id_0 = data[pos:end].decode()
     pos = end
     message = new_ConsumerGroupTargetAssignmentMetadataKey(group_id_0)
-
     return message, pos
 
 
@@ -187,7 +186,6 @@ def read_consumer_group_target_assignment_metadata_value_flexible(
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 5
-
     return message, pos
 
 

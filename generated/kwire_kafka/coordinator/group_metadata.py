@@ -123,13 +123,13 @@ class MemberMetadata(Struct):
     member_id: str
     """Id the coordinator gave out, normally client id plus a random uuid."""
     group_instance_id: str | None
-    """Static membership id, null for a dynamic member."""
+    """Static membership id, null for a dynamic member. Versions 3+."""
     client_id: str
     """The client.id seen in the member's requests."""
     client_host: str
     """Network address of the member, written with a leading slash by Java."""
     rebalance_timeout: int
-    """Milliseconds to rejoin once a rebalance starts; -1 if absent, then the session timeout serves."""
+    """Milliseconds to rejoin once a rebalance starts; -1 if absent, then the session timeout serves. Versions 1+."""
     session_timeout: int
     """Milliseconds without heartbeat until the member is considered dead."""
     subscription: bytes
@@ -226,7 +226,9 @@ class GroupMetadataValue(Message):
     leader: str | None
     """Member id of the one that computes assignments, null while there are no members."""
     current_state_timestamp: int
-    """When the present state was entered, ms since 1970 UTC; -1 unknown. Starts offset expiry once empty."""
+    """When the present state was entered, ms since 1970 UTC; -1 unknown. Starts offset expiry once empty. Versions
+    2+.
+    """
     members: list[MemberMetadata]
     """Members with their assignments; empty if the group has none."""
     unknown_tags: FieldTags
@@ -301,7 +303,6 @@ def read_group_metadata_key_classic(data: bytes, pos: i64, version: i64) -> tupl
     group_0 = data[pos:end].decode()
     pos = end
     message = new_GroupMetadataKey(group_0)
-
     return message, pos
 
 
@@ -343,7 +344,6 @@ def read_group_metadata_value_classic(data: bytes, pos: i64, version: i64) -> tu
         end = pos + n
         protocol_0 = data[pos:end].decode()
         pos = end
-
     n = read_i16_be(data, pos)
     pos += 2
     if n < 0:
@@ -352,14 +352,11 @@ def read_group_metadata_value_classic(data: bytes, pos: i64, version: i64) -> tu
         end = pos + n
         leader_0 = data[pos:end].decode()
         pos = end
-
     if version >= 2:
         current_state_timestamp_0 = read_i64_be(data, pos)
         pos += 8
-
     else:
         current_state_timestamp_0 = -1
-
     n = read_i32_be(data, pos)
     pos += 4
     if n < 0:
@@ -383,10 +380,8 @@ def read_group_metadata_value_classic(data: bytes, pos: i64, version: i64) -> tu
                 end = pos + n
                 group_instance_id_2 = data[pos:end].decode()
                 pos = end
-
         else:
             group_instance_id_2 = None
-
         n = read_i16_be(data, pos)
         pos += 2
         if n < 0:
@@ -404,10 +399,8 @@ def read_group_metadata_value_classic(data: bytes, pos: i64, version: i64) -> tu
         if version >= 1:
             rebalance_timeout_2 = read_i32_be(data, pos)
             pos += 4
-
         else:
             rebalance_timeout_2 = -1
-
         session_timeout_2 = read_i32_be(data, pos)
         n = read_i32_be(data, pos + 4)
         pos += 8
@@ -433,12 +426,10 @@ def read_group_metadata_value_classic(data: bytes, pos: i64, version: i64) -> tu
             subscription_2,
             assignment_2,
         )
-
         members_0.append(item1)
     message = new_GroupMetadataValue(
         protocol_type_0, generation_0, protocol_0, leader_0, current_state_timestamp_0, members_0
     )
-
     return message, pos
 
 
@@ -451,24 +442,19 @@ def write_group_metadata_value_classic(out: BytesWriter, message: GroupMetadataV
     protocol_0 = message.protocol
     if protocol_0 is None:
         write_i16_be(out, -1)
-
     else:
         raw = protocol_0.encode()
         write_i16_be(out, len(raw))
-
         out.write(raw)
     leader_0 = message.leader
     if leader_0 is None:
         write_i16_be(out, -1)
-
     else:
         raw = leader_0.encode()
         write_i16_be(out, len(raw))
-
         out.write(raw)
     if version >= 2:
         write_i64_be(out, message.current_state_timestamp)
-
     members_0 = message.members
     write_i32_be(out, len(members_0))
     for item1 in members_0:
@@ -479,13 +465,10 @@ def write_group_metadata_value_classic(out: BytesWriter, message: GroupMetadataV
             group_instance_id_2 = item1.group_instance_id
             if group_instance_id_2 is None:
                 write_i16_be(out, -1)
-
             else:
                 raw = group_instance_id_2.encode()
                 write_i16_be(out, len(raw))
-
                 out.write(raw)
-
         raw = item1.client_id.encode()
         write_i16_be(out, len(raw))
         out.write(raw)
@@ -494,7 +477,6 @@ def write_group_metadata_value_classic(out: BytesWriter, message: GroupMetadataV
         out.write(raw)
         if version >= 1:
             write_i32_be(out, item1.rebalance_timeout)
-
         write_i32_be(out, item1.session_timeout)
         subscription_2 = item1.subscription
         write_i32_be(out, len(subscription_2))
@@ -504,7 +486,6 @@ def write_group_metadata_value_classic(out: BytesWriter, message: GroupMetadataV
         out.write(assignment_2)
         if item1.unknown_tags:
             fail()
-
     if message.unknown_tags:
         fail()
 
@@ -542,7 +523,6 @@ def read_group_metadata_value_flexible(data: bytes, pos: i64, version: i64) -> t
         end = pos + n
         protocol_0 = data[pos:end].decode()
         pos = end
-
     n = data[pos] - 1
     pos += 1
     if n < 0:
@@ -553,7 +533,6 @@ def read_group_metadata_value_flexible(data: bytes, pos: i64, version: i64) -> t
         end = pos + n
         leader_0 = data[pos:end].decode()
         pos = end
-
     current_state_timestamp_0 = read_i64_be(data, pos)
     n = data[pos + 8] - 1
     pos += 9
@@ -583,7 +562,6 @@ def read_group_metadata_value_flexible(data: bytes, pos: i64, version: i64) -> t
             end = pos + n
             group_instance_id_2 = data[pos:end].decode()
             pos = end
-
         n = data[pos] - 1
         pos += 1
         if n < 0:
@@ -609,9 +587,9 @@ def read_group_metadata_value_flexible(data: bytes, pos: i64, version: i64) -> t
         if n < 0:
             fail()
         if n > 126:
-            n += (data[pos] << 7) - 128
+            n += (data[pos] - 1) * 128
             pos += 1
-            if n > 16382:
+            if n < 127 or n > 16382:
                 n, pos = read_length(data, pos - 1)
         end = pos + n
         subscription_2 = data[pos:end]
@@ -621,9 +599,9 @@ def read_group_metadata_value_flexible(data: bytes, pos: i64, version: i64) -> t
         if n < 0:
             fail()
         if n > 126:
-            n += (data[pos] << 7) - 128
+            n += (data[pos] - 1) * 128
             pos += 1
-            if n > 16382:
+            if n < 127 or n > 16382:
                 n, pos = read_length(data, pos - 1)
         end = pos + n
         assignment_2 = data[pos:end]
@@ -642,7 +620,6 @@ def read_group_metadata_value_flexible(data: bytes, pos: i64, version: i64) -> t
             item1.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-
         members_0.append(item1)
     message = new_GroupMetadataValue(
         protocol_type_0, generation_0, protocol_0, leader_0, current_state_timestamp_0, members_0
@@ -651,7 +628,6 @@ def read_group_metadata_value_flexible(data: bytes, pos: i64, version: i64) -> t
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -668,7 +644,6 @@ def write_group_metadata_value_flexible(out: BytesWriter, message: GroupMetadata
     protocol_0 = message.protocol
     if protocol_0 is None:
         out.append(0)
-
     else:
         raw = protocol_0.encode()
         n = len(raw)
@@ -676,12 +651,10 @@ def write_group_metadata_value_flexible(out: BytesWriter, message: GroupMetadata
             out.append(n + 1)
         else:
             write_string_length(out, n)
-
         out.write(raw)
     leader_0 = message.leader
     if leader_0 is None:
         out.append(0)
-
     else:
         raw = leader_0.encode()
         n = len(raw)
@@ -689,7 +662,6 @@ def write_group_metadata_value_flexible(out: BytesWriter, message: GroupMetadata
             out.append(n + 1)
         else:
             write_string_length(out, n)
-
         out.write(raw)
     write_i64_be(out, message.current_state_timestamp)
     members_0 = message.members
@@ -709,7 +681,6 @@ def write_group_metadata_value_flexible(out: BytesWriter, message: GroupMetadata
         group_instance_id_2 = item1.group_instance_id
         if group_instance_id_2 is None:
             out.append(0)
-
         else:
             raw = group_instance_id_2.encode()
             n = len(raw)
@@ -717,7 +688,6 @@ def write_group_metadata_value_flexible(out: BytesWriter, message: GroupMetadata
                 out.append(n + 1)
             else:
                 write_string_length(out, n)
-
             out.write(raw)
         raw = item1.client_id.encode()
         n = len(raw)
@@ -753,7 +723,6 @@ def write_group_metadata_value_flexible(out: BytesWriter, message: GroupMetadata
             write_tags(out, [], item1.unknown_tags)
         else:
             out.append(0)
-
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:

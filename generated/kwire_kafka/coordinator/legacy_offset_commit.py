@@ -194,7 +194,6 @@ def read_legacy_offset_commit_key_classic(data: bytes, pos: i64, version: i64) -
     partition_0 = read_i32_be(data, pos)
     message = new_LegacyOffsetCommitKey(group_0, topic_0, partition_0)
     pos += 4
-
     return message, pos
 
 
@@ -228,7 +227,6 @@ def read_legacy_offset_commit_value_classic(
     commit_timestamp_0 = read_i64_be(data, pos)
     message = new_LegacyOffsetCommitValue(offset_0, metadata_0, commit_timestamp_0)
     pos += 8
-
     return message, pos
 
 

@@ -142,15 +142,15 @@ class OffsetCommitValue(Message):
     offset: int
     """Position to resume from, i.e. one past the last processed record."""
     leader_epoch: int
-    """Leader epoch of the last consumed record, to detect truncation; -1 if the client gave none."""
+    """Leader epoch of the last consumed record, to detect truncation; -1 if the client gave none. Versions 3+."""
     metadata: str
     """Text stored by the client beside the offset, returned unchanged on fetch."""
     commit_timestamp: int
     """Time of the commit in milliseconds since 1970 UTC; retention may count from here."""
     expire_timestamp: int
-    """Fixed expiry time in milliseconds since 1970 UTC, -1 to apply the broker's retention."""
+    """Fixed expiry time in milliseconds since 1970 UTC, -1 to apply the broker's retention. Versions 1."""
     topic_id: Uuid
-    """Id of the topic at commit time; zero if unknown. Guards against reuse after recreation."""
+    """Id of the topic at commit time; zero if unknown. Guards against reuse after recreation. Versions 4+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -223,7 +223,6 @@ def read_OffsetCommitValue_tags(self: OffsetCommitValue, data: bytes, pos: i64, 
         if tag == 0:
             topic_id_value = Uuid(data[pos : pos + 16])
             pos += 16
-
             self.topic_id = topic_id_value
             if pos != tag_end:
                 fail()
@@ -241,7 +240,6 @@ def write_OffsetCommitValue_tags(section: BytesWriter, self: OffsetCommitValue, 
     if self.topic_id != ZERO_UUID:
         out = BytesWriter()
         write_uuid(out, self.topic_id)
-
         known.append((0, out.getvalue()))
     write_tags(section, known, self.unknown_tags)
 
@@ -268,7 +266,6 @@ def read_offset_commit_key_classic(data: bytes, pos: i64, version: i64) -> tuple
     partition_0 = read_i32_be(data, pos)
     message = new_OffsetCommitKey(group_0, topic_0, partition_0)
     pos += 4
-
     return message, pos
 
 
@@ -294,10 +291,8 @@ def read_offset_commit_value_classic(data: bytes, pos: i64, version: i64) -> tup
     if version >= 3:
         leader_epoch_0 = read_i32_be(data, pos)
         pos += 4
-
     else:
         leader_epoch_0 = -1
-
     n = read_i16_be(data, pos)
     pos += 2
     if n < 0:
@@ -310,12 +305,9 @@ def read_offset_commit_value_classic(data: bytes, pos: i64, version: i64) -> tup
     if version == 1:
         expire_timestamp_0 = read_i64_be(data, pos)
         pos += 8
-
     else:
         expire_timestamp_0 = -1
-
     message = new_OffsetCommitValue(offset_0, leader_epoch_0, metadata_0, commit_timestamp_0, expire_timestamp_0)
-
     return message, pos
 
 
@@ -324,14 +316,12 @@ def write_offset_commit_value_classic(out: BytesWriter, message: OffsetCommitVal
     write_i64_be(out, message.offset)
     if version >= 3:
         write_i32_be(out, message.leader_epoch)
-
     raw = message.metadata.encode()
     write_i16_be(out, len(raw))
     out.write(raw)
     write_i64_be(out, message.commit_timestamp)
     if version == 1:
         write_i64_be(out, message.expire_timestamp)
-
     if message.unknown_tags:
         fail()
 
@@ -359,7 +349,6 @@ def read_offset_commit_value_flexible(data: bytes, pos: i64, version: i64) -> tu
         pos = read_OffsetCommitValue_tags(message, data, pos, version)
     else:
         pos += 9
-
     return message, pos
 
 

@@ -244,7 +244,6 @@ def read_share_group_current_member_assignment_key_classic(
     member_id_0 = data[pos:end].decode()
     pos = end
     message = new_ShareGroupCurrentMemberAssignmentKey(group_id_0, member_id_0)
-
     return message, pos
 
 
@@ -298,7 +297,6 @@ def read_share_group_current_member_assignment_value_flexible(
             item1.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-
         assigned_partitions_0.append(item1)
     message = new_ShareGroupCurrentMemberAssignmentValue(
         member_epoch_0, previous_member_epoch_0, state_0, assigned_partitions_0
@@ -307,7 +305,6 @@ def read_share_group_current_member_assignment_value_flexible(
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -334,12 +331,10 @@ def write_share_group_current_member_assignment_value_flexible(
             write_uvarint(out, n + 1)
         for item3 in partitions_2:
             write_i32_be(out, item3)
-
         if item1.unknown_tags:
             write_tags(out, [], item1.unknown_tags)
         else:
             out.append(0)
-
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:

@@ -198,7 +198,6 @@ def read_share_group_member_metadata_key_classic(
     member_id_0 = data[pos:end].decode()
     pos = end
     message = new_ShareGroupMemberMetadataKey(group_id_0, member_id_0)
-
     return message, pos
 
 
@@ -235,7 +234,6 @@ def read_share_group_member_metadata_value_flexible(
         end = pos + n
         rack_id_0 = data[pos:end].decode()
         pos = end
-
     n = data[pos] - 1
     pos += 1
     if n < 0:
@@ -272,14 +270,12 @@ def read_share_group_member_metadata_value_flexible(
         end = pos + n
         item1 = data[pos:end].decode()
         pos = end
-
         subscribed_topic_names_0.append(item1)
     message = new_ShareGroupMemberMetadataValue(rack_id_0, client_id_0, client_host_0, subscribed_topic_names_0)
     if data[pos]:
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -290,7 +286,6 @@ def write_share_group_member_metadata_value_flexible(
     rack_id_0 = message.rack_id
     if rack_id_0 is None:
         out.append(0)
-
     else:
         raw = rack_id_0.encode()
         n = len(raw)
@@ -298,7 +293,6 @@ def write_share_group_member_metadata_value_flexible(
             out.append(n + 1)
         else:
             write_string_length(out, n)
-
         out.write(raw)
     raw = message.client_id.encode()
     n = len(raw)
@@ -328,7 +322,6 @@ def write_share_group_member_metadata_value_flexible(
         else:
             write_string_length(out, n)
         out.write(raw)
-
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:

@@ -165,7 +165,6 @@ def read_share_group_metadata_key_classic(data: bytes, pos: i64, version: i64) -
     group_id_0 = data[pos:end].decode()
     pos = end
     message = new_ShareGroupMetadataKey(group_id_0)
-
     return message, pos
 
 
@@ -191,7 +190,6 @@ def read_share_group_metadata_value_flexible(
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 13
-
     return message, pos
 
 

@@ -293,7 +293,6 @@ def read_share_group_state_partition_metadata_key_classic(
     group_id_0 = data[pos:end].decode()
     pos = end
     message = new_ShareGroupStatePartitionMetadataKey(group_id_0)
-
     return message, pos
 
 
@@ -356,7 +355,6 @@ def read_share_group_state_partition_metadata_value_flexible(
             item1.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-
         initializing_topics_0.append(item1)
     n = data[pos] - 1
     pos += 1
@@ -393,7 +391,6 @@ def read_share_group_state_partition_metadata_value_flexible(
             item3.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-
         initialized_topics_0.append(item3)
     n = data[pos] - 1
     pos += 1
@@ -419,7 +416,6 @@ def read_share_group_state_partition_metadata_value_flexible(
             item5.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-
         deleting_topics_0.append(item5)
     message = new_ShareGroupStatePartitionMetadataValue(
         initializing_topics_0, initialized_topics_0, deleting_topics_0
@@ -428,7 +424,6 @@ def read_share_group_state_partition_metadata_value_flexible(
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -459,12 +454,10 @@ def write_share_group_state_partition_metadata_value_flexible(
             write_uvarint(out, n + 1)
         for item3 in partitions_2:
             write_i32_be(out, item3)
-
         if item1.unknown_tags:
             write_tags(out, [], item1.unknown_tags)
         else:
             out.append(0)
-
     initialized_topics_0 = message.initialized_topics
     n = len(initialized_topics_0)
     if n < 127:
@@ -488,12 +481,10 @@ def write_share_group_state_partition_metadata_value_flexible(
             write_uvarint(out, n + 1)
         for item6 in partitions_5:
             write_i32_be(out, item6)
-
         if item4.unknown_tags:
             write_tags(out, [], item4.unknown_tags)
         else:
             out.append(0)
-
     deleting_topics_0 = message.deleting_topics
     n = len(deleting_topics_0)
     if n < 127:
@@ -513,7 +504,6 @@ def write_share_group_state_partition_metadata_value_flexible(
             write_tags(out, [], item7.unknown_tags)
         else:
             out.append(0)
-
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:

@@ -286,7 +286,6 @@ def read_share_snapshot_key_classic(data: bytes, pos: i64, version: i64) -> tupl
     partition_0 = read_i32_be(data, pos + 16)
     message = new_ShareSnapshotKey(group_id_0, topic_id_0, partition_0)
     pos += 20
-
     return message, pos
 
 
@@ -330,7 +329,6 @@ def read_share_snapshot_value_flexible(data: bytes, pos: i64, version: i64) -> t
             item1.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 20
-
         state_batches_0.append(item1)
     message = new_ShareSnapshotValue(
         snapshot_epoch_0,
@@ -345,7 +343,6 @@ def read_share_snapshot_value_flexible(data: bytes, pos: i64, version: i64) -> t
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -372,7 +369,6 @@ def write_share_snapshot_value_flexible(out: BytesWriter, message: ShareSnapshot
             write_tags(out, [], item1.unknown_tags)
         else:
             out.append(0)
-
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:

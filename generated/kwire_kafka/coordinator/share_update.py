@@ -259,7 +259,6 @@ def read_share_update_key_classic(data: bytes, pos: i64, version: i64) -> tuple[
     partition_0 = read_i32_be(data, pos + 16)
     message = new_ShareUpdateKey(group_id_0, topic_id_0, partition_0)
     pos += 20
-
     return message, pos
 
 
@@ -300,14 +299,12 @@ def read_share_update_value_flexible(data: bytes, pos: i64, version: i64) -> tup
             item1.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 20
-
         state_batches_0.append(item1)
     message = new_ShareUpdateValue(snapshot_epoch_0, leader_epoch_0, start_offset_0, state_batches_0)
     if data[pos]:
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -331,7 +328,6 @@ def write_share_update_value_flexible(out: BytesWriter, message: ShareUpdateValu
             write_tags(out, [], item1.unknown_tags)
         else:
             out.append(0)
-
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:

@@ -325,7 +325,6 @@ def read_streams_group_current_member_assignment_key_classic(
     member_id_0 = data[pos:end].decode()
     pos = end
     message = new_StreamsGroupCurrentMemberAssignmentKey(group_id_0, member_id_0)
-
     return message, pos
 
 
@@ -403,7 +402,6 @@ def read_streams_group_current_member_assignment_value_flexible(
             item1.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-
         active_tasks_0.append(item1)
     n = data[pos] - 1
     pos += 1
@@ -439,7 +437,6 @@ def read_streams_group_current_member_assignment_value_flexible(
             item3.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-
         standby_tasks_0.append(item3)
     n = data[pos] - 1
     pos += 1
@@ -475,7 +472,6 @@ def read_streams_group_current_member_assignment_value_flexible(
             item5.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-
         warmup_tasks_0.append(item5)
     n = data[pos] - 1
     pos += 1
@@ -511,7 +507,6 @@ def read_streams_group_current_member_assignment_value_flexible(
             item7.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-
         active_tasks_pending_revocation_0.append(item7)
     n = data[pos] - 1
     pos += 1
@@ -547,7 +542,6 @@ def read_streams_group_current_member_assignment_value_flexible(
             item9.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-
         standby_tasks_pending_revocation_0.append(item9)
     n = data[pos] - 1
     pos += 1
@@ -583,7 +577,6 @@ def read_streams_group_current_member_assignment_value_flexible(
             item11.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-
         warmup_tasks_pending_revocation_0.append(item11)
     message = new_StreamsGroupCurrentMemberAssignmentValue(
         member_epoch_0,
@@ -600,7 +593,6 @@ def read_streams_group_current_member_assignment_value_flexible(
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -633,12 +625,10 @@ def write_streams_group_current_member_assignment_value_flexible(
             write_uvarint(out, n + 1)
         for item3 in partitions_2:
             write_i32_be(out, item3)
-
         if item1.unknown_tags:
             write_tags(out, [], item1.unknown_tags)
         else:
             out.append(0)
-
     standby_tasks_0 = message.standby_tasks
     n = len(standby_tasks_0)
     if n < 127:
@@ -661,12 +651,10 @@ def write_streams_group_current_member_assignment_value_flexible(
             write_uvarint(out, n + 1)
         for item6 in partitions_5:
             write_i32_be(out, item6)
-
         if item4.unknown_tags:
             write_tags(out, [], item4.unknown_tags)
         else:
             out.append(0)
-
     warmup_tasks_0 = message.warmup_tasks
     n = len(warmup_tasks_0)
     if n < 127:
@@ -689,12 +677,10 @@ def write_streams_group_current_member_assignment_value_flexible(
             write_uvarint(out, n + 1)
         for item9 in partitions_8:
             write_i32_be(out, item9)
-
         if item7.unknown_tags:
             write_tags(out, [], item7.unknown_tags)
         else:
             out.append(0)
-
     active_tasks_pending_revocation_0 = message.active_tasks_pending_revocation
     n = len(active_tasks_pending_revocation_0)
     if n < 127:
@@ -717,12 +703,10 @@ def write_streams_group_current_member_assignment_value_flexible(
             write_uvarint(out, n + 1)
         for item12 in partitions_11:
             write_i32_be(out, item12)
-
         if item10.unknown_tags:
             write_tags(out, [], item10.unknown_tags)
         else:
             out.append(0)
-
     standby_tasks_pending_revocation_0 = message.standby_tasks_pending_revocation
     n = len(standby_tasks_pending_revocation_0)
     if n < 127:
@@ -745,12 +729,10 @@ def write_streams_group_current_member_assignment_value_flexible(
             write_uvarint(out, n + 1)
         for item15 in partitions_14:
             write_i32_be(out, item15)
-
         if item13.unknown_tags:
             write_tags(out, [], item13.unknown_tags)
         else:
             out.append(0)
-
     warmup_tasks_pending_revocation_0 = message.warmup_tasks_pending_revocation
     n = len(warmup_tasks_pending_revocation_0)
     if n < 127:
@@ -773,12 +755,10 @@ def write_streams_group_current_member_assignment_value_flexible(
             write_uvarint(out, n + 1)
         for item18 in partitions_17:
             write_i32_be(out, item18)
-
         if item16.unknown_tags:
             write_tags(out, [], item16.unknown_tags)
         else:
             out.append(0)
-
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:

@@ -330,7 +330,6 @@ def read_streams_group_member_metadata_key_classic(
     member_id_0 = data[pos:end].decode()
     pos = end
     message = new_StreamsGroupMemberMetadataKey(group_id_0, member_id_0)
-
     return message, pos
 
 
@@ -373,7 +372,6 @@ def read_streams_group_member_metadata_value_flexible(
         end = pos + n
         instance_id_0 = data[pos:end].decode()
         pos = end
-
     n = data[pos] - 1
     pos += 1
     if n < 0:
@@ -384,7 +382,6 @@ def read_streams_group_member_metadata_value_flexible(
         end = pos + n
         rack_id_0 = data[pos:end].decode()
         pos = end
-
     n = data[pos] - 1
     pos += 1
     if n < 0:
@@ -435,7 +432,6 @@ def read_streams_group_member_metadata_value_flexible(
             user_endpoint_0.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 3
-
     n = data[pos] - 1
     pos += 1
     if n < 0:
@@ -468,7 +464,6 @@ def read_streams_group_member_metadata_value_flexible(
             item2.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-
         client_tags_0.append(item2)
     message = new_StreamsGroupMemberMetadataValue(
         instance_id_0,
@@ -485,7 +480,6 @@ def read_streams_group_member_metadata_value_flexible(
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -496,7 +490,6 @@ def write_streams_group_member_metadata_value_flexible(
     instance_id_0 = message.instance_id
     if instance_id_0 is None:
         out.append(0)
-
     else:
         raw = instance_id_0.encode()
         n = len(raw)
@@ -504,12 +497,10 @@ def write_streams_group_member_metadata_value_flexible(
             out.append(n + 1)
         else:
             write_string_length(out, n)
-
         out.write(raw)
     rack_id_0 = message.rack_id
     if rack_id_0 is None:
         out.append(0)
-
     else:
         raw = rack_id_0.encode()
         n = len(raw)
@@ -517,7 +508,6 @@ def write_streams_group_member_metadata_value_flexible(
             out.append(n + 1)
         else:
             write_string_length(out, n)
-
         out.write(raw)
     raw = message.client_id.encode()
     n = len(raw)
@@ -559,7 +549,6 @@ def write_streams_group_member_metadata_value_flexible(
             write_tags(out, [], user_endpoint_0.unknown_tags)
         else:
             out.append(0)
-
     client_tags_0 = message.client_tags
     n = len(client_tags_0)
     if n < 127:
@@ -585,7 +574,6 @@ def write_streams_group_member_metadata_value_flexible(
             write_tags(out, [], item2.unknown_tags)
         else:
             out.append(0)
-
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:

@@ -167,7 +167,6 @@ def read_streams_group_metadata_key_classic(
     group_id_0 = data[pos:end].decode()
     pos = end
     message = new_StreamsGroupMetadataKey(group_id_0)
-
     return message, pos
 
 
@@ -195,7 +194,6 @@ def read_streams_group_metadata_value_flexible(
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 13
-
     return message, pos
 
 

@@ -235,7 +235,6 @@ def read_streams_group_target_assignment_member_key_classic(
     member_id_0 = data[pos:end].decode()
     pos = end
     message = new_StreamsGroupTargetAssignmentMemberKey(group_id_0, member_id_0)
-
     return message, pos
 
 
@@ -301,7 +300,6 @@ def read_streams_group_target_assignment_member_value_flexible(
             item1.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-
         active_tasks_0.append(item1)
     n = data[pos] - 1
     pos += 1
@@ -337,7 +335,6 @@ def read_streams_group_target_assignment_member_value_flexible(
             item3.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-
         standby_tasks_0.append(item3)
     n = data[pos] - 1
     pos += 1
@@ -373,14 +370,12 @@ def read_streams_group_target_assignment_member_value_flexible(
             item5.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-
         warmup_tasks_0.append(item5)
     message = new_StreamsGroupTargetAssignmentMemberValue(active_tasks_0, standby_tasks_0, warmup_tasks_0)
     if data[pos]:
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -410,12 +405,10 @@ def write_streams_group_target_assignment_member_value_flexible(
             write_uvarint(out, n + 1)
         for item3 in partitions_2:
             write_i32_be(out, item3)
-
         if item1.unknown_tags:
             write_tags(out, [], item1.unknown_tags)
         else:
             out.append(0)
-
     standby_tasks_0 = message.standby_tasks
     n = len(standby_tasks_0)
     if n < 127:
@@ -438,12 +431,10 @@ def write_streams_group_target_assignment_member_value_flexible(
             write_uvarint(out, n + 1)
         for item6 in partitions_5:
             write_i32_be(out, item6)
-
         if item4.unknown_tags:
             write_tags(out, [], item4.unknown_tags)
         else:
             out.append(0)
-
     warmup_tasks_0 = message.warmup_tasks
     n = len(warmup_tasks_0)
     if n < 127:
@@ -466,12 +457,10 @@ def write_streams_group_target_assignment_member_value_flexible(
             write_uvarint(out, n + 1)
         for item9 in partitions_8:
             write_i32_be(out, item9)
-
         if item7.unknown_tags:
             write_tags(out, [], item7.unknown_tags)
         else:
             out.append(0)
-
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:

@@ -158,7 +158,6 @@ def read_streams_group_target_assignment_metadata_key_classic(
     group_id_0 = data[pos:end].decode()
     pos = end
     message = new_StreamsGroupTargetAssignmentMetadataKey(group_id_0)
-
     return message, pos
 
 
@@ -185,7 +184,6 @@ def read_streams_group_target_assignment_metadata_value_flexible(
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 5
-
     return message, pos
 
 

@@ -424,7 +424,6 @@ def read_streams_group_topology_key_classic(
     group_id_0 = data[pos:end].decode()
     pos = end
     message = new_StreamsGroupTopologyKey(group_id_0)
-
     return message, pos
 
 
@@ -500,7 +499,6 @@ def read_streams_group_topology_value_flexible(
             end = pos + n
             item3 = data[pos:end].decode()
             pos = end
-
             source_topics_2.append(item3)
         n = data[pos] - 1
         pos += 1
@@ -520,7 +518,6 @@ def read_streams_group_topology_value_flexible(
             end = pos + n
             item4 = data[pos:end].decode()
             pos = end
-
             source_topic_regex_2.append(item4)
         n = data[pos] - 1
         pos += 1
@@ -574,14 +571,12 @@ def read_streams_group_topology_value_flexible(
                     item7.unknown_tags, pos = read_tags(data, pos)
                 else:
                     pos += 1
-
                 topic_configs_6.append(item7)
             item5 = new_TopicInfo(name_6, partitions_6, replication_factor_6, topic_configs_6)
             if data[pos]:
                 item5.unknown_tags, pos = read_tags(data, pos)
             else:
                 pos += 1
-
             state_changelog_topics_2.append(item5)
         n = data[pos] - 1
         pos += 1
@@ -601,7 +596,6 @@ def read_streams_group_topology_value_flexible(
             end = pos + n
             item9 = data[pos:end].decode()
             pos = end
-
             repartition_sink_topics_2.append(item9)
         n = data[pos] - 1
         pos += 1
@@ -655,14 +649,12 @@ def read_streams_group_topology_value_flexible(
                     item12.unknown_tags, pos = read_tags(data, pos)
                 else:
                     pos += 1
-
                 topic_configs_11.append(item12)
             item10 = new_TopicInfo(name_11, partitions_11, replication_factor_11, topic_configs_11)
             if data[pos]:
                 item10.unknown_tags, pos = read_tags(data, pos)
             else:
                 pos += 1
-
             repartition_source_topics_2.append(item10)
         n = data[pos] - 1
         pos += 1
@@ -711,7 +703,6 @@ def read_streams_group_topology_value_flexible(
                 item14.unknown_tags, pos = read_tags(data, pos)
             else:
                 pos += 1
-
             copartition_groups_2.append(item14)
         item1 = new_Subtopology(
             subtopology_id_2,
@@ -726,14 +717,12 @@ def read_streams_group_topology_value_flexible(
             item1.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-
         subtopologies_0.append(item1)
     message = new_StreamsGroupTopologyValue(epoch_0, subtopologies_0)
     if data[pos]:
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -770,7 +759,6 @@ def write_streams_group_topology_value_flexible(
             else:
                 write_string_length(out, n)
             out.write(raw)
-
         source_topic_regex_2 = item1.source_topic_regex
         n = len(source_topic_regex_2)
         if n < 127:
@@ -785,7 +773,6 @@ def write_streams_group_topology_value_flexible(
             else:
                 write_string_length(out, n)
             out.write(raw)
-
         state_changelog_topics_2 = item1.state_changelog_topics
         n = len(state_changelog_topics_2)
         if n < 127:
@@ -827,12 +814,10 @@ def write_streams_group_topology_value_flexible(
                     write_tags(out, [], item7.unknown_tags)
                 else:
                     out.append(0)
-
             if item5.unknown_tags:
                 write_tags(out, [], item5.unknown_tags)
             else:
                 out.append(0)
-
         repartition_sink_topics_2 = item1.repartition_sink_topics
         n = len(repartition_sink_topics_2)
         if n < 127:
@@ -847,7 +832,6 @@ def write_streams_group_topology_value_flexible(
             else:
                 write_string_length(out, n)
             out.write(raw)
-
         repartition_source_topics_2 = item1.repartition_source_topics
         n = len(repartition_source_topics_2)
         if n < 127:
@@ -889,12 +873,10 @@ def write_streams_group_topology_value_flexible(
                     write_tags(out, [], item12.unknown_tags)
                 else:
                     out.append(0)
-
             if item10.unknown_tags:
                 write_tags(out, [], item10.unknown_tags)
             else:
                 out.append(0)
-
         copartition_groups_2 = item1.copartition_groups
         n = len(copartition_groups_2)
         if n < 127:
@@ -910,7 +892,6 @@ def write_streams_group_topology_value_flexible(
                 write_uvarint(out, n + 1)
             for item16 in source_topics_15:
                 write_i16_be(out, item16)
-
             source_topic_regex_15 = item14.source_topic_regex
             n = len(source_topic_regex_15)
             if n < 127:
@@ -919,7 +900,6 @@ def write_streams_group_topology_value_flexible(
                 write_uvarint(out, n + 1)
             for item17 in source_topic_regex_15:
                 write_i16_be(out, item17)
-
             repartition_source_topics_15 = item14.repartition_source_topics
             n = len(repartition_source_topics_15)
             if n < 127:
@@ -928,17 +908,14 @@ def write_streams_group_topology_value_flexible(
                 write_uvarint(out, n + 1)
             for item18 in repartition_source_topics_15:
                 write_i16_be(out, item18)
-
             if item14.unknown_tags:
                 write_tags(out, [], item14.unknown_tags)
             else:
                 out.append(0)
-
         if item1.unknown_tags:
             write_tags(out, [], item1.unknown_tags)
         else:
             out.append(0)
-
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:

@@ -223,13 +223,13 @@ class TransactionLogValue(Message):
     producer_id: int
     """Producer id now in use for the transactional id."""
     previous_producer_id: int
-    """Producer id used before, -1 if none; lets a retry after an id change be recognized."""
+    """Producer id used before, -1 if none; lets a retry after an id change be recognized. Versions 1+."""
     next_producer_id: int
-    """Id to go on with once the transaction completes, -1 if none; set when epochs run out."""
+    """Id to go on with once the transaction completes, -1 if none; set when epochs run out. Versions 1+."""
     producer_epoch: int
     """Epoch of the producer id; a higher one fences earlier producer instances."""
     next_producer_epoch: int
-    """Epoch to use along with the next producer id, -1 if none."""
+    """Epoch to use along with the next producer id, -1 if none. Versions 1+."""
     transaction_timeout_ms: int
     """Milliseconds a transaction may stay open before the coordinator aborts it."""
     transaction_status: int
@@ -241,7 +241,7 @@ class TransactionLogValue(Message):
     transaction_start_timestamp_ms: int
     """Start of the transaction in epoch milliseconds, -1 if none; base of the timeout."""
     client_transaction_version: int
-    """Protocol level of the client: from 2 on the epoch rises with every transaction."""
+    """Protocol level of the client: from 2 on the epoch rises with every transaction. Versions 1+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -332,29 +332,25 @@ def read_TransactionLogValue_tags(self: TransactionLogValue, data: bytes, pos: i
         if tag == 0:
             previous_producer_id_value = read_i64_be(data, pos)
             pos += 8
-
             self.previous_producer_id = previous_producer_id_value
             if pos != tag_end:
                 fail()
         elif tag == 1:
             next_producer_id_value = read_i64_be(data, pos)
             pos += 8
-
             self.next_producer_id = next_producer_id_value
-            if pos != tag_end:
-                fail()
-        elif tag == 3:
-            next_producer_epoch_value = read_i16_be(data, pos)
-            pos += 2
-
-            self.next_producer_epoch = next_producer_epoch_value
             if pos != tag_end:
                 fail()
         elif tag == 2:
             client_transaction_version_value = read_i16_be(data, pos)
             pos += 2
-
             self.client_transaction_version = client_transaction_version_value
+            if pos != tag_end:
+                fail()
+        elif tag == 3:
+            next_producer_epoch_value = read_i16_be(data, pos)
+            pos += 2
+            self.next_producer_epoch = next_producer_epoch_value
             if pos != tag_end:
                 fail()
         else:
@@ -371,23 +367,19 @@ def write_TransactionLogValue_tags(section: BytesWriter, self: TransactionLogVal
     if self.previous_producer_id != -1:
         out = BytesWriter()
         write_i64_be(out, self.previous_producer_id)
-
         known.append((0, out.getvalue()))
     if self.next_producer_id != -1:
         out = BytesWriter()
         write_i64_be(out, self.next_producer_id)
-
         known.append((1, out.getvalue()))
-    if self.next_producer_epoch != -1:
-        out = BytesWriter()
-        write_i16_be(out, self.next_producer_epoch)
-
-        known.append((3, out.getvalue()))
     if self.client_transaction_version != 0:
         out = BytesWriter()
         write_i16_be(out, self.client_transaction_version)
-
         known.append((2, out.getvalue()))
+    if self.next_producer_epoch != -1:
+        out = BytesWriter()
+        write_i16_be(out, self.next_producer_epoch)
+        known.append((3, out.getvalue()))
     write_tags(section, known, self.unknown_tags)
 
 
@@ -403,7 +395,6 @@ def read_transaction_log_key_classic(data: bytes, pos: i64, version: i64) -> tup
     transactional_id_0 = data[pos:end].decode()
     pos = end
     message = new_TransactionLogKey(transactional_id_0)
-
     return message, pos
 
 
@@ -451,9 +442,7 @@ def read_transaction_log_value_classic(data: bytes, pos: i64, version: i64) -> t
             else:
                 partition_ids_2 = []
             item1 = new_PartitionsSchema(topic_2, partition_ids_2)
-
             transaction_partitions_0.append(item1)
-
     transaction_last_update_timestamp_ms_0 = read_i64_be(data, pos)
     transaction_start_timestamp_ms_0 = read_i64_be(data, pos + 8)
     message = new_TransactionLogValue(
@@ -466,7 +455,6 @@ def read_transaction_log_value_classic(data: bytes, pos: i64, version: i64) -> t
         transaction_start_timestamp_ms_0,
     )
     pos += 16
-
     return message, pos
 
 
@@ -485,7 +473,6 @@ def write_transaction_log_value_classic(out: BytesWriter, message: TransactionLo
     transaction_partitions_0 = message.transaction_partitions
     if transaction_partitions_0 is None:
         write_i32_be(out, -1)
-
     else:
         write_i32_be(out, len(transaction_partitions_0))
         for item1 in transaction_partitions_0:
@@ -496,10 +483,8 @@ def write_transaction_log_value_classic(out: BytesWriter, message: TransactionLo
             write_i32_be(out, len(partition_ids_2))
             for item3 in partition_ids_2:
                 write_i32_be(out, item3)
-
             if item1.unknown_tags:
                 fail()
-
     write_i64_be(out, message.transaction_last_update_timestamp_ms)
     write_i64_be(out, message.transaction_start_timestamp_ms)
     if message.client_transaction_version != 0:
@@ -553,9 +538,7 @@ def read_transaction_log_value_flexible(data: bytes, pos: i64, version: i64) -> 
                 item1.unknown_tags, pos = read_tags(data, pos)
             else:
                 pos += 1
-
             transaction_partitions_0.append(item1)
-
     transaction_last_update_timestamp_ms_0 = read_i64_be(data, pos)
     transaction_start_timestamp_ms_0 = read_i64_be(data, pos + 8)
     message = new_TransactionLogValue(
@@ -572,7 +555,6 @@ def read_transaction_log_value_flexible(data: bytes, pos: i64, version: i64) -> 
         pos = read_TransactionLogValue_tags(message, data, pos, version)
     else:
         pos += 17
-
     return message, pos
 
 
@@ -585,7 +567,6 @@ def write_transaction_log_value_flexible(out: BytesWriter, message: TransactionL
     transaction_partitions_0 = message.transaction_partitions
     if transaction_partitions_0 is None:
         out.append(0)
-
     else:
         n = len(transaction_partitions_0)
         if n < 127:
@@ -608,12 +589,10 @@ def write_transaction_log_value_flexible(out: BytesWriter, message: TransactionL
                 write_uvarint(out, n + 1)
             for item3 in partition_ids_2:
                 write_i32_be(out, item3)
-
             if item1.unknown_tags:
                 write_tags(out, [], item1.unknown_tags)
             else:
                 out.append(0)
-
     write_i64_be(out, message.transaction_last_update_timestamp_ms)
     write_i64_be(out, message.transaction_start_timestamp_ms)
     if (

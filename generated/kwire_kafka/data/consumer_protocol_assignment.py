@@ -169,7 +169,6 @@ def read_consumer_protocol_assignment_classic(
         else:
             partitions_2 = []
         item1 = new_TopicPartition(topic_2, partitions_2)
-
         assigned_partitions_0.append(item1)
     n = read_i32_be(data, pos)
     pos += 4
@@ -179,9 +178,7 @@ def read_consumer_protocol_assignment_classic(
         end = pos + n
         user_data_0 = data[pos:end]
         pos = end
-
     message = new_ConsumerProtocolAssignment(assigned_partitions_0, user_data_0)
-
     return message, pos
 
 
@@ -199,17 +196,13 @@ def write_consumer_protocol_assignment_classic(
         write_i32_be(out, len(partitions_2))
         for item3 in partitions_2:
             write_i32_be(out, item3)
-
         if item1.unknown_tags:
             fail()
-
     user_data_0 = message.user_data
     if user_data_0 is None:
         write_i32_be(out, -1)
-
     else:
         write_i32_be(out, len(user_data_0))
-
         out.write(user_data_0)
     if message.unknown_tags:
         fail()

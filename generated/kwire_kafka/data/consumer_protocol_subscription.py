@@ -44,9 +44,9 @@ class TopicPartition(Struct):
     __slots__ = SLOTS
 
     topic: str
-    """Name of a topic the consumer still held when rejoining."""
+    """Name of a topic the consumer still held when rejoining. Versions 1+."""
     partitions: list[int]
-    """Partition numbers owned in that topic."""
+    """Partition numbers owned in that topic. Versions 1+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -104,11 +104,11 @@ class ConsumerProtocolSubscription(Message):
     user_data: bytes | None
     """Opaque bytes for the assignor, e.g. former assignments of a sticky one; null if unused."""
     owned_partitions: list[TopicPartition]
-    """Partitions not yet given up; lets cooperative assignors move only what must move."""
+    """Partitions not yet given up; lets cooperative assignors move only what must move. Versions 1+."""
     generation_id: int
-    """Generation in which the partitions were owned, -1 if unknown; older claims lose to newer ones."""
+    """Generation in which the partitions were owned, -1 if unknown; older claims lose to newer ones. Versions 2+."""
     rack_id: str | None
-    """Rack of the consumer, for assigning partitions with a replica nearby; null if not configured."""
+    """Rack of the consumer, for assigning partitions with a replica nearby; null if not configured. Versions 3+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -186,7 +186,6 @@ def read_consumer_protocol_subscription_classic(
         end = pos + n
         item1 = data[pos:end].decode()
         pos = end
-
         topics_0.append(item1)
     n = read_i32_be(data, pos)
     pos += 4
@@ -196,7 +195,6 @@ def read_consumer_protocol_subscription_classic(
         end = pos + n
         user_data_0 = data[pos:end]
         pos = end
-
     if version >= 1:
         n = read_i32_be(data, pos)
         pos += 4
@@ -222,19 +220,14 @@ def read_consumer_protocol_subscription_classic(
             else:
                 partitions_3 = []
             item2 = new_TopicPartition(topic_3, partitions_3)
-
             owned_partitions_0.append(item2)
-
     else:
         owned_partitions_0 = []
-
     if version >= 2:
         generation_id_0 = read_i32_be(data, pos)
         pos += 4
-
     else:
         generation_id_0 = -1
-
     if version >= 3:
         n = read_i16_be(data, pos)
         pos += 2
@@ -244,12 +237,9 @@ def read_consumer_protocol_subscription_classic(
             end = pos + n
             rack_id_0 = data[pos:end].decode()
             pos = end
-
     else:
         rack_id_0 = None
-
     message = new_ConsumerProtocolSubscription(topics_0, user_data_0, owned_partitions_0, generation_id_0, rack_id_0)
-
     return message, pos
 
 
@@ -263,14 +253,11 @@ def write_consumer_protocol_subscription_classic(
         raw = item1.encode()
         write_i16_be(out, len(raw))
         out.write(raw)
-
     user_data_0 = message.user_data
     if user_data_0 is None:
         write_i32_be(out, -1)
-
     else:
         write_i32_be(out, len(user_data_0))
-
         out.write(user_data_0)
     if version >= 1:
         owned_partitions_0 = message.owned_partitions
@@ -283,24 +270,18 @@ def write_consumer_protocol_subscription_classic(
             write_i32_be(out, len(partitions_3))
             for item4 in partitions_3:
                 write_i32_be(out, item4)
-
             if item2.unknown_tags:
                 fail()
-
     if version >= 2:
         write_i32_be(out, message.generation_id)
-
     if version >= 3:
         rack_id_0 = message.rack_id
         if rack_id_0 is None:
             write_i16_be(out, -1)
-
         else:
             raw = rack_id_0.encode()
             write_i16_be(out, len(raw))
-
             out.write(raw)
-
     if message.unknown_tags:
         fail()
 

@@ -128,7 +128,6 @@ def read_default_principal_data_flexible(data: bytes, pos: i64, version: i64) ->
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 2
-
     return message, pos
 
 

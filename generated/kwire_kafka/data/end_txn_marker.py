@@ -88,7 +88,6 @@ def read_end_txn_marker_classic(data: bytes, pos: i64, version: i64) -> tuple[En
     coordinator_epoch_0 = read_i32_be(data, pos)
     message = new_EndTxnMarker(coordinator_epoch_0)
     pos += 4
-
     return message, pos
 
 

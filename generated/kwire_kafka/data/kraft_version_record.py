@@ -102,7 +102,6 @@ def read_kraft_version_record_flexible(data: bytes, pos: i64, version: i64) -> t
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 5
-
     return message, pos
 
 

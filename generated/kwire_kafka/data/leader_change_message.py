@@ -51,7 +51,7 @@ class Voter(Struct):
     voter_id: int
     """Node id of the controller, its node.id setting."""
     voter_directory_id: Uuid
-    """Id of its metadata log directory, so that a replaced disk counts as another voter."""
+    """Id of its metadata log directory, so that a replaced disk counts as another voter. Versions 1+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -176,16 +176,13 @@ def read_leader_change_message_flexible(data: bytes, pos: i64, version: i64) -> 
         if version >= 1:
             voter_directory_id_2 = Uuid(data[pos : pos + 16])
             pos += 16
-
         else:
             voter_directory_id_2 = ZERO_UUID
-
         item1 = new_Voter(voter_id_2, voter_directory_id_2)
         if data[pos]:
             item1.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-
         voters_0.append(item1)
     n = data[pos] - 1
     pos += 1
@@ -201,23 +198,19 @@ def read_leader_change_message_flexible(data: bytes, pos: i64, version: i64) -> 
         if version >= 1:
             voter_directory_id_4 = Uuid(data[pos : pos + 16])
             pos += 16
-
         else:
             voter_directory_id_4 = ZERO_UUID
-
         item3 = new_Voter(voter_id_4, voter_directory_id_4)
         if data[pos]:
             item3.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-
         granting_voters_0.append(item3)
     message = new_LeaderChangeMessage(version_0, leader_id_0, voters_0, granting_voters_0)
     if data[pos]:
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -236,15 +229,12 @@ def write_leader_change_message_flexible(out: BytesWriter, message: LeaderChange
         if version <= 0:
             if item1.voter_directory_id != ZERO_UUID:
                 fail()
-
-        elif version >= 1:
+        else:
             write_uuid(out, item1.voter_directory_id)
-
         if item1.unknown_tags:
             write_tags(out, [], item1.unknown_tags)
         else:
             out.append(0)
-
     granting_voters_0 = message.granting_voters
     n = len(granting_voters_0)
     if n < 127:
@@ -256,15 +246,12 @@ def write_leader_change_message_flexible(out: BytesWriter, message: LeaderChange
         if version <= 0:
             if item3.voter_directory_id != ZERO_UUID:
                 fail()
-
-        elif version >= 1:
+        else:
             write_uuid(out, item3.voter_directory_id)
-
         if item3.unknown_tags:
             write_tags(out, [], item3.unknown_tags)
         else:
             out.append(0)
-
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:

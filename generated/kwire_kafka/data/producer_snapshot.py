@@ -219,10 +219,8 @@ def read_producer_snapshot_classic(data: bytes, pos: i64, version: i64) -> tuple
             current_txn_first_offset_2,
         )
         pos += 46
-
         producer_entries_0.append(item1)
     message = new_ProducerSnapshot(crc_0, producer_entries_0)
-
     return message, pos
 
 
@@ -242,7 +240,6 @@ def write_producer_snapshot_classic(out: BytesWriter, message: ProducerSnapshot,
         write_i64_be(out, item1.current_txn_first_offset)
         if item1.unknown_tags:
             fail()
-
     if message.unknown_tags:
         fail()
 

@@ -49,7 +49,7 @@ class Voter(Struct):
     __slots__ = SLOTS
 
     voter_id: int
-    """Node id of the voter."""
+    """Node id of the voter. Versions 0."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -104,7 +104,7 @@ class QuorumStateData(Message):
     __slots__ = SLOTS
 
     cluster_id: str
-    """Cluster the file belongs to; in practice left empty."""
+    """Cluster the file belongs to; in practice left empty. Versions 0."""
     leader_id: int
     """Known leader of the epoch, -1 if there is none."""
     leader_epoch: int
@@ -112,11 +112,11 @@ class QuorumStateData(Message):
     voted_id: int
     """Candidate voted for in this epoch, -1 if none; prevents a second vote after a restart."""
     voted_directory_id: Uuid
-    """Directory id of that candidate, zero uuid if none; tells it from a node with a wiped disk."""
+    """Directory id of that candidate, zero uuid if none; tells it from a node with a wiped disk. Versions 1+."""
     applied_offset: int
-    """Offset applied so far; reserved and not made use of."""
+    """Offset applied so far; reserved and not made use of. Versions 0."""
     current_voters: list[Voter] | None
-    """Voter set at the time of writing, null if unknown; later kept in the log instead."""
+    """Voter set at the time of writing, null if unknown; later kept in the log instead. Versions 0."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -192,10 +192,8 @@ def read_quorum_state_data_flexible(data: bytes, pos: i64, version: i64) -> tupl
         end = pos + n
         cluster_id_0 = data[pos:end].decode()
         pos = end
-
     else:
         cluster_id_0 = ""
-
     leader_id_0 = read_i32_be(data, pos)
     leader_epoch_0 = read_i32_be(data, pos + 4)
     voted_id_0 = read_i32_be(data, pos + 8)
@@ -203,17 +201,13 @@ def read_quorum_state_data_flexible(data: bytes, pos: i64, version: i64) -> tupl
     if version >= 1:
         voted_directory_id_0 = Uuid(data[pos : pos + 16])
         pos += 16
-
     else:
         voted_directory_id_0 = ZERO_UUID
-
     if version <= 0:
         applied_offset_0 = read_i64_be(data, pos)
         pos += 8
-
     else:
         applied_offset_0 = 0
-
     if version <= 0:
         n = data[pos] - 1
         pos += 1
@@ -232,12 +226,9 @@ def read_quorum_state_data_flexible(data: bytes, pos: i64, version: i64) -> tupl
                     item1.unknown_tags, pos = read_tags(data, pos)
                 else:
                     pos += 5
-
                 current_voters_0.append(item1)
-
     else:
         current_voters_0 = []
-
     message = new_QuorumStateData(
         cluster_id_0,
         leader_id_0,
@@ -251,7 +242,6 @@ def read_quorum_state_data_flexible(data: bytes, pos: i64, version: i64) -> tupl
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -265,33 +255,26 @@ def write_quorum_state_data_flexible(out: BytesWriter, message: QuorumStateData,
         else:
             write_string_length(out, n)
         out.write(raw)
-
-    elif version >= 1:
+    else:
         if message.cluster_id != "":
             fail()
-
     write_i32_be(out, message.leader_id)
     write_i32_be(out, message.leader_epoch)
     write_i32_be(out, message.voted_id)
     if version <= 0:
         if message.voted_directory_id != ZERO_UUID:
             fail()
-
-    elif version >= 1:
+    else:
         write_uuid(out, message.voted_directory_id)
-
     if version <= 0:
         write_i64_be(out, message.applied_offset)
-
-    elif version >= 1:
+    else:
         if message.applied_offset != 0:
             fail()
-
     if version <= 0:
         current_voters_0 = message.current_voters
         if current_voters_0 is None:
             out.append(0)
-
         else:
             n = len(current_voters_0)
             if n < 127:
@@ -304,11 +287,9 @@ def write_quorum_state_data_flexible(out: BytesWriter, message: QuorumStateData,
                     write_tags(out, [], item1.unknown_tags)
                 else:
                     out.append(0)
-
-    elif version >= 1:
+    else:
         if message.current_voters != []:
             fail()
-
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:

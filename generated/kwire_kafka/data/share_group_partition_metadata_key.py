@@ -96,7 +96,6 @@ def read_share_group_partition_metadata_key_classic(
     group_id_0 = data[pos:end].decode()
     pos = end
     message = new_ShareGroupPartitionMetadataKey(group_id_0)
-
     return message, pos
 
 

@@ -247,28 +247,24 @@ def read_share_group_partition_metadata_value_flexible(
                 end = pos + n
                 item5 = data[pos:end].decode()
                 pos = end
-
                 racks_4.append(item5)
             item3 = new_PartitionMetadata(partition_4, racks_4)
             if data[pos]:
                 item3.unknown_tags, pos = read_tags(data, pos)
             else:
                 pos += 1
-
             partition_metadata_2.append(item3)
         item1 = new_TopicMetadata(topic_id_2, topic_name_2, num_partitions_2, partition_metadata_2)
         if data[pos]:
             item1.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-
         topics_0.append(item1)
     message = new_ShareGroupPartitionMetadataValue(topics_0)
     if data[pos]:
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -314,17 +310,14 @@ def write_share_group_partition_metadata_value_flexible(
                 else:
                     write_string_length(out, n)
                 out.write(raw)
-
             if item3.unknown_tags:
                 write_tags(out, [], item3.unknown_tags)
             else:
                 out.append(0)
-
         if item1.unknown_tags:
             write_tags(out, [], item1.unknown_tags)
         else:
             out.append(0)
-
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:

@@ -94,7 +94,6 @@ def read_snapshot_footer_record_flexible(data: bytes, pos: i64, version: i64) ->
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 3
-
     return message, pos
 
 

@@ -114,7 +114,6 @@ def read_snapshot_header_record_flexible(data: bytes, pos: i64, version: i64) ->
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 11
-
     return message, pos
 
 

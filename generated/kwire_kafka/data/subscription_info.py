@@ -103,7 +103,7 @@ class SubscriptionInfo(Message):
     version: int
     """Version of this encoding; comes first so the reader knows how to go on."""
     latest_supported_version: int
-    """Highest encoding the member understands, -1 if unknown; lets a rolling upgrade move up."""
+    """Highest encoding the member understands, -1 if unknown; lets a rolling upgrade move up. Versions 3+."""
     process_id: Uuid
     """Uuid of the client process; its threads share state, so tasks are balanced per process."""
     prev_tasks: list[TaskId]
@@ -111,7 +111,7 @@ class SubscriptionInfo(Message):
     standby_tasks: list[TaskId]
     """Other tasks whose state is on the member's disk, good places to move them to."""
     user_end_point: bytes
-    """UTF-8 host:port for interactive queries (application.server); empty if not set."""
+    """UTF-8 host:port for interactive queries (application.server); empty if not set. Versions 2+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -179,10 +179,8 @@ def read_subscription_info_classic(data: bytes, pos: i64, version: i64) -> tuple
     if version >= 3:
         latest_supported_version_0 = read_i32_be(data, pos)
         pos += 4
-
     else:
         latest_supported_version_0 = -1
-
     process_id_0 = Uuid(data[pos : pos + 16])
     n = read_i32_be(data, pos + 16)
     pos += 20
@@ -195,7 +193,6 @@ def read_subscription_info_classic(data: bytes, pos: i64, version: i64) -> tuple
         partition_2 = read_i32_be(data, pos + 4)
         item1 = new_TaskId(topic_group_id_2, partition_2)
         pos += 8
-
         prev_tasks_0.append(item1)
     n = read_i32_be(data, pos)
     pos += 4
@@ -208,7 +205,6 @@ def read_subscription_info_classic(data: bytes, pos: i64, version: i64) -> tuple
         partition_4 = read_i32_be(data, pos + 4)
         item3 = new_TaskId(topic_group_id_4, partition_4)
         pos += 8
-
         standby_tasks_0.append(item3)
     if version >= 2:
         n = read_i32_be(data, pos)
@@ -218,14 +214,11 @@ def read_subscription_info_classic(data: bytes, pos: i64, version: i64) -> tuple
         end = pos + n
         user_end_point_0 = data[pos:end]
         pos = end
-
     else:
         user_end_point_0 = b""
-
     message = new_SubscriptionInfo(
         version_0, latest_supported_version_0, process_id_0, prev_tasks_0, standby_tasks_0, user_end_point_0
     )
-
     return message, pos
 
 
@@ -235,10 +228,8 @@ def write_subscription_info_classic(out: BytesWriter, message: SubscriptionInfo,
     if version <= 2:
         if message.latest_supported_version != -1:
             fail()
-
-    elif version >= 3:
+    else:
         write_i32_be(out, message.latest_supported_version)
-
     write_uuid(out, message.process_id)
     prev_tasks_0 = message.prev_tasks
     write_i32_be(out, len(prev_tasks_0))
@@ -247,7 +238,6 @@ def write_subscription_info_classic(out: BytesWriter, message: SubscriptionInfo,
         write_i32_be(out, item1.partition)
         if item1.unknown_tags:
             fail()
-
     standby_tasks_0 = message.standby_tasks
     write_i32_be(out, len(standby_tasks_0))
     for item3 in standby_tasks_0:
@@ -255,16 +245,13 @@ def write_subscription_info_classic(out: BytesWriter, message: SubscriptionInfo,
         write_i32_be(out, item3.partition)
         if item3.unknown_tags:
             fail()
-
     if version <= 1:
         if message.user_end_point != b"":
             fail()
-
-    elif version >= 2:
+    else:
         user_end_point_0 = message.user_end_point
         write_i32_be(out, len(user_end_point_0))
         out.write(user_end_point_0)
-
     if message.unknown_tags:
         fail()
 

@@ -48,9 +48,9 @@ class TaskId(Struct):
     __slots__ = SLOTS
 
     topic_group_id: int
-    """Subtopology number of the task."""
+    """Subtopology number of the task. Versions 1-6."""
     partition: int
-    """Partition number of the task."""
+    """Partition number of the task. Versions 1-6."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -90,9 +90,9 @@ class PartitionToOffsetSum(Struct):
     __slots__ = SLOTS
 
     partition: int
-    """Partition number of the task within the subtopology."""
+    """Partition number of the task within the subtopology. Versions 7-9."""
     offset_sum: int
-    """Changelog offsets restored, added up over the stores; -2 if running as active, -3 if unknown."""
+    """Changelog offsets restored, added up over the stores; -2 if running as active, -3 if unknown. Versions 7-9."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -148,15 +148,15 @@ class TaskOffsetSum(Struct):
     __slots__ = SLOTS
 
     topic_group_id: int
-    """Subtopology that the task or tasks belong to."""
+    """Subtopology that the task or tasks belong to. Versions 7+."""
     partition: int
-    """Partition number; with the subtopology it names one task."""
+    """Partition number; with the subtopology it names one task. Versions 10+."""
     offset_sum: int
-    """Sum of changelog offsets restored; -2 running as active, -3 not known."""
+    """Sum of changelog offsets restored; -2 running as active, -3 not known. Versions 10+."""
     named_topology: str | None
-    """Named topology holding the task, null for the usual unnamed one."""
+    """Named topology holding the task, null for the usual unnamed one. Versions 10+."""
     partition_to_offset_sum: list[PartitionToOffsetSum]
-    """Progress by partition, all within this subtopology."""
+    """Progress by partition, all within this subtopology. Versions 7-9."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -211,9 +211,9 @@ class ClientTag(Struct):
     __slots__ = SLOTS
 
     key: bytes
-    """Name of the label, as UTF-8 bytes."""
+    """Name of the label, as UTF-8 bytes. Versions 11+."""
     value: bytes
-    """Content of the label, as UTF-8 bytes."""
+    """Content of the label, as UTF-8 bytes. Versions 11+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -279,23 +279,23 @@ class SubscriptionInfoData(Message):
     version: int
     """Encoding version used; the first field, so it can be read before the rest is known."""
     latest_supported_version: int
-    """Newest encoding the sender can read, -1 if it did not say; basis of version probing."""
+    """Newest encoding the sender can read, -1 if it did not say; basis of version probing. Versions 3+."""
     process_id: Uuid
     """Uuid shared by all threads of one client process."""
     prev_tasks: list[TaskId]
-    """Tasks the member was actively running before; later replaced by offset sums."""
+    """Tasks the member was actively running before; later replaced by offset sums. Versions 1-6."""
     standby_tasks: list[TaskId]
-    """Tasks with leftover or standby state on disk; later replaced by offset sums."""
+    """Tasks with leftover or standby state on disk; later replaced by offset sums. Versions 1-6."""
     user_end_point: bytes
-    """UTF-8 bytes of host:port where the state can be queried; empty if none."""
+    """UTF-8 bytes of host:port where the state can be queried; empty if none. Versions 2+."""
     task_offset_sums: list[TaskOffsetSum]
-    """Progress for each task with local state; the assignor prefers members that are caught up."""
+    """Progress for each task with local state; the assignor prefers members that are caught up. Versions 7+."""
     unique_field: int
-    """Byte varied between rejoins so that the data differs and the broker starts a rebalance."""
+    """Byte varied between rejoins so that the data differs and the broker starts a rebalance. Versions 8+."""
     error_code: int
-    """Signal to the group: 0 none, 4 asks all members to shut down after a fatal error."""
+    """Signal to the group: 0 none, 4 asks all members to shut down after a fatal error. Versions 9+."""
     client_tags: list[ClientTag]
-    """Labels of the client by which standbys are spread, for example over zones."""
+    """Labels of the client by which standbys are spread, for example over zones. Versions 11+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -385,10 +385,8 @@ def read_subscription_info_data_classic(data: bytes, pos: i64, version: i64) -> 
     if version >= 3:
         latest_supported_version_0 = read_i32_be(data, pos)
         pos += 4
-
     else:
         latest_supported_version_0 = -1
-
     process_id_0 = Uuid(data[pos : pos + 16])
     pos += 16
     if version <= 6:
@@ -403,12 +401,9 @@ def read_subscription_info_data_classic(data: bytes, pos: i64, version: i64) -> 
             partition_2 = read_i32_be(data, pos + 4)
             item1 = new_TaskId(topic_group_id_2, partition_2)
             pos += 8
-
             prev_tasks_0.append(item1)
-
     else:
         prev_tasks_0 = []
-
     if version <= 6:
         n = read_i32_be(data, pos)
         pos += 4
@@ -421,12 +416,9 @@ def read_subscription_info_data_classic(data: bytes, pos: i64, version: i64) -> 
             partition_4 = read_i32_be(data, pos + 4)
             item3 = new_TaskId(topic_group_id_4, partition_4)
             pos += 8
-
             standby_tasks_0.append(item3)
-
     else:
         standby_tasks_0 = []
-
     if version >= 2:
         n = read_i32_be(data, pos)
         pos += 4
@@ -435,10 +427,8 @@ def read_subscription_info_data_classic(data: bytes, pos: i64, version: i64) -> 
         end = pos + n
         user_end_point_0 = data[pos:end]
         pos = end
-
     else:
         user_end_point_0 = b""
-
     if version >= 7:
         n = read_i32_be(data, pos)
         pos += 4
@@ -452,17 +442,13 @@ def read_subscription_info_data_classic(data: bytes, pos: i64, version: i64) -> 
             if version >= 10:
                 partition_6 = read_i32_be(data, pos)
                 pos += 4
-
             else:
                 partition_6 = 0
-
             if version >= 10:
                 offset_sum_6 = read_i64_be(data, pos)
                 pos += 8
-
             else:
                 offset_sum_6 = 0
-
             if version >= 10:
                 n = read_i16_be(data, pos)
                 pos += 2
@@ -472,10 +458,8 @@ def read_subscription_info_data_classic(data: bytes, pos: i64, version: i64) -> 
                     end = pos + n
                     named_topology_6 = data[pos:end].decode()
                     pos = end
-
             else:
                 named_topology_6 = ""
-
             if version <= 9:
                 n = read_i32_be(data, pos)
                 pos += 4
@@ -488,35 +472,25 @@ def read_subscription_info_data_classic(data: bytes, pos: i64, version: i64) -> 
                     offset_sum_8 = read_i64_be(data, pos + 4)
                     item7 = new_PartitionToOffsetSum(partition_8, offset_sum_8)
                     pos += 12
-
                     partition_to_offset_sum_6.append(item7)
-
             else:
                 partition_to_offset_sum_6 = []
-
             item5 = new_TaskOffsetSum(
                 topic_group_id_6, partition_6, offset_sum_6, named_topology_6, partition_to_offset_sum_6
             )
-
             task_offset_sums_0.append(item5)
-
     else:
         task_offset_sums_0 = []
-
     if version >= 8:
         unique_field_0 = (data[pos] ^ 128) - 128
         pos += 1
-
     else:
         unique_field_0 = 0
-
     if version >= 9:
         error_code_0 = read_i32_be(data, pos)
         pos += 4
-
     else:
         error_code_0 = 0
-
     if version >= 11:
         n = read_i32_be(data, pos)
         pos += 4
@@ -540,12 +514,9 @@ def read_subscription_info_data_classic(data: bytes, pos: i64, version: i64) -> 
             value_10 = data[pos:end]
             pos = end
             item9 = new_ClientTag(key_10, value_10)
-
             client_tags_0.append(item9)
-
     else:
         client_tags_0 = []
-
     message = new_SubscriptionInfoData(
         version_0,
         latest_supported_version_0,
@@ -558,7 +529,6 @@ def read_subscription_info_data_classic(data: bytes, pos: i64, version: i64) -> 
         error_code_0,
         client_tags_0,
     )
-
     return message, pos
 
 
@@ -568,10 +538,8 @@ def write_subscription_info_data_classic(out: BytesWriter, message: Subscription
     if version <= 2:
         if message.latest_supported_version != -1:
             fail()
-
-    elif version >= 3:
+    else:
         write_i32_be(out, message.latest_supported_version)
-
     write_uuid(out, message.process_id)
     if version <= 6:
         prev_tasks_0 = message.prev_tasks
@@ -581,11 +549,9 @@ def write_subscription_info_data_classic(out: BytesWriter, message: Subscription
             write_i32_be(out, item1.partition)
             if item1.unknown_tags:
                 fail()
-
-    elif version >= 7:
+    else:
         if message.prev_tasks != []:
             fail()
-
     if version <= 6:
         standby_tasks_0 = message.standby_tasks
         write_i32_be(out, len(standby_tasks_0))
@@ -594,25 +560,20 @@ def write_subscription_info_data_classic(out: BytesWriter, message: Subscription
             write_i32_be(out, item3.partition)
             if item3.unknown_tags:
                 fail()
-
-    elif version >= 7:
+    else:
         if message.standby_tasks != []:
             fail()
-
     if version <= 1:
         if message.user_end_point != b"":
             fail()
-
-    elif version >= 2:
+    else:
         user_end_point_0 = message.user_end_point
         write_i32_be(out, len(user_end_point_0))
         out.write(user_end_point_0)
-
     if version <= 6:
         if message.task_offset_sums != []:
             fail()
-
-    elif version >= 7:
+    else:
         task_offset_sums_0 = message.task_offset_sums
         write_i32_be(out, len(task_offset_sums_0))
         for item5 in task_offset_sums_0:
@@ -620,32 +581,24 @@ def write_subscription_info_data_classic(out: BytesWriter, message: Subscription
             if version <= 9:
                 if item5.partition != 0:
                     fail()
-
-            elif version >= 10:
+            else:
                 write_i32_be(out, item5.partition)
-
             if version <= 9:
                 if item5.offset_sum != 0:
                     fail()
-
-            elif version >= 10:
+            else:
                 write_i64_be(out, item5.offset_sum)
-
             if version <= 9:
                 if item5.named_topology != "":
                     fail()
-
-            elif version >= 10:
+            else:
                 named_topology_6 = item5.named_topology
                 if named_topology_6 is None:
                     write_i16_be(out, -1)
-
                 else:
                     raw = named_topology_6.encode()
                     write_i16_be(out, len(raw))
-
                     out.write(raw)
-
             if version <= 9:
                 partition_to_offset_sum_6 = item5.partition_to_offset_sum
                 write_i32_be(out, len(partition_to_offset_sum_6))
@@ -654,33 +607,25 @@ def write_subscription_info_data_classic(out: BytesWriter, message: Subscription
                     write_i64_be(out, item7.offset_sum)
                     if item7.unknown_tags:
                         fail()
-
-            elif version >= 10:
+            else:
                 if item5.partition_to_offset_sum != []:
                     fail()
-
             if item5.unknown_tags:
                 fail()
-
     if version <= 7:
         if message.unique_field != 0:
             fail()
-
-    elif version >= 8:
+    else:
         write_i8(out, message.unique_field)
-
     if version <= 8:
         if message.error_code != 0:
             fail()
-
-    elif version >= 9:
+    else:
         write_i32_be(out, message.error_code)
-
     if version <= 10:
         if message.client_tags != []:
             fail()
-
-    elif version >= 11:
+    else:
         client_tags_0 = message.client_tags
         write_i32_be(out, len(client_tags_0))
         for item9 in client_tags_0:
@@ -692,7 +637,6 @@ def write_subscription_info_data_classic(out: BytesWriter, message: Subscription
             out.write(value_10)
             if item9.unknown_tags:
                 fail()
-
     if message.unknown_tags:
         fail()
 

@@ -314,7 +314,6 @@ def read_voters_record_flexible(data: bytes, pos: i64, version: i64) -> tuple[Vo
                 item3.unknown_tags, pos = read_tags(data, pos)
             else:
                 pos += 3
-
             endpoints_2.append(item3)
         min_supported_version_5 = read_i16_be(data, pos)
         max_supported_version_5 = read_i16_be(data, pos + 2)
@@ -329,14 +328,12 @@ def read_voters_record_flexible(data: bytes, pos: i64, version: i64) -> tuple[Vo
             item1.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-
         voters_0.append(item1)
     message = new_VotersRecord(version_0, voters_0)
     if data[pos]:
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -378,7 +375,6 @@ def write_voters_record_flexible(out: BytesWriter, message: VotersRecord, versio
                 write_tags(out, [], item3.unknown_tags)
             else:
                 out.append(0)
-
         kraft_version_feature_2 = item1.kraft_version_feature
         write_i16_be(out, kraft_version_feature_2.min_supported_version)
         write_i16_be(out, kraft_version_feature_2.max_supported_version)
@@ -390,7 +386,6 @@ def write_voters_record_flexible(out: BytesWriter, message: VotersRecord, versio
             write_tags(out, [], item1.unknown_tags)
         else:
             out.append(0)
-
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:

@@ -110,7 +110,6 @@ def read_AbortTransactionRecord_tags(self: AbortTransactionRecord, data: bytes, 
                 end = pos + n
                 reason_value = data[pos:end].decode()
                 pos = end
-
             self.reason = reason_value
             if pos != tag_end:
                 fail()
@@ -134,7 +133,6 @@ def write_AbortTransactionRecord_tags(section: BytesWriter, self: AbortTransacti
         else:
             write_string_length(out, n)
         out.write(raw)
-
         known.append((0, out.getvalue()))
     write_tags(section, known, self.unknown_tags)
 
@@ -147,7 +145,6 @@ def read_abort_transaction_record_flexible(data: bytes, pos: i64, version: i64) 
         pos = read_AbortTransactionRecord_tags(message, data, pos, version)
     else:
         pos += 1
-
     return message, pos
 
 

@@ -193,7 +193,6 @@ def read_access_control_entry_record_flexible(
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 3
-
     return message, pos
 
 

@@ -152,7 +152,6 @@ def read_access_control_record_flexible(data: bytes, pos: i64, version: i64) -> 
         end = pos + n
         resource_name_0 = data[pos:end].decode()
         pos = end
-
     pattern_type_0 = (data[pos] ^ 128) - 128
     n = data[pos + 1] - 1
     pos += 2
@@ -182,7 +181,6 @@ def read_access_control_record_flexible(data: bytes, pos: i64, version: i64) -> 
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 3
-
     return message, pos
 
 
@@ -192,7 +190,6 @@ def write_access_control_record_flexible(out: BytesWriter, message: AccessContro
     resource_name_0 = message.resource_name
     if resource_name_0 is None:
         out.append(0)
-
     else:
         raw = resource_name_0.encode()
         n = len(raw)
@@ -200,7 +197,6 @@ def write_access_control_record_flexible(out: BytesWriter, message: AccessContro
             out.append(n + 1)
         else:
             write_string_length(out, n)
-
         out.write(raw)
     write_i8(out, message.pattern_type)
     raw = message.principal.encode()

@@ -72,9 +72,9 @@ class BrokerRegistrationChangeRecord(Message):
     fenced: int
     """-1 lifts the fencing, 1 fences the broker, 0 leaves it as it was."""
     in_controlled_shutdown: int
-    """1 marks the broker as shutting down in an orderly way, 0 changes nothing."""
+    """1 marks the broker as shutting down in an orderly way, 0 changes nothing. Versions 1+."""
     log_dirs: list[Uuid]
-    """Ids of the log directories now online; an empty list changes nothing."""
+    """Ids of the log directories now online; an empty list changes nothing. Versions 2+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -139,7 +139,6 @@ def read_BrokerRegistrationChangeRecord_tags(
         if tag == 0:
             fenced_value = (data[pos] ^ 128) - 128
             pos += 1
-
             self.fenced = fenced_value
             if pos != tag_end:
                 fail()
@@ -148,7 +147,6 @@ def read_BrokerRegistrationChangeRecord_tags(
                 fail()
             in_controlled_shutdown_value = (data[pos] ^ 128) - 128
             pos += 1
-
             self.in_controlled_shutdown = in_controlled_shutdown_value
             if pos != tag_end:
                 fail()
@@ -166,7 +164,6 @@ def read_BrokerRegistrationChangeRecord_tags(
                 pos += 16 * n
             else:
                 log_dirs_value = []
-
             self.log_dirs = log_dirs_value
             if pos != tag_end:
                 fail()
@@ -186,12 +183,10 @@ def write_BrokerRegistrationChangeRecord_tags(
     if self.fenced != 0:
         out = BytesWriter()
         write_i8(out, self.fenced)
-
         known.append((0, out.getvalue()))
     if version >= 1 and self.in_controlled_shutdown != 0:
         out = BytesWriter()
         write_i8(out, self.in_controlled_shutdown)
-
         known.append((1, out.getvalue()))
     if version >= 2 and self.log_dirs != []:
         out = BytesWriter()
@@ -203,7 +198,6 @@ def write_BrokerRegistrationChangeRecord_tags(
             write_uvarint(out, n + 1)
         for item0 in log_dirs_1002:
             write_uuid(out, item0)
-
         known.append((2, out.getvalue()))
     write_tags(section, known, self.unknown_tags)
 
@@ -221,7 +215,6 @@ def read_broker_registration_change_record_flexible(
         pos = read_BrokerRegistrationChangeRecord_tags(message, data, pos, version)
     else:
         pos += 13
-
     return message, pos
 
 
@@ -234,11 +227,9 @@ def write_broker_registration_change_record_flexible(
     if version <= 0:
         if message.in_controlled_shutdown != 0:
             fail()
-
     if version <= 1:
         if message.log_dirs != []:
             fail()
-
     if (
         message.fenced == 0
         and message.in_controlled_shutdown == 0

@@ -102,7 +102,6 @@ def read_clear_elr_record_flexible(data: bytes, pos: i64, version: i64) -> tuple
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 

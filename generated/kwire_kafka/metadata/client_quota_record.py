@@ -186,13 +186,11 @@ def read_client_quota_record_flexible(data: bytes, pos: i64, version: i64) -> tu
             end = pos + n
             entity_name_2 = data[pos:end].decode()
             pos = end
-
         item1 = new_EntityData(entity_type_2, entity_name_2)
         if data[pos]:
             item1.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-
         entity_0.append(item1)
     n = data[pos] - 1
     pos += 1
@@ -211,7 +209,6 @@ def read_client_quota_record_flexible(data: bytes, pos: i64, version: i64) -> tu
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 10
-
     return message, pos
 
 
@@ -234,7 +231,6 @@ def write_client_quota_record_flexible(out: BytesWriter, message: ClientQuotaRec
         entity_name_2 = item1.entity_name
         if entity_name_2 is None:
             out.append(0)
-
         else:
             raw = entity_name_2.encode()
             n = len(raw)
@@ -242,13 +238,11 @@ def write_client_quota_record_flexible(out: BytesWriter, message: ClientQuotaRec
                 out.append(n + 1)
             else:
                 write_string_length(out, n)
-
             out.write(raw)
         if item1.unknown_tags:
             write_tags(out, [], item1.unknown_tags)
         else:
             out.append(0)
-
     raw = message.key.encode()
     n = len(raw)
     if n < 127:

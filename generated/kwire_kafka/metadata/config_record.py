@@ -141,13 +141,11 @@ def read_config_record_flexible(data: bytes, pos: i64, version: i64) -> tuple[Co
         end = pos + n
         value_0 = data[pos:end].decode()
         pos = end
-
     message = new_ConfigRecord(resource_type_0, resource_name_0, name_0, value_0)
     if data[pos]:
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -171,7 +169,6 @@ def write_config_record_flexible(out: BytesWriter, message: ConfigRecord, versio
     value_0 = message.value
     if value_0 is None:
         out.append(0)
-
     else:
         raw = value_0.encode()
         n = len(raw)
@@ -179,7 +176,6 @@ def write_config_record_flexible(out: BytesWriter, message: ConfigRecord, versio
             out.append(n + 1)
         else:
             write_string_length(out, n)
-
         out.write(raw)
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)

@@ -181,7 +181,6 @@ def read_delegation_token_record_flexible(data: bytes, pos: i64, version: i64) -
         end = pos + n
         item1 = data[pos:end].decode()
         pos = end
-
         renewers_0.append(item1)
     issue_timestamp_0 = read_i64_be(data, pos)
     max_timestamp_0 = read_i64_be(data, pos + 8)
@@ -202,7 +201,6 @@ def read_delegation_token_record_flexible(data: bytes, pos: i64, version: i64) -
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -236,7 +234,6 @@ def write_delegation_token_record_flexible(out: BytesWriter, message: Delegation
         else:
             write_string_length(out, n)
         out.write(raw)
-
     write_i64_be(out, message.issue_timestamp)
     write_i64_be(out, message.max_timestamp)
     write_i64_be(out, message.expiration_timestamp)

@@ -113,7 +113,6 @@ def read_feature_level_record_flexible(data: bytes, pos: i64, version: i64) -> t
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 3
-
     return message, pos
 
 

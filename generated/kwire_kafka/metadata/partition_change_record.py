@@ -103,11 +103,11 @@ class PartitionChangeRecord(Message):
     leader_recovery_state: int
     """1 if the leader was elected uncleanly and is recovering, 0 recovered, -1 no change."""
     directories: list[Uuid] | None
-    """Log directory id of each replica, in replica order; null for no change."""
+    """Log directory id of each replica, in replica order; null for no change. Versions 1+."""
     eligible_leader_replicas: list[int] | None
-    """Replicas outside the ISR known to hold all committed data; null for no change."""
+    """Replicas outside the ISR known to hold all committed data; null for no change. Versions 2+."""
     last_known_elr: list[int] | None
-    """Former eligible replicas whose data can no longer be trusted in full; null for no change."""
+    """Former eligible replicas whose data can no longer be trusted in full; null for no change. Versions 2+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -170,9 +170,9 @@ def read_PartitionChangeRecord_tags(self: PartitionChangeRecord, data: bytes, po
     replicas_value: list[int] | None
     removing_replicas_value: list[int] | None
     adding_replicas_value: list[int] | None
-    directories_value: list[Uuid] | None
     eligible_leader_replicas_value: list[int] | None
     last_known_elr_value: list[int] | None
+    directories_value: list[Uuid] | None
     unknown: list[tuple[int, bytes]] = []
     previous: i64 = -1
     count, pos = read_uvarint(data, pos)
@@ -198,14 +198,12 @@ def read_PartitionChangeRecord_tags(self: PartitionChangeRecord, data: bytes, po
                     pos += 4 * n
                 else:
                     isr_value = []
-
             self.isr = isr_value
             if pos != tag_end:
                 fail()
         elif tag == 1:
             leader_value = read_i32_be(data, pos)
             pos += 4
-
             self.leader = leader_value
             if pos != tag_end:
                 fail()
@@ -222,7 +220,6 @@ def read_PartitionChangeRecord_tags(self: PartitionChangeRecord, data: bytes, po
                     pos += 4 * n
                 else:
                     replicas_value = []
-
             self.replicas = replicas_value
             if pos != tag_end:
                 fail()
@@ -239,7 +236,6 @@ def read_PartitionChangeRecord_tags(self: PartitionChangeRecord, data: bytes, po
                     pos += 4 * n
                 else:
                     removing_replicas_value = []
-
             self.removing_replicas = removing_replicas_value
             if pos != tag_end:
                 fail()
@@ -256,34 +252,13 @@ def read_PartitionChangeRecord_tags(self: PartitionChangeRecord, data: bytes, po
                     pos += 4 * n
                 else:
                     adding_replicas_value = []
-
             self.adding_replicas = adding_replicas_value
             if pos != tag_end:
                 fail()
         elif tag == 5:
             leader_recovery_state_value = (data[pos] ^ 128) - 128
             pos += 1
-
             self.leader_recovery_state = leader_recovery_state_value
-            if pos != tag_end:
-                fail()
-        elif tag == 8:
-            if not (version >= 1):
-                fail()
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                directories_value = None
-            else:
-                if n > 126:
-                    n, pos = read_length(data, pos)
-                if n:
-                    directories_value = read_uuids(data, pos, n)
-                    pos += 16 * n
-                else:
-                    directories_value = []
-
-            self.directories = directories_value
             if pos != tag_end:
                 fail()
         elif tag == 6:
@@ -301,7 +276,6 @@ def read_PartitionChangeRecord_tags(self: PartitionChangeRecord, data: bytes, po
                     pos += 4 * n
                 else:
                     eligible_leader_replicas_value = []
-
             self.eligible_leader_replicas = eligible_leader_replicas_value
             if pos != tag_end:
                 fail()
@@ -320,8 +294,25 @@ def read_PartitionChangeRecord_tags(self: PartitionChangeRecord, data: bytes, po
                     pos += 4 * n
                 else:
                     last_known_elr_value = []
-
             self.last_known_elr = last_known_elr_value
+            if pos != tag_end:
+                fail()
+        elif tag == 8:
+            if not (version >= 1):
+                fail()
+            n = data[pos] - 1
+            pos += 1
+            if n < 0:
+                directories_value = None
+            else:
+                if n > 126:
+                    n, pos = read_length(data, pos)
+                if n:
+                    directories_value = read_uuids(data, pos, n)
+                    pos += 16 * n
+                else:
+                    directories_value = []
+            self.directories = directories_value
             if pos != tag_end:
                 fail()
         else:
@@ -345,12 +336,10 @@ def write_PartitionChangeRecord_tags(section: BytesWriter, self: PartitionChange
             write_uvarint(out, n + 1)
         for item0 in isr_1000:
             write_i32_be(out, item0)
-
         known.append((0, out.getvalue()))
     if self.leader != -2:
         out = BytesWriter()
         write_i32_be(out, self.leader)
-
         known.append((1, out.getvalue()))
     if self.replicas is not None:
         out = BytesWriter()
@@ -362,7 +351,6 @@ def write_PartitionChangeRecord_tags(section: BytesWriter, self: PartitionChange
             write_uvarint(out, n + 1)
         for item1 in replicas_1002:
             write_i32_be(out, item1)
-
         known.append((2, out.getvalue()))
     if self.removing_replicas is not None:
         out = BytesWriter()
@@ -374,7 +362,6 @@ def write_PartitionChangeRecord_tags(section: BytesWriter, self: PartitionChange
             write_uvarint(out, n + 1)
         for item2 in removing_replicas_1003:
             write_i32_be(out, item2)
-
         known.append((3, out.getvalue()))
     if self.adding_replicas is not None:
         out = BytesWriter()
@@ -386,49 +373,44 @@ def write_PartitionChangeRecord_tags(section: BytesWriter, self: PartitionChange
             write_uvarint(out, n + 1)
         for item3 in adding_replicas_1004:
             write_i32_be(out, item3)
-
         known.append((4, out.getvalue()))
     if self.leader_recovery_state != -1:
         out = BytesWriter()
         write_i8(out, self.leader_recovery_state)
-
         known.append((5, out.getvalue()))
-    if version >= 1 and self.directories is not None:
-        out = BytesWriter()
-        directories_1006 = self.directories
-        n = len(directories_1006)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_uvarint(out, n + 1)
-        for item4 in directories_1006:
-            write_uuid(out, item4)
-
-        known.append((8, out.getvalue()))
     if version >= 2 and self.eligible_leader_replicas is not None:
         out = BytesWriter()
-        eligible_leader_replicas_1007 = self.eligible_leader_replicas
-        n = len(eligible_leader_replicas_1007)
+        eligible_leader_replicas_1006 = self.eligible_leader_replicas
+        n = len(eligible_leader_replicas_1006)
         if n < 127:
             out.append(n + 1)
         else:
             write_uvarint(out, n + 1)
-        for item5 in eligible_leader_replicas_1007:
-            write_i32_be(out, item5)
-
+        for item4 in eligible_leader_replicas_1006:
+            write_i32_be(out, item4)
         known.append((6, out.getvalue()))
     if version >= 2 and self.last_known_elr is not None:
         out = BytesWriter()
-        last_known_elr_1008 = self.last_known_elr
-        n = len(last_known_elr_1008)
+        last_known_elr_1007 = self.last_known_elr
+        n = len(last_known_elr_1007)
         if n < 127:
             out.append(n + 1)
         else:
             write_uvarint(out, n + 1)
-        for item6 in last_known_elr_1008:
-            write_i32_be(out, item6)
-
+        for item5 in last_known_elr_1007:
+            write_i32_be(out, item5)
         known.append((7, out.getvalue()))
+    if version >= 1 and self.directories is not None:
+        out = BytesWriter()
+        directories_1008 = self.directories
+        n = len(directories_1008)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_uvarint(out, n + 1)
+        for item6 in directories_1008:
+            write_uuid(out, item6)
+        known.append((8, out.getvalue()))
     write_tags(section, known, self.unknown_tags)
 
 
@@ -443,7 +425,6 @@ def read_partition_change_record_flexible(data: bytes, pos: i64, version: i64) -
         pos = read_PartitionChangeRecord_tags(message, data, pos, version)
     else:
         pos += 21
-
     return message, pos
 
 
@@ -454,15 +435,12 @@ def write_partition_change_record_flexible(out: BytesWriter, message: PartitionC
     if version <= 0:
         if message.directories is not None:
             fail()
-
     if version <= 1:
         if message.eligible_leader_replicas is not None:
             fail()
-
     if version <= 1:
         if message.last_known_elr is not None:
             fail()
-
     if (
         message.isr is None
         and message.leader == -2

@@ -111,11 +111,12 @@ class PartitionRecord(Message):
     partition_epoch: int
     """Counter raised with every change of the partition; guards ISR updates by the leader."""
     directories: list[Uuid]
-    """Log directory id per replica, in replica order; reserved ids: 0 migrating, 1 unassigned, 2 lost."""
+    """Log directory id per replica, in replica order; reserved ids: 0 migrating, 1 unassigned, 2 lost. Versions 1+.
+    """
     eligible_leader_replicas: list[int] | None
-    """Replicas out of the ISR that may still be elected without data loss; null if none."""
+    """Replicas out of the ISR that may still be elected without data loss; null if none. Versions 2+."""
     last_known_elr: list[int] | None
-    """Once eligible replicas, now only a last resort for recovery; null if none."""
+    """Once eligible replicas, now only a last resort for recovery; null if none. Versions 2+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -214,7 +215,6 @@ def read_PartitionRecord_tags(self: PartitionRecord, data: bytes, pos: i64, vers
         if tag == 0:
             leader_recovery_state_value = (data[pos] ^ 128) - 128
             pos += 1
-
             self.leader_recovery_state = leader_recovery_state_value
             if pos != tag_end:
                 fail()
@@ -233,7 +233,6 @@ def read_PartitionRecord_tags(self: PartitionRecord, data: bytes, pos: i64, vers
                     pos += 4 * n
                 else:
                     eligible_leader_replicas_value = []
-
             self.eligible_leader_replicas = eligible_leader_replicas_value
             if pos != tag_end:
                 fail()
@@ -252,7 +251,6 @@ def read_PartitionRecord_tags(self: PartitionRecord, data: bytes, pos: i64, vers
                     pos += 4 * n
                 else:
                     last_known_elr_value = []
-
             self.last_known_elr = last_known_elr_value
             if pos != tag_end:
                 fail()
@@ -270,7 +268,6 @@ def write_PartitionRecord_tags(section: BytesWriter, self: PartitionRecord, vers
     if self.leader_recovery_state != 0:
         out = BytesWriter()
         write_i8(out, self.leader_recovery_state)
-
         known.append((0, out.getvalue()))
     if version >= 2 and self.eligible_leader_replicas is not None:
         out = BytesWriter()
@@ -282,7 +279,6 @@ def write_PartitionRecord_tags(section: BytesWriter, self: PartitionRecord, vers
             write_uvarint(out, n + 1)
         for item0 in eligible_leader_replicas_1001:
             write_i32_be(out, item0)
-
         known.append((1, out.getvalue()))
     if version >= 2 and self.last_known_elr is not None:
         out = BytesWriter()
@@ -294,7 +290,6 @@ def write_PartitionRecord_tags(section: BytesWriter, self: PartitionRecord, vers
             write_uvarint(out, n + 1)
         for item1 in last_known_elr_1002:
             write_i32_be(out, item1)
-
         known.append((2, out.getvalue()))
     write_tags(section, known, self.unknown_tags)
 
@@ -369,10 +364,8 @@ def read_partition_record_flexible(data: bytes, pos: i64, version: i64) -> tuple
             pos += 16 * n
         else:
             directories_0 = []
-
     else:
         directories_0 = []
-
     message = new_PartitionRecord(
         partition_id_0,
         topic_id_0,
@@ -389,7 +382,6 @@ def read_partition_record_flexible(data: bytes, pos: i64, version: i64) -> tuple
         pos = read_PartitionRecord_tags(message, data, pos, version)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -405,7 +397,6 @@ def write_partition_record_flexible(out: BytesWriter, message: PartitionRecord, 
         write_uvarint(out, n + 1)
     for item1 in replicas_0:
         write_i32_be(out, item1)
-
     isr_0 = message.isr
     n = len(isr_0)
     if n < 127:
@@ -414,7 +405,6 @@ def write_partition_record_flexible(out: BytesWriter, message: PartitionRecord, 
         write_uvarint(out, n + 1)
     for item2 in isr_0:
         write_i32_be(out, item2)
-
     removing_replicas_0 = message.removing_replicas
     n = len(removing_replicas_0)
     if n < 127:
@@ -423,7 +413,6 @@ def write_partition_record_flexible(out: BytesWriter, message: PartitionRecord, 
         write_uvarint(out, n + 1)
     for item3 in removing_replicas_0:
         write_i32_be(out, item3)
-
     adding_replicas_0 = message.adding_replicas
     n = len(adding_replicas_0)
     if n < 127:
@@ -432,15 +421,13 @@ def write_partition_record_flexible(out: BytesWriter, message: PartitionRecord, 
         write_uvarint(out, n + 1)
     for item4 in adding_replicas_0:
         write_i32_be(out, item4)
-
     write_i32_be(out, message.leader)
     write_i32_be(out, message.leader_epoch)
     write_i32_be(out, message.partition_epoch)
     if version <= 0:
         if message.directories != []:
             fail()
-
-    elif version >= 1:
+    else:
         directories_0 = message.directories
         n = len(directories_0)
         if n < 127:
@@ -449,15 +436,12 @@ def write_partition_record_flexible(out: BytesWriter, message: PartitionRecord, 
             write_uvarint(out, n + 1)
         for item5 in directories_0:
             write_uuid(out, item5)
-
     if version <= 1:
         if message.eligible_leader_replicas is not None:
             fail()
-
     if version <= 1:
         if message.last_known_elr is not None:
             fail()
-
     if (
         message.leader_recovery_state == 0
         and message.eligible_leader_replicas is None

@@ -112,7 +112,6 @@ def read_producer_ids_record_flexible(data: bytes, pos: i64, version: i64) -> tu
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 21
-
     return message, pos
 
 

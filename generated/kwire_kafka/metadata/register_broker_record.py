@@ -189,7 +189,7 @@ class RegisterBrokerRecord(Message):
     broker_id: int
     """Node id configured on the broker, unique in the cluster."""
     is_migrating_zk_broker: bool
-    """True if the broker still runs in ZooKeeper mode during a migration to KRaft."""
+    """True if the broker still runs in ZooKeeper mode during a migration to KRaft. Versions 2+."""
     incarnation_id: Uuid
     """Fresh uuid for each start of the broker process; tells a restart from a retry."""
     broker_epoch: int
@@ -203,9 +203,9 @@ class RegisterBrokerRecord(Message):
     fenced: bool
     """True until the broker has caught up and may lead partitions; new brokers begin so."""
     in_controlled_shutdown: bool
-    """True if the broker asked to shut down and is handing over its leaderships."""
+    """True if the broker asked to shut down and is handing over its leaderships. Versions 1+."""
     log_dirs: list[Uuid]
-    """Ids of the broker's online log directories (JBOD); empty if it does not report them."""
+    """Ids of the broker's online log directories (JBOD); empty if it does not report them. Versions 3+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -306,7 +306,6 @@ def read_RegisterBrokerRecord_tags(self: RegisterBrokerRecord, data: bytes, pos:
                 pos += 16 * n
             else:
                 log_dirs_value = []
-
             self.log_dirs = log_dirs_value
             if pos != tag_end:
                 fail()
@@ -331,7 +330,6 @@ def write_RegisterBrokerRecord_tags(section: BytesWriter, self: RegisterBrokerRe
             write_uvarint(out, n + 1)
         for item0 in log_dirs_1000:
             write_uuid(out, item0)
-
         known.append((0, out.getvalue()))
     write_tags(section, known, self.unknown_tags)
 
@@ -350,10 +348,8 @@ def read_register_broker_record_flexible(data: bytes, pos: i64, version: i64) ->
     if version >= 2:
         is_migrating_zk_broker_0 = data[pos] != 0
         pos += 1
-
     else:
         is_migrating_zk_broker_0 = False
-
     incarnation_id_0 = Uuid(data[pos : pos + 16])
     broker_epoch_0 = read_i64_be(data, pos + 16)
     n = data[pos + 24] - 1
@@ -391,7 +387,6 @@ def read_register_broker_record_flexible(data: bytes, pos: i64, version: i64) ->
             item1.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 5
-
         end_points_0.append(item1)
     n = data[pos] - 1
     pos += 1
@@ -419,7 +414,6 @@ def read_register_broker_record_flexible(data: bytes, pos: i64, version: i64) ->
             item3.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 5
-
         features_0.append(item3)
     n = data[pos] - 1
     pos += 1
@@ -431,16 +425,13 @@ def read_register_broker_record_flexible(data: bytes, pos: i64, version: i64) ->
         end = pos + n
         rack_0 = data[pos:end].decode()
         pos = end
-
     fenced_0 = data[pos] != 0
     pos += 1
     if version >= 1:
         in_controlled_shutdown_0 = data[pos] != 0
         pos += 1
-
     else:
         in_controlled_shutdown_0 = False
-
     message = new_RegisterBrokerRecord(
         broker_id_0,
         is_migrating_zk_broker_0,
@@ -456,7 +447,6 @@ def read_register_broker_record_flexible(data: bytes, pos: i64, version: i64) ->
         pos = read_RegisterBrokerRecord_tags(message, data, pos, version)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -466,10 +456,8 @@ def write_register_broker_record_flexible(out: BytesWriter, message: RegisterBro
     if version <= 1:
         if message.is_migrating_zk_broker:
             fail()
-
-    elif version >= 2:
+    else:
         out.append(1 if message.is_migrating_zk_broker else 0)
-
     write_uuid(out, message.incarnation_id)
     write_i64_be(out, message.broker_epoch)
     end_points_0 = message.end_points
@@ -499,7 +487,6 @@ def write_register_broker_record_flexible(out: BytesWriter, message: RegisterBro
             write_tags(out, [], item1.unknown_tags)
         else:
             out.append(0)
-
     features_0 = message.features
     n = len(features_0)
     if n < 127:
@@ -520,11 +507,9 @@ def write_register_broker_record_flexible(out: BytesWriter, message: RegisterBro
             write_tags(out, [], item3.unknown_tags)
         else:
             out.append(0)
-
     rack_0 = message.rack
     if rack_0 is None:
         out.append(0)
-
     else:
         raw = rack_0.encode()
         n = len(raw)
@@ -532,20 +517,16 @@ def write_register_broker_record_flexible(out: BytesWriter, message: RegisterBro
             out.append(n + 1)
         else:
             write_string_length(out, n)
-
         out.write(raw)
     out.append(1 if message.fenced else 0)
     if version <= 0:
         if message.in_controlled_shutdown:
             fail()
-
-    elif version >= 1:
+    else:
         out.append(1 if message.in_controlled_shutdown else 0)
-
     if version <= 2:
         if message.log_dirs != []:
             fail()
-
     if message.log_dirs == [] and not message.unknown_tags:
         out.append(0)
     else:

@@ -281,7 +281,6 @@ def read_register_controller_record_flexible(
             item1.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 5
-
         end_points_0.append(item1)
     n = data[pos] - 1
     pos += 1
@@ -309,7 +308,6 @@ def read_register_controller_record_flexible(
             item3.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 5
-
         features_0.append(item3)
     message = new_RegisterControllerRecord(
         controller_id_0, incarnation_id_0, zk_migration_ready_0, end_points_0, features_0
@@ -318,7 +316,6 @@ def read_register_controller_record_flexible(
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 
@@ -356,7 +353,6 @@ def write_register_controller_record_flexible(
             write_tags(out, [], item1.unknown_tags)
         else:
             out.append(0)
-
     features_0 = message.features
     n = len(features_0)
     if n < 127:
@@ -377,7 +373,6 @@ def write_register_controller_record_flexible(
             write_tags(out, [], item3.unknown_tags)
         else:
             out.append(0)
-
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:

@@ -360,7 +360,6 @@ def read_RemoteLogSegmentMetadataRecord_tags(
         if tag == 0:
             txn_index_empty_value = data[pos] != 0
             pos += 1
-
             self.txn_index_empty = txn_index_empty_value
             if pos != tag_end:
                 fail()
@@ -380,7 +379,6 @@ def write_RemoteLogSegmentMetadataRecord_tags(
     if self.txn_index_empty:
         out = BytesWriter()
         out.append(1 if self.txn_index_empty else 0)
-
         known.append((0, out.getvalue()))
     write_tags(section, known, self.unknown_tags)
 
@@ -441,7 +439,6 @@ def read_remote_log_segment_metadata_record_flexible(
             item3.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 13
-
         segment_leader_epochs_0.append(item3)
     segment_size_in_bytes_0 = read_i32_be(data, pos)
     n = data[pos + 4] - 1
@@ -450,14 +447,13 @@ def read_remote_log_segment_metadata_record_flexible(
         custom_metadata_0 = None
     else:
         if n > 126:
-            n += (data[pos] << 7) - 128
+            n += (data[pos] - 1) * 128
             pos += 1
-            if n > 16382:
+            if n < 127 or n > 16382:
                 n, pos = read_length(data, pos - 1)
         end = pos + n
         custom_metadata_0 = data[pos:end]
         pos = end
-
     remote_log_segment_state_0 = (data[pos] ^ 128) - 128
     message = new_RemoteLogSegmentMetadataRecord(
         remote_log_segment_id_0,
@@ -476,7 +472,6 @@ def read_remote_log_segment_metadata_record_flexible(
         pos = read_RemoteLogSegmentMetadataRecord_tags(message, data, pos, version)
     else:
         pos += 2
-
     return message, pos
 
 
@@ -522,19 +517,16 @@ def write_remote_log_segment_metadata_record_flexible(
             write_tags(out, [], item3.unknown_tags)
         else:
             out.append(0)
-
     write_i32_be(out, message.segment_size_in_bytes)
     custom_metadata_0 = message.custom_metadata
     if custom_metadata_0 is None:
         out.append(0)
-
     else:
         n = len(custom_metadata_0)
         if n < 127:
             out.append(n + 1)
         else:
             write_uvarint(out, n + 1)
-
         out.write(custom_metadata_0)
     write_i8(out, message.remote_log_segment_state)
     if not message.txn_index_empty and not message.unknown_tags:

@@ -281,14 +281,13 @@ def read_remote_log_segment_metadata_update_record_flexible(
         custom_metadata_0 = None
     else:
         if n > 126:
-            n += (data[pos] << 7) - 128
+            n += (data[pos] - 1) * 128
             pos += 1
-            if n > 16382:
+            if n < 127 or n > 16382:
                 n, pos = read_length(data, pos - 1)
         end = pos + n
         custom_metadata_0 = data[pos:end]
         pos = end
-
     remote_log_segment_state_0 = (data[pos] ^ 128) - 128
     message = new_RemoteLogSegmentMetadataUpdateRecord(
         remote_log_segment_id_0, broker_id_0, event_timestamp_ms_0, custom_metadata_0, remote_log_segment_state_0
@@ -298,7 +297,6 @@ def read_remote_log_segment_metadata_update_record_flexible(
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 2
-
     return message, pos
 
 
@@ -331,14 +329,12 @@ def write_remote_log_segment_metadata_update_record_flexible(
     custom_metadata_0 = message.custom_metadata
     if custom_metadata_0 is None:
         out.append(0)
-
     else:
         n = len(custom_metadata_0)
         if n < 127:
             out.append(n + 1)
         else:
             write_uvarint(out, n + 1)
-
         out.write(custom_metadata_0)
     write_i8(out, message.remote_log_segment_state)
     if message.unknown_tags:

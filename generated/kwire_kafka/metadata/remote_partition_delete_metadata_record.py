@@ -221,7 +221,6 @@ def read_remote_partition_delete_metadata_record_flexible(
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 14
-
     return message, pos
 
 

@@ -94,7 +94,6 @@ def read_remove_access_control_entry_record_flexible(
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 17
-
     return message, pos
 
 

@@ -104,7 +104,6 @@ def read_remove_delegation_token_record_flexible(
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 

@@ -102,7 +102,6 @@ def read_remove_feature_level_record_flexible(
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 1
-
     return message, pos
 
 

@@ -94,7 +94,6 @@ def read_remove_topic_record_flexible(data: bytes, pos: i64, version: i64) -> tu
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 17
-
     return message, pos
 
 

@@ -114,7 +114,6 @@ def read_remove_user_scram_credential_record_flexible(
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 2
-
     return message, pos
 
 

@@ -113,7 +113,6 @@ def read_topic_record_flexible(data: bytes, pos: i64, version: i64) -> tuple[Top
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 17
-
     return message, pos
 
 

@@ -104,7 +104,6 @@ def read_unfence_broker_record_flexible(data: bytes, pos: i64, version: i64) -> 
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 13
-
     return message, pos
 
 

@@ -150,9 +150,9 @@ def read_user_scram_credential_record_flexible(
     if n < 0:
         fail()
     if n > 126:
-        n += (data[pos] << 7) - 128
+        n += (data[pos] - 1) * 128
         pos += 1
-        if n > 16382:
+        if n < 127 or n > 16382:
             n, pos = read_length(data, pos - 1)
     end = pos + n
     salt_0 = data[pos:end]
@@ -162,9 +162,9 @@ def read_user_scram_credential_record_flexible(
     if n < 0:
         fail()
     if n > 126:
-        n += (data[pos] << 7) - 128
+        n += (data[pos] - 1) * 128
         pos += 1
-        if n > 16382:
+        if n < 127 or n > 16382:
             n, pos = read_length(data, pos - 1)
     end = pos + n
     stored_key_0 = data[pos:end]
@@ -174,9 +174,9 @@ def read_user_scram_credential_record_flexible(
     if n < 0:
         fail()
     if n > 126:
-        n += (data[pos] << 7) - 128
+        n += (data[pos] - 1) * 128
         pos += 1
-        if n > 16382:
+        if n < 127 or n > 16382:
             n, pos = read_length(data, pos - 1)
     end = pos + n
     server_key_0 = data[pos:end]
@@ -188,7 +188,6 @@ def read_user_scram_credential_record_flexible(
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 5
-
     return message, pos
 
 

@@ -95,7 +95,6 @@ def read_zk_migration_state_record_flexible(
         message.unknown_tags, pos = read_tags(data, pos)
     else:
         pos += 2
-
     return message, pos
 
 
