@@ -52,7 +52,8 @@ def check(paths: Sequence[Path], form: str, config: Path | None) -> None:
     loaded = load(paths, report)
     _show(report, form)
     if form == "text":
-        click.echo(f"{len(loaded.schema.messages)} messages checked: {summary(report.diagnostics)}", err=True)
+        count = sum(len(document.messages) for document in loaded.documents)
+        click.echo(f"{count} messages checked: {summary(report.diagnostics)}", err=True)
     sys.exit(_status(report))
 
 

@@ -1,0 +1,124 @@
+"""What the same bytes are in other libraries: how each is called, and whether it reads the same values.
+
+What decoding gives differs, and is part of what is measured:
+
+- kwire: slotted objects, lists, ``kwire.Uuid`` (a ``bytes``), plain numbers.
+- kafka-python: objects of classes made at import, lists, ``uuid.UUID``, plain numbers. Encoders and decoders are
+  compiled with ``exec`` per version; it is pure Python.
+- kio: frozen dataclasses, tuples, ``uuid.UUID`` or ``None``, error codes as enum, durations as ``timedelta``. Decoding
+  is written in Rust, encoding in Python.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from enum import Enum
+from importlib import import_module
+from typing import Any
+from uuid import UUID
+
+KAFKA_PYTHON = {
+    "MetadataResponse": "kafka.protocol.metadata",
+    "FetchResponse": "kafka.protocol.consumer",
+    "ProduceRequest": "kafka.protocol.producer",
+    "ApiVersionsResponse": "kafka.protocol.metadata",
+}
+KIO = {
+    "MetadataResponse": "kio.schema.metadata.v{}.response",
+    "FetchResponse": "kio.schema.fetch.v{}.response",
+    "ProduceRequest": "kio.schema.produce.v{}.request",
+    "ApiVersionsResponse": "kio.schema.api_versions.v{}.response",
+}
+
+NOT_ASKED = -(2**31)
+"""Operations that were not asked for, which kafka-python gives as ``None``."""
+OTHER_NAMES = {"topic_authorized_operations": "authorized_operations"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Codec:
+    """One library, ready for one message in one version. ``decoded`` is what ``decode`` gave once."""
+
+    library: str
+    decode: Callable[[], object]
+    encode: Callable[[], object]
+    decoded: Any
+
+
+def kafka_python(name: str, version: int, data: bytes) -> Codec:
+    cls = getattr(import_module(KAFKA_PYTHON[name]), name)
+    message = cls.decode(data, version=version)
+    message._header = None  # decode() leaves it unset and encode() reads it
+    return Codec(
+        library="kafka-python",
+        decode=lambda: cls.decode(data, version=version),
+        encode=lambda: message.encode(version=version),
+        decoded=message,
+    )
+
+
+def kio(name: str, version: int, data: bytes) -> Codec:
+    from kio.serial import entity_reader, entity_writer
+
+    cls = getattr(import_module(KIO[name].format(version)), name)
+    read, write = entity_reader(cls), entity_writer(cls)
+    message, _ = read(data, 0)
+
+    def encode() -> bytes:
+        buffer = io.BytesIO()
+        write(buffer, message)
+        return buffer.getvalue()
+
+    return Codec(library="kio", decode=lambda: read(data, 0), encode=encode, decoded=message)
+
+
+PEERS = (kafka_python, kio)
+
+
+def differences(ours: Any, theirs: Any, version: int, path: str = "") -> list[str]:
+    """Where a peer's object says something else than ours, by field path."""
+    found: list[str] = []
+    for attribute, _, _, (low, high), *_ in ours.FIELDS:
+        if not low <= version <= high:
+            continue
+        place = f"{path}.{attribute}".lstrip(".")
+        mine, other = getattr(ours, attribute), _attribute(theirs, attribute)
+        if isinstance(mine, list) and mine and hasattr(mine[0], "FIELDS"):
+            if len(mine) != len(other):
+                found.append(f"{place}: {len(mine)} and {len(other)} elements")
+                continue
+            for index, (one, another) in enumerate(zip(mine, other, strict=True)):
+                found += differences(one, another, version, f"{place}[{index}]")
+        elif hasattr(mine, "FIELDS"):  # a tagged struct that is not there: peers give None or their own default
+            continue
+        elif mine != _plain(other, mine):
+            found.append(f"{place}: {mine!r} and {other!r}")
+    return found
+
+
+def _attribute(message: Any, name: str) -> Any:
+    """kio drops the unit from the names of durations; kafka-python reads some names of older releases."""
+    names = (name, name.removesuffix("_ms"), OTHER_NAMES.get(name, name))
+    return next(getattr(message, one) for one in names if hasattr(message, one))
+
+
+def _plain(value: Any, like: Any) -> Any:
+    """A peer's value as the type we use for it."""
+    match value:
+        case UUID():
+            return value.bytes
+        case None if isinstance(like, bytes) and like == bytes(16):
+            return like
+        case None if like == NOT_ASKED:
+            return like
+        case timedelta():
+            return round(value.total_seconds() * 1000)
+        case Enum():
+            return value.value
+        case tuple():
+            return list(value)
+        case _:
+            return value

@@ -1,0 +1,115 @@
+"""Round trips of every message in every version, for proving that a compiled build does what the source says.
+
+Run as a process of its own, since interpreted and compiled modules have the same names:
+
+    python benchmarks/roundtrip.py FOLDER PACKAGE MODULE...
+
+It imports from ``FOLDER`` and prints one line of JSON: what was covered, and a digest of all bytes written.
+"""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import json
+import pickle
+import sys
+from collections.abc import Iterator, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+NUMBERS = {
+    "bool": True,
+    "int8": -2,
+    "int16": 513,
+    "uint16": 65000,
+    "int32": -70000,
+    "uint32": 4_000_000_000,
+    "int64": 1 << 40,
+    "float64": 1.5,
+}
+VALUES = NUMBERS | {"string": "höhe" * 40, "bytes": b"\0\1" * 100, "records": bytes(20_000)}
+
+
+def messages(package: str, modules: Sequence[str]) -> Iterator[type[Any]]:
+    """The message classes of the codec modules, in a fixed order."""
+    for name in sorted(modules):
+        module = import_module(f"{package}.{name.replace('/', '.')}")
+        for _, value in sorted(vars(module).items()):
+            if isinstance(value, type) and getattr(value, "VALID_VERSIONS", ()) and value.__module__ == module.__name__:
+                yield value
+
+
+def filled(cls: type[Any], owner: type[Any], version: int, uuid: type[Any]) -> Any:
+    """An instance with a value in every field that the version has."""
+    values = {}
+    for attribute, _, kind, (low, high), *_ in cls.FIELDS:
+        if low <= version <= high:
+            values[attribute] = _value(kind, owner, version, uuid)
+    return cls(**values, unknown_tags=((9000, b"kept"),) if version in owner.FLEXIBLE_VERSIONS else ())
+
+
+def _value(kind: str, owner: type[Any], version: int, uuid: type[Any]) -> Any:
+    if kind.startswith("[]"):
+        return [_value(kind[2:], owner, version, uuid)] * 2
+    if kind == "uuid":
+        return uuid(range(16))
+    if kind in VALUES:
+        return VALUES[kind]
+    return filled(getattr(sys.modules[owner.__module__], kind), owner, version, uuid)
+
+
+def round_trip(message: Any, version: int) -> bytes:
+    """The bytes of ``message``, after everything that must hold was seen to hold."""
+    cls = type(message)
+    data: bytes = message.encode(version)
+    again = cls.decode(data, version)
+    assert again == message, f"{cls.__name__} v{version} decodes to something else"
+    assert again.encode(version) == data, f"{cls.__name__} v{version} encodes to something else"
+    assert repr(again) == repr(message)
+    return data
+
+
+def run(package: str, modules: Sequence[str]) -> dict[str, object]:
+    """Round trips of default and of filled instances of all messages."""
+    uuid = import_module("kwire.uuids").Uuid
+    explain = import_module("kwire.explain")
+    slow = _count_calls(explain)
+    digest = hashlib.sha256()
+    names, pairs, files = set(), 0, set()
+    for cls in messages(package, modules):
+        names.add(cls.__name__)
+        files.add(sys.modules[cls.__module__].__file__ or "")
+        for version in cls.VALID_VERSIONS:
+            for message in (cls(), filled(cls, cls, version, uuid)):
+                digest.update(round_trip(message, version))
+            pairs += 1
+        assert copy.copy(message) == message == pickle.loads(pickle.dumps(message))
+    return {
+        "messages": len(names),
+        "versions": pairs,
+        "digest": digest.hexdigest()[:16],
+        "compiled": sum(not file.endswith(".py") for file in files),
+        "slow": slow,
+    }
+
+
+def _count_calls(explain: Any) -> list[str]:
+    """Names of messages for which the slow path had to step in: there should be none."""
+    called: list[str] = []
+    for name in ("encode", "decode"):
+
+        def counted(first: Any, *rest: Any, original: Any = getattr(explain, name), **named: Any) -> Any:
+            called.append(getattr(first, "__name__", type(first).__name__))
+            return original(first, *rest, **named)
+
+        setattr(explain, name, counted)
+    return called
+
+
+if __name__ == "__main__":
+    folder, package, *modules = sys.argv[1:]
+    sys.path[:0] = folder.split(":")
+    sys.path[:] = [path for path in sys.path if Path(path).resolve() != Path(__file__).resolve().parent]
+    print(json.dumps(run(package, modules)))

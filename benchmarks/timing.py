@@ -1,0 +1,66 @@
+"""Timing of many calls side by side, and tables."""
+
+from __future__ import annotations
+
+import gc
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeVar
+
+K = TypeVar("K")
+
+SLICE = 0.01
+"""Seconds that one call is repeated for in a round."""
+
+
+def interleaved(calls: Mapping[K, Callable[[], object]], rounds: int) -> dict[K, float]:
+    """The least seconds per call. In each round every call has its turn, so that slow moments hit all alike.
+
+    The order alternates: what runs after a call that leaves much garbage is at a disadvantage.
+    """
+    repeats = {key: _repeats(call) for key, call in calls.items()}
+    best = dict.fromkeys(calls, float("inf"))
+    gc.collect()
+    gc.freeze()
+    for number in range(rounds):
+        order = list(calls.items())
+        for key, call in reversed(order) if number % 2 else order:
+            gc.collect(1)
+            best[key] = min(best[key], _time(call, repeats[key]))
+    gc.unfreeze()
+    return best
+
+
+def _repeats(call: Callable[[], object]) -> int:
+    """How often the call fits into the slice; also warms it up."""
+    _time(call, 3)
+    return max(1, int(SLICE / min(_time(call, 1) for _ in range(5))))
+
+
+def _time(call: Callable[[], object], repeats: int) -> float:
+    start = time.perf_counter()
+    for _ in range(repeats):
+        call()
+    return (time.perf_counter() - start) / repeats
+
+
+def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Columns as wide as their longest entry: the first to the left, the others to the right."""
+    widths = [max(len(row[column]) for row in (header, *rows)) for column in range(len(header))]
+
+    def line(row: Sequence[str]) -> str:
+        cells = (
+            text.ljust(width) if column == 0 else text.rjust(width)
+            for column, (text, width) in enumerate(zip(row, widths, strict=True))
+        )
+        return "  ".join(cells).rstrip()
+
+    return "\n".join([line(header), "  ".join("-" * width for width in widths), *map(line, rows)])
+
+
+def duration(seconds: float) -> str:
+    """Seconds in the unit that reads best."""
+    for factor, unit in ((1.0, "s"), (1e3, "ms"), (1e6, "µs")):
+        if seconds * factor >= 1:
+            return f"{seconds * factor:.3g} {unit}" if seconds * factor < 1000 else f"{seconds * factor:.0f} {unit}"
+    return f"{seconds * 1e9:.0f} ns"

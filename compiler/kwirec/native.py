@@ -1,0 +1,124 @@
+"""What mypyc compiles, what it does not, and why.
+
+Takes the source folders of the runtime and of generated packages, gives a folder with both, compiled. The sources are
+compiled as they are: emitted modules are plain typed Python (docs/decisions/codec-shape.md). Nothing is written beside
+the sources, so that an interpreted and a compiled ``kwire`` never mix.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+RUNTIME: tuple[str, ...] = ("errors", "policy", "wire", "message")
+"""The modules of ``kwire`` that are compiled: those that emitted codecs call on their fast path."""
+
+INTERPRETED: Mapping[str, str] = {
+    "__init__": "names only",
+    "native": "swaps the constructors of interpreted modules; to mypyc it is the stub native.pyi",
+    "arrays": "replaces the loops of kwire.wire when these run interpreted",
+    "explain": "runs once per failure, on getattr and **values, which compiling does not make faster",
+    "uuids": "Uuid derives from bytes, which a native class cannot",
+    "headers": "a handful of fields per frame; its errors name the field through an interpreted try",
+    "frames": "splits streams; all its time is spent in slicing",
+    "protocol": "imports modules by name and holds subclasses of str-keyed tables; nothing in it is hot",
+    "primitives": "for use by hand, on values of any type",
+}
+"""The modules of ``kwire`` that stay Python, each with its reason."""
+
+SETUP = """\
+from mypyc.build import mypycify
+from setuptools import setup
+
+setup(
+    name="kwire-native",
+    packages=[],
+    ext_modules=mypycify({files!r}, opt_level="{level}", debug_level="0", separate={separate}),
+)
+"""
+
+
+class BuildError(Exception):
+    """mypyc or the C compiler refused; the message is what they said."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Build:
+    """A compiled tree. Put ``folder`` first on ``sys.path`` to import it."""
+
+    folder: Path
+    modules: tuple[str, ...]
+    lines: int
+    size: int
+    seconds: float
+
+
+def codec_modules(package: Path) -> list[str]:
+    """The codec modules of a generated package, as paths below it without suffix, largest first."""
+    found = [path for path in package.rglob("*.py") if "install_constructors" in path.read_text("utf-8")]
+    ordered = sorted(found, key=lambda path: (-path.stat().st_size, path))
+    return [path.relative_to(package).with_suffix("").as_posix() for path in ordered]
+
+
+def build(
+    target: Path,
+    *,
+    runtime: Path,
+    package: Path,
+    modules: Sequence[str],
+    level: int = 3,
+    separate: bool = True,
+    jobs: int = os.cpu_count() or 1,
+) -> Build:
+    """Compile the runtime and ``modules`` of a generated package in ``target``, which is made anew.
+
+    ``separate`` gives a library per module: they are compiled in parallel and loaded one by one, and calls between
+    them, of which the fast path has none, are a little slower.
+    """
+    start = time.perf_counter()
+    _copy((runtime, package), target)
+    files = [f"{runtime.name}/{name}.py" for name in RUNTIME] + [f"{package.name}/{name}.py" for name in modules]
+    script = target / "build" / "setup.py"
+    script.parent.mkdir()
+    script.write_text(SETUP.format(files=files, level=level, separate=separate), "utf-8")
+    command = [sys.executable, "build/setup.py", "--quiet", "build_ext", "--inplace", "--parallel", str(jobs)]
+    done = subprocess.run(command, cwd=target, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise BuildError(_complaints(done.stdout + done.stderr))
+    shutil.rmtree(script.parent)
+    return Build(
+        folder=target,
+        modules=tuple(files),
+        lines=sum(len((target / file).read_text("utf-8").splitlines()) for file in files),
+        size=sum(path.stat().st_size for path in target.rglob(f"*{_library_suffix()}")),
+        seconds=time.perf_counter() - start,
+    )
+
+
+def _copy(sources: Sequence[Path], target: Path) -> None:
+    if target.exists():
+        if not any((target / source.name).is_dir() for source in sources) and any(target.iterdir()):
+            raise BuildError(f"{target} is not empty and holds no earlier build: name another folder")
+        shutil.rmtree(target)
+    for source in sources:
+        shutil.copytree(source, target / source.name, ignore=shutil.ignore_patterns("__pycache__", "*.so", "*.pyd"))
+
+
+def _library_suffix() -> str:
+    return ".pyd" if os.name == "nt" else ".so"
+
+
+def _complaints(text: str) -> str:
+    """The lines that say what is wrong, or the last ones if none does."""
+    return "\n".join(list(_errors(text)) or text.splitlines()[-30:])
+
+
+def _errors(text: str) -> Iterator[str]:
+    return (line for line in text.splitlines() if re.search(r"\berror\b", line) and not line.startswith("gcc "))

@@ -1,0 +1,161 @@
+"""The command line as a user meets it: what is printed where, and the exit codes 0, 1 and 2."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from click.testing import CliRunner, Result
+from syrupy.assertion import SnapshotAssertion
+
+from kwirec.cli import main
+
+DATA = Path(__file__).parent.parent / "data"
+TYPO = """{
+  "type": "data", "name": "Clock", "about": "A time.", "validVersions": "0", "flexibleVersions": "0+",
+  "fields": [ { "name": "Zone", "type": "strng", "versions": "0+", "about": "Name of the zone." } ]
+}
+"""
+
+
+@pytest.fixture(autouse=True)
+def in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(DATA / "clockwork", tmp_path / "defs")
+
+
+def kwirec(*arguments: str) -> Result:
+    return CliRunner().invoke(main, list(arguments), catch_exceptions=False)
+
+
+def test_clean_definitions_exit_0() -> None:
+    result = kwirec("check", "defs")
+    assert result.exit_code == 0
+    assert result.stdout == ""
+    assert "messages checked: no findings" in result.stderr
+
+
+def test_a_typo_is_shown_with_carets_and_a_suggestion(snapshot: SnapshotAssertion) -> None:
+    Path("Clock.json").write_text(TYPO)
+    result = kwirec("check", "Clock.json")
+    assert result.exit_code == 1
+    assert result.stderr == snapshot
+
+
+def test_findings_of_all_files_come_together() -> None:
+    for name in ("One", "Two"):
+        Path(f"{name}.json").write_text(TYPO.replace("Clock", name))
+    result = kwirec("check", "--format", "json", "One.json", "Two.json")
+    found = [json.loads(line) for line in result.stdout.splitlines()]
+    assert [(one["code"], one["file"]) for one in found] == [("K101", "One.json"), ("K101", "Two.json")]
+    assert result.exit_code == 1
+
+
+def test_github_annotations_go_to_standard_output() -> None:
+    Path("Clock.json").write_text(TYPO)
+    result = kwirec("check", "--format", "github", "Clock.json")
+    assert result.stdout.startswith("::error file=Clock.json,line=3,col=42")
+
+
+def test_junit_is_xml_with_a_failure() -> None:
+    Path("Clock.json").write_text(TYPO)
+    suite = ElementTree.fromstring(kwirec("check", "--format", "junit", "Clock.json").stdout)
+    assert len(suite.findall(".//failure")) == 1
+
+
+def test_a_missing_path_exits_2() -> None:
+    result = kwirec("check", "nowhere")
+    assert result.exit_code == 2
+    assert "K001" in result.stderr
+
+
+@pytest.mark.parametrize("arguments", [("check",), ("chekc", "defs"), ("explain", "K999"), ("generate", "defs")])
+def test_wrong_usage_exits_2(arguments: tuple[str, ...]) -> None:
+    assert kwirec(*arguments).exit_code == 2
+
+
+def test_severities_and_waivers_come_from_pyproject() -> None:
+    definition = Path("defs/Gear.json")
+    definition.write_text(definition.read_text().replace('"about": ', '"about": "", "structAbout": ', 1))
+    Path("Plain.json").write_text(TYPO.replace("strng", "string").replace("Name of the zone.", ""))
+    assert kwirec("check", "Plain.json").exit_code == 1
+    Path("pyproject.toml").write_text('[tool.kwirec]\nseverity = { K207 = "off" }\n')
+    assert kwirec("check", "Plain.json").exit_code == 0
+    Path("pyproject.toml").write_text(
+        '[[tool.kwirec.waivers]]\ncode = "K207"\nmessage = "Clock"\nfield = "Zone"\nreason = "obvious"\n'
+    )
+    assert kwirec("check", "Plain.json").exit_code == 0
+    Path("pyproject.toml").write_text('[[tool.kwirec.waivers]]\ncode = "K207"\nmessage = "Clock"\nreason = ""\n')
+    result = kwirec("check", "Plain.json")
+    assert result.exit_code == 2
+    assert "reason" in result.stderr
+
+
+def test_generate_prints_a_line_for_each_phase_and_a_summary() -> None:
+    result = kwirec("generate", "defs", "--package", "clock", "--out", "out")
+    assert result.exit_code == 0
+    lines = result.stderr.splitlines()
+    assert [line.split(":")[0] for line in lines[:4]] == ["reading definitions", "checking", "emitting", "formatting"]
+    for word in ("messages", "versions", "distinct layouts", "lines in", "written", "removed"):
+        assert word in lines[-1]
+    assert Path("out/clock/__init__.py").exists()
+
+
+def test_generate_quietly_prints_only_the_summary() -> None:
+    result = kwirec("generate", "defs", "--package", "clock", "--out", "out", "--quiet")
+    assert len(result.stderr.splitlines()) == 1
+
+
+def test_generate_check_fails_until_the_tree_is_right() -> None:
+    arguments = ("generate", "defs", "--package", "clock", "--out", "out", "--quiet")
+    assert kwirec(*arguments, "--check").exit_code == 1
+    assert not Path("out").exists()
+    assert kwirec(*arguments).exit_code == 0
+    assert kwirec(*arguments, "--check").exit_code == 0
+    Path("out/clock/headers.py").write_text("edited")
+    result = kwirec(*arguments, "--check")
+    assert result.exit_code == 1
+    assert "out/clock/headers.py is not what the definitions give" in result.stderr
+
+
+def test_generate_stops_before_writing_when_definitions_are_wrong() -> None:
+    Path("defs/Clock.json").write_text(TYPO)
+    result = kwirec("generate", "defs", "--package", "clock", "--out", "out")
+    assert result.exit_code == 1
+    assert "K101" in result.stderr
+    assert not Path("out").exists()
+
+
+def test_generate_refuses_a_folder_of_somebody_else_and_a_name_that_is_none() -> None:
+    Path("out/clock").mkdir(parents=True)
+    Path("out/clock/mine.txt").write_text("")
+    assert kwirec("generate", "defs", "--package", "clock", "--out", "out").exit_code == 2
+    assert kwirec("generate", "defs", "--package", "no-name", "--out", "out").exit_code == 2
+
+
+@pytest.mark.parametrize("stage", ["syntax", "schema", "layout"])
+def test_dump_prints_each_stage(stage: str) -> None:
+    result = kwirec("dump", "--stage", stage, "defs/Gear.json")
+    assert result.exit_code == 0
+    assert "Gear" in result.stdout
+
+
+def test_explain_takes_numbers_and_names() -> None:
+    by_number = kwirec("explain", "K602")
+    assert by_number.exit_code == 0
+    assert "tag" in by_number.stdout
+    assert kwirec("explain", "duplicate-tag").stdout == by_number.stdout
+    assert "did you mean" in kwirec("explain", "duplicate-tga").stderr
+
+
+def test_merge_reports_and_is_repeatable() -> None:
+    result = kwirec("merge", "--release", "1.0.0", "defs", "--into", "union")
+    assert result.exit_code == 0, result.stderr
+    assert "0 mismatches" in result.stderr
+    before = {p: p.read_bytes() for p in Path("union").rglob("*.json")}
+    assert kwirec("merge", "--release", "1.0.0", "defs", "--into", "union").exit_code == 0
+    assert {p: p.read_bytes() for p in Path("union").rglob("*.json")} == before
+    assert kwirec("merge", "--release", "newest", "defs", "--into", "union").exit_code == 2

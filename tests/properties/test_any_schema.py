@@ -1,0 +1,168 @@
+"""What holds for all schemas, not only Kafka's: schemas are drawn together with their values.
+
+A drawn definition is compiled, its unformatted text is run as it is, and for every version the emitted codec and the
+explaining path must agree byte for byte and value for value.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from itertools import count
+from types import ModuleType
+from typing import Any
+
+from hypothesis import HealthCheck, event, given, settings
+from hypothesis import strategies as st
+from librt.strings import BytesWriter
+from values import DrawnSource, as_decoded, exact, make
+
+from kwire import explain
+from kwire.message import Message
+from kwire.policy import STRICT
+from kwirec.diagnostics.diagnostic import Report
+from kwirec.diagnostics.source import Source
+from kwirec.emitters.codecs import emit_module, group_modules
+from kwirec.frontend import parse
+from kwirec.ir import resolve
+from kwirec.validation import validate
+
+NUMBERS = ("int8", "int16", "uint16", "int32", "uint32", "int64")
+SCALARS = ("bool", *NUMBERS, "float64", "uuid")
+BLOBS = ("string", "bytes", "records")
+DEFAULTS = {"bool": ["true", False], "float64": ["1.5", 0], "string": ["here", ""], "uuid": ["AAAAAAAAAAAAAAAAAAAAAQ"]}
+
+_MODULE = count()
+
+
+@st.composite
+def definitions(draw: st.DrawFn) -> dict[str, Any]:
+    """A message definition that the compiler accepts."""
+    low = draw(st.integers(0, 2))
+    high = low + draw(st.integers(0, 4))
+    flexible = draw(st.none() | st.integers(low, high))
+    names = count()
+    fields = draw(field_lists(low, high, flexible, names, 2))
+    return {
+        "type": "data",
+        "name": "Drawn",
+        "about": "Drawn at random.",
+        "validVersions": str(low) if low == high else f"{low}-{high}",
+        "flexibleVersions": "none" if flexible is None else f"{flexible}+",
+        "fields": fields,
+    }
+
+
+@st.composite
+def field_lists(
+    draw: st.DrawFn, low: int, high: int, flexible: int | None, names: "count[int]", depth: int
+) -> list[dict[str, Any]]:
+    tags = count()
+    return [draw(fields(low, high, flexible, names, depth, tags)) for _ in range(draw(st.integers(0, 4)))]
+
+
+@st.composite
+def fields(
+    draw: st.DrawFn, low: int, high: int, flexible: int | None, names: "count[int]", depth: int, tags: "count[int]"
+) -> dict[str, Any]:
+    start = draw(st.integers(low, high))
+    end = draw(st.none() | st.integers(start, high))
+    name = f"F{next(names)}"
+    base = draw(st.sampled_from((*SCALARS, *BLOBS, *(("struct",) * 6 if depth else ()))))
+    array = base != "records" and draw(st.booleans()) and draw(st.booleans())
+    one: dict[str, Any] = {"name": name, "about": "Drawn."}
+    one["type"] = ("[]" if array else "") + (f"S{name}" if base == "struct" else base)
+    nullable = (array or base in (*BLOBS, "struct")) and draw(st.booleans())
+    taggable = flexible is not None and flexible <= high and base != "records"
+    if taggable and draw(st.booleans()):
+        end = None
+        tagged = draw(st.integers(max(start, flexible or 0), high))
+        one |= {"taggedVersions": f"{tagged}+", "tag": next(tags)}
+        if nullable:
+            one["nullableVersions"] = f"{draw(st.integers(start, tagged))}+"
+    elif nullable:
+        one["nullableVersions"] = f"{draw(st.integers(low, high if end is None else end))}+"
+    one["versions"] = f"{start}+" if end is None else f"{start}-{end}"
+    if base == "struct":
+        one["structAbout"] = "Drawn."
+        one["fields"] = draw(field_lists(start, high if end is None else end, flexible, names, depth - 1))
+        if array:  # Nobody can tell how many elements of no bytes there are: counts above what is left are refused.
+            always = {"name": f"F{next(names)}", "type": "int8", "versions": f"{start}+", "about": "Always there."}
+            one["fields"].insert(draw(st.integers(0, len(one["fields"]))), always)
+    all_nullable = "nullableVersions" in one and int(one["nullableVersions"][:-1]) <= start
+    if all_nullable and draw(st.booleans()):
+        one["default"] = "null"
+    elif not array and base in NUMBERS and draw(st.booleans()):
+        one["default"] = draw(st.sampled_from(["7", "0x11", 0]))
+    elif not array and base in DEFAULTS and draw(st.booleans()):
+        one["default"] = draw(st.sampled_from(DEFAULTS[base]))
+    if draw(st.booleans()):
+        one["ignorable"] = True
+    if one["type"] in ("string", "bytes") and draw(st.integers(0, 5)) == 0:
+        one["flexibleVersions"] = draw(st.sampled_from(["none", f"{high if end is None else end}+"]))
+    return one
+
+
+def compiled(definition: dict[str, Any]) -> type[Message]:
+    """The class of the message, from the text as the templates give it."""
+    report = Report()
+    schema = resolve([parse(Source("Drawn.json", json.dumps(definition, indent=1)), report)], report)
+    validate(schema, report)
+    problems = [d.message for d in report.diagnostics if d.code.severity.value == "error"]
+    assert not problems, problems
+    (group,) = group_modules(schema)
+    module = ModuleType(f"drawn_{next(_MODULE)}")
+    sys.modules[module.__name__] = module
+    module.__dict__["__file__"] = "drawn.py"
+    exec(compile(emit_module(group).text, module.__name__, "exec"), module.__dict__)
+    found: type[Message] = module.__dict__["Drawn"]
+    return found
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@given(definition=definitions(), data=st.data())
+def test_any_schema_round_trips(definition: dict[str, Any], data: st.DataObject) -> None:
+    cls = compiled(definition)
+    try:
+        for version in cls.VALID_VERSIONS:
+            message = make(cls, version, DrawnSource(data.draw))
+            out = BytesWriter()
+            message._write(out, version)
+            raw = out.getvalue()
+            assert explain.encode(message, version) == raw
+            decoded, end = cls._read(raw, 0, version)
+            assert end == len(raw)
+            assert exact(decoded) == exact(as_decoded(message, version))
+            explained, _ = explain.decode(cls, raw, 0, version, STRICT, whole=True)
+            assert exact(explained) == exact(decoded)
+            assert decoded.encode(version) == raw
+    finally:
+        del sys.modules[cls.__module__]
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@given(definition=definitions(), noise=st.binary(max_size=60), cut=st.integers(0, 60), data=st.data())
+def test_any_schema_agrees_on_what_is_wrong(
+    definition: dict[str, Any], noise: bytes, cut: int, data: st.DataObject
+) -> None:
+    """Whatever the emitted reader accepts, the explaining one accepts with the same value."""
+    cls = compiled(definition)
+    try:
+        for version in cls.VALID_VERSIONS:
+            message = make(cls, version, DrawnSource(data.draw))
+            raw = message.encode(version)
+            for hostile in (raw[:cut], raw[:cut] + noise, noise):
+                try:
+                    decoded, end = cls._read(hostile, 0, version)
+                except Exception:
+                    continue
+                if end > len(hostile):
+                    continue
+                event("accepted")
+                explained, stop = explain.decode(cls, hostile, 0, version, STRICT, whole=False)
+                assert stop == end
+                assert exact(explained) == exact(decoded)
+    finally:
+        del sys.modules[cls.__module__]
+
+

@@ -1,0 +1,125 @@
+"""What holds for the project as a whole: import chains, public names, documentation of every code."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import kwire
+from kwirec import catalogue
+
+ROOT = Path(__file__).parent.parent
+LAYERS = (
+    ("versions", "diagnostics"),
+    ("frontend",),
+    ("ir", "naming"),
+    ("validation", "lowering"),
+    ("merge", "emitters", "dump", "catalogue", "config"),
+    ("driver", "terminal"),
+    ("cli",),
+)
+"""Packages of the compiler from left to right: imports point left, or stay within a column."""
+
+
+def imported(path: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def modules(folder: str) -> list[Path]:
+    found = sorted((ROOT / folder).rglob("*.py"))
+    assert found
+    return found
+
+
+def test_the_compiler_never_imports_generated_code_or_the_runtime() -> None:
+    for path in modules("compiler/kwirec"):
+        wrong = [name for name in imported(path) if name.split(".")[0] in ("kwire", "kwire_kafka")]
+        assert not wrong, f"{path.relative_to(ROOT)} imports {wrong}"
+
+
+@pytest.mark.parametrize("folder", ["runtime/kwire", "generated/kwire_kafka"])
+def test_runtime_and_generated_code_never_import_the_compiler(folder: str) -> None:
+    for path in modules(folder):
+        wrong = [name for name in imported(path) if name.split(".")[0] == "kwirec"]
+        assert not wrong, f"{path.relative_to(ROOT)} imports {wrong}"
+
+
+def test_the_runtime_does_not_know_any_generated_package() -> None:
+    for path in modules("runtime/kwire"):
+        assert not [name for name in imported(path) if name.startswith("kwire_kafka")]
+
+
+def test_imports_of_the_compiler_point_left() -> None:
+    place = {name: index for index, names in enumerate(LAYERS) for name in names}
+    for path in modules("compiler/kwirec"):
+        own = path.relative_to(ROOT / "compiler/kwirec").with_suffix("").parts[0]
+        if own == "__init__":
+            continue
+        assert own in place, f"{own} has no place in the layers"
+        for name in imported(path):
+            parts = name.split(".")
+            if parts[0] == "kwirec" and len(parts) > 1 and parts[1] in place and parts[1] != own:
+                assert place[parts[1]] <= place[own], f"{path.relative_to(ROOT)} imports {name}"
+
+
+def test_what_a_codec_imports_is_little() -> None:
+    """Importing one API loads its module, the runtime and nothing that takes long."""
+    code = "import sys; import kwire_kafka; kwire_kafka.FetchResponse; print(*sys.modules)"
+    loaded = set(
+        subprocess.run(
+            [sys.executable, "-S", "-c", "import site; site.main(); " + code],
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout.split()
+    )
+    codecs = {name for name in loaded if name.startswith("kwire_kafka.api.")}
+    assert codecs == {"kwire_kafka.api.fetch"}
+    assert not loaded & {"kwirec", "dataclasses", "inspect", "uuid", "mypy_extensions", "asyncio", "kwire.explain"}
+
+
+def test_public_names_exist_and_are_documented() -> None:
+    for name in kwire.__all__:
+        public = getattr(kwire, name)
+        assert public.__doc__ if callable(public) else public is not None
+
+
+def test_every_code_has_an_explanation_and_a_page() -> None:
+    numbers = [code.number for code in catalogue.CODES]
+    assert numbers == sorted(set(numbers))
+    for code in catalogue.CODES:
+        assert code.what
+        assert code.why
+        page = ROOT / "docs" / "rules" / f"{code.number}.md"
+        assert page.read_text() == catalogue.page(code)
+
+
+def test_nothing_names_an_address_of_a_package_registry_or_a_path_of_a_machine() -> None:
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=False)
+    if listed.returncode:
+        pytest.skip("not a git checkout")
+    wrong = re.compile(r"pypi\.org|files\.pythonhosted|repo1?\.maven|crates\.io/|/root/|/home/\w+/|/work/")
+    for name in filter(None, listed.stdout.split("\0")):
+        path = ROOT / name
+        if path.suffix in (".zip", ".bin") or path == Path(__file__) or not path.is_file():
+            continue
+        found = wrong.search(path.read_text(encoding="utf-8", errors="replace"))
+        assert found is None, f"{name}: {found and found.group()}"
+
+
+def test_the_example_of_the_readme_prints_what_a_broker_answers() -> None:
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    result = subprocess.run([sys.executable, "-c", blocks[0]], capture_output=True, text=True, check=True)
+    assert "NONE ApiVersionsResponse(error_code=0" in result.stdout
+    assert re.search(r"^api +\d+: versions \d+ to \d+$", result.stdout, re.MULTILINE)
