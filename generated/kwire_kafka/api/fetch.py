@@ -57,7 +57,7 @@ class ReplicaState(Struct):
     __slots__ = SLOTS
 
     replica_id: int
-    """Broker id of the follower, or -1 if the request comes from a consumer. Versions 15+."""
+    """Broker that fetches as a follower; -1 says that it is a consumer. Versions 15+."""
     replica_epoch: int
     """Broker epoch of the follower, -1 if unknown; keeps a restarted broker from rejoining the ISR on stale fetches.
     Versions 15+.

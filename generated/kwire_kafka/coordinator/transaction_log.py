@@ -221,7 +221,7 @@ class TransactionLogValue(Message):
     __slots__ = SLOTS
 
     producer_id: int
-    """Producer id now in use for the transactional id."""
+    """Id under which the holder of the transactional id writes at present."""
     previous_producer_id: int
     """Producer id used before, -1 if none; lets a retry after an id change be recognized. Versions 1+."""
     next_producer_id: int

@@ -63,7 +63,7 @@ class SnapshotHeaderRecord(Message):
     __slots__ = SLOTS
 
     version: int
-    """Schema version of the header record."""
+    """Number of the format that the rest of this record follows."""
     last_contained_log_timestamp: int
     """Append time of the newest log record the snapshot covers, in milliseconds since 1970 UTC."""
     unknown_tags: FieldTags

@@ -56,7 +56,7 @@ class TopicIdPartitionEntry(Struct):
     name: str
     """Name of the topic at the time."""
     id: Uuid
-    """Unique id of the topic."""
+    """Tells the topic from others of its name, as after a deletion."""
     partition: int
     """Number of the partition in the topic."""
     unknown_tags: FieldTags
