@@ -20,7 +20,7 @@ LAYERS = (
     ("frontend",),
     ("ir", "naming"),
     ("validation", "lowering"),
-    ("merge", "emitters", "dump", "catalogue", "config"),
+    ("merge", "emitters", "dump", "catalogue", "config", "native"),
     ("driver", "terminal"),
     ("cli",),
 )
@@ -118,8 +118,13 @@ def test_nothing_names_an_address_of_a_package_registry_or_a_path_of_a_machine()
         assert found is None, f"{name}: {found and found.group()}"
 
 
-def test_the_example_of_the_readme_prints_what_a_broker_answers() -> None:
-    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
-    result = subprocess.run([sys.executable, "-c", blocks[0]], capture_output=True, text=True, check=True)
-    assert "NONE ApiVersionsResponse(error_code=0" in result.stdout
-    assert re.search(r"^api +\d+: versions \d+ to \d+$", result.stdout, re.MULTILINE)
+def test_the_examples_of_the_readme_run() -> None:
+    first, second, *_ = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+
+    def run(code: str) -> str:
+        done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+        return done.stdout
+
+    assert "NONE" in run(first)
+    assert re.search(r"^ 18 ApiVersions +0 to 4$", run(first), re.MULTILINE)
+    assert "client_id='me'" in run(second)

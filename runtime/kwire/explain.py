@@ -301,9 +301,9 @@ class _Writer:
             self.at.parts.pop()
             return
         previous = -1
+        if not isinstance(unknown, tuple | list) or not all(map(_is_tag, unknown)):
+            self.fail(f"{_short(unknown)}: unknown tags are pairs of an int and bytes")
         for tag, payload in unknown:
-            if not isinstance(tag, int) or not isinstance(payload, bytes):
-                self.fail("unknown tags are pairs of an int and bytes")
             if not previous < tag <= 0x7FFFFFFF:
                 self.fail(f"tag {tag} after tag {previous}: tags must ascend")
             if any(tag == other for other, _ in known):
@@ -396,6 +396,13 @@ class _Writer:
             self.at.parts.append(f"[{index}]")
             self.value(out, cls, spec, kind, item, tagged=False, nullable=False)
             self.at.parts.pop()
+
+
+def _is_tag(entry: object) -> bool:
+    match entry:
+        case (int(), bytes()):
+            return True
+    return False
 
 
 def _uvarint(out: bytearray, value: int) -> None:

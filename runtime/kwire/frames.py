@@ -31,7 +31,6 @@ class FrameReader:
     def __init__(self, limit: int = MAX_FRAME) -> None:
         self._limit = limit
         self._buffer = bytearray()
-        self._offset = 0
 
     @property
     def pending(self) -> bytes:
@@ -39,8 +38,11 @@ class FrameReader:
         return bytes(self._buffer)
 
     def feed(self, data: bytes | bytearray | memoryview) -> Iterator[bytes]:
-        """The payloads that ``data`` completes, in order."""
+        """The payloads that ``data`` completes, in order. ``data`` is kept even if nobody asks for them yet."""
         self._buffer += data
+        return self._payloads()
+
+    def _payloads(self) -> Iterator[bytes]:
         while len(self._buffer) >= 4:
             head = bytes(self._buffer[:4])
             size = read_i32_be(head, 0)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+
 from kwire.policy import STRICT
 from kwire_kafka.api.api_versions import ApiVersionsResponse
 from kwire_kafka.index import PROTOCOL

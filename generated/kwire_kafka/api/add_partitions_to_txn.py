@@ -801,7 +801,7 @@ def write_add_partitions_to_txn_request_flexible(
             out.write(raw)
             write_i64_be(out, item1.producer_id)
             write_i16_be(out, item1.producer_epoch)
-            out.append(1 if item1.verify_only else 0)
+            out.append(1 if item1.verify_only else item1.verify_only & 0)
             topics_2 = item1.topics
             n = len(topics_2)
             if n < 127:

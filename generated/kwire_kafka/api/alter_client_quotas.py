@@ -510,12 +510,12 @@ def write_alter_client_quotas_request_classic(
             write_i16_be(out, len(raw))
             out.write(raw)
             write_f64_be(out, item5.value)
-            out.append(1 if item5.remove else 0)
+            out.append(1 if item5.remove else item5.remove & 0)
             if item5.unknown_tags:
                 fail()
         if item1.unknown_tags:
             fail()
-    out.append(1 if message.validate_only else 0)
+    out.append(1 if message.validate_only else message.validate_only & 0)
     if message.unknown_tags:
         fail()
 
@@ -672,7 +672,7 @@ def write_alter_client_quotas_request_flexible(
                 write_string_length(out, n)
             out.write(raw)
             write_f64_be(out, item5.value)
-            out.append(1 if item5.remove else 0)
+            out.append(1 if item5.remove else item5.remove & 0)
             if item5.unknown_tags:
                 write_tags(out, [], item5.unknown_tags)
             else:
@@ -681,7 +681,7 @@ def write_alter_client_quotas_request_flexible(
             write_tags(out, [], item1.unknown_tags)
         else:
             out.append(0)
-    out.append(1 if message.validate_only else 0)
+    out.append(1 if message.validate_only else message.validate_only & 0)
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:

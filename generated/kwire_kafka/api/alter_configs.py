@@ -409,7 +409,7 @@ def write_alter_configs_request_classic(out: BytesWriter, message: AlterConfigsR
                 fail()
         if item1.unknown_tags:
             fail()
-    out.append(1 if message.validate_only else 0)
+    out.append(1 if message.validate_only else message.validate_only & 0)
     if message.unknown_tags:
         fail()
 
@@ -541,7 +541,7 @@ def write_alter_configs_request_flexible(out: BytesWriter, message: AlterConfigs
             write_tags(out, [], item1.unknown_tags)
         else:
             out.append(0)
-    out.append(1 if message.validate_only else 0)
+    out.append(1 if message.validate_only else message.validate_only & 0)
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:

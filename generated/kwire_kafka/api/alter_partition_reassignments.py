@@ -483,7 +483,7 @@ def write_alter_partition_reassignments_request_flexible(
         if not message.allow_replication_factor_change:
             fail()
     else:
-        out.append(1 if message.allow_replication_factor_change else 0)
+        out.append(1 if message.allow_replication_factor_change else message.allow_replication_factor_change & 0)
     topics_0 = message.topics
     n = len(topics_0)
     if n < 127:
@@ -626,7 +626,7 @@ def write_alter_partition_reassignments_response_flexible(
     n: int
     write_i32_be(out, message.throttle_time_ms)
     if version >= 1:
-        out.append(1 if message.allow_replication_factor_change else 0)
+        out.append(1 if message.allow_replication_factor_change else message.allow_replication_factor_change & 0)
     write_i16_be(out, message.error_code)
     error_message_0 = message.error_message
     if error_message_0 is None:

@@ -533,7 +533,7 @@ def write_ApiVersionsResponse_tags(section: BytesWriter, self: ApiVersionsRespon
         known.append((2, out.getvalue()))
     if self.zk_migration_ready:
         out = BytesWriter()
-        out.append(1 if self.zk_migration_ready else 0)
+        out.append(1 if self.zk_migration_ready else self.zk_migration_ready & 0)
         known.append((3, out.getvalue()))
     write_tags(section, known, self.unknown_tags)
 

@@ -301,8 +301,8 @@ def write_broker_heartbeat_request_flexible(out: BytesWriter, message: BrokerHea
     write_i32_be(out, message.broker_id)
     write_i64_be(out, message.broker_epoch)
     write_i64_be(out, message.current_metadata_offset)
-    out.append(1 if message.want_fence else 0)
-    out.append(1 if message.want_shut_down else 0)
+    out.append(1 if message.want_fence else message.want_fence & 0)
+    out.append(1 if message.want_shut_down else message.want_shut_down & 0)
     if version <= 0:
         if message.offline_log_dirs != []:
             fail()
@@ -339,9 +339,9 @@ def write_broker_heartbeat_response_flexible(
     n: int
     write_i32_be(out, message.throttle_time_ms)
     write_i16_be(out, message.error_code)
-    out.append(1 if message.is_caught_up else 0)
-    out.append(1 if message.is_fenced else 0)
-    out.append(1 if message.should_shut_down else 0)
+    out.append(1 if message.is_caught_up else message.is_caught_up & 0)
+    out.append(1 if message.is_fenced else message.is_fenced & 0)
+    out.append(1 if message.should_shut_down else message.should_shut_down & 0)
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:

@@ -558,7 +558,7 @@ def write_broker_registration_request_flexible(
         if message.is_migrating_zk_broker:
             fail()
     else:
-        out.append(1 if message.is_migrating_zk_broker else 0)
+        out.append(1 if message.is_migrating_zk_broker else message.is_migrating_zk_broker & 0)
     if version >= 2:
         log_dirs_0 = message.log_dirs
         n = len(log_dirs_0)

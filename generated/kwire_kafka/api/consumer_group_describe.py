@@ -536,7 +536,7 @@ def write_consumer_group_describe_request_flexible(
         else:
             write_string_length(out, n)
         out.write(raw)
-    out.append(1 if message.include_authorized_operations else 0)
+    out.append(1 if message.include_authorized_operations else message.include_authorized_operations & 0)
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:

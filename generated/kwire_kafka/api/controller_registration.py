@@ -399,7 +399,7 @@ def write_controller_registration_request_flexible(
     n: int
     write_i32_be(out, message.controller_id)
     write_uuid(out, message.incarnation_id)
-    out.append(1 if message.zk_migration_ready else 0)
+    out.append(1 if message.zk_migration_ready else message.zk_migration_ready & 0)
     listeners_0 = message.listeners
     n = len(listeners_0)
     if n < 127:

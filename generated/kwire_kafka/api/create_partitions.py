@@ -409,7 +409,7 @@ def write_create_partitions_request_classic(out: BytesWriter, message: CreatePar
         if item1.unknown_tags:
             fail()
     write_i32_be(out, message.timeout_ms)
-    out.append(1 if message.validate_only else 0)
+    out.append(1 if message.validate_only else message.validate_only & 0)
     if message.unknown_tags:
         fail()
 
@@ -532,7 +532,7 @@ def write_create_partitions_request_flexible(
         else:
             out.append(0)
     write_i32_be(out, message.timeout_ms)
-    out.append(1 if message.validate_only else 0)
+    out.append(1 if message.validate_only else message.validate_only & 0)
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:

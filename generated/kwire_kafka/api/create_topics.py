@@ -666,7 +666,7 @@ def write_create_topics_request_classic(out: BytesWriter, message: CreateTopicsR
         if message.validate_only:
             fail()
     else:
-        out.append(1 if message.validate_only else 0)
+        out.append(1 if message.validate_only else message.validate_only & 0)
     if message.unknown_tags:
         fail()
 
@@ -851,7 +851,7 @@ def write_create_topics_request_flexible(out: BytesWriter, message: CreateTopics
         else:
             out.append(0)
     write_i32_be(out, message.timeout_ms)
-    out.append(1 if message.validate_only else 0)
+    out.append(1 if message.validate_only else message.validate_only & 0)
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:
@@ -1096,9 +1096,9 @@ def write_create_topics_response_flexible(out: BytesWriter, message: CreateTopic
                     else:
                         write_string_length(out, n)
                     out.write(raw)
-                out.append(1 if item3.read_only else 0)
+                out.append(1 if item3.read_only else item3.read_only & 0)
                 write_i8(out, item3.config_source)
-                out.append(1 if item3.is_sensitive else 0)
+                out.append(1 if item3.is_sensitive else item3.is_sensitive & 0)
                 if item3.unknown_tags:
                     write_tags(out, [], item3.unknown_tags)
                 else:

@@ -427,7 +427,7 @@ def write_describe_client_quotas_request_classic(
             out.write(raw)
         if item1.unknown_tags:
             fail()
-    out.append(1 if message.strict else 0)
+    out.append(1 if message.strict else message.strict & 0)
     if message.unknown_tags:
         fail()
 
@@ -519,7 +519,7 @@ def write_describe_client_quotas_request_flexible(
             write_tags(out, [], item1.unknown_tags)
         else:
             out.append(0)
-    out.append(1 if message.strict else 0)
+    out.append(1 if message.strict else message.strict & 0)
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:

@@ -336,7 +336,9 @@ def read_describe_cluster_request_flexible(data: bytes, pos: i64, version: i64) 
 
 def write_describe_cluster_request_flexible(out: BytesWriter, message: DescribeClusterRequest, version: i64) -> None:
     n: int
-    out.append(1 if message.include_cluster_authorized_operations else 0)
+    out.append(
+        1 if message.include_cluster_authorized_operations else message.include_cluster_authorized_operations & 0
+    )
     if version <= 0:
         if message.endpoint_type != 1:
             fail()
@@ -346,7 +348,7 @@ def write_describe_cluster_request_flexible(out: BytesWriter, message: DescribeC
         if message.include_fenced_brokers:
             fail()
     else:
-        out.append(1 if message.include_fenced_brokers else 0)
+        out.append(1 if message.include_fenced_brokers else message.include_fenced_brokers & 0)
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:
@@ -511,7 +513,7 @@ def write_describe_cluster_response_flexible(
             if item1.is_fenced:
                 fail()
         else:
-            out.append(1 if item1.is_fenced else 0)
+            out.append(1 if item1.is_fenced else item1.is_fenced & 0)
         if item1.unknown_tags:
             write_tags(out, [], item1.unknown_tags)
         else:

@@ -537,12 +537,12 @@ def write_describe_configs_request_classic(out: BytesWriter, message: DescribeCo
         if message.include_synonyms:
             fail()
     else:
-        out.append(1 if message.include_synonyms else 0)
+        out.append(1 if message.include_synonyms else message.include_synonyms & 0)
     if version <= 2:
         if message.include_documentation:
             fail()
     else:
-        out.append(1 if message.include_documentation else 0)
+        out.append(1 if message.include_documentation else message.include_documentation & 0)
     if message.unknown_tags:
         fail()
 
@@ -647,8 +647,8 @@ def write_describe_configs_request_flexible(out: BytesWriter, message: DescribeC
             write_tags(out, [], item1.unknown_tags)
         else:
             out.append(0)
-    out.append(1 if message.include_synonyms else 0)
-    out.append(1 if message.include_documentation else 0)
+    out.append(1 if message.include_synonyms else message.include_synonyms & 0)
+    out.append(1 if message.include_documentation else message.include_documentation & 0)
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:
@@ -825,15 +825,15 @@ def write_describe_configs_response_classic(out: BytesWriter, message: DescribeC
                 raw = value_4.encode()
                 write_i16_be(out, len(raw))
                 out.write(raw)
-            out.append(1 if item3.read_only else 0)
+            out.append(1 if item3.read_only else item3.read_only & 0)
             if version <= 0:
-                out.append(1 if item3.is_default else 0)
+                out.append(1 if item3.is_default else item3.is_default & 0)
             else:
                 if item3.is_default:
                     fail()
             if version >= 1:
                 write_i8(out, item3.config_source)
-            out.append(1 if item3.is_sensitive else 0)
+            out.append(1 if item3.is_sensitive else item3.is_sensitive & 0)
             if version >= 1:
                 synonyms_4 = item3.synonyms
                 write_i32_be(out, len(synonyms_4))
@@ -1081,11 +1081,11 @@ def write_describe_configs_response_flexible(
                 else:
                     write_string_length(out, n)
                 out.write(raw)
-            out.append(1 if item3.read_only else 0)
+            out.append(1 if item3.read_only else item3.read_only & 0)
             if item3.is_default:
                 fail()
             write_i8(out, item3.config_source)
-            out.append(1 if item3.is_sensitive else 0)
+            out.append(1 if item3.is_sensitive else item3.is_sensitive & 0)
             synonyms_4 = item3.synonyms
             n = len(synonyms_4)
             if n < 127:

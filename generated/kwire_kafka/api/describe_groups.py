@@ -394,7 +394,7 @@ def write_describe_groups_request_classic(out: BytesWriter, message: DescribeGro
         if message.include_authorized_operations:
             fail()
     else:
-        out.append(1 if message.include_authorized_operations else 0)
+        out.append(1 if message.include_authorized_operations else message.include_authorized_operations & 0)
     if message.unknown_tags:
         fail()
 
@@ -448,7 +448,7 @@ def write_describe_groups_request_flexible(out: BytesWriter, message: DescribeGr
         else:
             write_string_length(out, n)
         out.write(raw)
-    out.append(1 if message.include_authorized_operations else 0)
+    out.append(1 if message.include_authorized_operations else message.include_authorized_operations & 0)
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:

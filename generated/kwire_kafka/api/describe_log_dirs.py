@@ -623,7 +623,7 @@ def write_describe_log_dirs_response_classic(
                 write_i32_be(out, item5.partition_index)
                 write_i64_be(out, item5.partition_size)
                 write_i64_be(out, item5.offset_lag)
-                out.append(1 if item5.is_future_key else 0)
+                out.append(1 if item5.is_future_key else item5.is_future_key & 0)
                 if item5.unknown_tags:
                     fail()
             if item3.unknown_tags:
@@ -786,7 +786,7 @@ def write_describe_log_dirs_response_flexible(
                 write_i32_be(out, item5.partition_index)
                 write_i64_be(out, item5.partition_size)
                 write_i64_be(out, item5.offset_lag)
-                out.append(1 if item5.is_future_key else 0)
+                out.append(1 if item5.is_future_key else item5.is_future_key & 0)
                 if item5.unknown_tags:
                     write_tags(out, [], item5.unknown_tags)
                 else:

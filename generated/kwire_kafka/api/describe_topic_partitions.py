@@ -821,7 +821,7 @@ def write_describe_topic_partitions_response_flexible(
                 write_string_length(out, n)
             out.write(raw)
         write_uuid(out, item1.topic_id)
-        out.append(1 if item1.is_internal else 0)
+        out.append(1 if item1.is_internal else item1.is_internal & 0)
         partitions_2 = item1.partitions
         n = len(partitions_2)
         if n < 127:

@@ -230,7 +230,7 @@ def write_end_txn_request_classic(out: BytesWriter, message: EndTxnRequest, vers
     out.write(raw)
     write_i64_be(out, message.producer_id)
     write_i16_be(out, message.producer_epoch)
-    out.append(1 if message.committed else 0)
+    out.append(1 if message.committed else message.committed & 0)
     if message.unknown_tags:
         fail()
 
@@ -271,7 +271,7 @@ def write_end_txn_request_flexible(out: BytesWriter, message: EndTxnRequest, ver
     out.write(raw)
     write_i64_be(out, message.producer_id)
     write_i16_be(out, message.producer_epoch)
-    out.append(1 if message.committed else 0)
+    out.append(1 if message.committed else message.committed & 0)
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:

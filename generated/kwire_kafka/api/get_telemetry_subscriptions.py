@@ -334,7 +334,7 @@ def write_get_telemetry_subscriptions_response_flexible(
         write_i8(out, item1)
     write_i32_be(out, message.push_interval_ms)
     write_i32_be(out, message.telemetry_max_bytes)
-    out.append(1 if message.delta_temporality else 0)
+    out.append(1 if message.delta_temporality else message.delta_temporality & 0)
     requested_metrics_0 = message.requested_metrics
     n = len(requested_metrics_0)
     if n < 127:

@@ -424,7 +424,7 @@ def write_incremental_alter_configs_request_classic(
                 fail()
         if item1.unknown_tags:
             fail()
-    out.append(1 if message.validate_only else 0)
+    out.append(1 if message.validate_only else message.validate_only & 0)
     if message.unknown_tags:
         fail()
 
@@ -562,7 +562,7 @@ def write_incremental_alter_configs_request_flexible(
             write_tags(out, [], item1.unknown_tags)
         else:
             out.append(0)
-    out.append(1 if message.validate_only else 0)
+    out.append(1 if message.validate_only else message.validate_only & 0)
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:

@@ -378,12 +378,12 @@ def write_init_producer_id_request_flexible(out: BytesWriter, message: InitProdu
         if message.enable2_pc:
             fail()
     else:
-        out.append(1 if message.enable2_pc else 0)
+        out.append(1 if message.enable2_pc else message.enable2_pc & 0)
     if version <= 5:
         if message.keep_prepared_txn:
             fail()
     else:
-        out.append(1 if message.keep_prepared_txn else 0)
+        out.append(1 if message.keep_prepared_txn else message.keep_prepared_txn & 0)
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:

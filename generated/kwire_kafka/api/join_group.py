@@ -1005,7 +1005,7 @@ def write_join_group_response_flexible(out: BytesWriter, message: JoinGroupRespo
         if message.skip_assignment:
             fail()
     else:
-        out.append(1 if message.skip_assignment else 0)
+        out.append(1 if message.skip_assignment else message.skip_assignment & 0)
     raw = message.member_id.encode()
     n = len(raw)
     if n < 127:

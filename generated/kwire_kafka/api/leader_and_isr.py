@@ -856,7 +856,7 @@ def write_leader_and_isr_request_classic(out: BytesWriter, message: LeaderAndIsr
             for item4 in replicas_2:
                 write_i32_be(out, item4)
             if version >= 1:
-                out.append(1 if item1.is_new else 0)
+                out.append(1 if item1.is_new else item1.is_new & 0)
             if item1.leader_recovery_state != 0:
                 fail()
             if item1.unknown_tags:
@@ -900,7 +900,7 @@ def write_leader_and_isr_request_classic(out: BytesWriter, message: LeaderAndIsr
                     write_i32_be(out, len(removing_replicas_8))
                     for item12 in removing_replicas_8:
                         write_i32_be(out, item12)
-                out.append(1 if item7.is_new else 0)
+                out.append(1 if item7.is_new else item7.is_new & 0)
                 if item7.leader_recovery_state != 0:
                     fail()
                 if item7.unknown_tags:
@@ -1116,7 +1116,7 @@ def write_leader_and_isr_request_flexible(out: BytesWriter, message: LeaderAndIs
         if message.is_kraft_controller:
             fail()
     else:
-        out.append(1 if message.is_kraft_controller else 0)
+        out.append(1 if message.is_kraft_controller else message.is_kraft_controller & 0)
     write_i32_be(out, message.controller_epoch)
     write_i64_be(out, message.broker_epoch)
     if version <= 4:
@@ -1186,7 +1186,7 @@ def write_leader_and_isr_request_flexible(out: BytesWriter, message: LeaderAndIs
                 write_uvarint(out, n + 1)
             for item8 in removing_replicas_4:
                 write_i32_be(out, item8)
-            out.append(1 if item3.is_new else 0)
+            out.append(1 if item3.is_new else item3.is_new & 0)
             if version <= 5:
                 if item3.leader_recovery_state != 0:
                     fail()

@@ -622,17 +622,21 @@ def write_metadata_request_classic(out: BytesWriter, message: MetadataRequest, v
         if not message.allow_auto_topic_creation:
             fail()
     else:
-        out.append(1 if message.allow_auto_topic_creation else 0)
+        out.append(1 if message.allow_auto_topic_creation else message.allow_auto_topic_creation & 0)
     if version <= 7:
         if message.include_cluster_authorized_operations:
             fail()
     else:
-        out.append(1 if message.include_cluster_authorized_operations else 0)
+        out.append(
+            1 if message.include_cluster_authorized_operations else message.include_cluster_authorized_operations & 0
+        )
     if version <= 7:
         if message.include_topic_authorized_operations:
             fail()
     else:
-        out.append(1 if message.include_topic_authorized_operations else 0)
+        out.append(
+            1 if message.include_topic_authorized_operations else message.include_topic_authorized_operations & 0
+        )
     if message.unknown_tags:
         fail()
 
@@ -730,13 +734,15 @@ def write_metadata_request_flexible(out: BytesWriter, message: MetadataRequest, 
                 write_tags(out, [], item1.unknown_tags)
             else:
                 out.append(0)
-    out.append(1 if message.allow_auto_topic_creation else 0)
+    out.append(1 if message.allow_auto_topic_creation else message.allow_auto_topic_creation & 0)
     if version <= 10:
-        out.append(1 if message.include_cluster_authorized_operations else 0)
+        out.append(
+            1 if message.include_cluster_authorized_operations else message.include_cluster_authorized_operations & 0
+        )
     else:
         if message.include_cluster_authorized_operations:
             fail()
-    out.append(1 if message.include_topic_authorized_operations else 0)
+    out.append(1 if message.include_topic_authorized_operations else message.include_topic_authorized_operations & 0)
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:
@@ -955,7 +961,7 @@ def write_metadata_response_classic(out: BytesWriter, message: MetadataResponse,
             write_i16_be(out, len(raw))
             out.write(raw)
         if version >= 1:
-            out.append(1 if item3.is_internal else 0)
+            out.append(1 if item3.is_internal else item3.is_internal & 0)
         partitions_4 = item3.partitions
         write_i32_be(out, len(partitions_4))
         for item5 in partitions_4:
@@ -1251,7 +1257,7 @@ def write_metadata_response_flexible(out: BytesWriter, message: MetadataResponse
             out.write(raw)
         if version >= 10:
             write_uuid(out, item3.topic_id)
-        out.append(1 if item3.is_internal else 0)
+        out.append(1 if item3.is_internal else item3.is_internal & 0)
         partitions_4 = item3.partitions
         n = len(partitions_4)
         if n < 127:

@@ -1011,7 +1011,7 @@ def write_offset_fetch_request_flexible(out: BytesWriter, message: OffsetFetchRe
         if message.require_stable:
             fail()
     else:
-        out.append(1 if message.require_stable else 0)
+        out.append(1 if message.require_stable else message.require_stable & 0)
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:

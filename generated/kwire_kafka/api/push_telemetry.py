@@ -220,7 +220,7 @@ def write_push_telemetry_request_flexible(out: BytesWriter, message: PushTelemet
     n: int
     write_uuid(out, message.client_instance_id)
     write_i32_be(out, message.subscription_id)
-    out.append(1 if message.terminating else 0)
+    out.append(1 if message.terminating else message.terminating & 0)
     write_i8(out, message.compression_type)
     metrics_0 = message.metrics
     n = len(metrics_0)

@@ -583,7 +583,7 @@ def write_stop_replica_request_classic(out: BytesWriter, message: StopReplicaReq
     write_i32_be(out, message.controller_epoch)
     if version >= 1:
         write_i64_be(out, message.broker_epoch)
-    out.append(1 if message.delete_partitions else 0)
+    out.append(1 if message.delete_partitions else message.delete_partitions & 0)
     if version <= 0:
         ungrouped_partitions_0 = message.ungrouped_partitions
         write_i32_be(out, len(ungrouped_partitions_0))
@@ -753,11 +753,11 @@ def write_stop_replica_request_flexible(out: BytesWriter, message: StopReplicaRe
         if message.is_kraft_controller:
             fail()
     else:
-        out.append(1 if message.is_kraft_controller else 0)
+        out.append(1 if message.is_kraft_controller else message.is_kraft_controller & 0)
     write_i32_be(out, message.controller_epoch)
     write_i64_be(out, message.broker_epoch)
     if version <= 2:
-        out.append(1 if message.delete_partitions else 0)
+        out.append(1 if message.delete_partitions else message.delete_partitions & 0)
     else:
         if message.delete_partitions:
             fail()
@@ -820,7 +820,7 @@ def write_stop_replica_request_flexible(out: BytesWriter, message: StopReplicaRe
             for item6 in partition_states_5:
                 write_i32_be(out, item6.partition_index)
                 write_i32_be(out, item6.leader_epoch)
-                out.append(1 if item6.delete_partition else 0)
+                out.append(1 if item6.delete_partition else item6.delete_partition & 0)
                 if item6.unknown_tags:
                     write_tags(out, [], item6.unknown_tags)
                 else:

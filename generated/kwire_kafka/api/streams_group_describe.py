@@ -888,7 +888,7 @@ def write_streams_group_describe_request_flexible(
         else:
             write_string_length(out, n)
         out.write(raw)
-    out.append(1 if message.include_authorized_operations else 0)
+    out.append(1 if message.include_authorized_operations else message.include_authorized_operations & 0)
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:
@@ -2135,7 +2135,7 @@ def write_streams_group_describe_response_flexible(
                 write_tags(out, [], target_assignment_17.unknown_tags)
             else:
                 out.append(0)
-            out.append(1 if item16.is_classic else 0)
+            out.append(1 if item16.is_classic else item16.is_classic & 0)
             if item16.unknown_tags:
                 write_tags(out, [], item16.unknown_tags)
             else:

@@ -2195,7 +2195,7 @@ def write_streams_group_heartbeat_request_flexible(
                 write_tags(out, [], item34.unknown_tags)
             else:
                 out.append(0)
-    out.append(1 if message.shutdown_application else 0)
+    out.append(1 if message.shutdown_application else message.shutdown_application & 0)
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:

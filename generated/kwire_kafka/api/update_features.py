@@ -369,7 +369,7 @@ def write_update_features_request_flexible(out: BytesWriter, message: UpdateFeat
         out.write(raw)
         write_i16_be(out, item1.max_version_level)
         if version <= 0:
-            out.append(1 if item1.allow_downgrade else 0)
+            out.append(1 if item1.allow_downgrade else item1.allow_downgrade & 0)
         else:
             if item1.allow_downgrade:
                 fail()
@@ -386,7 +386,7 @@ def write_update_features_request_flexible(out: BytesWriter, message: UpdateFeat
         if message.validate_only:
             fail()
     else:
-        out.append(1 if message.validate_only else 0)
+        out.append(1 if message.validate_only else message.validate_only & 0)
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:

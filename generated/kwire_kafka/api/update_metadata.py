@@ -1127,7 +1127,7 @@ def write_update_metadata_request_flexible(out: BytesWriter, message: UpdateMeta
         if message.is_kraft_controller:
             fail()
     else:
-        out.append(1 if message.is_kraft_controller else 0)
+        out.append(1 if message.is_kraft_controller else message.is_kraft_controller & 0)
     if version <= 7:
         if message.type != 0:
             fail()

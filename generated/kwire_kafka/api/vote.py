@@ -714,7 +714,7 @@ def write_vote_request_flexible(out: BytesWriter, message: VoteRequest, version:
                 if item3.pre_vote:
                     fail()
             else:
-                out.append(1 if item3.pre_vote else 0)
+                out.append(1 if item3.pre_vote else item3.pre_vote & 0)
             if item3.unknown_tags:
                 write_tags(out, [], item3.unknown_tags)
             else:
@@ -819,7 +819,7 @@ def write_vote_response_flexible(out: BytesWriter, message: VoteResponse, versio
             write_i16_be(out, item3.error_code)
             write_i32_be(out, item3.leader_id)
             write_i32_be(out, item3.leader_epoch)
-            out.append(1 if item3.vote_granted else 0)
+            out.append(1 if item3.vote_granted else item3.vote_granted & 0)
             if item3.unknown_tags:
                 write_tags(out, [], item3.unknown_tags)
             else:

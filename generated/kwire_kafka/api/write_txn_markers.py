@@ -463,7 +463,7 @@ def write_write_txn_markers_request_classic(out: BytesWriter, message: WriteTxnM
     for item1 in markers_0:
         write_i64_be(out, item1.producer_id)
         write_i16_be(out, item1.producer_epoch)
-        out.append(1 if item1.transaction_result else 0)
+        out.append(1 if item1.transaction_result else item1.transaction_result & 0)
         topics_2 = item1.topics
         write_i32_be(out, len(topics_2))
         for item3 in topics_2:
@@ -568,7 +568,7 @@ def write_write_txn_markers_request_flexible(out: BytesWriter, message: WriteTxn
     for item1 in markers_0:
         write_i64_be(out, item1.producer_id)
         write_i16_be(out, item1.producer_epoch)
-        out.append(1 if item1.transaction_result else 0)
+        out.append(1 if item1.transaction_result else item1.transaction_result & 0)
         topics_2 = item1.topics
         n = len(topics_2)
         if n < 127:

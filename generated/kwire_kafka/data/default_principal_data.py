@@ -147,7 +147,7 @@ def write_default_principal_data_flexible(out: BytesWriter, message: DefaultPrin
     else:
         write_string_length(out, n)
     out.write(raw)
-    out.append(1 if message.token_authenticated else 0)
+    out.append(1 if message.token_authenticated else message.token_authenticated & 0)
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:

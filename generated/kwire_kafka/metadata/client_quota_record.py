@@ -251,7 +251,7 @@ def write_client_quota_record_flexible(out: BytesWriter, message: ClientQuotaRec
         write_string_length(out, n)
     out.write(raw)
     write_f64_be(out, message.value)
-    out.append(1 if message.remove else 0)
+    out.append(1 if message.remove else message.remove & 0)
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:

@@ -457,7 +457,7 @@ def write_register_broker_record_flexible(out: BytesWriter, message: RegisterBro
         if message.is_migrating_zk_broker:
             fail()
     else:
-        out.append(1 if message.is_migrating_zk_broker else 0)
+        out.append(1 if message.is_migrating_zk_broker else message.is_migrating_zk_broker & 0)
     write_uuid(out, message.incarnation_id)
     write_i64_be(out, message.broker_epoch)
     end_points_0 = message.end_points
@@ -518,12 +518,12 @@ def write_register_broker_record_flexible(out: BytesWriter, message: RegisterBro
         else:
             write_string_length(out, n)
         out.write(raw)
-    out.append(1 if message.fenced else 0)
+    out.append(1 if message.fenced else message.fenced & 0)
     if version <= 0:
         if message.in_controlled_shutdown:
             fail()
     else:
-        out.append(1 if message.in_controlled_shutdown else 0)
+        out.append(1 if message.in_controlled_shutdown else message.in_controlled_shutdown & 0)
     if version <= 2:
         if message.log_dirs != []:
             fail()

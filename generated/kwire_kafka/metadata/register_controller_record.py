@@ -325,7 +325,7 @@ def write_register_controller_record_flexible(
     n: int
     write_i32_be(out, message.controller_id)
     write_uuid(out, message.incarnation_id)
-    out.append(1 if message.zk_migration_ready else 0)
+    out.append(1 if message.zk_migration_ready else message.zk_migration_ready & 0)
     end_points_0 = message.end_points
     n = len(end_points_0)
     if n < 127:

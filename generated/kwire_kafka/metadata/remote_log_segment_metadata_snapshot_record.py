@@ -263,7 +263,7 @@ def write_RemoteLogSegmentMetadataSnapshotRecord_tags(
     known: list[tuple[int, bytes]] = []
     if self.txn_index_empty:
         out = BytesWriter()
-        out.append(1 if self.txn_index_empty else 0)
+        out.append(1 if self.txn_index_empty else self.txn_index_empty & 0)
         known.append((0, out.getvalue()))
     write_tags(section, known, self.unknown_tags)
 

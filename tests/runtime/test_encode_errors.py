@@ -1,0 +1,298 @@
+"""What cannot be encoded: every message, every field, and every time an error that names message, version and path.
+
+The cases are made from ``FIELDS``: a valid message in which exactly one thing is wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from kwire import EncodeError
+from kwire.message import Message, Struct
+from kwire_kafka import (
+    ApiVersionsResponse,
+    FetchRequest,
+    InitProducerIdRequest,
+    MetadataRequest,
+    MetadataResponse,
+    ProduceRequest,
+)
+from kwire_kafka.api.fetch import ReplicaState
+from kwire_kafka.api.metadata import MetadataRequestTopic
+from kwire_kafka.api.produce import PartitionProduceData, TopicProduceData
+from values import LONGEST, NAMES, RANGES, Source, as_decoded, make, message_class, pairs, struct_class, within
+
+if TYPE_CHECKING:
+    from kwire.message import FieldSpec
+
+
+class One(Source):
+    """One element in every array, no null, every tagged field set: every struct of a version occurs."""
+
+    def scalar(self, kind: str) -> Any:
+        return 1 if kind in RANGES else super().scalar(kind)
+
+    def count(self) -> int:
+        return 1
+
+    def tagged(self) -> bool:
+        return True
+
+
+def structs(value: Any, path: str, version: int) -> Iterator[tuple[str, Struct]]:
+    """Every struct that is written in ``version``, with its path."""
+    if isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from structs(item, f"{path}[{index}]", version)
+    elif isinstance(value, Struct):
+        yield path, value
+        for spec in value.FIELDS:
+            if within(version, spec[3]) and struct_class(type(value), spec[2]):
+                yield from structs(getattr(value, spec[0]), f"{path}.{spec[0]}".lstrip("."), version)
+
+
+def refused(message: Message, version: int, path: str) -> EncodeError:
+    """The error of encoding ``message``, which is about the field at ``path``."""
+    with pytest.raises(EncodeError) as caught:
+        message.encode(version)
+    error = caught.value
+    assert (error.message, error.version, error.path) == (type(message).__name__, version, path)
+    assert str(error).startswith(f"{error.message} v{version}, field {path}: ")
+    return error
+
+
+def other_than_default(struct: Struct, spec: FieldSpec) -> Any:
+    """A value that ``spec`` can have and that is not its default."""
+    default, kind = getattr(type(struct)(), spec[0]), spec[2]
+    owner = struct_class(type(struct), kind)
+    if kind.startswith("[]"):
+        return [owner() if owner else Source().text() if kind == "[]string" else 1]
+    if owner:
+        value = owner()
+        first = owner.FIELDS[0]
+        setattr(value, first[0], other_than_default(value, first))
+        return value
+    if kind in ("string", "bytes", "records"):
+        return "x" if kind == "string" else b"x"
+    if kind == "uuid":
+        return bytes(range(16))
+    return not default if kind == "bool" else 3 if default != 3 else 4
+
+
+def some_versions(cls: type[Message]) -> list[int]:
+    """The first and last version, and the first flexible one."""
+    return sorted({cls.VALID_VERSIONS[0], cls.VALID_VERSIONS[-1], *list(cls.FLEXIBLE_VERSIONS)[:1]})
+
+
+def spoil(name: str, change: Callable[[FieldSpec, Struct, int], list[Any]]) -> int:
+    """Put what ``change`` gives for a field into that field, everywhere and one at a time; how many were refused."""
+    count = 0
+    cls = message_class(name)
+    for version in some_versions(cls):
+        message = make(cls, version, One())
+        for path, struct in structs(message, "", version):
+            for spec in struct.FIELDS:
+                if not within(version, spec[3]):
+                    continue
+                good = getattr(struct, spec[0])
+                for bad in change(spec, struct, version):
+                    setattr(struct, spec[0], bad)
+                    place = f"{path}.{spec[0]}".lstrip(".")
+                    refused(message, version, f"{place}[0]" if isinstance(bad, list) else place)
+                    count += 1
+                setattr(struct, spec[0], good)
+        message.encode(version)
+    return count
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_trap_29_fields_that_a_version_lacks(name: str) -> None:
+    """Not at their default they are an error, unless they may be ignored: then they are dropped."""
+    for cls, version in pairs([name]):
+        message = make(cls, version, One())
+        plain = message.encode(version)
+        for path, struct in structs(message, "", version):
+            for spec in struct.FIELDS:
+                if within(version, spec[3]):
+                    continue
+                setattr(struct, spec[0], other_than_default(struct, spec))
+                if spec[8]:
+                    assert message.encode(version) == plain
+                    assert cls.decode(plain, version) == as_decoded(message, version) != message
+                else:
+                    error = refused(message, version, f"{path}.{spec[0]}".lstrip("."))
+                    assert f"version {version} does not have this field" in error.reason
+                setattr(struct, spec[0], getattr(type(struct)(), spec[0]))
+        assert message.encode(version) == plain
+
+
+def test_trap_29_there_are_fields_of_both_kinds() -> None:
+    lacking = {
+        (spec[8], struct.__name__, spec[0])
+        for cls, version in pairs()
+        for _, value in structs(make(cls, version, One()), "", version)
+        for struct in [type(value)]
+        for spec in struct.FIELDS
+        if not within(version, spec[3])
+    }
+    assert sum(ignorable for ignorable, _, _ in lacking) > 100
+    assert sum(not ignorable for ignorable, _, _ in lacking) > 100
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_null_where_it_may_not_be(name: str) -> None:
+    def nulls(spec: FieldSpec, struct: Struct, version: int) -> list[Any]:
+        lazy = f"_{spec[0]}" in struct.SLOTS  # null puts such a struct back to its default
+        return [] if within(version, spec[4]) or lazy else [None]
+
+    spoil(name, nulls)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_trap_15_null_elements(name: str) -> None:
+    spoil(name, lambda spec, struct, version: [[None]] if spec[2].startswith("[]") else [])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_trap_11_numbers_out_of_range(name: str) -> None:
+    def numbers(spec: FieldSpec, struct: Struct, version: int) -> list[Any]:
+        kind = spec[2].removeprefix("[]")
+        if kind not in RANGES:
+            return []
+        low, high = RANGES[kind]
+        outside = [low - 1, high + 1, 2**80]
+        return [[number] for number in outside] if spec[2].startswith("[]") else outside
+
+    spoil(name, numbers)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_wrong_types(name: str) -> None:
+    """Something that is no value at all; a bool takes anything that has a truth."""
+
+    def objects(spec: FieldSpec, struct: Struct, version: int) -> list[Any]:
+        if spec[2] == "bool":
+            return []
+        return [object(), [object()]] if spec[2].startswith("[]") else [object(), 1.5 if spec[2] != "float64" else "1"]
+
+    spoil(name, objects)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_trap_14_strings_that_kafka_refuses(name: str) -> None:
+    def texts(spec: FieldSpec, struct: Struct, version: int) -> list[Any]:
+        bad = ["x" * (LONGEST + 1), "ü" * (LONGEST // 2 + 1), "\ud800", b"bytes"]
+        if spec[2] == "[]string":
+            return [[text] for text in bad]
+        return bad if spec[2] == "string" else []
+
+    spoil(name, texts)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_trap_16_uuids_of_a_wrong_size(name: str) -> None:
+    def uuids(spec: FieldSpec, struct: Struct, version: int) -> list[Any]:
+        bad = [b"", bytes(15), bytes(17), "x" * 16]
+        if spec[2] == "[]uuid":
+            return [[value] for value in bad]
+        return bad if spec[2] == "uuid" else []
+
+    spoil(name, uuids)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_trap_24_unknown_tags_on_a_classic_version(name: str) -> None:
+    for cls, version in pairs([name]):
+        if version in cls.FLEXIBLE_VERSIONS:
+            continue
+        message = make(cls, version, One())
+        for path, struct in structs(message, "", version):
+            struct.unknown_tags = ((7, b"x"),)
+            error = refused(message, version, f"{path}.unknown_tags".lstrip("."))
+            assert "is not flexible" in error.reason
+            struct.unknown_tags = ()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_trap_19_unknown_tags_out_of_order(name: str) -> None:
+    for cls, version in pairs([name]):
+        if version != cls.VALID_VERSIONS[-1] or version not in cls.FLEXIBLE_VERSIONS:
+            continue
+        message = make(cls, version, One())
+        for path, struct in structs(message, "", version):
+            for tags in (
+                ((90, b""), (89, b"")),
+                ((90, b""), (90, b"")),
+                ((-1, b""),),
+                ((2**31, b""),),
+                ((90, "text"),),
+                (("90", b""),),
+                ((90, None),),
+                (90,),
+                ((90, b"", b""),),
+                5,
+            ):
+                struct.unknown_tags = tags  # type: ignore[assignment]
+                refused(message, version, f"{path}.unknown_tags".lstrip("."))
+            for spec in struct.FIELDS:
+                if spec[5] is not None and within(version, spec[6]):
+                    setattr(struct, spec[0], other_than_default(struct, spec))
+                    struct.unknown_tags = ((spec[5], b"\0"),)
+                    error = refused(message, version, f"{path}.unknown_tags".lstrip("."))
+                    assert f"tag {spec[5]} is a known field" in error.reason
+            struct.unknown_tags = ()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_versions_that_do_not_exist(name: str) -> None:
+    cls = message_class(name)
+    for version in (-1, cls.VALID_VERSIONS[0] - 1, cls.VALID_VERSIONS[-1] + 1, 32767, 2**70):
+        with pytest.raises(EncodeError, match=f"{name} v{version}: there is no version {version}, the valid ones are"):
+            cls().encode(version)
+
+
+def test_paths_name_the_element() -> None:
+    data = [PartitionProduceData(index=0), PartitionProduceData(index=2**31)]
+    message = ProduceRequest(topic_data=[TopicProduceData(), TopicProduceData(partition_data=data)])
+    error = refused(message, 9, "topic_data[1].partition_data[1].index")
+    assert str(error) == (
+        "ProduceRequest v9, field topic_data[1].partition_data[1].index: "
+        "2147483648 does not fit int32, which holds -2147483648 to 2147483647"
+    )
+
+
+def test_paths_into_tagged_structs() -> None:
+    message = FetchRequest(replica_state=ReplicaState(replica_epoch=2**63))
+    refused(message, 15, "replica_state.replica_epoch")
+
+
+def test_the_largest_values_that_fit() -> None:
+    """Right at the edge there is no error."""
+    text = "x" * LONGEST
+    for version in InitProducerIdRequest.VALID_VERSIONS:
+        message = InitProducerIdRequest(transactional_id=text, transaction_timeout_ms=2**31 - 1)
+        assert InitProducerIdRequest.decode(message.encode(version), version) == message
+
+
+def test_nullable_only_from_a_version_on() -> None:
+    """Null topics mean all topics from version 1 on."""
+    assert MetadataRequest(topics=None).encode(1) == b"\xff\xff\xff\xff"
+    refused(MetadataRequest(topics=None), 0, "topics")
+    refused(MetadataRequest(topics=[MetadataRequestTopic(name=None)]), 9, "topics[0].name")
+    assert MetadataRequest(topics=[MetadataRequestTopic(name=None)]).encode(10)
+
+
+def test_long_values_are_cut_in_errors() -> None:
+    error = refused(MetadataResponse(cluster_id="x" * 1000), 0, "cluster_id")
+    assert len(error.reason) < 160
+
+
+def test_errors_leave_the_message_as_it_was() -> None:
+    message = ApiVersionsResponse(error_code=2**15, throttle_time_ms=3)
+    before = repr(message)
+    refused(message, 3, "error_code")
+    assert repr(message) == before
+    message.error_code = 1
+    assert ApiVersionsResponse.decode(message.encode(3), 3) == message
