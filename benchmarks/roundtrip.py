@@ -37,7 +37,11 @@ def messages(package: str, modules: Sequence[str]) -> Iterator[type[Any]]:
     for name in sorted(modules):
         module = import_module(f"{package}.{name.replace('/', '.')}")
         for _, value in sorted(vars(module).items()):
-            if isinstance(value, type) and getattr(value, "VALID_VERSIONS", ()) and value.__module__ == module.__name__:
+            if (
+                isinstance(value, type)
+                and getattr(value, "VALID_VERSIONS", ())
+                and value.__module__ == module.__name__
+            ):
                 yield value
 
 

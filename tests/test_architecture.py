@@ -13,6 +13,7 @@ import pytest
 
 import kwire
 from kwirec import catalogue
+from kwirec.frontend.json_messages import attribute_names
 
 ROOT = Path(__file__).parent.parent
 LAYERS = (
@@ -128,3 +129,9 @@ def test_the_examples_of_the_readme_run() -> None:
     assert "NONE" in run(first)
     assert re.search(r"^ 18 ApiVersions +0 to 4$", run(first), re.MULTILINE)
     assert "client_id='me'" in run(second)
+
+
+def test_the_notation_page_has_every_attribute() -> None:
+    page = (ROOT / "docs" / "definitions.md").read_text()
+    names = {name for names in attribute_names().values() for name in names}
+    assert not [name for name in names if f"`{name}`" not in page]

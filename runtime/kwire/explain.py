@@ -240,9 +240,10 @@ class _Reader:
                 self.fail(f"tag {tag} after tag {previous}: tags must ascend", start)
             previous = tag
             size = self.uvarint(f"the size of tag {tag}")
-            if size < 0 or size > len(self.data) - self.pos:
-                self.fail(f"tag {tag} has size {size}, {len(self.data) - self.pos} bytes are left")
             spec = known.get(tag)
+            unread = spec is not None and self.policy.tags == "kafka"
+            if not 0 <= size <= len(self.data) - self.pos and not unread:
+                self.fail(f"tag {tag} has size {size}, {len(self.data) - self.pos} bytes are left")
             if spec is not None and not _within(self.at.version, spec[6]):
                 if self.policy.tags != "preserve":
                     self.fail(f"tag {tag} is `{spec[0]}`, which version {self.at.version} does not have", start)

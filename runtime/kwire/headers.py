@@ -60,9 +60,7 @@ class RequestHeader:
     def decode_from(data: bytes, offset: int, version: int) -> tuple[RequestHeader, int]:
         """The header at ``offset`` and where it ends; ``DecodeError`` names field and offset."""
         if version not in REQUEST_VERSIONS:
-            raise DecodeError(
-                f"there is no version {version}", message="RequestHeader", version=version, offset=offset, data=data
-            )
+            raise _unreadable("RequestHeader", version, "", offset, data, f"there is no version {version}")
         header = RequestHeader()
         pos, field = offset, "api_key"
         try:
@@ -81,14 +79,7 @@ class RequestHeader:
             if pos > len(data):
                 raise IndexError("it reaches beyond the end")
         except (IndexError, ValueError) as problem:
-            raise DecodeError(
-                str(problem),
-                message="RequestHeader",
-                version=version,
-                path=field,
-                offset=min(pos, len(data)),
-                data=data,
-            ) from problem
+            raise _unreadable("RequestHeader", version, field, pos, data, str(problem)) from problem
         return header, pos
 
     def __eq__(self, other: object) -> bool:
@@ -131,9 +122,7 @@ class ResponseHeader:
     def decode_from(data: bytes, offset: int, version: int) -> tuple[ResponseHeader, int]:
         """The header at ``offset`` and where it ends; ``DecodeError`` names field and offset."""
         if version not in RESPONSE_VERSIONS:
-            raise DecodeError(
-                f"there is no version {version}", message="ResponseHeader", version=version, offset=offset, data=data
-            )
+            raise _unreadable("ResponseHeader", version, "", offset, data, f"there is no version {version}")
         header = ResponseHeader()
         pos, field = offset, "correlation_id"
         try:
@@ -145,14 +134,7 @@ class ResponseHeader:
             if pos > len(data):
                 raise IndexError("it reaches beyond the end")
         except (IndexError, ValueError) as problem:
-            raise DecodeError(
-                str(problem),
-                message="ResponseHeader",
-                version=version,
-                path=field,
-                offset=min(pos, len(data)),
-                data=data,
-            ) from problem
+            raise _unreadable("ResponseHeader", version, field, pos, data, str(problem)) from problem
         return header, pos
 
     def __eq__(self, other: object) -> bool:
@@ -165,6 +147,10 @@ class ResponseHeader:
     def __repr__(self) -> str:
         tags = f", unknown_tags={self.unknown_tags!r}" if self.unknown_tags else ""
         return f"ResponseHeader(correlation_id={self.correlation_id}{tags})"
+
+
+def _unreadable(message: str, version: int, field: str, pos: int, data: bytes, reason: str) -> DecodeError:
+    return DecodeError(reason, message=message, version=version, path=field, offset=min(pos, len(data)), data=data)
 
 
 def _read_client_id(data: bytes, pos: int) -> tuple[str | None, int]:

@@ -68,8 +68,3 @@ class Span:
     def __str__(self) -> str:
         line, column = self.source.line_and_column(self.start)
         return f"{self.source.name}:{line}:{column}"
-
-
-def synthetic(text: str = "") -> Span:
-    """A span for syntax that no file contains, such as what ``merge`` builds."""
-    return Span(Source("<synthetic>", text), 0, len(text))

@@ -11,7 +11,7 @@ from kwirec.emitters.artifact import Artifact
 from kwirec.emitters.codec_body import Body, Reader, Writer, is_tagged, tag_mode
 from kwirec.emitters.environment import render
 from kwirec.emitters.ranges import ALWAYS, condition
-from kwirec.emitters.views import ClassView, FieldView, docstring, field_view, type_name
+from kwirec.emitters.views import ClassView, FieldView, docstring, field_view
 from kwirec.ir.schema import Message, MessageKind, Schema, Struct, StructType, base_type
 from kwirec.lowering.headers import header_versions
 from kwirec.naming import snake_case
@@ -344,6 +344,3 @@ def _header(message: Message) -> str:
 
 def _range(versions: VersionRange) -> str:
     return f"range({versions.low}, {versions.high + 1})" if versions else "range(0)"
-
-
-__all__ = ["ModuleGroup", "class_names", "emit_module", "group_modules", "type_name"]

@@ -92,9 +92,6 @@ class ClassView:
     tags: object = None
     slots: tuple[str, ...] = field(default=())
 
-    def view_of(self, name: str) -> FieldView:
-        return next(view for view in self.fields if view.field.name == name)
-
 
 def docstring(text: str, *, indent: int = 4, notes: tuple[str, ...] = ()) -> str:
     """A docstring of ``text`` and further lines, escaped and wrapped."""

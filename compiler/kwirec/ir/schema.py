@@ -160,9 +160,6 @@ class Message:
     def struct(self, name: str) -> Struct:
         return self._by_name[name]
 
-    def has_struct(self, name: str) -> bool:
-        return name in self._by_name
-
     @cached_property
     def usage(self) -> dict[str, frozenset[int]]:
         """For every struct the valid versions in which some field of the message contains it."""

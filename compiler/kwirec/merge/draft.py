@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from kwirec.ir.schema import (
-    IMPLICIT,
     ArrayType,
     Default,
     Field,
@@ -246,6 +245,3 @@ def default_text(one: FieldDraft) -> str | None:
 def range_of(versions: frozenset[int], top: int) -> VersionRange:
     """The range of exactly these versions, open when it reaches ``top``, the newest version of the message."""
     return VersionRange.covering(versions, open_at=top)
-
-
-__all__ = ["IMPLICIT", "FieldDraft", "MessageDraft", "StructDraft", "default_text", "draft_of", "range_of"]

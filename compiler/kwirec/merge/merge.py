@@ -17,7 +17,7 @@ from kwirec.frontend import parse
 from kwirec.ir import Message, MessageKind, Schema, resolve
 from kwirec.lowering import Layouts, lower
 from kwirec.merge.align import align
-from kwirec.merge.draft import FieldDraft, MessageDraft, draft_of
+from kwirec.merge.draft import MessageDraft, draft_of
 from kwirec.merge.history import ApiFacts, ExceptionEntry, History, read_history, release_key, write_history
 from kwirec.merge.join import join
 from kwirec.merge.proof import Proof, grew_by_tags, prove
@@ -319,6 +319,3 @@ class _Merger:
 
     def _conflict(self, text: str) -> None:
         self._outcome.conflicts.append(text)
-
-
-__all__ = ["FieldDraft", "MergeOutcome", "merge"]

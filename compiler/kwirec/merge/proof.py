@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from kwirec.ir.schema import Schema
 from kwirec.lowering.layout import ArrayKind, FieldLayout, Kind, MessageLayout, StructKind
 from kwirec.lowering.lowering import Layouts
-from kwirec.merge.history import ExceptionEntry, History, release_key
+from kwirec.merge.history import History, release_key
 
 
 @dataclass(frozen=True)
@@ -134,6 +134,3 @@ def _pruned(new: Kind, old: Kind) -> Kind:
             )
         return replace(new, fields=fields, tags=tags)
     return new
-
-
-__all__ = ["ExceptionEntry", "Mismatch", "Proof", "as_of", "grew_by_tags", "prove"]
