@@ -2,8 +2,8 @@
 
 ``python -m benchmarks.codecs [--native FOLDER] [--rounds N] [--json FILE]``
 
-All have their turn in every round, and the best of many rounds counts. A column "A / B" says how many times as long A
-takes: above 1, B is faster. ``benchmarks.native`` makes the compiled build; one in ``build/native`` is used by itself.
+All have their turn in every round, and the best of many rounds counts. A column "A / B" says how many times as long
+A takes: above 1, B is faster. ``benchmarks.native`` makes the compiled build; one in ``build/native`` is used too.
 """
 
 from __future__ import annotations

@@ -31,7 +31,10 @@ API_VERSIONS = "0000" + "01" + "00000000" + "00"
 
 FOLDERS = (ROOT / "runtime", ROOT / "generated")
 FIRST = "from kwire_kafka import ApiVersionsResponse; ApiVersionsResponse.decode(bytes.fromhex({!r}), 3)"
-KAFKA_PYTHON = "from kafka.protocol.metadata import ApiVersionsResponse; ApiVersionsResponse.decode(bytes.fromhex({!r}), version=3)"
+KAFKA_PYTHON = (
+    "from kafka.protocol.metadata import ApiVersionsResponse; "
+    "ApiVersionsResponse.decode(bytes.fromhex({!r}), version=3)"
+)
 KIO = (
     "from kio.serial import entity_reader; from kio.schema.api_versions.v3.response import ApiVersionsResponse; "
     "entity_reader(ApiVersionsResponse)(bytes.fromhex({!r}), 0)"

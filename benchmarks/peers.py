@@ -3,10 +3,10 @@
 What decoding gives differs, and is part of what is measured:
 
 - kwire: slotted objects, lists, ``kwire.Uuid`` (a ``bytes``), plain numbers.
-- kafka-python: objects of classes made at import, lists, ``uuid.UUID``, plain numbers. Encoders and decoders are
-  compiled with ``exec`` per version; it is pure Python.
-- kio: frozen dataclasses, tuples, ``uuid.UUID`` or ``None``, error codes as enum, durations as ``timedelta``. Decoding
-  is written in Rust, encoding in Python.
+- kafka-python: objects of classes made at import, lists, ``uuid.UUID``, plain numbers, authorized operations as a set
+  or ``None``. Pure Python; encoders and decoders are compiled with ``exec`` per version.
+- kio: frozen dataclasses, tuples, ``uuid.UUID`` or ``None``, error codes as enum, durations as ``timedelta``.
+  Decoding is written in Rust, encoding in Python.
 """
 
 from __future__ import annotations
@@ -61,10 +61,9 @@ def kafka_python(name: str, version: int, data: bytes) -> Codec:
 
 
 def kio(name: str, version: int, data: bytes) -> Codec:
-    from kio.serial import entity_reader, entity_writer
-
+    serial = import_module("kio.serial")
     cls = getattr(import_module(KIO[name].format(version)), name)
-    read, write = entity_reader(cls), entity_writer(cls)
+    read, write = serial.entity_reader(cls), serial.entity_writer(cls)
     message, _ = read(data, 0)
 
     def encode() -> bytes:

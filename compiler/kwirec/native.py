@@ -1,8 +1,8 @@
 """What mypyc compiles, what it does not, and why.
 
-Takes the source folders of the runtime and of generated packages, gives a folder with both, compiled. The sources are
-compiled as they are: emitted modules are plain typed Python (docs/decisions/codec-shape.md). Nothing is written beside
-the sources, so that an interpreted and a compiled ``kwire`` never mix.
+Takes the source folders of the runtime and of a generated package, gives a folder with both, compiled. The sources
+are compiled as they are: emitted modules are plain typed Python (docs/decisions/codec-shape.md). Nothing is written
+beside the sources, so that an interpreted and a compiled ``kwire`` never mix.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ INTERPRETED: Mapping[str, str] = {
     "arrays": "replaces the loops of kwire.wire when these run interpreted",
     "explain": "runs once per failure, on getattr and **values, which compiling does not make faster",
     "uuids": "Uuid derives from bytes, which a native class cannot",
-    "headers": "a handful of fields per frame; its errors name the field through an interpreted try",
+    "headers": "a handful of fields per frame",
     "frames": "splits streams; all its time is spent in slicing",
-    "protocol": "imports modules by name and holds subclasses of str-keyed tables; nothing in it is hot",
+    "protocol": "imports modules by name and looks classes up in tables; nothing in it is hot",
     "primitives": "for use by hand, on values of any type",
 }
 """The modules of ``kwire`` that stay Python, each with its reason."""

@@ -6,8 +6,11 @@ protocol are replica lists.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from struct import Struct, unpack_from
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 PREPARED = 32
 

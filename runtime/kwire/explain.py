@@ -7,6 +7,7 @@ which field at which offset is wrong.
 
 from __future__ import annotations
 
+import codecs
 import sys
 from collections.abc import Callable
 from struct import pack, unpack_from
@@ -16,7 +17,7 @@ from kwire.errors import DecodeError, EncodeError
 from kwire.message import Message, Struct
 from kwire.policy import Policy
 from kwire.uuids import Uuid
-from kwire.wire import MAX_STRING
+from kwire.wire import MAX_STRING, MAX_TAG
 
 if TYPE_CHECKING:
     from kwire.message import FieldSpec
@@ -51,6 +52,23 @@ _RANGES = {
     "uint32": (0, 2**32 - 1),
     "int64": (-(2**63), 2**63 - 1),
 }
+_BLOBS = {"string": "this string", "bytes": "this byte string", "records": "this block of records"}
+
+
+_LIKE_JAVA = "kwire.like-java"
+
+
+def _replace_like_java(problem: UnicodeError) -> tuple[str, int]:
+    """One U+FFFD for a surrogate that was written as a character, like Java; Python puts one for each of its bytes."""
+    assert isinstance(problem, UnicodeDecodeError)
+    start, data = problem.start, problem.object
+    if data[start] == 0xED and start + 1 < len(data) and 0xA0 <= data[start + 1] <= 0xBF:
+        third = start + 2 < len(data) and 0x80 <= data[start + 2] <= 0xBF
+        return "\ufffd", start + (3 if third else 2)
+    return "\ufffd", problem.end
+
+
+codecs.register_error(_LIKE_JAVA, _replace_like_java)
 
 
 def decode(cls: type[M], data: bytes, offset: int, version: int, policy: Policy, *, whole: bool) -> tuple[M, int]:
@@ -185,7 +203,8 @@ class _Reader:
         """A length or count; -1 for null. Any negative one counts as null, as in Kafka [KAFKA-WIRE 13]."""
         start = self.pos
         if self.at.compact(spec):
-            length = self.uvarint(f"the length of {what}") - 1
+            # Java subtracts in 32 bits, where the smallest number becomes the largest.
+            length = (self.uvarint(f"the length of {what}") - 1 + 2**31) % 2**32 - 2**31
         else:
             length = unpack_from(">h" if size == 2 else ">i", self.take(size, f"the length of {what}"))[0]
         if length < 0:
@@ -197,7 +216,7 @@ class _Reader:
         return length
 
     def blob(self, spec: FieldSpec, kind: str, *, nullable: bool) -> Any:
-        what = f"this {kind}"
+        what = _BLOBS[kind]
         start = self.pos
         length = self.length(spec, 2 if kind == "string" else 4, what, nullable=nullable)
         if length < 0:
@@ -209,7 +228,7 @@ class _Reader:
         start = self.pos
         raw = self.take(length, what)
         try:
-            return raw.decode("utf-8", "replace" if self.policy.utf8 == "replace" else "strict")
+            return raw.decode("utf-8", _LIKE_JAVA if self.policy.utf8 == "replace" else "strict")
         except UnicodeDecodeError as problem:
             self.fail(f"not UTF-8: {problem.reason}", start + problem.start)
 
@@ -231,13 +250,16 @@ class _Reader:
         self.at.parts.append("tagged fields")
         start = self.pos
         count = self.uvarint("the number of tagged fields")
-        if count < 0:
+        if count < 0 and self.policy.tags != "kafka":  # whose loop is over before it begins
             self.fail(f"the number of tagged fields is {count}", start)
         for _ in range(count):
             start = self.pos
             tag = self.uvarint("a tag")
-            if tag < 0 or (tag <= previous and self.policy.tags != "kafka"):
-                self.fail(f"tag {tag} after tag {previous}: tags must ascend", start)
+            if self.policy.tags != "kafka":
+                if tag < 0 or tag > MAX_TAG:
+                    self.fail(f"{tag} is no tag", start)
+                if tag <= previous:
+                    self.fail(f"tag {tag} after tag {previous}: tags must ascend", start)
             previous = tag
             size = self.uvarint(f"the size of tag {tag}")
             spec = known.get(tag)
@@ -304,8 +326,10 @@ class _Writer:
         previous = -1
         if not isinstance(unknown, tuple | list) or not all(map(_is_tag, unknown)):
             self.fail(f"{_short(unknown)}: unknown tags are pairs of an int and bytes")
-        for tag, payload in unknown:
-            if not previous < tag <= 0x7FFFFFFF:
+        for tag, _ in unknown:
+            if not 0 <= tag <= MAX_TAG:
+                self.fail(f"{tag} is no tag")
+            if tag <= previous:
                 self.fail(f"tag {tag} after tag {previous}: tags must ascend")
             if any(tag == other for other, _ in known):
                 self.fail(f"tag {tag} is a known field of this struct")

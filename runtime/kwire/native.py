@@ -7,11 +7,11 @@ take longer than importing a codec. This module is never compiled.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from types import FunctionType
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
 i16 = i32 = i64 = u8 = int

@@ -52,6 +52,8 @@ def read_bool(data: bytes, offset: int) -> tuple[bool, int]:
 
 
 def write_bool(out: bytearray, value: bool) -> None:
+    if value not in (True, False):
+        raise EncodeError(f"{value!r} is not a bool")
     out.append(1 if value else 0)
 
 
@@ -61,7 +63,7 @@ def read_uuid(data: bytes, offset: int) -> tuple[Uuid, int]:
 
 
 def write_uuid(out: bytearray, value: bytes) -> None:
-    if len(value) != 16:
+    if len(_bytes(value)) != 16:
         raise EncodeError(f"a uuid has 16 bytes, not {len(value)}")
     out += value
 
@@ -73,8 +75,8 @@ def read_uvarint(data: bytes, offset: int) -> tuple[int, int]:
 
 
 def write_uvarint(out: bytearray, value: int) -> None:
-    if not 0 <= value <= 0xFFFFFFFF:
-        raise EncodeError(f"{value} does not fit an unsigned varint of 32 bits")
+    if not isinstance(value, int) or not 0 <= value <= 0xFFFFFFFF:
+        raise EncodeError(f"{value!r} does not fit an unsigned varint of 32 bits")
     _write_groups(out, value)
 
 
@@ -86,8 +88,8 @@ def read_varint(data: bytes, offset: int) -> tuple[int, int]:
 
 
 def write_varint(out: bytearray, value: int) -> None:
-    if not -(2**31) <= value < 2**31:
-        raise EncodeError(f"{value} does not fit a varint of 32 bits")
+    if not isinstance(value, int) or not -(2**31) <= value < 2**31:
+        raise EncodeError(f"{value!r} does not fit a varint of 32 bits")
     _write_groups(out, (value << 1) ^ (value >> 31))
 
 
@@ -99,8 +101,8 @@ def read_varlong(data: bytes, offset: int) -> tuple[int, int]:
 
 
 def write_varlong(out: bytearray, value: int) -> None:
-    if not -(2**63) <= value < 2**63:
-        raise EncodeError(f"{value} does not fit a varlong of 64 bits")
+    if not isinstance(value, int) or not -(2**63) <= value < 2**63:
+        raise EncodeError(f"{value!r} does not fit a varlong of 64 bits")
     _write_groups(out, (value << 1) ^ (value >> 63))
 
 
@@ -135,7 +137,7 @@ def read_nullable_bytes(data: bytes, offset: int) -> tuple[bytes | None, int]:
 
 
 def write_nullable_bytes(out: bytearray, value: bytes | None) -> None:
-    write_int32(out, -1 if value is None else len(value))
+    write_int32(out, -1 if value is None else len(_bytes(value)))
     out += value or b""
 
 
@@ -146,7 +148,7 @@ def read_compact_nullable_bytes(data: bytes, offset: int) -> tuple[bytes | None,
 
 
 def write_compact_nullable_bytes(out: bytearray, value: bytes | None) -> None:
-    write_uvarint(out, 0 if value is None else len(value) + 1)
+    write_uvarint(out, 0 if value is None else len(_bytes(value)) + 1)
     out += value or b""
 
 
@@ -218,15 +220,20 @@ def read_tagged_fields(data: bytes, offset: int) -> tuple[tuple[tuple[int, bytes
 
 
 def write_tagged_fields(out: bytearray, tags: tuple[tuple[int, bytes], ...]) -> None:
-    write_uvarint(out, len(tags))
+    section = bytearray()
     previous = -1
-    for tag, payload in tags:
-        if tag <= previous:
-            raise EncodeError(f"tag {tag} after tag {previous}: tags must ascend")
-        previous = tag
-        write_uvarint(out, tag)
-        write_uvarint(out, len(payload))
-        out += payload
+    try:
+        for tag, payload in tags:
+            if tag <= previous:
+                raise EncodeError(f"tag {tag} after tag {previous}: tags must ascend")
+            previous = tag
+            write_uvarint(section, tag)
+            write_uvarint(section, len(_bytes(payload)))
+            section += payload
+    except (TypeError, ValueError) as problem:
+        raise EncodeError(f"{tags!r}: tagged fields are pairs of an int and bytes") from problem
+    write_uvarint(out, len(tags))
+    out += section
 
 
 def _need(data: bytes, offset: int, size: int, what: str) -> None:
@@ -268,9 +275,17 @@ def _text(data: bytes, offset: int, length: int) -> tuple[str | None, int]:
         raise DecodeError(f"not UTF-8: {problem.reason}", offset=offset + problem.start, data=data) from problem
 
 
+def _bytes(value: bytes) -> bytes:
+    if not isinstance(value, bytes | bytearray):
+        raise EncodeError(f"{value!r} is not bytes")
+    return value
+
+
 def _utf8(value: str | None) -> bytes | None:
     if value is None:
         return None
+    if not isinstance(value, str):
+        raise EncodeError(f"{value!r} is not a string")
     try:
         raw = value.encode()
     except UnicodeEncodeError as problem:

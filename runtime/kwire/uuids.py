@@ -19,7 +19,7 @@ class Uuid(bytes):
         """The uuid that ``text`` shows, 22 characters of URL-safe base64; ``ValueError`` for anything else."""
         try:
             value = binascii.a2b_base64(text.translate(_FROM_URL) + "==", strict_mode=False)
-        except binascii.Error:
+        except ValueError:
             value = b""
         if len(text) != 22 or len(value) != 16:
             raise ValueError(f"{text!r} is not a uuid in URL-safe base64")

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 MAX_STRING = 0x7FFF
 """The longest string Kafka accepts, in bytes, compact or not (KAFKA-WIRE 14)."""
 
+MAX_TAG = 0x7FFFFFFE
+"""The largest tag: Kafka refuses to write the next one, which it uses as a mark."""
+
 
 def fail() -> NoReturn:
     """Give up the fast path."""
@@ -175,7 +178,7 @@ def read_tag(data: bytes, pos: i64) -> tuple[i64, i64, i64]:
     pos += 1
     if size > 127:
         size, pos = read_uvarint(data, pos - 1)
-    if tag < 0 or size < 0:
+    if tag < 0 or tag > MAX_TAG or size < 0:
         fail()
     return tag, size, pos
 
@@ -203,7 +206,7 @@ def write_tags(out: BytesWriter, known: list[tuple[int, bytes]], unknown: tuple[
     if unknown:
         previous: i64 = -1
         for tag, _ in unknown:
-            if tag <= previous or tag > 0x7FFFFFFF:
+            if tag <= previous or tag > MAX_TAG:
                 fail()
             previous = tag
         tags = sorted(known + list(unknown))

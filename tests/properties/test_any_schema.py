@@ -30,7 +30,12 @@ from kwirec.validation import validate
 NUMBERS = ("int8", "int16", "uint16", "int32", "uint32", "int64")
 SCALARS = ("bool", *NUMBERS, "float64", "uuid")
 BLOBS = ("string", "bytes", "records")
-DEFAULTS = {"bool": ["true", False], "float64": ["1.5", 0], "string": ["here", ""], "uuid": ["AAAAAAAAAAAAAAAAAAAAAQ"]}
+DEFAULTS = {
+    "bool": ["true", False],
+    "float64": ["1.5", 0],
+    "string": ["here", ""],
+    "uuid": ["AAAAAAAAAAAAAAAAAAAAAQ"],
+}
 
 _MODULE = count()
 
@@ -135,7 +140,8 @@ def test_any_schema_round_trips(definition: dict[str, Any], data: st.DataObject)
             assert decoded == as_decoded(message, version)  # -0.0 in a tagged field is its default, as in Java
             explained, _ = explain.decode(cls, raw, 0, version, STRICT, whole=True)
             assert exact(explained) == exact(decoded)
-            assert decoded.encode(version) == raw
+            if decoded == message:  # else a dropped field made a tagged struct differ from its default, as in Java
+                assert decoded.encode(version) == raw
     finally:
         del sys.modules[cls.__module__]
 
@@ -164,5 +170,3 @@ def test_any_schema_agrees_on_what_is_wrong(
                 assert exact(explained) == exact(decoded)
     finally:
         del sys.modules[cls.__module__]
-
-

@@ -2,7 +2,7 @@
 
 ``make(cls, version, source)`` builds an instance that ``version`` can carry: fields that it lacks keep their default
 unless they may be ignored, null stands only where that version allows it, unknown tags only where it is flexible.
-The source decides everything else: the extremes for the fixed cases, Hypothesis for properties, ``random`` for fuzzing.
+The source decides all else: the extremes for the fixed cases, Hypothesis for properties, ``random`` for fuzzing.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from __future__ import annotations
 import struct
 import sys
 from collections.abc import Iterator, Sequence
-from functools import cache
 from random import Random
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -37,7 +36,7 @@ RANGES = {
     "int64": (-(2**63), 2**63 - 1),
 }
 LONGEST = 0x7FFF
-MAX_TAG = 0x7FFFFFFF
+MAX_TAG = 0x7FFFFFFE
 
 FLOATS = (0.0, -0.0, 1.5, -1.0, 5e-324, sys.float_info.max, -sys.float_info.max, float("inf"), float("-inf"))
 UUIDS = (ZERO_UUID, Uuid(b"\xff" * 16), Uuid(range(16)), Uuid(b"\0" * 15 + b"\1"))
@@ -62,7 +61,6 @@ def within(version: int, versions: tuple[int, int] | None) -> bool:
     return versions is not None and versions[0] <= version <= versions[1]
 
 
-@cache
 def struct_class(owner: type[Struct], kind: str) -> type[Struct] | None:
     """The class of a field's type or of its elements; ``None`` if that is no struct."""
     name = kind.removeprefix("[]")
@@ -285,7 +283,6 @@ class DrawnSource(Source):
         return tuple((tag, payload) for tag, payload in sorted(self._draw(_TAGS).items()) if tag not in known)
 
 
-@cache
 def instances(cls: type[Message], version: int) -> st.SearchStrategy[Message]:
     """Messages of ``cls`` that ``version`` can carry."""
 
@@ -348,10 +345,9 @@ def as_decoded(value: Any, version: int) -> Any:
         return [as_decoded(item, version) for item in value]
     if not isinstance(value, Struct):
         return value
-    kept = {
-        spec[0]: as_decoded(getattr(value, spec[0]), version) for spec in value.FIELDS if within(version, spec[3])
-    }
-    return type(value)(**kept, unknown_tags=value.unknown_tags)  # type: ignore[call-arg]
+    cls: type[Any] = type(value)
+    names = [spec[0] for spec in cls.FIELDS if within(version, spec[3])] + ["unknown_tags"]
+    return cls(**{name: as_decoded(getattr(value, name), version) for name in names})
 
 
 def exact(value: Any) -> Any:

@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from values import LONGEST, NAMES, RANGES, Source, as_decoded, make, message_class, pairs, struct_class, within
+
 from kwire import EncodeError
 from kwire.message import Message, Struct
 from kwire_kafka import (
@@ -22,7 +24,6 @@ from kwire_kafka import (
 from kwire_kafka.api.fetch import ReplicaState
 from kwire_kafka.api.metadata import MetadataRequestTopic
 from kwire_kafka.api.produce import PartitionProduceData, TopicProduceData
-from values import LONGEST, NAMES, RANGES, Source, as_decoded, make, message_class, pairs, struct_class, within
 
 if TYPE_CHECKING:
     from kwire.message import FieldSpec
@@ -41,7 +42,7 @@ class One(Source):
         return True
 
 
-def structs(value: Any, path: str, version: int) -> Iterator[tuple[str, Struct]]:
+def structs(value: Any, path: str, version: int) -> Iterator[tuple[str, Any]]:
     """Every struct that is written in ``version``, with its path."""
     if isinstance(value, list):
         for index, item in enumerate(value):
@@ -176,7 +177,9 @@ def test_wrong_types(name: str) -> None:
     def objects(spec: FieldSpec, struct: Struct, version: int) -> list[Any]:
         if spec[2] == "bool":
             return []
-        return [object(), [object()]] if spec[2].startswith("[]") else [object(), 1.5 if spec[2] != "float64" else "1"]
+        return (
+            [object(), [object()]] if spec[2].startswith("[]") else [object(), 1.5 if spec[2] != "float64" else "1"]
+        )
 
     spoil(name, objects)
 
@@ -235,7 +238,7 @@ def test_trap_19_unknown_tags_out_of_order(name: str) -> None:
                 ((90, b"", b""),),
                 5,
             ):
-                struct.unknown_tags = tags  # type: ignore[assignment]
+                struct.unknown_tags = tags
                 refused(message, version, f"{path}.unknown_tags".lstrip("."))
             for spec in struct.FIELDS:
                 if spec[5] is not None and within(version, spec[6]):
@@ -250,7 +253,9 @@ def test_trap_19_unknown_tags_out_of_order(name: str) -> None:
 def test_versions_that_do_not_exist(name: str) -> None:
     cls = message_class(name)
     for version in (-1, cls.VALID_VERSIONS[0] - 1, cls.VALID_VERSIONS[-1] + 1, 32767, 2**70):
-        with pytest.raises(EncodeError, match=f"{name} v{version}: there is no version {version}, the valid ones are"):
+        with pytest.raises(
+            EncodeError, match=f"{name} v{version}: there is no version {version}, the valid ones are"
+        ):
             cls().encode(version)
 
 

@@ -9,6 +9,7 @@ import math
 from typing import Any
 
 import pytest
+
 from kwire import LIKE_KAFKA, STRICT, ZERO_UUID, DecodeError, EncodeError, Policy
 from kwire.headers import RequestHeader
 from kwire.message import Message
@@ -177,7 +178,7 @@ def test_trap_11_floats_keep_their_bits(bits: str) -> None:
         ("8100", ""),  # one in two bytes
         ("8180808000", ""),
         ("ffffffff0f", None),  # 2**32 - 1 is -1 for Java
-        ("8080808008", None),  # 2**31
+        ("8180808008", None),  # 2**31 + 1
         ("ffffffff7f", None),  # the fifth byte has seven bits, three of which fall off
         ("8180808010", ""),
     ],
@@ -188,7 +189,7 @@ def test_trap_12_varints(length: str, expected: str | None) -> None:
     assert message.encode(2) == raw(("00" if expected is None else "01") + "00000005 00")
 
 
-@pytest.mark.parametrize("length", ["00", "8000", "80808000", "ffffffff0f", "8080808008", "ffffffff7f"])
+@pytest.mark.parametrize("length", ["00", "8000", "80808000", "ffffffff0f", "8180808008", "ffffffff7f"])
 def test_trap_12_null_where_it_may_not_be(length: str) -> None:
     """Bytes, strings and arrays have their own code for lengths of several bytes."""
     error = refused(SaslAuthenticateRequest, raw(length + "00"), 2)
@@ -196,6 +197,13 @@ def test_trap_12_null_where_it_may_not_be(length: str) -> None:
     assert "null, which it may not be" in error.reason
     assert refused(HeartbeatRequest, raw(length + "00000000 01 00 00"), 4).path == "group_id"
     assert refused(ProduceRequest, raw("00 0000 00000000" + length + "00"), 9).path == "topic_data"
+
+
+def test_trap_12_the_smallest_number_becomes_the_largest_length() -> None:
+    """2**31 is the smallest number to Java, and one less than that the largest."""
+    error = refused(InitProducerIdRequest, raw("8080808008 00000005 00"), 2)
+    assert (error.path, error.offset) == ("transactional_id", 0)
+    assert "length 2147483647" in error.reason
 
 
 def test_trap_12_null_bytes_and_arrays_in_long_varints() -> None:
@@ -254,12 +262,18 @@ def test_trap_14_invalid_utf8() -> None:
     message = InitProducerIdRequest.decode(data, 2, REPLACE)
     assert message.transactional_id == "a\ufffd\ufffdb"
     assert InitProducerIdRequest.decode(data, 2, LIKE_KAFKA) == message
-    refused(InitProducerIdRequest, raw("04 ed a0 80 00000005 00"), 2)  # half of a pair of surrogates
+    half = raw("06 ed a0 80 ed b0 00000005 00")  # half of a pair of surrogates, and the beginning of another
+    refused(InitProducerIdRequest, half, 2)
+    assert InitProducerIdRequest.decode(half, 2, REPLACE).transactional_id == "\ufffd\ufffd"
 
 
 def test_trap_15_counts_are_checked_before_anything_is_made() -> None:
     error = refused(MetadataRequest, raw("7fffffff 0001 61"), 1)
-    assert (error.path, error.offset, error.reason) == ("topics", 0, "this array has length 2147483647, 3 bytes are left")
+    assert (error.path, error.offset, error.reason) == (
+        "topics",
+        0,
+        "this array has length 2147483647, 3 bytes are left",
+    )
     assert refused(ProduceRequest, raw("00 0000 00000000 ffffffff07"), 9).path == "topic_data"
     for data in (raw("7fffffff"), raw("00100000") + bytes(100)):
         assert refused(SaslAuthenticateRequest, data, 0).path == "auth_bytes"
@@ -298,7 +312,9 @@ def test_trap_18_the_count_of_tags_is_a_plain_one() -> None:
 
 def test_trap_19_tags_are_written_in_ascending_order() -> None:
     """Fields stand in another order than their tags, and unknown tags go between known ones."""
-    value = TransactionLogValue(next_producer_epoch=1, client_transaction_version=2, unknown_tags=((1, b"u"), (9, b"")))
+    value = TransactionLogValue(
+        next_producer_epoch=1, client_transaction_version=2, unknown_tags=((1, b"u"), (9, b""))
+    )
     start = "0000000000000000 0000 00000000 00 01 0000000000000000 0000000000000000"
     assert value.encode(1) == raw(start + "04 | 01 01 75 | 02 02 0002 | 03 02 0001 | 09 00")
     value.unknown_tags = ()
@@ -344,10 +360,17 @@ def test_trap_20_unknown_tags_keep_their_declared_size() -> None:
 
 
 def test_trap_20_a_count_of_tags_that_is_negative() -> None:
-    for policy in (STRICT, KAFKA, PRESERVE):
+    """Java loops over no tags, and reads a negative tag that it could not write."""
+    for policy in (STRICT, PRESERVE):
         refused(ApiVersionsResponse, raw(API_VERSIONS + "ffffffff0f"), 3, policy)
         refused(ApiVersionsResponse, raw(API_VERSIONS + "01 ffffffff0f 00"), 3, policy)
         refused(ApiVersionsResponse, raw(API_VERSIONS + "01 09 ffffffff0f"), 3, policy)
+    assert ApiVersionsResponse.decode(raw(API_VERSIONS + "ffffffff0f"), 3, KAFKA) == ApiVersionsResponse()
+    odd = ApiVersionsResponse.decode(raw(API_VERSIONS + "01 ffffffff0f 00"), 3, KAFKA)
+    assert odd.unknown_tags == ((-1, b""),)
+    with pytest.raises(EncodeError):
+        odd.encode(3)
+    refused(ApiVersionsResponse, raw(API_VERSIONS + "01 09 ffffffff0f"), 3, KAFKA)
 
 
 def test_trap_21_a_known_tag_below_its_versions() -> None:
@@ -363,11 +386,19 @@ def test_trap_21_a_known_tag_below_its_versions() -> None:
 
 
 def test_trap_22_unknown_tags_survive() -> None:
-    data = raw("ffffffff | 02 | 01 01 01 00 | 00")
-    message = HeartbeatRequest.decode(raw("01 00000000 01 00 | 01 ffffffff07 03 010203"), 4)
-    assert message.unknown_tags == ((2**31 - 1, b"\1\2\3"),)
-    assert message.encode(4) == raw("01 00000000 01 00 | 01 ffffffff07 03 010203")
+    data = raw("01 00000000 01 00 | 01 feffffff07 03 010203")
+    message = HeartbeatRequest.decode(data, 4)
+    assert message.unknown_tags == ((2**31 - 2, b"\1\2\3"),)
+    assert message.encode(4) == data
+
+
+def test_trap_22_the_tag_that_kafka_does_not_write() -> None:
+    data = raw("01 00000000 01 00 | 01 ffffffff07 00")
     refused(HeartbeatRequest, data, 4)
+    odd = HeartbeatRequest.decode(data, 4, KAFKA)
+    assert odd.unknown_tags == ((2**31 - 1, b""),)
+    with pytest.raises(EncodeError):
+        odd.encode(4)
 
 
 def test_trap_23_tagged_fields_at_their_default_are_left_out() -> None:
@@ -544,11 +575,13 @@ def test_trap_35_structs_live_within_the_versions_of_their_message() -> None:
     old = UpdateMetadataRequest.decode(ungrouped + raw(partition + "00000000"), 0)
     assert old.ungrouped_partition_states[0].topic_name == "t"
     assert old.ungrouped_partition_states[0].offline_replicas == []
-    live = raw("00000000 00000001 00000002 ffffffffffffffff | 00000001 | 0001 74 | 00000001")
-    new = UpdateMetadataRequest.decode(live[4:] + raw(partition + "00000000 | 00000000"), 5)
+    data = raw(
+        "00000001 00000002 ffffffffffffffff | 00000001 | 0001 74 | 00000001" + partition + "00000000 | 00000000"
+    )
+    new = UpdateMetadataRequest.decode(data, 5)
     state = new.topic_states[0].partition_states[0]
     assert (state.topic_name, state.partition_index, state.zk_version) == ("", 3, 7)
-    assert new.encode(5) == live[4:] + raw(partition + "00000000 | 00000000")
+    assert new.encode(5) == data
 
 
 def test_trap_36_duplicates_in_a_map_are_kept_in_order() -> None:

@@ -31,6 +31,8 @@ class FieldDraft:
     name: str
     type: Type
     live: frozenset[int]
+    lacks: frozenset[int]
+    """Versions in which its struct is there without it: only for these do default and ignorable mean anything."""
     nullable: frozenset[int]
     tagged: frozenset[int]
     tag: int | None
@@ -62,6 +64,7 @@ class FieldDraft:
         return replace(
             self,
             live=self.live & versions,
+            lacks=self.lacks & versions,
             nullable=self.nullable & versions,
             tagged=self.tagged & versions,
             classic=self.classic & versions,
@@ -212,6 +215,7 @@ def _field(one: Field, used: frozenset[int], flexible: frozenset[int]) -> FieldD
         name=one.name,
         type=one.type,
         live=live,
+        lacks=used - live,
         nullable=frozenset(v for v in live if v in one.nullable),
         tagged=tagged,
         tag=one.tag if tagged else None,

@@ -115,6 +115,9 @@ class _Joiner:
         return next(index for index, one in enumerate(fields) if one.name == name)
 
     def _both(self, mine: FieldDraft, theirs: FieldDraft) -> FieldDraft:
+        # A release that dropped old versions also dropped what only those needed: a default, ignorable. So the word
+        # of the preferred draft counts if it still has a version without the field.
+        telling = mine if mine.lacks or mine.tagged else theirs
         return replace(
             mine,
             live=mine.live | theirs.live,
@@ -122,9 +125,9 @@ class _Joiner:
             tagged=mine.tagged | theirs.tagged,
             tag=mine.tag if mine.tag is not None else theirs.tag,
             classic=mine.classic | theirs.classic,
-            # A release that dropped old versions also dropped what only those needed.
-            default=theirs.default if mine.default is IMPLICIT else mine.default,
-            ignorable=mine.ignorable or theirs.ignorable,
+            lacks=mine.lacks | theirs.lacks,
+            default=telling.default if mine.default is IMPLICIT else mine.default,
+            ignorable=telling.ignorable,
             entity_type=mine.entity_type or theirs.entity_type,
             map_key=mine.map_key or theirs.map_key,
             doc=mine.doc or theirs.doc,

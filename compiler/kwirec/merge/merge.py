@@ -309,6 +309,9 @@ class _Merger:
         facts = self.history.releases[max(before, key=release_key)].get(api_key)
         if facts is None or facts.advertises is None:
             return None
+        if facts.advertises == "none":
+            self._outcome.notes.append(f"{facts.name}: taken not to be advertised as in the release before")
+            return "none"
         low = VersionRange.parse(facts.advertises).low
         if low >= accepts.low:
             return None

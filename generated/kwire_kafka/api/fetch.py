@@ -788,7 +788,7 @@ class PartitionData(Struct):
             None,
             True,
         ),
-        ("preferred_read_replica", "PreferredReadReplica", "int32", (11, 32767), None, None, None, None, True),
+        ("preferred_read_replica", "PreferredReadReplica", "int32", (11, 32767), None, None, None, None, False),
         ("records", "Records", "records", (0, 32767), (0, 32767), None, None, None, False),
     )
 
@@ -1928,7 +1928,10 @@ def write_fetch_response_classic(out: BytesWriter, message: FetchResponse, versi
                         write_i64_be(out, item5.first_offset)
                         if item5.unknown_tags:
                             fail()
-            if version >= 11:
+            if version <= 10:
+                if item3.preferred_read_replica != -1:
+                    fail()
+            else:
                 write_i32_be(out, item3.preferred_read_replica)
             records_4 = item3.records
             if records_4 is None:

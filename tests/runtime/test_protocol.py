@@ -1,0 +1,160 @@
+"""From api keys and names to classes, and whole frames; with bytes that another implementation wrote."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from values import FIXED, as_decoded, make, message_class, pairs
+
+from kwire import LIKE_KAFKA, DecodeError
+from kwire.headers import RequestHeader, ResponseHeader
+from kwire.protocol import UnknownApi
+from kwire_kafka import (
+    ALIASES,
+    MODULES,
+    PROTOCOL,
+    ApiVersionsRequest,
+    ApiVersionsResponse,
+    FetchRequest,
+    FetchResponse,
+    HeartbeatRequest,
+    HeartbeatResponse,
+    TopicRecord,
+)
+from kwire_kafka.api.api_versions import ApiVersion, FinalizedFeatureKey, SupportedFeatureKey
+
+KIO_API_VERSIONS = bytes.fromhex((Path(__file__).parent / "api_versions_v3.hex").read_text())
+"""An ApiVersionsResponse of version 3 that kio 0.6.5 wrote."""
+
+
+def test_real_bytes() -> None:
+    expected = ApiVersionsResponse(
+        api_keys=[ApiVersion(api_key=key, min_version=0, max_version=key % 14) for key in range(60)],
+        supported_features=[
+            SupportedFeatureKey(name="metadata.version", min_version=1, max_version=25),
+            SupportedFeatureKey(name="kraft.version", min_version=0, max_version=1),
+        ],
+        finalized_features_epoch=77,
+        finalized_features=[FinalizedFeatureKey(name="metadata.version", max_version_level=25, min_version_level=25)],
+    )
+    assert len(KIO_API_VERSIONS) == 507
+    assert ApiVersionsResponse.decode(KIO_API_VERSIONS, 3) == expected
+    assert ApiVersionsResponse._read(KIO_API_VERSIONS, 0, 3) == (expected, 507)
+    assert expected.encode(3) == KIO_API_VERSIONS
+
+
+def test_classes_by_key() -> None:
+    assert PROTOCOL.request(1) is FetchRequest
+    assert PROTOCOL.response(1) is FetchResponse
+    assert PROTOCOL.api_keys == tuple(range(93))
+    for key in PROTOCOL.api_keys:
+        request, response = PROTOCOL.request(key), PROTOCOL.response(key)
+        assert request.API_KEY == response.API_KEY == key
+        assert request.__name__.removesuffix("Request") == response.__name__.removesuffix("Response")
+
+
+def test_classes_by_name() -> None:
+    for name in MODULES:
+        assert PROTOCOL.message(name).__name__ == name
+    assert PROTOCOL.message("FetchRequest") is FetchRequest
+
+
+def test_former_names() -> None:
+    assert ALIASES["ListClientMetricsResourcesRequest"] == "ListConfigResourcesRequest"
+    for old, new in ALIASES.items():
+        assert old not in MODULES
+        assert PROTOCOL.message(old) is PROTOCOL.message(new)
+
+
+@pytest.mark.parametrize("key", [-1, 93, 500, 32767])
+def test_unknown_keys(key: int) -> None:
+    with pytest.raises(UnknownApi, match=f"no request with api key {key}"):
+        PROTOCOL.request(key)
+    with pytest.raises(UnknownApi, match=f"no response with api key {key}"):
+        PROTOCOL.response(key)
+
+
+def test_unknown_names() -> None:
+    with pytest.raises(UnknownApi, match="there is no message 'Nothing'"):
+        PROTOCOL.message("Nothing")
+
+
+def test_every_request_and_response_as_a_frame() -> None:
+    for key in PROTOCOL.api_keys:
+        for cls, version in pairs([PROTOCOL.request(key).__name__]):
+            message = make(cls, version, FIXED["min"])
+            payload = PROTOCOL.encode_request(message, version, correlation_id=-5, client_id="me")
+            request = PROTOCOL.decode_request(payload)
+            assert request.message == as_decoded(message, version)
+            assert request.body == message.encode(version)
+            client_id = "me" if cls.header_version(version) else ""
+            header = RequestHeader(api_key=key, api_version=version, correlation_id=-5, client_id=client_id)
+            assert request.header == header
+        for cls, version in pairs([PROTOCOL.response(key).__name__]):
+            message = make(cls, version, FIXED["zero"])
+            payload = PROTOCOL.encode_response(message, version, correlation_id=9)
+            response = PROTOCOL.decode_response(payload, key, version)
+            assert (response.message, response.version) == (message, version)
+            assert response.header == ResponseHeader(correlation_id=9)
+            assert response.body == message.encode(version)
+
+
+@pytest.mark.parametrize("version", [-1, 5, 99, 32767])
+def test_unknown_versions_of_a_request(version: int) -> None:
+    """The header is read as that of the nearest version, the body is kept."""
+    number = ApiVersionsRequest.header_version(0 if version < 0 else 4)
+    header = RequestHeader(api_key=18, api_version=version, correlation_id=4, client_id="c")
+    request = PROTOCOL.decode_request(header.encode(number) + b"body")
+    assert (request.header, request.message, request.body) == (header, None, b"body")
+
+
+def test_unknown_versions_of_a_response() -> None:
+    response = PROTOCOL.decode_response(b"\0\0\0\4body", 12, 99)
+    assert (response.header.correlation_id, response.message, response.body) == (4, None, b"body")
+    assert response.version == 99
+
+
+def test_error_35_means_nothing_for_other_apis() -> None:
+    payload = b"\0\0\0\1" + b"\0\x23"
+    response = PROTOCOL.decode_response(payload, 12, 0)
+    assert response.message == HeartbeatResponse(error_code=35)
+
+
+def test_broken_bodies_are_errors() -> None:
+    payload = PROTOCOL.encode_request(HeartbeatRequest(group_id="g"), 4, correlation_id=1, client_id="c")
+    with pytest.raises(DecodeError) as caught:
+        PROTOCOL.decode_request(payload[:-1])
+    assert (caught.value.message, caught.value.version) == ("HeartbeatRequest", 4)
+    with pytest.raises(DecodeError):
+        PROTOCOL.decode_request(payload + b"x")
+    assert PROTOCOL.decode_request(payload + b"x", LIKE_KAFKA).message == HeartbeatRequest(group_id="g")
+
+
+@pytest.mark.parametrize("size", range(8))
+def test_payloads_that_are_too_short(size: int) -> None:
+    with pytest.raises(DecodeError):
+        PROTOCOL.decode_request(bytes(size))
+    if size < 4:
+        with pytest.raises(DecodeError):
+            PROTOCOL.decode_response(bytes(size), 18, 0)
+
+
+def test_only_requests_have_headers() -> None:
+    with pytest.raises(LookupError, match="TopicRecord has no header"):
+        TopicRecord.header_version(0)
+    with pytest.raises((UnknownApi, LookupError)):
+        PROTOCOL.encode_request(TopicRecord(), 0, correlation_id=1)
+
+
+def test_requests_and_responses_print() -> None:
+    payload = PROTOCOL.encode_request(ApiVersionsRequest(), 0, correlation_id=1)
+    assert repr(PROTOCOL.decode_request(payload)).startswith("Request(header=RequestHeader(api_key=18, ")
+    answer = PROTOCOL.encode_response(ApiVersionsResponse(), 0, correlation_id=1)
+    assert repr(PROTOCOL.decode_response(answer, 18, 0)).startswith(
+        "Response(header=ResponseHeader(correlation_id=1)"
+    )
+
+
+def test_header_versions_of_versions_that_no_longer_exist() -> None:
+    assert message_class("ProduceRequest").header_version(0) == 1

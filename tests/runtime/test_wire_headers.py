@@ -1,0 +1,178 @@
+"""Headers: those written by hand in ``kwire.headers`` and the generated ones have the same bytes."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kwire import DecodeError, EncodeError
+from kwire.headers import RequestHeader, ResponseHeader
+from kwire_kafka import headers as generated
+
+INT16 = st.integers(-(2**15), 2**15 - 1)
+INT32 = st.integers(-(2**31), 2**31 - 1)
+TAGS = st.dictionaries(st.integers(0, 2**31 - 2), st.binary(max_size=200), max_size=3).map(
+    lambda tags: tuple(sorted(tags.items()))
+)
+
+
+@st.composite
+def request_headers(draw: st.DrawFn) -> tuple[RequestHeader, int]:
+    version = draw(st.integers(0, 2))
+    return (
+        RequestHeader(
+            api_key=draw(INT16),
+            api_version=draw(INT16),
+            correlation_id=draw(INT32),
+            client_id=draw(st.none() | st.text()) if version else "",
+            unknown_tags=draw(TAGS) if version == 2 else (),
+        ),
+        version,
+    )
+
+
+@given(request_headers(), st.binary(max_size=3))
+def test_request_headers(drawn: tuple[RequestHeader, int], around: bytes) -> None:
+    header, version = drawn
+    data = header.encode(version)
+    assert RequestHeader.decode_from(around + data + b"\xff", len(around), version) == (
+        header,
+        len(around) + len(data),
+    )
+    if version in generated.RequestHeader.VALID_VERSIONS:
+        twin = generated.RequestHeader.decode(data, version)
+        assert twin.encode(version) == data
+        names = ("request_api_key", "request_api_version", "correlation_id")
+        assert [getattr(twin, name) for name in names] == [header.api_key, header.api_version, header.correlation_id]
+        assert twin.client_id == header.client_id
+        assert twin.unknown_tags == header.unknown_tags
+    for size in range(len(data)):
+        with pytest.raises(DecodeError):
+            RequestHeader.decode_from(data[:size], 0, version)
+
+
+@given(INT32, TAGS, st.integers(0, 1), st.binary(max_size=3))
+def test_response_headers(
+    correlation_id: int, tags: tuple[tuple[int, bytes], ...], version: int, around: bytes
+) -> None:
+    header = ResponseHeader(correlation_id=correlation_id, unknown_tags=tags if version else ())
+    data = header.encode(version)
+    end = len(around) + len(data)
+    assert ResponseHeader.decode_from(around + data + b"\xff", len(around), version) == (header, end)
+    twin = generated.ResponseHeader.decode(data, version)
+    assert (twin.correlation_id, twin.unknown_tags) == (header.correlation_id, header.unknown_tags)
+    assert twin.encode(version) == data
+    for size in range(len(data)):
+        with pytest.raises(DecodeError):
+            ResponseHeader.decode_from(data[:size], 0, version)
+
+
+def test_all_versions_agree() -> None:
+    assert list(generated.RequestHeader.VALID_VERSIONS) == [0, 1, 2]
+    assert list(generated.ResponseHeader.VALID_VERSIONS) == [0, 1]
+
+
+def test_trap_04_the_client_id_has_a_classic_length() -> None:
+    header = RequestHeader(api_key=3, api_version=12, correlation_id=7, client_id="kwire", unknown_tags=((1, b"t"),))
+    assert header.encode(2).hex(" ", -2) == "0003 000c 0000 0007 0005 6b77 6972 6501 0101 74"
+
+
+def test_a_null_client_id() -> None:
+    header = RequestHeader(client_id=None)
+    assert header.encode(1) == bytes(8) + b"\xff\xff"
+    assert RequestHeader.decode_from(bytes(8) + b"\x80\0", 0, 1) == (header, 10)
+
+
+@pytest.mark.parametrize(
+    ("header", "version"),
+    [
+        (RequestHeader(), 3),
+        (RequestHeader(), -1),
+        (RequestHeader(api_key=2**15), 1),
+        (RequestHeader(api_version=-(2**15) - 1), 1),
+        (RequestHeader(correlation_id=2**31), 1),
+        (RequestHeader(correlation_id=None), 1),  # type: ignore[arg-type]
+        (RequestHeader(client_id="x" * 0x8000), 1),
+        (RequestHeader(client_id="\ud800"), 1),
+        (RequestHeader(client_id=b"x"), 1),  # type: ignore[arg-type]
+        (RequestHeader(unknown_tags=((1, b""),)), 1),
+        (RequestHeader(unknown_tags=((2, b""), (1, b""))), 2),
+        (RequestHeader(unknown_tags=((1, "x"),)), 2),  # type: ignore[arg-type]
+        (RequestHeader(unknown_tags=(5,)), 2),  # type: ignore[arg-type]
+        (ResponseHeader(), 2),
+        (ResponseHeader(correlation_id=-(2**31) - 1), 0),
+        (ResponseHeader(correlation_id="1"), 0),  # type: ignore[arg-type]
+        (ResponseHeader(unknown_tags=((1, b""),)), 0),
+        (ResponseHeader(unknown_tags=((1, b""), (1, b""))), 1),
+    ],
+)
+def test_headers_that_cannot_be_written(header: RequestHeader | ResponseHeader, version: int) -> None:
+    with pytest.raises(EncodeError) as caught:
+        header.encode(version)
+    assert (caught.value.message, caught.value.version) == (type(header).__name__, version)
+
+
+@pytest.mark.parametrize(
+    ("data", "version", "path"),
+    [
+        ("00", 0, "api_key"),
+        ("0001 00", 0, "api_version"),
+        ("0001 0002 0000", 0, "correlation_id"),
+        ("0001 0002 00000003 00", 1, "client_id"),
+        ("0001 0002 00000003 0003 6162", 1, "client_id"),
+        ("0001 0002 00000003 0002 ffff", 1, "client_id"),
+        ("0001 0002 00000003 0001 61", 2, "unknown_tags"),
+        ("0001 0002 00000003 0001 61 01 05 03 00", 2, "unknown_tags"),
+        ("0001 0002 00000003 0001 61 02 05 00 05 00", 2, "unknown_tags"),
+        ("0001 0002 00000003 0001 61 ffffffffffff", 2, "unknown_tags"),
+    ],
+)
+def test_request_headers_that_cannot_be_read(data: str, version: int, path: str) -> None:
+    raw = bytes.fromhex(data)
+    with pytest.raises(DecodeError) as caught:
+        RequestHeader.decode_from(raw, 0, version)
+    error = caught.value
+    assert (error.message, error.version, error.path, error.data) == ("RequestHeader", version, path, raw)
+    assert 0 <= error.offset <= len(raw)
+
+
+@pytest.mark.parametrize(
+    ("data", "version", "path"), [("000000", 0, "correlation_id"), ("00000001", 1, "unknown_tags")]
+)
+def test_response_headers_that_cannot_be_read(data: str, version: int, path: str) -> None:
+    with pytest.raises(DecodeError) as caught:
+        ResponseHeader.decode_from(bytes.fromhex(data), 0, version)
+    assert (caught.value.message, caught.value.path) == ("ResponseHeader", path)
+
+
+def test_versions_of_headers_that_do_not_exist() -> None:
+    with pytest.raises(DecodeError, match="there is no version 3"):
+        RequestHeader.decode_from(bytes(20), 0, 3)
+    with pytest.raises(DecodeError, match="there is no version 2"):
+        ResponseHeader.decode_from(bytes(20), 0, 2)
+
+
+@pytest.mark.parametrize("offset", [-1, 21])
+def test_offsets_outside_of_data(offset: int) -> None:
+    with pytest.raises(DecodeError):
+        RequestHeader.decode_from(bytes(20), offset, 1)
+    with pytest.raises(DecodeError):
+        ResponseHeader.decode_from(bytes(20), offset, 0)
+
+
+def test_headers_as_objects() -> None:
+    header = RequestHeader(api_key=1, api_version=2, correlation_id=3, client_id="c")
+    assert header == RequestHeader(api_key=1, api_version=2, correlation_id=3, client_id="c")
+    assert header != RequestHeader(api_key=1, api_version=2, correlation_id=4, client_id="c")
+    assert header != ResponseHeader(correlation_id=3)
+    assert repr(header) == "RequestHeader(api_key=1, api_version=2, correlation_id=3, client_id='c')"
+    header.unknown_tags = ((1, b""),)
+    assert repr(header).endswith("unknown_tags=((1, b''),))")
+    response = ResponseHeader(correlation_id=3, unknown_tags=((1, b""),))
+    assert repr(response) == "ResponseHeader(correlation_id=3, unknown_tags=((1, b''),))"
+    assert response != ResponseHeader(correlation_id=3)
+    assert response != header
+    for unhashable in (header, response):
+        with pytest.raises(TypeError):
+            hash(unhashable)
