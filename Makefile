@@ -6,7 +6,10 @@ READY := $(VENV)/.ready
 OURS := compiler runtime tests benchmarks
 KAFKA := message_defs/kafka --package kwire_kafka --out generated
 
-.PHONY: help generate test check snapshots docs bench test-native clean
+BENCH := .venv-bench
+INSTALL = -m pip install --quiet --disable-pip-version-check -c constraints.txt -e
+
+.PHONY: help generate test check snapshots docs bench bench-codecs bench-native-all test-native clean
 
 help:
 	@echo "make generate     compile message_defs/kafka into generated/kwire_kafka"
@@ -14,8 +17,8 @@ help:
 	@echo "make check        types, lint, definitions, generated tree up to date"
 	@echo "make snapshots    rewrite the snapshots of the tests: read them before you commit"
 	@echo "make docs         rewrite the page of every diagnostic code"
-	@echo "make bench        measure against peers, in an environment of its own"
-	@echo "make test-native  compile codecs with mypyc and run the round trips on them"
+	@echo "make bench        measure against peers, interpreted and compiled, in an environment of its own"
+	@echo "make test-native  compile codecs with mypyc and run round trips on them"
 
 generate: $(READY)
 	$(BIN)/kwirec generate $(KAFKA)
@@ -36,11 +39,30 @@ snapshots: $(READY)
 docs: $(READY)
 	$(BIN)/kwirec rule-pages docs/rules
 
+bench: $(BENCH)/.ready
+	$(BENCH)/bin/python -m benchmarks.native --rounds 30
+	$(BENCH)/bin/python -m benchmarks.import_cost
+	$(BENCH)/bin/python -m benchmarks.compiler
+
+bench-codecs: $(BENCH)/.ready
+	$(BENCH)/bin/python -m benchmarks.codecs
+
+bench-native-all: $(BENCH)/.ready
+	$(BENCH)/bin/python -m benchmarks.native --all --level 2
+
+test-native: $(READY)
+	KWIRE_NATIVE=1 $(BIN)/python -m pytest -n 0 tests/native
+
 clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(BENCH) build .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit("kwire needs Python 3.11 or newer: make PYTHON=python3.11" if sys.version_info < (3, 11) else 0)'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	$(BIN)/python $(INSTALL) '.[dev]'
+	@touch $@
+
+$(BENCH)/.ready: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(BENCH)
+	$(BENCH)/bin/python $(INSTALL) '.[bench]'
 	@touch $@

@@ -59,7 +59,7 @@ _LIKE_JAVA = "kwire.like-java"
 
 
 def _replace_like_java(problem: UnicodeError) -> tuple[str, int]:
-    """One U+FFFD for a surrogate that was written as a character, like Java; Python puts one for each of its bytes."""
+    """One U+FFFD for a surrogate that was written as a character, as in Java; Python puts one for each byte."""
     assert isinstance(problem, UnicodeDecodeError)
     start, data = problem.start, problem.object
     if data[start] == 0xED and start + 1 < len(data) and 0xA0 <= data[start + 1] <= 0xBF:

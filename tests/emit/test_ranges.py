@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -28,4 +30,4 @@ def test_runs_cut_where_the_key_changes(keys: list[str]) -> None:
     found = list(runs(range(len(keys)), lambda v: keys[v]))
     assert [v for _, run in found for v in run] == list(range(len(keys)))
     assert all(keys[v] == key for key, run in found for v in run)
-    assert all(a[0] != b[0] for a, b in zip(found, found[1:], strict=False))
+    assert all(a[0] != b[0] for a, b in itertools.pairwise(found))

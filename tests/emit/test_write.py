@@ -43,7 +43,12 @@ def test_only_what_changed_is_formatted_again(tmp_path: Path, monkeypatch: pytes
     write(artifacts(a="x=1", b="y=2"), tmp_path, origin={})
     formatted: list[str] = []
     original = writing.format_text
-    monkeypatch.setattr(writing, "format_text", lambda one: formatted.append(one.path) or original(one))
+
+    def noted(one: Artifact) -> str:
+        formatted.append(one.path)
+        return original(one)
+
+    monkeypatch.setattr(writing, "format_text", noted)
     outcome = write(artifacts(a="x=1", b="y=3"), tmp_path, origin={})
     assert formatted == ["b.py"]
     assert outcome.written == ["b.py", MANIFEST]

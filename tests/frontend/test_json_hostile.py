@@ -49,7 +49,7 @@ def test_any_text(text: str, name: str) -> None:
 @st.composite
 def mutated(draw: Any) -> str:
     """A good definition with a few places deleted, doubled or replaced."""
-    text = draw(st.sampled_from(DEFINITIONS))
+    text: str = draw(st.sampled_from(DEFINITIONS))
     for _ in range(draw(st.integers(1, 4))):
         start = draw(st.integers(0, len(text)))
         end = min(len(text), start + draw(st.sampled_from([0, 1, 2, 5, 40])))

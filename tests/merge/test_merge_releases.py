@@ -107,7 +107,8 @@ def merge_in(order: Sequence[str], releases: Releases, union: Union) -> dict[str
                 assert not outcome.failed
         assert len(refused) < len(waiting)
         waiting = refused
-    return union.files()
+    files: dict[str, str] = union.files()
+    return files
 
 
 def test_the_order_of_merges_makes_no_difference(releases: Releases, new_union: Callable[[str], Union]) -> None:

@@ -30,7 +30,7 @@ from kwirec.validation import validate
 NUMBERS = ("int8", "int16", "uint16", "int32", "uint32", "int64")
 SCALARS = ("bool", *NUMBERS, "float64", "uuid")
 BLOBS = ("string", "bytes", "records")
-DEFAULTS = {
+DEFAULTS: dict[str, list[Any]] = {
     "bool": ["true", False],
     "float64": ["1.5", 0],
     "string": ["here", ""],
@@ -60,7 +60,7 @@ def definitions(draw: st.DrawFn) -> dict[str, Any]:
 
 @st.composite
 def field_lists(
-    draw: st.DrawFn, low: int, high: int, flexible: int | None, names: "count[int]", depth: int
+    draw: st.DrawFn, low: int, high: int, flexible: int | None, names: count[int], depth: int
 ) -> list[dict[str, Any]]:
     tags = count()
     return [draw(fields(low, high, flexible, names, depth, tags)) for _ in range(draw(st.integers(0, 4)))]
@@ -68,7 +68,7 @@ def field_lists(
 
 @st.composite
 def fields(
-    draw: st.DrawFn, low: int, high: int, flexible: int | None, names: "count[int]", depth: int, tags: "count[int]"
+    draw: st.DrawFn, low: int, high: int, flexible: int | None, names: count[int], depth: int, tags: count[int]
 ) -> dict[str, Any]:
     start = draw(st.integers(low, high))
     end = draw(st.none() | st.integers(start, high))
