@@ -210,7 +210,3 @@ def _status(report: Report) -> int:
         return USAGE
     serious = report.count(Severity.ERROR) + report.count(Severity.WARNING)
     return FINDINGS if serious else CLEAN
-
-
-if __name__ == "__main__":
-    main()

@@ -1,0 +1,20 @@
+"""``python -m kwirec`` and the command ``kwirec``."""
+
+from __future__ import annotations
+
+import sys
+
+
+def main() -> None:
+    """Run the command line, or say what to install for it: the bare package has no compiler."""
+    try:
+        from kwirec.cli import main as run
+    except ModuleNotFoundError as problem:
+        if problem.name not in ("black", "click", "jinja2", "rich"):
+            raise
+        sys.exit(f"kwirec needs {problem.name}: pip install 'kwire[compiler]'")
+    run(prog_name="kwirec")
+
+
+if __name__ == "__main__":
+    main()
