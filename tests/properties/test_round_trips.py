@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from librt.strings import BytesWriter
 from values import FIXED, NAMES, as_decoded, exact, instances, make, message_class, pairs
 
-from kwire import STRICT, explain
+from kwire import STRICT, DecodeError, explain
 from kwire.message import Message
 
 THOROUGH = settings(
@@ -92,6 +92,11 @@ def test_every_cut_is_refused(name: str) -> None:
             except Exception:
                 continue
             assert end > size, f"{name} v{version} read from {size} of {len(data)} bytes"
+            # A slice at the end may be short and leave the position behind the end: that must be noticed.
+            with pytest.raises(DecodeError):
+                cls.decode(data[:size], version)
+            with pytest.raises(DecodeError):
+                cls.decode_from(data[:size], 0, version)
 
 
 @settings(max_examples=300, deadline=None, derandomize=True, database=None)

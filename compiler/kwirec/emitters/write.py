@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from importlib.metadata import version
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -94,7 +95,8 @@ def _formatted(artifacts: Sequence[Artifact], progress: Progress) -> list[str]:
         return results
     order = sorted(range(total), key=lambda index: -len(artifacts[index].text))
     texts: dict[int, str] = {}
-    with ProcessPoolExecutor(PROCESSES) as pool:
+    # Forking a process that shows its progress from a thread can deadlock, hence spawn.
+    with ProcessPoolExecutor(PROCESSES, mp_context=get_context("spawn")) as pool:
         for index, text in zip(order, pool.map(format_text, [artifacts[i] for i in order]), strict=True):
             texts[index] = text
             progress(len(texts), total)
