@@ -53,6 +53,10 @@ def check(paths: Sequence[Path], form: str, config: Path | None) -> None:
     _show(report, form)
     if form == "text":
         count = sum(len(document.messages) for document in loaded.documents)
+        for waiver in report.waivers:
+            if waiver not in report.used_waivers:
+                place = f"{waiver.message}.{waiver.field}".removesuffix(".*")
+                click.echo(f"the waiver of {waiver.code} for `{place}` covers nothing: remove it", err=True)
         click.echo(f"{count} messages checked: {summary(report.diagnostics)}", err=True)
     sys.exit(_status(report))
 

@@ -15,7 +15,8 @@ from pathlib import Path
 
 from kwirec.diagnostics.diagnostic import Report
 from kwirec.diagnostics.reading import read_sources
-from kwirec.emitters.codecs import emit_module, group_modules
+from kwirec.emitters.codecs import emit_module
+from kwirec.emitters.modules import group_modules
 from kwirec.emitters.package import emit_package, read_errors
 from kwirec.emitters.write import WriteOutcome, is_ours, write
 from kwirec.frontend import Document, parse

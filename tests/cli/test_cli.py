@@ -88,6 +88,7 @@ def test_severities_and_waivers_come_from_pyproject() -> None:
         '[[tool.kwirec.waivers]]\ncode = "K207"\nmessage = "Clock"\nfield = "Zone"\nreason = "obvious"\n'
     )
     assert kwirec("check", "Plain.json").exit_code == 0
+    assert "the waiver of K207 for `Clock.Zone` covers nothing" in kwirec("check", "defs").stderr
     Path("pyproject.toml").write_text('[[tool.kwirec.waivers]]\ncode = "K207"\nmessage = "Clock"\nreason = ""\n')
     result = kwirec("check", "Plain.json")
     assert result.exit_code == 2

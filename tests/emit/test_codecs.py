@@ -12,7 +12,8 @@ from syrupy.assertion import SnapshotAssertion
 from kwire.errors import EncodeError
 from kwirec.diagnostics.diagnostic import Report
 from kwirec.driver import load
-from kwirec.emitters.codecs import class_names, emit_module, group_modules
+from kwirec.emitters.codecs import emit_module
+from kwirec.emitters.modules import class_names, group_modules
 from kwirec.emitters.write import format_text
 
 CLOCKWORK = Path(__file__).parent.parent / "data" / "clockwork"

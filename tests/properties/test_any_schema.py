@@ -22,7 +22,8 @@ from kwire.message import Message
 from kwire.policy import STRICT
 from kwirec.diagnostics.diagnostic import Report
 from kwirec.diagnostics.source import Source
-from kwirec.emitters.codecs import emit_module, group_modules
+from kwirec.emitters.codecs import emit_module
+from kwirec.emitters.modules import group_modules
 from kwirec.frontend import parse
 from kwirec.ir import resolve
 from kwirec.validation import validate

@@ -1,19 +1,7 @@
-"""The bodies of emitted readers and writers: walks one message and strings the templates of its wire kinds together.
+"""What the texts of readers and writers share: which versions a body is for and how each field is coded in them.
 
 A message has two bodies each way, for its classic and its flexible versions, with structs inlined and
-``if version >= n`` where versions differ. Fixed offsets are merged: ``pos`` is stored once for a run of fields of
-fixed size (docs/decisions/codec-shape.md has the measurements).
-
-::
-
-    ThrottleTimeMs int32 1+          if version >= 1:
-    ErrorCode      int16 0+              throttle_time_ms_0 = read_i32_be(data, pos)
-    Topics         []Topic 0+   →        pos += 4
-                                     else:
-                                         throttle_time_ms_0 = 0
-                                     error_code_0 = read_i16_be(data, pos)
-                                     n = read_i32_be(data, pos + 2)
-                                     pos += 6
+``if version >= n`` where versions differ (docs/decisions/codec-shape.md has the measurements).
 """
 
 from __future__ import annotations
@@ -22,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from kwirec.emitters.environment import macro
-from kwirec.emitters.ranges import ALWAYS, NEVER, condition, runs
-from kwirec.emitters.views import ClassView, FieldView
-from kwirec.ir.schema import ArrayType, Field, Message, PrimitiveType, Struct, StructType, Type
+from kwirec.emitters.ranges import ALWAYS, condition, runs
+from kwirec.emitters.views import ClassView
+from kwirec.ir.schema import Field, Message, Struct, StructType
 
 WIDTHS = {
     "bool": 1,
@@ -37,37 +25,8 @@ WIDTHS = {
     "float64": 8,
     "uuid": 16,
 }
-READ_RUNS = {
-    "int8": "read_i8s",
-    "int16": "read_i16s",
-    "int32": "read_i32s",
-    "int64": "read_i64s",
-    "uuid": "read_uuids",
-}
-
 KINDS = "codec/kinds"
 UNTAGGED = ("compact", "classic")
-
-
-@dataclass
-class Cursor:
-    """How many bytes were read since ``pos`` was stored."""
-
-    pending: int = 0
-
-    @property
-    def at(self) -> str:
-        return f"pos + {self.pending}" if self.pending else "pos"
-
-    def taken(self) -> int:
-        """The pending bytes, which the caller's text stores now."""
-        pending, self.pending = self.pending, 0
-        return pending
-
-    def stored(self) -> str:
-        """A line that stores ``pos`` if there is anything to store."""
-        pending = self.taken()
-        return f"pos += {pending}\n" if pending else ""
 
 
 @dataclass
@@ -105,218 +64,6 @@ class Body:
 
     def nullable(self, one: Field, versions: Sequence[int]) -> str:
         return condition([v for v in versions if v in one.nullable], versions)
-
-
-class Reader:
-    """Writes the text that reads a message."""
-
-    def __init__(self, body: Body) -> None:
-        self._body = body
-
-    def message(self, target: str) -> str:
-        cursor = Cursor()
-        text = self.struct(self._body.message.root, target, self._body.versions, cursor)
-        return text + cursor.stored()
-
-    def struct(self, struct: Struct, target: str, versions: Sequence[int], cursor: Cursor) -> str:
-        """Read the untagged fields into locals, make the object, read its tags."""
-        number = self._body.occurrence()
-        view = self._body.classes[struct.name]
-        arguments = [f"{one.name}_{number}" for one in view.made_from]
-        fields = "".join(self.field(one, f"{one.name}_{number}", versions, cursor) for one in view.made_from)
-        tags = tag_mode(self._body, struct)
-        at, advance = cursor.at, 0 if tags == "none" else cursor.taken()
-        return macro(f"{KINDS}/struct.jinja", "read", target, view.name, arguments, fields, tags, at, advance)
-
-    def field(self, view: FieldView, target: str, versions: Sequence[int], cursor: Cursor) -> str:
-        """Read one untagged field, where it is there; its default elsewhere."""
-        untagged = [run for mode, run in self._body.runs(view.field, versions) if mode in UNTAGGED]
-        self.declare(view, target)
-        if not untagged:
-            return f"{target} = {view.value}\n"
-        if condition(untagged[0], versions) == ALWAYS:
-            return self.value(view.field, view.field.type, target, untagged[0], cursor)
-        before = cursor.stored()
-        blocks = [(run, self._block(view, target, run)) for run in untagged]
-        return before + choose(blocks, versions, f"{target} = {view.value}\n")
-
-    def tagged(self, view: FieldView, target: str, versions: Sequence[int]) -> str:
-        """Read the payload of a tagged field."""
-        self.declare(view, target)
-        found = [run for mode, run in self._body.runs(view.field, versions) if mode == "tagged"]
-        if len(found) == 1:
-            return self._block(view, target, found[0], tagged=True)
-        return choose([(run, self._block(view, target, run, tagged=True)) for run in found], versions)
-
-    def _block(self, view: FieldView, target: str, run: Sequence[int], *, tagged: bool = False) -> str:
-        cursor = Cursor()
-        text = self.value(view.field, view.field.type, target, run, cursor, tagged=tagged)
-        return text + cursor.stored()
-
-    def declare(self, view: FieldView, target: str) -> None:
-        """mypyc wants a type for what is assigned in more than one branch; numbers are inferred best."""
-        if not (isinstance(view.field.type, PrimitiveType) and view.field.type.name in WIDTHS):
-            self._body.declarations[target] = view.annotation
-
-    def value(
-        self, one: Field, type_: Type, target: str, versions: Sequence[int], cursor: Cursor, *, tagged: bool = False
-    ) -> str:
-        outer = type_ is one.type
-        nullable = self._body.nullable(one, versions) if outer else NEVER
-        compact = self._body.compact(one, versions[0])
-        match type_:
-            case ArrayType(element):
-                return self._array(one, element, target, versions, cursor, compact=compact, nullable=nullable)
-            case StructType(name):
-                struct = self._body.message.struct(name)
-                if nullable == NEVER:
-                    return self.struct(struct, target, versions, cursor)
-                at = cursor.at
-                advance = cursor.taken()
-                inner = Cursor()
-                body = self.struct(struct, target, versions, inner) + inner.stored()
-                return macro(f"{KINDS}/struct.jinja", "read_nullable", target, nullable, tagged, body, at, advance)
-            case PrimitiveType(name) if name in WIDTHS:
-                text = macro(f"{KINDS}/scalar.jinja", "read", name, target, cursor.at)
-                cursor.pending += WIDTHS[name]
-                return text
-            case PrimitiveType(name):
-                at = cursor.at
-                kind = "string" if name == "string" else "bytes"
-                return macro(f"{KINDS}/blob.jinja", "read", kind, target, compact, nullable, at, cursor.taken())
-
-    def _array(
-        self,
-        one: Field,
-        element: Type,
-        target: str,
-        versions: Sequence[int],
-        cursor: Cursor,
-        *,
-        compact: bool,
-        nullable: str,
-    ) -> str:
-        at, advance = cursor.at, cursor.taken()
-        run = READ_RUNS.get(str(element), "") if isinstance(element, PrimitiveType) else ""
-        item, body, guard = "", "", False
-        if not run:
-            item = f"item{self._body.occurrence()}"
-            inner = Cursor()
-            body = self.value(one, element, item, versions, inner) + inner.stored()
-            guard = self._may_be_empty(element, versions)
-        return macro(
-            f"{KINDS}/array.jinja",
-            "read",
-            target=target,
-            count=f"count_{target}",
-            compact=compact,
-            nullable=nullable,
-            guard=guard,
-            run=run,
-            width=WIDTHS.get(str(element), 0),
-            element=item,
-            body=body,
-            at=at,
-            advance=advance,
-        )
-
-    def _may_be_empty(self, element: Type, versions: Sequence[int]) -> bool:
-        """Whether reading an element of an array at the end of the data could succeed.
-
-        Slices never fail, so a struct of uuids reads "nothing" as long as the count says so; any other read fails.
-        """
-        if not isinstance(element, StructType) or self._body.flexible:
-            return False
-        fields = self._body.message.struct(element.name).fields
-        return any(
-            all(one.type == PrimitiveType("uuid") for one in fields if version in one.versions)
-            for version in versions
-        )
-
-
-class Writer:
-    """Writes the text that writes a message."""
-
-    def __init__(self, body: Body) -> None:
-        self._body = body
-
-    def message(self, source: str) -> str:
-        return self.struct(self._body.message.root, source, self._body.versions) or "pass\n"
-
-    def struct(self, struct: Struct, source: str, versions: Sequence[int]) -> str:
-        number = self._body.occurrence()
-        view = self._body.classes[struct.name]
-        fields = "".join(self.field(one, source, number, versions) for one in view.fields)
-        tags = tag_mode(self._body, struct)
-        defaults = [one.is_default(source) for one in view.fields if is_tagged(self._body, one.field)]
-        return macro(f"{KINDS}/struct.jinja", "write", source, view.name, fields, tags, defaults)
-
-    def field(self, view: FieldView, source: str, number: int, versions: Sequence[int]) -> str:
-        """Write one untagged field where it is there; elsewhere see that nothing would be lost."""
-        blocks: list[tuple[list[int], str]] = []
-        for mode, run in self._body.runs(view.field, versions):
-            block = ""
-            if mode in UNTAGGED:
-                block = self.value(view, view.field.type, f"{source}.{view.name}", f"{view.name}_{number}", run)
-            elif mode == "absent" and not view.field.ignorable:
-                block = macro(f"{KINDS}/flow.jinja", "absent", view.differs(source))
-            if block:
-                blocks.append((run, block))
-        return choose(blocks, versions)
-
-    def tagged(self, view: FieldView, source: str, number: int, versions: Sequence[int]) -> str:
-        """Write the payload of a tagged field."""
-        place, local = f"{source}.{view.name}", f"{view.name}_{number}"
-        found = [run for mode, run in self._body.runs(view.field, versions) if mode == "tagged"]
-        if len(found) == 1:
-            return self.value(view, view.field.type, place, local, found[0], tagged=True)
-        blocks = [(run, self.value(view, view.field.type, place, local, run, tagged=True)) for run in found]
-        return choose(blocks, versions)
-
-    def value(
-        self,
-        view: FieldView,
-        type_: Type,
-        source: str,
-        local: str,
-        versions: Sequence[int],
-        *,
-        tagged: bool = False,
-    ) -> str:
-        one = view.field
-        outer = type_ is one.type
-        nullable = self._body.nullable(one, versions) if outer else NEVER
-        # A tagged field whose default is null is not written when it is null.
-        optional = outer and view.annotation.endswith("| None") and not (tagged and view.value == "None")
-        compact = self._body.compact(one, versions[0])
-        match type_:
-            case ArrayType(element):
-                item = f"item{self._body.occurrence()}"
-                body = self.value(view, element, item, f"{item}_value", versions)
-                return macro(
-                    f"{KINDS}/array.jinja",
-                    "write",
-                    source=source,
-                    local=local,
-                    compact=compact,
-                    nullable=nullable,
-                    optional=optional,
-                    element=item,
-                    body=body,
-                )
-            case StructType(name):
-                struct = self._body.message.struct(name)
-                if nullable == NEVER and not optional:
-                    if outer:
-                        return f"{local} = {source}\n" + self.struct(struct, local, versions)
-                    return self.struct(struct, source, versions)
-                body = self.struct(struct, local, versions)
-                return macro(f"{KINDS}/struct.jinja", "write_nullable", source, local, nullable, tagged, body)
-            case PrimitiveType(name) if name in WIDTHS:
-                return macro(f"{KINDS}/scalar.jinja", "write", name, source)
-            case PrimitiveType(name):
-                kind = "string" if name == "string" else "bytes"
-                return macro(f"{KINDS}/blob.jinja", "write", kind, source, local, compact, nullable, optional)
 
 
 def choose(blocks: Sequence[tuple[list[int], str]], versions: Sequence[int], otherwise: str = "") -> str:

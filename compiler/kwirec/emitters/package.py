@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kwirec.emitters.artifact import Artifact
-from kwirec.emitters.codecs import ModuleGroup, class_names
 from kwirec.emitters.environment import render
+from kwirec.emitters.modules import ModuleGroup, class_names
 from kwirec.emitters.views import docstring
 from kwirec.ir.schema import ENTITY_TYPES, MessageKind
 from kwirec.naming import python_name

@@ -1,0 +1,60 @@
+"""Layouts are the truth about the wire: what the emitted codecs write agrees with them."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from pathlib import Path
+
+import pytest
+from values import Extreme, make
+
+from kwire.message import Message
+from kwire_kafka import PROTOCOL
+from kwirec.diagnostics.diagnostic import Report
+from kwirec.driver import load
+from kwirec.ir import Schema
+from kwirec.lowering import Layouts, lower
+from kwirec.lowering.headers import header_versions
+
+KAFKA = Path(__file__).parents[2] / "message_defs" / "kafka"
+
+
+@pytest.fixture(scope="module")
+def schema() -> Schema:
+    return load([KAFKA], Report()).schema
+
+
+@pytest.fixture(scope="module")
+def layouts(schema: Schema) -> Layouts:
+    return lower(schema)
+
+
+def test_versions_with_equal_layouts_write_equal_bytes(layouts: Layouts) -> None:
+    compared = 0
+    for name, versions in layouts.by_message.items():
+        cls = PROTOCOL.message(name)
+        for one, other in combinations(versions, 2):
+            if versions[one].fingerprint == versions[other].fingerprint:
+                message: Message = make(cls, one, Extreme("max"))
+                assert message.encode(one) == message.encode(other), f"{name} {one} and {other}"
+                compared += 1
+    assert compared > 300
+
+
+def test_every_message_and_version_of_the_definitions_has_a_codec(layouts: Layouts) -> None:
+    for name, versions in layouts.by_message.items():
+        assert list(PROTOCOL.message(name).VALID_VERSIONS) == list(versions)
+        flexible = [version for version, layout in versions.items() if layout.is_flexible]
+        assert list(PROTOCOL.message(name).FLEXIBLE_VERSIONS) == flexible
+
+
+def test_header_versions_are_those_of_the_definitions(schema: Schema) -> None:
+    for message in schema.messages:
+        cls = PROTOCOL.message(message.name)
+        expected = header_versions(message)
+        for version in message.valid:
+            if expected:
+                assert cls.header_version(version) == expected[version]
+            else:
+                with pytest.raises(LookupError):
+                    cls.header_version(version)
