@@ -22,6 +22,7 @@ from random import Random
 from typing import Any
 
 from kwire import LIKE_KAFKA, STRICT, DecodeError, explain
+from kwire.explain.reader import Reader
 from kwire.message import Message
 from kwire_kafka.index import PROTOCOL
 
@@ -191,7 +192,7 @@ def run(frames: int, seed: int) -> Counter[str]:
     return outcomes
 
 
-class _Lengths(explain._Reader):
+class _Lengths(Reader):
     """Notes where every length and count stands."""
 
     def __init__(self, cls: type[Message], data: bytes, version: int) -> None:

@@ -1,0 +1,195 @@
+"""Reads field by field, knowing at every step which field it is and at which byte."""
+
+from __future__ import annotations
+
+import codecs
+from struct import unpack_from
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from kwire.errors import DecodeError
+from kwire.explain.place import FORMATS, SIZES, Place, struct_class, within
+from kwire.message import Message
+from kwire.policy import Policy
+from kwire.uuids import Uuid
+from kwire.wire import MAX_STRING, MAX_TAG
+
+if TYPE_CHECKING:
+    from kwire.message import FieldSpec
+
+_BLOBS = {"string": "this string", "bytes": "this byte string", "records": "this block of records"}
+
+_LIKE_JAVA = "kwire.like-java"
+
+
+def _replace_like_java(problem: UnicodeError) -> tuple[str, int]:
+    """One U+FFFD for a surrogate that was written as a character, as in Java; Python puts one for each byte."""
+    assert isinstance(problem, UnicodeDecodeError)
+    start, data = problem.start, problem.object
+    if data[start] == 0xED and start + 1 < len(data) and 0xA0 <= data[start + 1] <= 0xBF:
+        third = start + 2 < len(data) and 0x80 <= data[start + 2] <= 0xBF
+        return "\ufffd", start + (3 if third else 2)
+    return "\ufffd", problem.end
+
+
+codecs.register_error(_LIKE_JAVA, _replace_like_java)
+
+
+class Reader:
+    def __init__(self, cls: type[Message], data: bytes, offset: int, version: int, policy: Policy) -> None:
+        self.data = data
+        self.pos = offset
+        self.at = Place(cls, version)
+        self.policy = policy
+
+    def fail(self, reason: str, offset: int | None = None) -> NoReturn:
+        raise DecodeError(
+            reason,
+            message=self.at.message,
+            version=self.at.version,
+            path=str(self.at),
+            offset=self.pos if offset is None else offset,
+            data=self.data,
+        )
+
+    def take(self, size: int, what: str) -> bytes:
+        if size > len(self.data) - self.pos:
+            self.fail(f"{what} takes {size} bytes, {len(self.data) - self.pos} are left")
+        start = self.pos
+        self.pos += size
+        return self.data[start : self.pos]
+
+    def uvarint(self, what: str) -> int:
+        """Kafka's: at most five bytes, the result a signed 32-bit number."""
+        value = shift = 0
+        start = self.pos
+        while True:
+            byte = self.take(1, what)[0]
+            value |= (byte & 127) << shift
+            if byte < 128:
+                value &= 0xFFFFFFFF
+                return value - (1 << 32) if value >> 31 else value
+            shift += 7
+            if shift > 28:
+                self.fail(f"{what}: a varint of more than five bytes", start)
+
+    def struct(self, cls: type[Any]) -> Any:
+        values: dict[str, Any] = {}
+        for spec in cls.FIELDS:
+            if within(self.at.version, spec[3]) and not self.at.tagged(spec):
+                self.at.parts.append(spec[0])
+                values[spec[0]] = self.value(cls, spec, spec[2], tagged=False, nullable=self.nullable(spec))
+                self.at.parts.pop()
+        if self.at.flexible:
+            self.tags(cls, values)
+        return cls(**values)
+
+    def nullable(self, spec: FieldSpec) -> bool:
+        return within(self.at.version, spec[4])
+
+    def value(self, cls: type[Any], spec: FieldSpec, kind: str, *, tagged: bool, nullable: bool) -> Any:
+        if kind.startswith("[]"):
+            return self.array(cls, spec, kind[2:], nullable=nullable)
+        if kind in SIZES:
+            return self.scalar(kind)
+        if kind in ("string", "bytes", "records"):
+            return self.blob(spec, kind, nullable=nullable)
+        if nullable and not self.present(tagged):
+            return None
+        return self.struct(struct_class(cls, kind))
+
+    def present(self, tagged: bool) -> bool:
+        """The mark before a nullable struct: a varint inside a tagged field, else an int8 [KAFKA-WIRE 25]."""
+        return self.uvarint("the mark of a struct") > 0 if tagged else self.take(1, "the mark of a struct")[0] < 128
+
+    def scalar(self, kind: str) -> Any:
+        raw = self.take(SIZES[kind], kind)
+        if kind == "bool":
+            return raw != b"\0"
+        return Uuid(raw) if kind == "uuid" else unpack_from(FORMATS[kind], raw)[0]
+
+    def length(self, spec: FieldSpec, size: int, what: str, *, nullable: bool) -> int:
+        """A length or count; -1 for null. Any negative one counts as null, as in Kafka [KAFKA-WIRE 13]."""
+        start = self.pos
+        if self.at.compact(spec):
+            # Java subtracts in 32 bits, where the smallest number becomes the largest.
+            length = (self.uvarint(f"the length of {what}") - 1 + 2**31) % 2**32 - 2**31
+        else:
+            length = unpack_from(">h" if size == 2 else ">i", self.take(size, f"the length of {what}"))[0]
+        if length < 0:
+            if not nullable:
+                self.fail(f"{what} is null, which it may not be (length {length})", start)
+            return -1
+        if length > len(self.data) - self.pos:
+            self.fail(f"{what} has length {length}, {len(self.data) - self.pos} bytes are left", start)
+        return length
+
+    def blob(self, spec: FieldSpec, kind: str, *, nullable: bool) -> Any:
+        what = _BLOBS[kind]
+        start = self.pos
+        length = self.length(spec, 2 if kind == "string" else 4, what, nullable=nullable)
+        if length < 0:
+            return None
+        if kind != "string":
+            return self.take(length, what)
+        if length > MAX_STRING:
+            self.fail(f"a string of {length} bytes, Kafka's longest has {MAX_STRING}", start)
+        start = self.pos
+        raw = self.take(length, what)
+        try:
+            return raw.decode("utf-8", _LIKE_JAVA if self.policy.utf8 == "replace" else "strict")
+        except UnicodeDecodeError as problem:
+            self.fail(f"not UTF-8: {problem.reason}", start + problem.start)
+
+    def array(self, cls: type[Any], spec: FieldSpec, kind: str, *, nullable: bool) -> list[Any] | None:
+        count = self.length(spec, 4, "this array", nullable=nullable)
+        if count < 0:
+            return None
+        items = []
+        for index in range(count):
+            self.at.parts.append(f"[{index}]")
+            items.append(self.value(cls, spec, kind, tagged=False, nullable=False))
+            self.at.parts.pop()
+        return items
+
+    def tags(self, cls: type[Any], values: dict[str, Any]) -> None:
+        known = {spec[5]: spec for spec in cls.FIELDS if spec[5] is not None}
+        unknown: list[tuple[int, bytes]] = []
+        previous = -1
+        self.at.parts.append("tagged fields")
+        start = self.pos
+        count = self.uvarint("the number of tagged fields")
+        if count < 0 and self.policy.tags != "kafka":  # whose loop is over before it begins
+            self.fail(f"the number of tagged fields is {count}", start)
+        for _ in range(count):
+            start = self.pos
+            tag = self.uvarint("a tag")
+            if self.policy.tags != "kafka":
+                if tag < 0 or tag > MAX_TAG:
+                    self.fail(f"{tag} is no tag", start)
+                if tag <= previous:
+                    self.fail(f"tag {tag} after tag {previous}: tags must ascend", start)
+            previous = tag
+            size = self.uvarint(f"the size of tag {tag}")
+            spec = known.get(tag)
+            unread = spec is not None and self.policy.tags == "kafka"
+            if not 0 <= size <= len(self.data) - self.pos and not unread:
+                self.fail(f"tag {tag} has size {size}, {len(self.data) - self.pos} bytes are left")
+            if spec is not None and not within(self.at.version, spec[6]):
+                if self.policy.tags != "preserve":
+                    self.fail(f"tag {tag} is `{spec[0]}`, which version {self.at.version} does not have", start)
+                spec = None
+            if spec is None:
+                unknown.append((tag, self.take(size, f"tag {tag}")))
+            else:
+                self.at.parts[-1] = spec[0]
+                self.tagged(cls, spec, values, size)
+                self.at.parts[-1] = "tagged fields"
+        self.at.parts.pop()
+        if unknown:
+            values["unknown_tags"] = tuple(unknown)
+
+    def tagged(self, cls: type[Any], spec: FieldSpec, values: dict[str, Any], size: int) -> None:
+        start = self.pos
+        values[spec[0]] = self.value(cls, spec, spec[2], tagged=True, nullable=self.nullable(spec))
+        if self.pos - start != size and self.policy.tags != "kafka":
+            self.fail(f"tag {spec[5]} says it has {size} bytes, its value takes {self.pos - start}", start)
