@@ -125,7 +125,7 @@ class Message(Struct):
         buffer = data if type(data) is bytes else bytes(data)
         try:
             message, end = cls._read(buffer, 0, version)
-            if end == len(buffer):
+            if end == len(buffer) or (end < len(buffer) and policy.trailing == "ignore"):
                 return message  # type: ignore[no-any-return]
         except Exception:  # whatever it was, the slow path says it better
             pass

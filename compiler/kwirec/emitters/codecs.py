@@ -52,6 +52,7 @@ WIRE = (
     "write_uvarint",
 )
 UUIDS = ("Uuid", "ZERO_UUID")
+BASES = ("EMPTY", "FieldTags", "Message", "Struct")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,24 +104,17 @@ def emit_module(group: ModuleGroup) -> Artifact:
         views, halves = _message(message, names)
         classes += views
         bodies += halves
-    titles = " and ".join(message.name for message in group.messages)
+    body = render("codec/body.jinja", classes=classes, bodies=bodies)
+    called = set(re.findall(r"(\w+)\(", body))
+    named = set(re.findall(r"\w+", body))
     module = {
-        "title": f"{titles}: classes and codecs for every version.",
+        "title": f"{' and '.join(message.name for message in group.messages)}: classes and codecs for every version.",
         "origin": origin_of(message.decl.span.source.name for message in group.messages),
-        "classes": classes,
-        "bodies": bodies,
-        "librt": [],
-        "wire": [],
-        "uuids": [],
-        "message": [],
-    }
-    text = render("codec/module.jinja", module=module)
-    used = set(re.findall(r"\w+", text))
-    module |= {
-        "librt": [name for name in LIBRT if name in used],
-        "wire": [name for name in WIRE if name in used],
-        "uuids": [name for name in UUIDS if name in used],
-        "message": [name for name in ("EMPTY", "FieldTags", "Message", "Struct") if name in used],
+        "librt": [name for name in LIBRT if name in called],
+        "wire": [name for name in WIRE if name in called],
+        "uuids": [name for name in UUIDS if name in named],
+        "bases": [name for name in BASES if name in named],
+        "body": body,
     }
     return Artifact(path=group.file, text=render("codec/module.jinja", module=module))
 
@@ -180,11 +174,7 @@ def _class(message: Message, struct: Struct, names: dict[str, str]) -> ClassView
         doc=doc,
         fields=fields,
         made_from=made_from,
-        constants=tuple(
-            f"{view.default} = {view.initial.split('()')[0]}()"
-            for view in fields
-            if view.default.startswith("DEFAULT_")
-        ),
+        constants=tuple(f"{view.sentinel} = {view.value}" for view in fields if view.sentinel),
         slots=(*(view.slot for view in fields), "unknown_tags"),
     )
 
@@ -195,7 +185,7 @@ def _from_decoding(view: FieldView, live: Iterable[int], flexible: Sequence[int]
     untagged = any(
         v in one.versions and not (one.tag is not None and v in one.tagged and v in flexible) for v in live
     )
-    return untagged or view.default.startswith("DEFAULT_")
+    return untagged or bool(view.sentinel)
 
 
 def _with_tags(message: Message, view: ClassView, views: dict[str, ClassView], flexible: Sequence[int]) -> ClassView:

@@ -39,6 +39,7 @@ class FieldView:
 
     ``lazy`` attributes are structs that exist only as tagged fields: made on first access, because most messages
     leave them out and making them would cost more than all the rest. ``slot`` is where the value is kept.
+    ``sentinel`` names a constant that stands for a default struct where ``None`` means null.
     """
 
     field: Field
@@ -50,6 +51,7 @@ class FieldView:
     default: str
     initial: str
     value: str
+    sentinel: str
     doc: str
     spec: str
 
@@ -142,7 +144,7 @@ def field_view(message: Message, one: Field, names: Mapping[str, str]) -> FieldV
     struct = isinstance(one.type, StructType)
     tagged_only = all(v in one.tagged and v in message.flexible for v in message.valid if v in one.versions)
     lazy = struct and not nullable and tagged_only and one.tag is not None
-    parameter, default, initial = annotation, value, name
+    parameter, default, initial, sentinel = annotation, value, name, ""
     if lazy:
         parameter, default = f"{annotation} | None", "None"
     elif value == "[]" and nullable:
@@ -150,7 +152,8 @@ def field_view(message: Message, one: Field, names: Mapping[str, str]) -> FieldV
     elif value == "[]":
         parameter, default, initial = f"{annotation} | None", "None", f"[] if {name} is None else {name}"
     elif struct and value != "None" and nullable:
-        default, initial = f"DEFAULT_{plain}", f"{plain}() if {name} is DEFAULT_{plain} else {name}"
+        sentinel = default = f"DEFAULT_{plain}"
+        initial = f"{value} if {name} is {sentinel} else {name}"
     elif struct and value != "None":
         parameter, default, initial = f"{annotation} | None", "None", f"{plain}() if {name} is None else {name}"
     return FieldView(
@@ -163,6 +166,7 @@ def field_view(message: Message, one: Field, names: Mapping[str, str]) -> FieldV
         default=default,
         initial=initial,
         value=value,
+        sentinel=sentinel,
         doc=docstring(_described(message, one), indent=8 if lazy else 4),
         spec=_spec(one, name, names, message),
     )
