@@ -135,3 +135,17 @@ def test_the_notation_page_has_every_attribute() -> None:
     page = (ROOT / "docs" / "definitions.md").read_text()
     names = {name for names in attribute_names().values() for name in names}
     assert not [name for name in names if f"`{name}`" not in page]
+
+
+def test_the_typo_in_the_readme_is_answered_as_it_says(tmp_path: Path) -> None:
+    readme = (ROOT / "README.md").read_text()
+    shown = re.search(r"```\n(error\[K101\].*?)```", readme, re.DOTALL)
+    assert shown is not None
+    place = re.search(r"--> (\S+\.json):", shown[1])
+    assert place is not None
+    broken = tmp_path / place[1]
+    broken.parent.mkdir(parents=True)
+    broken.write_text((ROOT / place[1]).read_text().replace('"int32"', '"strng"', 1))
+    command = [sys.executable, "-m", "kwirec", "check", place[1]]
+    result = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert shown[1] in result.stderr

@@ -13,7 +13,11 @@ def main() -> None:
         if problem.name not in ("black", "click", "jinja2", "rich"):
             raise
         sys.exit(f"kwirec needs {problem.name}: pip install 'kwire[compiler]'")
-    run(prog_name="kwirec")
+    try:
+        run(prog_name="kwirec")
+    except OSError as problem:
+        print(f"kwirec: {problem}", file=sys.stderr)
+        sys.exit(2)
 
 
 if __name__ == "__main__":

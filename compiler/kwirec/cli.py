@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import keyword
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -76,8 +77,10 @@ def generate(
     from kwirec.driver import generate as run
     from kwirec.terminal import phases
 
-    if not package.isidentifier():
+    if not package.isidentifier() or keyword.iskeyword(package):
         raise click.UsageError(f"{package!r} is not a name for a Python package")
+    if package in ("kwire", "kwirec") or package in sys.stdlib_module_names:
+        raise click.UsageError(f"a package {package!r} would hide the one that has this name already")
     report = _report(config)
     with phases(quiet=quiet) as phase:
         loaded = load(paths, report, phase)
@@ -126,7 +129,7 @@ def dump(paths: Sequence[Path], form: str, config: Path | None, stage: str) -> N
         click.echo(dump_layouts(loaded.schema, lower(loaded.schema)), nl=False)
     if report.has_errors():
         _show(report, form)
-        sys.exit(FINDINGS)
+        sys.exit(_status(report))
 
 
 @main.command()
@@ -174,7 +177,7 @@ def merge(paths: Sequence[Path], form: str, config: Path | None, release: str, i
         )
     if outcome.failed:
         click.echo(f"{release} was not merged, nothing is written", err=True)
-        sys.exit(FINDINGS)
+        sys.exit(max(FINDINGS, _status(report)))
     click.echo(
         f"{release} merged: {len(outcome.added)} messages new, {len(outcome.changed)} changed, "
         f"{len(outcome.written)} files written",
@@ -210,7 +213,7 @@ def _show(report: Report, form: str) -> None:
 
 
 def _status(report: Report) -> int:
-    if any(d.code.number in ("K001", "K002") for d in report.diagnostics):
+    if any(d.code.number in ("K001", "K002", "K009") for d in report.diagnostics):
         return USAGE
     serious = report.count(Severity.ERROR) + report.count(Severity.WARNING)
     return FINDINGS if serious else CLEAN

@@ -17,8 +17,30 @@ _WORD = re.compile(
     r"|\d+"
 )
 
-RESERVED = frozenset({"decode", "decode_from", "encode", "header_version", "replace", "self", "unknown_tags"})
-"""Names that generated classes use themselves. Their constants are in capitals and collide with nothing."""
+RESERVED = frozenset(
+    {"decode", "decode_from", "encode", "header_version", "replace", "self", "unknown_tags"}
+    | {"bool", "bytes", "classmethod", "float", "int", "list", "property", "range", "staticmethod", "str", "tuple"}
+)
+"""Names that generated classes use themselves, as methods or in the types of their attributes. Their constants are
+in capitals and collide with nothing."""
+
+RESERVED_CLASSES = frozenset(
+    {
+        "BytesWriter",
+        "ClassVar",
+        "EMPTY",
+        "FieldSpec",
+        "FieldTags",
+        "Message",
+        "Struct",
+        "Uuid",
+        "False",
+        "None",
+        "True",
+    }
+)
+"""Names of classes that generated modules need for something else. A struct that has one carries its message's name
+in front; a message cannot have it."""
 
 
 def snake_case(name: str) -> str:

@@ -740,7 +740,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> type:
-    if name in MODULES:
+    if name in MODULES or name in ALIASES:
         return PROTOCOL.message(name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 

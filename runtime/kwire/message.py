@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from operator import index
+
 from librt.strings import BytesWriter
 
 from kwire.errors import DecodeError, EncodeError
@@ -26,6 +28,12 @@ if TYPE_CHECKING:
 
 FieldTags = tuple[tuple[int, bytes], ...]
 """Unknown tagged fields: pairs of tag and payload, ascending."""
+
+
+def _as_bytes(data: object) -> bytes:
+    if not isinstance(data, (bytes, bytearray, memoryview)):
+        raise TypeError(f"data must be bytes, bytearray or memoryview, not {type(data).__name__}")
+    return bytes(data)
 
 
 EMPTY: list[Any] = []
@@ -106,6 +114,8 @@ class Message(Struct):
         :class:`EncodeError` names the field that has no place in them: a value out of range, null where it may not
         be, a value other than the default where the version lacks the field and it is not ignorable.
         """
+        if type(version) is not int:
+            version = index(version)
         try:
             out = BytesWriter()
             self._write(out, version)
@@ -122,7 +132,9 @@ class Message(Struct):
 
         :class:`DecodeError` names message, version, field path and byte offset of what is wrong.
         """
-        buffer = data if type(data) is bytes else bytes(data)
+        buffer = data if type(data) is bytes else _as_bytes(data)
+        if type(version) is not int:
+            version = index(version)
         try:
             message, end = cls._read(buffer, 0, version)
             if end == len(buffer) or (end < len(buffer) and policy.trailing == "ignore"):
@@ -138,7 +150,9 @@ class Message(Struct):
         cls, data: bytes | bytearray | memoryview, offset: int, version: int, policy: Policy = STRICT
     ) -> tuple[Self, int]:
         """The message that starts at ``offset`` of ``data``, and the offset behind it."""
-        buffer = data if type(data) is bytes else bytes(data)
+        buffer = data if type(data) is bytes else _as_bytes(data)
+        if type(version) is not int:
+            version = index(version)
         if offset < 0 or offset > len(buffer):
             raise DecodeError(
                 "the offset is outside the data", message=cls.__name__, version=version, offset=offset, data=buffer

@@ -117,8 +117,12 @@ class Protocol:
         body = message.encode(version)
         return ResponseHeader(correlation_id=correlation_id).encode(type(message).header_version(version)) + body
 
-    def decode_request(self, payload: bytes, policy: Policy = STRICT) -> Request:
-        """Take the payload of a request frame apart. An unknown api key or version is no error."""
+    def decode_request(self, payload: bytes | bytearray | memoryview, policy: Policy = STRICT) -> Request:
+        """Take the payload of a request frame apart. An unknown api key or version is no error.
+
+        The offset of a ``DecodeError`` counts from the start of the header or of the body, whichever it names.
+        """
+        payload = bytes(payload)
         if len(payload) < 8:
             raise DecodeError("a request has at least 8 bytes", message="RequestHeader", data=payload)
         api_key, version = read_i16_be(payload, 0), read_i16_be(payload, 2)
@@ -134,18 +138,23 @@ class Protocol:
         body = payload[end:]
         return Request(header, cls.decode(body, version, policy) if known else None, body)
 
-    def decode_response(self, payload: bytes, api_key: int, version: int, policy: Policy = STRICT) -> Response:
+    def decode_response(
+        self, payload: bytes | bytearray | memoryview, api_key: int, version: int, policy: Policy = STRICT
+    ) -> Response:
         """Take the payload of a response frame apart, given api key and version of its request.
 
+        An unknown api key or version is no error: then ``message`` is ``None``, and ``body`` is all there is.
         A broker that does not know the version of an ApiVersions request answers in version 0 with error 35
         [KIP-511]: that is recognised by its first two bytes.
         """
+        payload = bytes(payload)
         cls = self.response(api_key) if api_key in self._responses else None
         known = cls is not None and version in cls.VALID_VERSIONS
+        fallback = cls is not None and cls.__name__ == "ApiVersionsResponse" and api_key == API_VERSIONS
         header, end = ResponseHeader.decode_from(payload, 0, cls.header_version(version) if cls and known else 0)
         body = payload[end:]
-        if api_key == API_VERSIONS and len(body) >= 2 and read_i16_be(body, 0) == UNSUPPORTED_VERSION:
-            version, known = 0, cls is not None
+        if fallback and len(body) >= 2 and read_i16_be(body, 0) == UNSUPPORTED_VERSION:
+            version, known = 0, True
         message = cls.decode(body, version, policy) if cls and known else None
         return Response(header, message, body, version)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -70,6 +71,47 @@ def test_a_missing_path_exits_2() -> None:
     result = kwirec("check", "nowhere")
     assert result.exit_code == 2
     assert "K001" in result.stderr
+
+
+def test_a_path_without_definitions_exits_2() -> None:
+    Path("empty").mkdir()
+    for command in (("check", "empty"), ("dump", "empty"), ("generate", "empty", "--package", "clock")):
+        result = kwirec(*command)
+        assert result.exit_code == 2
+        assert "there are no definitions in `empty`" in result.stderr
+
+
+def test_a_folder_that_cannot_be_read_is_not_skipped(monkeypatch: pytest.MonkeyPatch) -> None:
+    def walk(top: Path, onerror: Callable[[OSError], None]) -> list[tuple[str, list[str], list[str]]]:
+        onerror(PermissionError(13, "Permission denied", f"{top}/secret"))
+        return [(str(top), [], ["Gear.json"])]
+
+    monkeypatch.setattr("kwirec.diagnostics.reading.os.walk", walk)
+    result = kwirec("check", "defs")
+    assert result.exit_code == 2
+    assert "cannot read `defs/secret`" in result.stderr
+
+
+def test_only_reserved_messages_give_an_empty_package() -> None:
+    Path("None.json").write_text(
+        '{ "type": "data", "name": "Gone", "about": "Was here.", "validVersions": "none", "fields": [] }'
+    )
+    assert kwirec("generate", "None.json", "--package", "gone", "--out", "out").exit_code == 0
+
+
+@pytest.mark.parametrize("package", ["class", "kwire", "json", "no-name"])
+def test_a_package_cannot_have_every_name(package: str) -> None:
+    assert kwirec("generate", "defs", "--package", package, "--out", "out").exit_code == 2
+    assert not Path("out").exists()
+
+
+def test_merging_again_with_less_is_refused() -> None:
+    assert kwirec("merge", "--release", "1.0.0", "defs", "--into", "union").exit_code == 0
+    before = {p: p.read_bytes() for p in Path("union").rglob("*.json")}
+    result = kwirec("merge", "--release", "1.0.0", "defs/Gear.json", "--into", "union")
+    assert result.exit_code == 1
+    assert "which SOURCE lacks" in result.stderr
+    assert {p: p.read_bytes() for p in Path("union").rglob("*.json")} == before
 
 
 @pytest.mark.parametrize("arguments", [("check",), ("chekc", "defs"), ("explain", "K999"), ("generate", "defs")])

@@ -13,7 +13,7 @@ from kwirec.diagnostics.diagnostic import Code, Report
 from kwirec.diagnostics.reading import read_sources
 from kwirec.diagnostics.render import render_text
 
-READ_FROM_DISK = {"K001", "K002"}
+READ_FROM_DISK = {"K001", "K002", "K009"}
 """Codes about files that cannot be read: their examples are commands and bytes, not definitions."""
 
 COMPILED = [code for code in catalogue.CODES if code.number not in READ_FROM_DISK]

@@ -96,6 +96,15 @@ REPEATED_ATTRIBUTE = Code(
   "flexibleVersions": "0+", "fields": [] }""",
 )
 
+NO_DEFINITIONS = Code(
+    number="K009",
+    name="no-definitions",
+    what="A folder or archive that was named holds no message definition.",
+    why="A mistyped path would otherwise pass every check.",
+    offending="kwirec check docs/",
+    corrected="kwirec check message_defs/",
+)
+
 WRONG_KIND = Code(
     number="K010",
     name="wrong-kind",
@@ -261,6 +270,7 @@ FIRST_PASSES = (
     TRAILING_TOKENS,
     EMPTY_FILE,
     REPEATED_ATTRIBUTE,
+    NO_DEFINITIONS,
     WRONG_KIND,
     UNKNOWN_ATTRIBUTE,
     DUPLICATE_ATTRIBUTE,

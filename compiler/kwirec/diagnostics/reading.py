@@ -6,6 +6,7 @@ Reading problems are reported, never raised.
 from __future__ import annotations
 
 import codecs as encodings
+import os
 import zipfile
 import zlib
 from collections.abc import Iterable, Iterator
@@ -22,24 +23,39 @@ NOT_DEFINITIONS = frozenset({"releases.json", "layouts.json", "exceptions.json",
 """Files that live beside definitions and are read by other means."""
 
 
-def read_sources(paths: Iterable[Path], report: Report) -> list[Source]:
-    """All definition sources under ``paths``, each path's in sorted order, no file twice."""
+def read_sources(paths: Iterable[Path], report: Report, *, required: bool = True) -> list[Source]:
+    """All definition sources under ``paths``, each path's in sorted order, no file twice.
+
+    With ``required`` a path without any definition is an error: most often it is mistyped.
+    """
     sources: list[Source] = []
     seen: set[Path] = set()
     for path in paths:
+        found = False
+        before = len(report.diagnostics)
         for file in _files(path, report):
-            if (resolved := file.resolve()) not in seen:
+            resolved = file.resolve()
+            found = found or resolved in seen
+            if resolved not in seen:
                 seen.add(resolved)
-                sources.extend(_read(file, report))
+                read = list(_read(file, report))
+                found = found or bool(read)
+                sources += read
+        if required and not found and len(report.diagnostics) == before:
+            span = Span(Source(path.as_posix(), ""), 0, 0)
+            report.add(codes.NO_DEFINITIONS, f"there are no definitions in `{path.as_posix()}`", span)
     return sources
 
 
 def _files(path: Path, report: Report) -> Iterator[Path]:
     if path.is_dir():
         suffixes = DEFINITION_SUFFIXES + ARCHIVE_SUFFIXES
-        yield from sorted(
-            p for p in path.rglob("*") if p.suffix in suffixes and p.name not in NOT_DEFINITIONS and p.is_file()
-        )
+
+        def unreadable(problem: OSError) -> None:
+            _unreadable(report, Path(str(problem.filename)), problem.strerror or str(problem))
+
+        names = [Path(folder, name) for folder, _, names in os.walk(path, onerror=unreadable) for name in names]
+        yield from sorted(p for p in names if p.suffix in suffixes and p.name not in NOT_DEFINITIONS)
     elif path.exists():
         yield path
     else:

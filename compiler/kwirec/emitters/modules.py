@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from kwirec.ir.schema import Message, MessageKind, Schema
-from kwirec.naming import snake_case
+from kwirec.naming import RESERVED_CLASSES, snake_case
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,19 +56,20 @@ def _module_path(message: Message) -> str:
 def class_names(messages: Iterable[Message]) -> dict[tuple[str, str], str]:
     """The class of every struct of the messages of one module.
 
-    A struct has its own name, unless another message of the module has a struct of that name: then both carry the
-    name of their message in front.
+    A struct has its own name, unless another message of the module has a struct of that name or the module needs
+    the name itself: then it carries the name of its message in front.
     """
     messages = tuple(messages)
     owners: dict[str, set[str]] = {}
     for message in messages:
         for struct in message.structs:
             owners.setdefault(struct.name, set()).add(message.name)
-    return {
-        (message.name, struct.name): struct.name if len(owners[struct.name]) == 1 else f"{message.name}{struct.name}"
-        for message in messages
-        for struct in message.structs
-    }
+    names: dict[tuple[str, str], str] = {}
+    for message in messages:
+        for struct in message.structs:
+            taken = len(owners[struct.name]) > 1 or (struct is not message.root and struct.name in RESERVED_CLASSES)
+            names[message.name, struct.name] = f"{message.name}{struct.name}" if taken else struct.name
+    return names
 
 
 def origin_of(files: Iterable[str]) -> str:

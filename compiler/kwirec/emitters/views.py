@@ -97,7 +97,9 @@ class ClassView:
 
 def docstring(text: str, *, indent: int = 4, notes: tuple[str, ...] = ()) -> str:
     """A docstring of ``text`` and further lines, escaped and wrapped."""
-    clean = text.replace("\\", "\\\\").replace('"""', '\\"""').strip() or "No description."
+    plain = " ".join(text.split()).encode("utf-8", "replace").decode()
+    clean = plain.replace("\\", "\\\\").replace('"""', '\\"""') or "No description."
+    clean = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in clean)
     if clean.endswith('"'):
         clean += " "
     if not notes:

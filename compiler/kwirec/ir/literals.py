@@ -18,6 +18,7 @@ from kwirec.ir.schema import IMPLICIT, INTEGER_RANGES, ArrayType, Default, Impli
 _INTEGER = re.compile(r"(?P<sign>-?)(?P<digits>0[xX][0-9a-fA-F]{1,99}|[0-9]{1,99})")
 _FLOAT = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,9})?")
 UUID_SIZE = 16
+MAX_STRING = 0x7FFF
 
 
 def typed_default(literal: Literal, type_: Type) -> Default | Implicit:
@@ -86,6 +87,12 @@ def _float(literal: Literal) -> float:
 def _string(literal: Literal) -> str | None:
     if not isinstance(literal, str):
         raise ValueError("not a string")
+    try:
+        size = len(literal.encode())
+    except UnicodeEncodeError:
+        raise ValueError("not text that UTF-8 can write") from None
+    if size > MAX_STRING:
+        raise ValueError(f"a string holds at most {MAX_STRING} bytes, this has {size}")
     return None if literal == "null" else literal
 
 

@@ -83,6 +83,15 @@ class History:
         found = {r for versions in self.layouts.values() for prints in versions.values() for r in _flat(prints)}
         return sorted(found, key=release_key)
 
+    def evidence_of(self, release: str) -> set[tuple[str, int]]:
+        """The messages and versions that are known of a release."""
+        return {
+            (message, version)
+            for message, versions in self.layouts.items()
+            for version, prints in versions.items()
+            if release in _flat(prints)
+        }
+
     def record_layout(self, message: str, version: int, fingerprint: str, release: str) -> None:
         prints = self.layouts.setdefault(message, {}).setdefault(version, {})
         releases = prints.setdefault(fingerprint, [])

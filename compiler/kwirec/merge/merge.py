@@ -57,11 +57,12 @@ def merge(root: Path, release: str, paths: Sequence[Path], report: Report) -> Me
     """Merge the definitions under ``paths`` into the union in ``root``; ``report`` gets what is wrong with them."""
     outcome = MergeOutcome(release)
     incoming = _load(paths, report)
-    union = _load([root], report) if root.exists() else Schema(messages=())
+    union = _load([root], report, required=False) if root.exists() else Schema(messages=())
     if report.has_errors():
         return outcome
     merger = _Merger(union, incoming, release, read_history(root), outcome)
     texts = merger.run(root)
+    merger.check_nothing_is_lost()
     if outcome.conflicts:
         return outcome
     documents = [parse(Source(str(path), text), report) for path, text in texts.items()]
@@ -75,8 +76,8 @@ def merge(root: Path, release: str, paths: Sequence[Path], report: Report) -> Me
     return outcome
 
 
-def _load(paths: Iterable[Path], report: Report) -> Schema:
-    return resolve([parse(source, report) for source in read_sources(paths, report)], report)
+def _load(paths: Iterable[Path], report: Report, *, required: bool = True) -> Schema:
+    return resolve([parse(source, report) for source in read_sources(paths, report, required=required)], report)
 
 
 def _write(root: Path, texts: dict[Path, str], union: Schema, history: History, outcome: MergeOutcome) -> None:
@@ -104,9 +105,19 @@ class _Merger:
         self._outcome = outcome
         self.history = history
         self._known = dict(history.releases.get(release, {}))
+        self._evidence = history.evidence_of(release)
         history.forget(release)
         merged = history.merged
         self._newest = not merged or release_key(release) > release_key(merged[-1])
+
+    def check_nothing_is_lost(self) -> None:
+        """Merging a release again with fewer of its modules must not forget what is known of the others."""
+        lost = sorted({message for message, _ in self._evidence - self.history.evidence_of(self._release)})
+        if lost:
+            shown = ", ".join(lost[:5]) + (f" and {len(lost) - 5} more" if len(lost) > 5 else "")
+            self._conflict(
+                f"{self._release} was merged with {shown}, which SOURCE lacks: name the sources of all its modules"
+            )
 
     def run(self, root: Path) -> dict[Path, str]:
         """The texts of all definition files of the new union."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from kwirec.diagnostics.diagnostic import Severity
 from kwirec.frontend.syntax import FieldDecl
-from kwirec.naming import is_python_keyword, python_name, snake_case
+from kwirec.naming import RESERVED_CLASSES, is_python_keyword, python_name, snake_case
 from kwirec.validation.examples import clock, field, files
 from kwirec.validation.rule import on_field, on_message, on_schema, on_struct
 from kwirec.validation.sites import FieldSite, Finding, MessageSite, Sites, StructSite, in_words
@@ -63,6 +63,13 @@ def type_name(at: StructSite) -> Iterator[Finding]:
             at.name_span,
             "a capital followed by letters and digits",
             helps=[f"write `{better}`"] if better else [],
+        )
+    elif at.is_root and at.struct.name in RESERVED_CLASSES:
+        yield at.finding(
+            f"`{at.struct.name}` cannot be the name of a message",
+            at.name_span,
+            "generated modules need this name themselves",
+            helps=["give the message another name"],
         )
 
 
