@@ -38,10 +38,12 @@ class Loaded:
 
     documents: tuple[Document, ...]
     schema: Schema
+    started: float
 
 
 def load(paths: Sequence[Path], report: Report, phase: Phase = quiet) -> Loaded:
     """read → parse → resolve → validate"""
+    started = time.perf_counter()
     sources = read_sources(paths, report)
     documents = []
     for number, source in enumerate(sources, 1):
@@ -52,7 +54,7 @@ def load(paths: Sequence[Path], report: Report, phase: Phase = quiet) -> Loaded:
         phase("check", 0, len(schema.messages))
         validate(schema, report)
         phase("check", len(schema.messages), len(schema.messages))
-    return Loaded(tuple(documents), schema)
+    return Loaded(tuple(documents), schema, started)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,7 +82,6 @@ def generate(
     phase: Phase = quiet,
 ) -> Generated:
     """lower → emit → write: the package ``package`` in folder ``out``."""
-    start = time.perf_counter()
     folder = out / package
     if not is_ours(folder):
         raise NotOurs(f"{folder.as_posix()} is not empty and has no manifest of kwirec: name another folder")
@@ -105,7 +106,7 @@ def generate(
         versions=layouts.count,
         layouts=layouts.distinct,
         outcome=outcome,
-        seconds=time.perf_counter() - start,
+        seconds=time.perf_counter() - loaded.started,
     )
 
 

@@ -18,26 +18,15 @@ _WORD = re.compile(
 )
 
 RESERVED = frozenset(
-    {"decode", "decode_from", "encode", "header_version", "replace", "self", "unknown_tags"}
+    {"decode", "decode_from", "encode", "header_version", "replace", "self", "unknown_tags", "names", "read", "write"}
     | {"bool", "bytes", "classmethod", "float", "int", "list", "property", "range", "staticmethod", "str", "tuple"}
 )
 """Names that generated classes use themselves, as methods or in the types of their attributes. Their constants are
 in capitals and collide with nothing."""
 
 RESERVED_CLASSES = frozenset(
-    {
-        "BytesWriter",
-        "ClassVar",
-        "EMPTY",
-        "FieldSpec",
-        "FieldTags",
-        "Message",
-        "Struct",
-        "Uuid",
-        "False",
-        "None",
-        "True",
-    }
+    {"BytesWriter", "ClassVar", "EMPTY", "FieldSpec", "FieldTags", "Message", "Struct", "Uuid"}
+    | {"ALIASES", "MODULES", "PROTOCOL", "False", "None", "True"}
 )
 """Names of classes that generated modules need for something else. A struct that has one carries its message's name
 in front; a message cannot have it."""

@@ -42,14 +42,14 @@ def _rebuilt_on_first_call(namespace: dict[str, Any], name: str, function: Funct
     def first_call(*values: object) -> object:
         cls = namespace[name.removeprefix("new_")]
         defaults = cls()
-        scope: dict[str, Any] = {"cls": cls, "allocate": object.__new__}
-        lines = [f"def {name}({', '.join(given)}):", "    self = allocate(cls)"]
+        scope: dict[str, Any] = {"_cls": cls, "_allocate": object.__new__}
+        lines = [f"def {name}({', '.join(given)}):", "    self = _allocate(_cls)"]
         for slot in cls.SLOTS:
             value = slot
             if slot not in given:
                 default = getattr(defaults, slot)
-                value = "[]" if isinstance(default, list) else f"default_{slot}"
-                scope[f"default_{slot}"] = default
+                value = "[]" if isinstance(default, list) else f"_default_{slot}"
+                scope[f"_default_{slot}"] = default
             lines.append(f"    self.{slot} = {value}")
         exec("\n".join([*lines, "    return self"]), scope)
         namespace[name] = scope[name]

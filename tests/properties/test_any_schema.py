@@ -18,7 +18,7 @@ from librt.strings import BytesWriter
 from values import DrawnSource, as_decoded, exact, make
 
 from kwire import explain
-from kwire.message import Message
+from kwire.message import Message, Struct
 from kwire.policy import STRICT
 from kwirec.diagnostics.diagnostic import Report
 from kwirec.diagnostics.source import Source
@@ -34,11 +34,90 @@ BLOBS = ("string", "bytes", "records")
 DEFAULTS: dict[str, list[Any]] = {
     "bool": ["true", False],
     "float64": ["1.5", 0],
-    "string": ["here", ""],
+    "string": ["here", "", 'a "quoted" \\ one', "two\nlines", '""""', "\0\U0001f600"],
     "uuid": ["AAAAAAAAAAAAAAAAAAAAAQ"],
 }
 
+TEXTS = st.sampled_from(
+    ["Drawn.", 'Ends in "', '""""', "\\", "a\0b", "{{ x }}", "x" * 110 + '"""' + "y" * 30, "l\nm"]
+)
+
 _MODULE = count()
+
+
+class Names:
+    """Names for fields and structs, each once; among them those that emitted code uses itself."""
+
+    def __init__(self) -> None:
+        self._number = count()
+        self._fields = [
+            "Data",
+            "Pos",
+            "N",
+            "End",
+            "Version",
+            "Out",
+            "Message",
+            "Raw",
+            "Tag",
+            "Unknown",
+            "Known",
+            "Cls",
+        ]
+        self._fields += [
+            "Previous",
+            "Count",
+            "Size",
+            "Section",
+            "Self",
+            "Allocate",
+            "Property",
+            "Classmethod",
+            "Names",
+        ]
+        self._fields += [
+            "Int",
+            "Str",
+            "List",
+            "Bytes",
+            "Bool",
+            "Float",
+            "Tuple",
+            "Range",
+            "Read",
+            "Write",
+            "Encode",
+            "Len",
+        ]
+        self._structs = [
+            "Uuid",
+            "Message",
+            "BytesWriter",
+            "Struct",
+            "EMPTY",
+            "None",
+            "Range",
+            "List",
+            "ClassVar",
+            "Fail",
+        ]
+
+    def fields(self) -> st.SearchStrategy[str]:
+        return self._one_of(self._fields, "F")
+
+    def structs(self) -> st.SearchStrategy[str]:
+        return self._one_of(self._structs, "S")
+
+    def _one_of(self, special: list[str], letter: str) -> st.SearchStrategy[str]:
+        def unique(name: str) -> str:
+            if name in special:
+                special.remove(name)
+                if letter == "F":  # and names that the locals of an array or a default could be mistaken for
+                    special.extend(other for other in (f"Count{name}", f"Default{name}") if len(other) < 18)
+                return name
+            return f"{letter}{next(self._number)}"
+
+        return st.sampled_from([*special, "", "", ""]).map(unique) if special else st.just("").map(unique)
 
 
 @st.composite
@@ -47,7 +126,7 @@ def definitions(draw: st.DrawFn) -> dict[str, Any]:
     low = draw(st.integers(0, 2))
     high = low + draw(st.integers(0, 4))
     flexible = draw(st.none() | st.integers(low, high))
-    names = count()
+    names = Names()
     fields = draw(field_lists(low, high, flexible, names, 2))
     return {
         "type": "data",
@@ -73,11 +152,11 @@ def fields(
 ) -> dict[str, Any]:
     start = draw(st.integers(low, high))
     end = draw(st.none() | st.integers(start, high))
-    name = f"F{next(names)}"
+    name = draw(names.fields())
     base = draw(st.sampled_from((*SCALARS, *BLOBS, *(("struct",) * 6 if depth else ()))))
     array = base != "records" and draw(st.booleans()) and draw(st.booleans())
-    one: dict[str, Any] = {"name": name, "about": "Drawn."}
-    one["type"] = ("[]" if array else "") + (f"S{name}" if base == "struct" else base)
+    one: dict[str, Any] = {"name": name, "about": draw(TEXTS)}
+    one["type"] = ("[]" if array else "") + (draw(names.structs()) if base == "struct" else base)
     nullable = (array or base in (*BLOBS, "struct")) and draw(st.booleans())
     taggable = flexible is not None and flexible <= high and base != "records"
     if taggable and draw(st.booleans()):
@@ -90,10 +169,13 @@ def fields(
         one["nullableVersions"] = f"{draw(st.integers(low, high if end is None else end))}+"
     one["versions"] = f"{start}+" if end is None else f"{start}-{end}"
     if base == "struct":
-        one["structAbout"] = "Drawn."
+        one["structAbout"] = draw(TEXTS)
         one["fields"] = draw(field_lists(start, high if end is None else end, flexible, names, depth - 1))
+        for inner in one["fields"]:  # as common structs, which may be older than where they are used
+            if "-" not in inner["versions"] and inner.get("default") != "null" and draw(st.integers(0, 3)) == 0:
+                inner["versions"] = f"{low}+"
         if array:  # Nobody can tell how many elements of no bytes there are: counts above what is left are refused.
-            always = {"name": f"F{next(names)}", "type": "int8", "versions": f"{start}+", "about": "Always there."}
+            always = {"name": draw(names.fields()), "type": "int8", "versions": "0+", "about": "Always there."}
             one["fields"].insert(draw(st.integers(0, len(one["fields"]))), always)
     all_nullable = "nullableVersions" in one and int(one["nullableVersions"][:-1]) <= start
     if all_nullable and draw(st.booleans()):
@@ -125,6 +207,19 @@ def compiled(definition: dict[str, Any]) -> type[Message]:
     return found
 
 
+def disturb(value: Struct) -> None:
+    """Change whatever can be changed in place: nothing of it may be shared with other objects."""
+    for spec in value.FIELDS:
+        inner = getattr(value, spec[0])
+        for one in [inner, *inner] if isinstance(inner, list) else [inner]:
+            if isinstance(one, Struct):
+                disturb(one)
+        if isinstance(inner, list):
+            inner.append(None)
+        elif not isinstance(inner, Struct):
+            setattr(value, spec[0], None)
+
+
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(definition=definitions(), data=st.data())
 def test_any_schema_round_trips(definition: dict[str, Any], data: st.DataObject) -> None:
@@ -136,6 +231,8 @@ def test_any_schema_round_trips(definition: dict[str, Any], data: st.DataObject)
             message._write(out, version)
             raw = out.getvalue()
             assert explain.encode(message, version) == raw
+            again = cls._read(raw, 0, version)[0]
+            disturb(again)
             decoded, end = cls._read(raw, 0, version)
             assert end == len(raw)
             assert decoded == as_decoded(message, version)  # -0.0 in a tagged field is its default, as in Java

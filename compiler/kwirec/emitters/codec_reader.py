@@ -157,7 +157,7 @@ class Reader:
             f"{KINDS}/array.jinja",
             "read",
             target=target,
-            count=f"count_{target}",
+            count=item.replace("item", "count"),
             compact=compact,
             nullable=nullable,
             guard=guard,
@@ -174,10 +174,15 @@ class Reader:
 
         Slices never fail, so a struct of uuids reads "nothing" as long as the count says so; any other read fails.
         """
-        if not isinstance(element, StructType) or self._body.flexible:
+        if self._body.flexible or not isinstance(element, StructType):
             return False
-        fields = self._body.message.struct(element.name).fields
-        return any(
-            all(one.type == PrimitiveType("uuid") for one in fields if version in one.versions)
-            for version in versions
+        return any(self._reads_nothing(element, version) for version in versions)
+
+    def _reads_nothing(self, type_: Type, version: int) -> bool:
+        if type_ == PrimitiveType("uuid"):
+            return True
+        return isinstance(type_, StructType) and all(
+            self._reads_nothing(one.type, version) and version not in one.nullable
+            for one in self._body.message.struct(type_.name).fields
+            if version in one.versions
         )

@@ -157,7 +157,7 @@ def _dependencies_first(message: Message, structs: Sequence[Struct]) -> list[Str
 def _class(message: Message, struct: Struct, names: dict[str, str]) -> ClassView:
     live = message.usage[struct.name]
     fields = tuple(
-        field_view(message, one, names)
+        field_view(message, struct, one, names)
         for one in struct.fields
         if any(v in one.versions for v in live) or not message.valid
     )

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from kwirec.emitters.artifact import Artifact
 from kwirec.emitters.environment import render
@@ -67,6 +68,13 @@ def read_errors(path: Path) -> list[ErrorView]:
     """The error codes in a definition folder's ``errors.json``; none when it has no such file."""
     if not path.exists():
         return []
+    try:
+        return _error_views(json.loads(path.read_text(encoding="utf-8")))
+    except (ValueError, KeyError, TypeError) as problem:
+        raise OSError(f"{path.as_posix()} is no list of error codes: {problem!r}") from problem
+
+
+def _error_views(entries: list[dict[str, Any]]) -> list[ErrorView]:
     return [
         ErrorView(
             code=one["code"],
@@ -75,7 +83,7 @@ def read_errors(path: Path) -> list[ErrorView]:
             doc=docstring(one["about"]),
             text=json.dumps(one["about"], ensure_ascii=False),
         )
-        for one in json.loads(path.read_text(encoding="utf-8"))
+        for one in entries
     ]
 
 

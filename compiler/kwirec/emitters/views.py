@@ -98,16 +98,16 @@ class ClassView:
 def docstring(text: str, *, indent: int = 4, notes: tuple[str, ...] = ()) -> str:
     """A docstring of ``text`` and further lines, escaped and wrapped."""
     plain = " ".join(text.split()).encode("utf-8", "replace").decode()
-    clean = plain.replace("\\", "\\\\").replace('"""', '\\"""') or "No description."
+    clean = plain.replace("\\", "\\\\") or "No description."
+    if '""' in clean or clean.endswith('"'):
+        clean = clean.replace('"', '\\"')
     clean = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in clean)
-    if clean.endswith('"'):
-        clean += " "
     if not notes:
         one = f'"""{clean}"""'
         if len(one) + indent <= 118:
             return one
         pad = " " * indent
-        first, *rest = textwrap.wrap(clean, 118 - indent - 3)
+        first, *rest = textwrap.wrap(clean, 118 - indent - 3, break_long_words=False, break_on_hyphens=False)
         return "\n".join([f'"""{first}', *(pad + line for line in rest), pad + '"""'])
     pad = " " * indent
     lines = [f'"""{clean}', "", *(pad + line for line in notes), pad + '"""']
@@ -136,16 +136,17 @@ def spec_type(type_: Type, names: Mapping[str, str]) -> str:
             return name
 
 
-def field_view(message: Message, one: Field, names: Mapping[str, str]) -> FieldView:
+def field_view(message: Message, struct: Struct, one: Field, names: Mapping[str, str]) -> FieldView:
     """How ``one`` appears in Python."""
     name = python_name(one.name)
     nullable = bool(one.versions.intersect(one.nullable)) or one.default is None or _is_records(one)
     plain = type_name(one.type, names)
     annotation = f"{plain} | None" if nullable else plain
     value = default_expression(one, names)
-    struct = isinstance(one.type, StructType)
-    tagged_only = all(v in one.tagged and v in message.flexible for v in message.valid if v in one.versions)
-    lazy = struct and not nullable and tagged_only and one.tag is not None
+    is_struct = isinstance(one.type, StructType)
+    live = [version for version in message.usage[struct.name] if version in one.versions]
+    tagged_only = one.tag is not None and all(v in one.tagged and v in message.flexible for v in live)
+    lazy = is_struct and not nullable and tagged_only
     parameter, default, initial, sentinel = annotation, value, name, ""
     if lazy:
         parameter, default = f"{annotation} | None", "None"
@@ -153,10 +154,10 @@ def field_view(message: Message, one: Field, names: Mapping[str, str]) -> FieldV
         default, initial = "EMPTY", f"[] if {name} is EMPTY else {name}"
     elif value == "[]":
         parameter, default, initial = f"{annotation} | None", "None", f"[] if {name} is None else {name}"
-    elif struct and value != "None" and nullable:
+    elif is_struct and value != "None" and nullable:
         sentinel = default = f"DEFAULT_{plain}"
         initial = f"{value} if {name} is {sentinel} else {name}"
-    elif struct and value != "None":
+    elif is_struct and value != "None":
         parameter, default, initial = f"{annotation} | None", "None", f"{plain}() if {name} is None else {name}"
     return FieldView(
         field=one,

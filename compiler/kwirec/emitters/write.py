@@ -50,10 +50,11 @@ def write(
     progress: Progress = lambda done, total: None,
 ) -> WriteOutcome:
     """Make ``folder`` hold exactly ``artifacts``; with ``check`` only say what differs."""
-    origin = origin | {"black": version("black")}
+    origin = origin | {"black": f"{version('black')}, lines of {LINE_LENGTH}"}
     manifest = _read_manifest(folder)
     same_black = manifest.get("origin", {}).get("black") == origin["black"]
-    known: dict[str, Any] = manifest.get("files", {}) if same_black else {}
+    # Checking trusts nothing that somebody may have edited, the manifest included.
+    known: dict[str, Any] = manifest.get("files", {}) if same_black and not check else {}
     outcome = WriteOutcome()
     entries: dict[str, dict[str, str]] = {}
     stale: list[Artifact] = []

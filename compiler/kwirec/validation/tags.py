@@ -10,6 +10,8 @@ from kwirec.validation.examples import clock, field
 from kwirec.validation.rule import on_field, on_struct
 from kwirec.validation.sites import FieldSite, Finding, StructSite, in_words, spoken
 
+MAX_TAG = 0x7FFFFFFE
+
 
 @on_field(
     "K601",
@@ -18,13 +20,13 @@ from kwirec.validation.sites import FieldSite, Finding, StructSite, in_words, sp
     corrected=clock(field("Zone", versions="1+", taggedVersions="1+", tag=0)),
 )
 def negative_tag(at: FieldSite) -> Iterator[Finding]:
-    """The tag of a field is negative.
+    """The tag of a field is negative, or larger than Kafka's largest.
 
-    Tags travel as unsigned numbers and are counted from 0.
+    Tags travel as unsigned numbers and are counted from 0; 2147483646 is the last that Kafka writes.
     """
-    if at.decl.tag is not None and at.decl.tag.value < 0:
+    if at.decl.tag is not None and not 0 <= at.decl.tag.value <= MAX_TAG:
         yield at.finding(
-            f"tag {at.decl.tag.value} of `{at.field.name}` is negative",
+            f"tag {at.decl.tag.value} of `{at.field.name}` is {'negative' if at.decl.tag.value < 0 else 'too large'}",
             at.decl.tag.span,
             "tags are counted from 0",
             helps=[_next_free(at.struct)],

@@ -565,8 +565,8 @@ def read_add_partitions_to_txn_request_classic(
     if n < 0:
         fail()
     v3_and_below_topics_0 = []
-    count_v3_and_below_topics_0 = n
-    for _ in range(count_v3_and_below_topics_0):
+    count1 = n
+    for _ in range(count1):
         n = read_i16_be(data, pos)
         pos += 2
         if n < 0:
@@ -644,8 +644,8 @@ def read_add_partitions_to_txn_request_flexible(
         if n > 126:
             n, pos = read_length(data, pos)
         transactions_0 = []
-        count_transactions_0 = n
-        for _ in range(count_transactions_0):
+        count1 = n
+        for _ in range(count1):
             n = data[pos] - 1
             pos += 1
             if n < 0:
@@ -665,8 +665,8 @@ def read_add_partitions_to_txn_request_flexible(
             if n > 126:
                 n, pos = read_length(data, pos)
             topics_2 = []
-            count_topics_2 = n
-            for _ in range(count_topics_2):
+            count3 = n
+            for _ in range(count3):
                 n = data[pos] - 1
                 pos += 1
                 if n < 0:
@@ -733,8 +733,8 @@ def read_add_partitions_to_txn_request_flexible(
         if n > 126:
             n, pos = read_length(data, pos)
         v3_and_below_topics_0 = []
-        count_v3_and_below_topics_0 = n
-        for _ in range(count_v3_and_below_topics_0):
+        count5 = n
+        for _ in range(count5):
             n = data[pos] - 1
             pos += 1
             if n < 0:
@@ -906,8 +906,8 @@ def read_add_partitions_to_txn_response_classic(
     if n < 0:
         fail()
     results_by_topic_v3_and_below_0 = []
-    count_results_by_topic_v3_and_below_0 = n
-    for _ in range(count_results_by_topic_v3_and_below_0):
+    count1 = n
+    for _ in range(count1):
         n = read_i16_be(data, pos)
         pos += 2
         if n < 0:
@@ -920,8 +920,8 @@ def read_add_partitions_to_txn_response_classic(
         if n < 0:
             fail()
         results_by_partition_2 = []
-        count_results_by_partition_2 = n
-        for _ in range(count_results_by_partition_2):
+        count3 = n
+        for _ in range(count3):
             partition_index_4 = read_i32_be(data, pos)
             partition_error_code_4 = read_i16_be(data, pos + 4)
             item3 = new_AddPartitionsToTxnPartitionResult(partition_index_4, partition_error_code_4)
@@ -989,8 +989,8 @@ def read_add_partitions_to_txn_response_flexible(
         if n > 126:
             n, pos = read_length(data, pos)
         results_by_transaction_0 = []
-        count_results_by_transaction_0 = n
-        for _ in range(count_results_by_transaction_0):
+        count1 = n
+        for _ in range(count1):
             n = data[pos] - 1
             pos += 1
             if n < 0:
@@ -1007,8 +1007,8 @@ def read_add_partitions_to_txn_response_flexible(
             if n > 126:
                 n, pos = read_length(data, pos)
             topic_results_2 = []
-            count_topic_results_2 = n
-            for _ in range(count_topic_results_2):
+            count3 = n
+            for _ in range(count3):
                 n = data[pos] - 1
                 pos += 1
                 if n < 0:
@@ -1025,8 +1025,8 @@ def read_add_partitions_to_txn_response_flexible(
                 if n > 126:
                     n, pos = read_length(data, pos)
                 results_by_partition_4 = []
-                count_results_by_partition_4 = n
-                for _ in range(count_results_by_partition_4):
+                count5 = n
+                for _ in range(count5):
                     partition_index_6 = read_i32_be(data, pos)
                     partition_error_code_6 = read_i16_be(data, pos + 4)
                     item5 = new_AddPartitionsToTxnPartitionResult(partition_index_6, partition_error_code_6)
@@ -1058,8 +1058,8 @@ def read_add_partitions_to_txn_response_flexible(
         if n > 126:
             n, pos = read_length(data, pos)
         results_by_topic_v3_and_below_0 = []
-        count_results_by_topic_v3_and_below_0 = n
-        for _ in range(count_results_by_topic_v3_and_below_0):
+        count7 = n
+        for _ in range(count7):
             n = data[pos] - 1
             pos += 1
             if n < 0:
@@ -1076,8 +1076,8 @@ def read_add_partitions_to_txn_response_flexible(
             if n > 126:
                 n, pos = read_length(data, pos)
             results_by_partition_8 = []
-            count_results_by_partition_8 = n
-            for _ in range(count_results_by_partition_8):
+            count9 = n
+            for _ in range(count9):
                 partition_index_10 = read_i32_be(data, pos)
                 partition_error_code_10 = read_i16_be(data, pos + 4)
                 item9 = new_AddPartitionsToTxnPartitionResult(partition_index_10, partition_error_code_10)

@@ -274,8 +274,8 @@ def read_add_raft_voter_request_flexible(data: bytes, pos: i64, version: i64) ->
     if n > 126:
         n, pos = read_length(data, pos)
     listeners_0 = []
-    count_listeners_0 = n
-    for _ in range(count_listeners_0):
+    count1 = n
+    for _ in range(count1):
         n = data[pos] - 1
         pos += 1
         if n < 0:

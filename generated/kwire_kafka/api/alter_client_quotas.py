@@ -428,15 +428,15 @@ def read_alter_client_quotas_request_classic(
     if n < 0:
         fail()
     entries_0 = []
-    count_entries_0 = n
-    for _ in range(count_entries_0):
+    count1 = n
+    for _ in range(count1):
         n = read_i32_be(data, pos)
         pos += 4
         if n < 0:
             fail()
         entity_2 = []
-        count_entity_2 = n
-        for _ in range(count_entity_2):
+        count3 = n
+        for _ in range(count3):
             n = read_i16_be(data, pos)
             pos += 2
             if n < 0:
@@ -459,8 +459,8 @@ def read_alter_client_quotas_request_classic(
         if n < 0:
             fail()
         ops_2 = []
-        count_ops_2 = n
-        for _ in range(count_ops_2):
+        count5 = n
+        for _ in range(count5):
             n = read_i16_be(data, pos)
             pos += 2
             if n < 0:
@@ -538,8 +538,8 @@ def read_alter_client_quotas_request_flexible(
     if n > 126:
         n, pos = read_length(data, pos)
     entries_0 = []
-    count_entries_0 = n
-    for _ in range(count_entries_0):
+    count1 = n
+    for _ in range(count1):
         n = data[pos] - 1
         pos += 1
         if n < 0:
@@ -547,8 +547,8 @@ def read_alter_client_quotas_request_flexible(
         if n > 126:
             n, pos = read_length(data, pos)
         entity_2 = []
-        count_entity_2 = n
-        for _ in range(count_entity_2):
+        count3 = n
+        for _ in range(count3):
             n = data[pos] - 1
             pos += 1
             if n < 0:
@@ -581,8 +581,8 @@ def read_alter_client_quotas_request_flexible(
         if n > 126:
             n, pos = read_length(data, pos)
         ops_2 = []
-        count_ops_2 = n
-        for _ in range(count_ops_2):
+        count5 = n
+        for _ in range(count5):
             n = data[pos] - 1
             pos += 1
             if n < 0:
@@ -704,8 +704,8 @@ def read_alter_client_quotas_response_classic(
     if n < 0:
         fail()
     entries_0 = []
-    count_entries_0 = n
-    for _ in range(count_entries_0):
+    count1 = n
+    for _ in range(count1):
         error_code_2 = read_i16_be(data, pos)
         n = read_i16_be(data, pos + 2)
         pos += 4
@@ -720,8 +720,8 @@ def read_alter_client_quotas_response_classic(
         if n < 0:
             fail()
         entity_2 = []
-        count_entity_2 = n
-        for _ in range(count_entity_2):
+        count3 = n
+        for _ in range(count3):
             n = read_i16_be(data, pos)
             pos += 2
             if n < 0:
@@ -800,8 +800,8 @@ def read_alter_client_quotas_response_flexible(
     if n > 126:
         n, pos = read_length(data, pos)
     entries_0 = []
-    count_entries_0 = n
-    for _ in range(count_entries_0):
+    count1 = n
+    for _ in range(count1):
         error_code_2 = read_i16_be(data, pos)
         n = data[pos + 2] - 1
         pos += 3
@@ -820,8 +820,8 @@ def read_alter_client_quotas_response_flexible(
         if n > 126:
             n, pos = read_length(data, pos)
         entity_2 = []
-        count_entity_2 = n
-        for _ in range(count_entity_2):
+        count3 = n
+        for _ in range(count3):
             n = data[pos] - 1
             pos += 1
             if n < 0:

@@ -341,8 +341,8 @@ def read_alter_configs_request_classic(data: bytes, pos: i64, version: i64) -> t
     if n < 0:
         fail()
     resources_0 = []
-    count_resources_0 = n
-    for _ in range(count_resources_0):
+    count1 = n
+    for _ in range(count1):
         resource_type_2 = (data[pos] ^ 128) - 128
         n = read_i16_be(data, pos + 1)
         pos += 3
@@ -356,8 +356,8 @@ def read_alter_configs_request_classic(data: bytes, pos: i64, version: i64) -> t
         if n < 0:
             fail()
         configs_2 = []
-        count_configs_2 = n
-        for _ in range(count_configs_2):
+        count3 = n
+        for _ in range(count3):
             n = read_i16_be(data, pos)
             pos += 2
             if n < 0:
@@ -429,8 +429,8 @@ def read_alter_configs_request_flexible(data: bytes, pos: i64, version: i64) -> 
     if n > 126:
         n, pos = read_length(data, pos)
     resources_0 = []
-    count_resources_0 = n
-    for _ in range(count_resources_0):
+    count1 = n
+    for _ in range(count1):
         resource_type_2 = (data[pos] ^ 128) - 128
         n = data[pos + 1] - 1
         pos += 2
@@ -448,8 +448,8 @@ def read_alter_configs_request_flexible(data: bytes, pos: i64, version: i64) -> 
         if n > 126:
             n, pos = read_length(data, pos)
         configs_2 = []
-        count_configs_2 = n
-        for _ in range(count_configs_2):
+        count3 = n
+        for _ in range(count3):
             n = data[pos] - 1
             pos += 1
             if n < 0:
@@ -560,8 +560,8 @@ def read_alter_configs_response_classic(data: bytes, pos: i64, version: i64) -> 
     if n < 0:
         fail()
     responses_0 = []
-    count_responses_0 = n
-    for _ in range(count_responses_0):
+    count1 = n
+    for _ in range(count1):
         error_code_2 = read_i16_be(data, pos)
         n = read_i16_be(data, pos + 2)
         pos += 4
@@ -623,8 +623,8 @@ def read_alter_configs_response_flexible(data: bytes, pos: i64, version: i64) ->
     if n > 126:
         n, pos = read_length(data, pos)
     responses_0 = []
-    count_responses_0 = n
-    for _ in range(count_responses_0):
+    count1 = n
+    for _ in range(count1):
         error_code_2 = read_i16_be(data, pos)
         n = data[pos + 2] - 1
         pos += 3

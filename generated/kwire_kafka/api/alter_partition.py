@@ -531,8 +531,8 @@ def read_alter_partition_request_flexible(data: bytes, pos: i64, version: i64) -
     if n > 126:
         n, pos = read_length(data, pos)
     topics_0 = []
-    count_topics_0 = n
-    for _ in range(count_topics_0):
+    count1 = n
+    for _ in range(count1):
         if version <= 1:
             n = data[pos] - 1
             pos += 1
@@ -557,8 +557,8 @@ def read_alter_partition_request_flexible(data: bytes, pos: i64, version: i64) -
         if n > 126:
             n, pos = read_length(data, pos)
         partitions_2 = []
-        count_partitions_2 = n
-        for _ in range(count_partitions_2):
+        count3 = n
+        for _ in range(count3):
             partition_index_4 = read_i32_be(data, pos)
             leader_epoch_4 = read_i32_be(data, pos + 4)
             pos += 8
@@ -584,8 +584,8 @@ def read_alter_partition_request_flexible(data: bytes, pos: i64, version: i64) -
                 if n > 126:
                     n, pos = read_length(data, pos)
                 new_isr_with_epochs_4 = []
-                count_new_isr_with_epochs_4 = n
-                for _ in range(count_new_isr_with_epochs_4):
+                count5 = n
+                for _ in range(count5):
                     broker_id_6 = read_i32_be(data, pos)
                     broker_epoch_6 = read_i64_be(data, pos + 4)
                     item5 = new_BrokerState(broker_id_6, broker_epoch_6)
@@ -726,8 +726,8 @@ def read_alter_partition_response_flexible(data: bytes, pos: i64, version: i64) 
     if n > 126:
         n, pos = read_length(data, pos)
     topics_0 = []
-    count_topics_0 = n
-    for _ in range(count_topics_0):
+    count1 = n
+    for _ in range(count1):
         if version <= 1:
             n = data[pos] - 1
             pos += 1
@@ -752,8 +752,8 @@ def read_alter_partition_response_flexible(data: bytes, pos: i64, version: i64) 
         if n > 126:
             n, pos = read_length(data, pos)
         partitions_2 = []
-        count_partitions_2 = n
-        for _ in range(count_partitions_2):
+        count3 = n
+        for _ in range(count3):
             partition_index_4 = read_i32_be(data, pos)
             error_code_4 = read_i16_be(data, pos + 4)
             leader_id_4 = read_i32_be(data, pos + 6)

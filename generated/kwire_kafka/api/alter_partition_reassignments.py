@@ -421,8 +421,8 @@ def read_alter_partition_reassignments_request_flexible(
     if n > 126:
         n, pos = read_length(data, pos)
     topics_0 = []
-    count_topics_0 = n
-    for _ in range(count_topics_0):
+    count1 = n
+    for _ in range(count1):
         n = data[pos] - 1
         pos += 1
         if n < 0:
@@ -439,8 +439,8 @@ def read_alter_partition_reassignments_request_flexible(
         if n > 126:
             n, pos = read_length(data, pos)
         partitions_2 = []
-        count_partitions_2 = n
-        for _ in range(count_partitions_2):
+        count3 = n
+        for _ in range(count3):
             partition_index_4 = read_i32_be(data, pos)
             n = data[pos + 4] - 1
             pos += 5
@@ -566,8 +566,8 @@ def read_alter_partition_reassignments_response_flexible(
     if n > 126:
         n, pos = read_length(data, pos)
     responses_0 = []
-    count_responses_0 = n
-    for _ in range(count_responses_0):
+    count1 = n
+    for _ in range(count1):
         n = data[pos] - 1
         pos += 1
         if n < 0:
@@ -584,8 +584,8 @@ def read_alter_partition_reassignments_response_flexible(
         if n > 126:
             n, pos = read_length(data, pos)
         partitions_2 = []
-        count_partitions_2 = n
-        for _ in range(count_partitions_2):
+        count3 = n
+        for _ in range(count3):
             partition_index_4 = read_i32_be(data, pos)
             error_code_4 = read_i16_be(data, pos + 4)
             n = data[pos + 6] - 1

@@ -365,8 +365,8 @@ def read_alter_replica_log_dirs_request_classic(
     if n < 0:
         fail()
     dirs_0 = []
-    count_dirs_0 = n
-    for _ in range(count_dirs_0):
+    count1 = n
+    for _ in range(count1):
         n = read_i16_be(data, pos)
         pos += 2
         if n < 0:
@@ -379,8 +379,8 @@ def read_alter_replica_log_dirs_request_classic(
         if n < 0:
             fail()
         topics_2 = []
-        count_topics_2 = n
-        for _ in range(count_topics_2):
+        count3 = n
+        for _ in range(count3):
             n = read_i16_be(data, pos)
             pos += 2
             if n < 0:
@@ -450,8 +450,8 @@ def read_alter_replica_log_dirs_request_flexible(
     if n > 126:
         n, pos = read_length(data, pos)
     dirs_0 = []
-    count_dirs_0 = n
-    for _ in range(count_dirs_0):
+    count1 = n
+    for _ in range(count1):
         n = data[pos] - 1
         pos += 1
         if n < 0:
@@ -468,8 +468,8 @@ def read_alter_replica_log_dirs_request_flexible(
         if n > 126:
             n, pos = read_length(data, pos)
         topics_2 = []
-        count_topics_2 = n
-        for _ in range(count_topics_2):
+        count3 = n
+        for _ in range(count3):
             n = data[pos] - 1
             pos += 1
             if n < 0:
@@ -578,8 +578,8 @@ def read_alter_replica_log_dirs_response_classic(
     if n < 0:
         fail()
     results_0 = []
-    count_results_0 = n
-    for _ in range(count_results_0):
+    count1 = n
+    for _ in range(count1):
         n = read_i16_be(data, pos)
         pos += 2
         if n < 0:
@@ -592,8 +592,8 @@ def read_alter_replica_log_dirs_response_classic(
         if n < 0:
             fail()
         partitions_2 = []
-        count_partitions_2 = n
-        for _ in range(count_partitions_2):
+        count3 = n
+        for _ in range(count3):
             partition_index_4 = read_i32_be(data, pos)
             error_code_4 = read_i16_be(data, pos + 4)
             item3 = new_AlterReplicaLogDirPartitionResult(partition_index_4, error_code_4)
@@ -645,8 +645,8 @@ def read_alter_replica_log_dirs_response_flexible(
     if n > 126:
         n, pos = read_length(data, pos)
     results_0 = []
-    count_results_0 = n
-    for _ in range(count_results_0):
+    count1 = n
+    for _ in range(count1):
         n = data[pos] - 1
         pos += 1
         if n < 0:
@@ -663,8 +663,8 @@ def read_alter_replica_log_dirs_response_flexible(
         if n > 126:
             n, pos = read_length(data, pos)
         partitions_2 = []
-        count_partitions_2 = n
-        for _ in range(count_partitions_2):
+        count3 = n
+        for _ in range(count3):
             partition_index_4 = read_i32_be(data, pos)
             error_code_4 = read_i16_be(data, pos + 4)
             item3 = new_AlterReplicaLogDirPartitionResult(partition_index_4, error_code_4)

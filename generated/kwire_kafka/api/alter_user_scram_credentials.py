@@ -343,8 +343,8 @@ def read_alter_user_scram_credentials_request_flexible(
     if n > 126:
         n, pos = read_length(data, pos)
     deletions_0 = []
-    count_deletions_0 = n
-    for _ in range(count_deletions_0):
+    count1 = n
+    for _ in range(count1):
         n = data[pos] - 1
         pos += 1
         if n < 0:
@@ -369,8 +369,8 @@ def read_alter_user_scram_credentials_request_flexible(
     if n > 126:
         n, pos = read_length(data, pos)
     upsertions_0 = []
-    count_upsertions_0 = n
-    for _ in range(count_upsertions_0):
+    count3 = n
+    for _ in range(count3):
         n = data[pos] - 1
         pos += 1
         if n < 0:
@@ -499,8 +499,8 @@ def read_alter_user_scram_credentials_response_flexible(
     if n > 126:
         n, pos = read_length(data, pos)
     results_0 = []
-    count_results_0 = n
-    for _ in range(count_results_0):
+    count1 = n
+    for _ in range(count1):
         n = data[pos] - 1
         pos += 1
         if n < 0:

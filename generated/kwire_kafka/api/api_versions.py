@@ -404,8 +404,8 @@ def read_ApiVersionsResponse_tags(self: ApiVersionsResponse, data: bytes, pos: i
             if n > 126:
                 n, pos = read_length(data, pos)
             supported_features_value = []
-            count_supported_features_value = n
-            for _ in range(count_supported_features_value):
+            count0 = n
+            for _ in range(count0):
                 n = data[pos] - 1
                 pos += 1
                 if n < 0:
@@ -441,8 +441,8 @@ def read_ApiVersionsResponse_tags(self: ApiVersionsResponse, data: bytes, pos: i
             if n > 126:
                 n, pos = read_length(data, pos)
             finalized_features_value = []
-            count_finalized_features_value = n
-            for _ in range(count_finalized_features_value):
+            count2 = n
+            for _ in range(count2):
                 n = data[pos] - 1
                 pos += 1
                 if n < 0:
@@ -618,8 +618,8 @@ def read_api_versions_response_classic(data: bytes, pos: i64, version: i64) -> t
     if n < 0:
         fail()
     api_keys_0 = []
-    count_api_keys_0 = n
-    for _ in range(count_api_keys_0):
+    count1 = n
+    for _ in range(count1):
         api_key_2 = read_i16_be(data, pos)
         min_version_2 = read_i16_be(data, pos + 2)
         max_version_2 = read_i16_be(data, pos + 4)
@@ -664,8 +664,8 @@ def read_api_versions_response_flexible(data: bytes, pos: i64, version: i64) -> 
     if n > 126:
         n, pos = read_length(data, pos)
     api_keys_0 = []
-    count_api_keys_0 = n
-    for _ in range(count_api_keys_0):
+    count1 = n
+    for _ in range(count1):
         api_key_2 = read_i16_be(data, pos)
         min_version_2 = read_i16_be(data, pos + 2)
         max_version_2 = read_i16_be(data, pos + 4)

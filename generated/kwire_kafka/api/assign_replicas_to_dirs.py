@@ -494,8 +494,8 @@ def read_assign_replicas_to_dirs_request_flexible(
     if n > 126:
         n, pos = read_length(data, pos)
     directories_0 = []
-    count_directories_0 = n
-    for _ in range(count_directories_0):
+    count1 = n
+    for _ in range(count1):
         id_2 = Uuid(data[pos : pos + 16])
         n = data[pos + 16] - 1
         pos += 17
@@ -504,8 +504,8 @@ def read_assign_replicas_to_dirs_request_flexible(
         if n > 126:
             n, pos = read_length(data, pos)
         topics_2 = []
-        count_topics_2 = n
-        for _ in range(count_topics_2):
+        count3 = n
+        for _ in range(count3):
             topic_id_4 = Uuid(data[pos : pos + 16])
             n = data[pos + 16] - 1
             pos += 17
@@ -514,8 +514,8 @@ def read_assign_replicas_to_dirs_request_flexible(
             if n > 126:
                 n, pos = read_length(data, pos)
             partitions_4 = []
-            count_partitions_4 = n
-            for _ in range(count_partitions_4):
+            count5 = n
+            for _ in range(count5):
                 partition_index_6 = read_i32_be(data, pos)
                 item5 = new_AssignReplicasToDirsRequestPartitionData(partition_index_6)
                 if data[pos + 4]:
@@ -609,8 +609,8 @@ def read_assign_replicas_to_dirs_response_flexible(
     if n > 126:
         n, pos = read_length(data, pos)
     directories_0 = []
-    count_directories_0 = n
-    for _ in range(count_directories_0):
+    count1 = n
+    for _ in range(count1):
         id_2 = Uuid(data[pos : pos + 16])
         n = data[pos + 16] - 1
         pos += 17
@@ -619,8 +619,8 @@ def read_assign_replicas_to_dirs_response_flexible(
         if n > 126:
             n, pos = read_length(data, pos)
         topics_2 = []
-        count_topics_2 = n
-        for _ in range(count_topics_2):
+        count3 = n
+        for _ in range(count3):
             topic_id_4 = Uuid(data[pos : pos + 16])
             n = data[pos + 16] - 1
             pos += 17
@@ -629,8 +629,8 @@ def read_assign_replicas_to_dirs_response_flexible(
             if n > 126:
                 n, pos = read_length(data, pos)
             partitions_4 = []
-            count_partitions_4 = n
-            for _ in range(count_partitions_4):
+            count5 = n
+            for _ in range(count5):
                 partition_index_6 = read_i32_be(data, pos)
                 error_code_6 = read_i16_be(data, pos + 4)
                 item5 = new_AssignReplicasToDirsResponsePartitionData(partition_index_6, error_code_6)

@@ -554,8 +554,8 @@ def read_BeginQuorumEpochResponse_tags(self: BeginQuorumEpochResponse, data: byt
             if n > 126:
                 n, pos = read_length(data, pos)
             node_endpoints_value = []
-            count_node_endpoints_value = n
-            for _ in range(count_node_endpoints_value):
+            count0 = n
+            for _ in range(count0):
                 node_id_1 = read_i32_be(data, pos)
                 n = data[pos + 4] - 1
                 pos += 5
@@ -638,8 +638,8 @@ def read_begin_quorum_epoch_request_classic(
     if n < 0:
         fail()
     topics_0 = []
-    count_topics_0 = n
-    for _ in range(count_topics_0):
+    count1 = n
+    for _ in range(count1):
         n = read_i16_be(data, pos)
         pos += 2
         if n < 0:
@@ -652,8 +652,8 @@ def read_begin_quorum_epoch_request_classic(
         if n < 0:
             fail()
         partitions_2 = []
-        count_partitions_2 = n
-        for _ in range(count_partitions_2):
+        count3 = n
+        for _ in range(count3):
             partition_index_4 = read_i32_be(data, pos)
             voter_directory_id_4 = ZERO_UUID
             leader_id_4 = read_i32_be(data, pos + 4)
@@ -731,8 +731,8 @@ def read_begin_quorum_epoch_request_flexible(
     if n > 126:
         n, pos = read_length(data, pos)
     topics_0 = []
-    count_topics_0 = n
-    for _ in range(count_topics_0):
+    count1 = n
+    for _ in range(count1):
         n = data[pos] - 1
         pos += 1
         if n < 0:
@@ -749,8 +749,8 @@ def read_begin_quorum_epoch_request_flexible(
         if n > 126:
             n, pos = read_length(data, pos)
         partitions_2 = []
-        count_partitions_2 = n
-        for _ in range(count_partitions_2):
+        count3 = n
+        for _ in range(count3):
             partition_index_4 = read_i32_be(data, pos)
             voter_directory_id_4 = Uuid(data[pos + 4 : pos + 4 + 16])
             leader_id_4 = read_i32_be(data, pos + 20)
@@ -777,8 +777,8 @@ def read_begin_quorum_epoch_request_flexible(
     if n > 126:
         n, pos = read_length(data, pos)
     leader_endpoints_0 = []
-    count_leader_endpoints_0 = n
-    for _ in range(count_leader_endpoints_0):
+    count5 = n
+    for _ in range(count5):
         n = data[pos] - 1
         pos += 1
         if n < 0:
@@ -908,8 +908,8 @@ def read_begin_quorum_epoch_response_classic(
     if n < 0:
         fail()
     topics_0 = []
-    count_topics_0 = n
-    for _ in range(count_topics_0):
+    count1 = n
+    for _ in range(count1):
         n = read_i16_be(data, pos)
         pos += 2
         if n < 0:
@@ -922,8 +922,8 @@ def read_begin_quorum_epoch_response_classic(
         if n < 0:
             fail()
         partitions_2 = []
-        count_partitions_2 = n
-        for _ in range(count_partitions_2):
+        count3 = n
+        for _ in range(count3):
             partition_index_4 = read_i32_be(data, pos)
             error_code_4 = read_i16_be(data, pos + 4)
             leader_id_4 = read_i32_be(data, pos + 6)
@@ -983,8 +983,8 @@ def read_begin_quorum_epoch_response_flexible(
     if n > 126:
         n, pos = read_length(data, pos)
     topics_0 = []
-    count_topics_0 = n
-    for _ in range(count_topics_0):
+    count1 = n
+    for _ in range(count1):
         n = data[pos] - 1
         pos += 1
         if n < 0:
@@ -1001,8 +1001,8 @@ def read_begin_quorum_epoch_response_flexible(
         if n > 126:
             n, pos = read_length(data, pos)
         partitions_2 = []
-        count_partitions_2 = n
-        for _ in range(count_partitions_2):
+        count3 = n
+        for _ in range(count3):
             partition_index_4 = read_i32_be(data, pos)
             error_code_4 = read_i16_be(data, pos + 4)
             leader_id_4 = read_i32_be(data, pos + 6)

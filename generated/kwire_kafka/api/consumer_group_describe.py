@@ -496,8 +496,8 @@ def read_consumer_group_describe_request_flexible(
     if n > 126:
         n, pos = read_length(data, pos)
     group_ids_0 = []
-    count_group_ids_0 = n
-    for _ in range(count_group_ids_0):
+    count1 = n
+    for _ in range(count1):
         n = data[pos] - 1
         pos += 1
         if n < 0:
@@ -577,8 +577,8 @@ def read_consumer_group_describe_response_flexible(
     if n > 126:
         n, pos = read_length(data, pos)
     groups_0 = []
-    count_groups_0 = n
-    for _ in range(count_groups_0):
+    count1 = n
+    for _ in range(count1):
         error_code_2 = read_i16_be(data, pos)
         n = data[pos + 2] - 1
         pos += 3
@@ -626,8 +626,8 @@ def read_consumer_group_describe_response_flexible(
         if n > 126:
             n, pos = read_length(data, pos)
         members_2 = []
-        count_members_2 = n
-        for _ in range(count_members_2):
+        count3 = n
+        for _ in range(count3):
             n = data[pos] - 1
             pos += 1
             if n < 0:
@@ -683,8 +683,8 @@ def read_consumer_group_describe_response_flexible(
             if n > 126:
                 n, pos = read_length(data, pos)
             subscribed_topic_names_4 = []
-            count_subscribed_topic_names_4 = n
-            for _ in range(count_subscribed_topic_names_4):
+            count5 = n
+            for _ in range(count5):
                 n = data[pos] - 1
                 pos += 1
                 if n < 0:
@@ -712,8 +712,8 @@ def read_consumer_group_describe_response_flexible(
             if n > 126:
                 n, pos = read_length(data, pos)
             topic_partitions_6 = []
-            count_topic_partitions_6 = n
-            for _ in range(count_topic_partitions_6):
+            count7 = n
+            for _ in range(count7):
                 topic_id_8 = Uuid(data[pos : pos + 16])
                 n = data[pos + 16] - 1
                 pos += 17
@@ -753,8 +753,8 @@ def read_consumer_group_describe_response_flexible(
             if n > 126:
                 n, pos = read_length(data, pos)
             topic_partitions_9 = []
-            count_topic_partitions_9 = n
-            for _ in range(count_topic_partitions_9):
+            count10 = n
+            for _ in range(count10):
                 topic_id_11 = Uuid(data[pos : pos + 16])
                 n = data[pos + 16] - 1
                 pos += 17

@@ -302,8 +302,8 @@ def read_controlled_shutdown_response_classic(
     if n < 0:
         fail()
     remaining_partitions_0 = []
-    count_remaining_partitions_0 = n
-    for _ in range(count_remaining_partitions_0):
+    count1 = n
+    for _ in range(count1):
         n = read_i16_be(data, pos)
         pos += 2
         if n < 0:
@@ -352,8 +352,8 @@ def read_controlled_shutdown_response_flexible(
     if n > 126:
         n, pos = read_length(data, pos)
     remaining_partitions_0 = []
-    count_remaining_partitions_0 = n
-    for _ in range(count_remaining_partitions_0):
+    count1 = n
+    for _ in range(count1):
         n = data[pos] - 1
         pos += 1
         if n < 0:

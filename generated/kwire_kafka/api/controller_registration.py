@@ -327,8 +327,8 @@ def read_controller_registration_request_flexible(
     if n > 126:
         n, pos = read_length(data, pos)
     listeners_0 = []
-    count_listeners_0 = n
-    for _ in range(count_listeners_0):
+    count1 = n
+    for _ in range(count1):
         n = data[pos] - 1
         pos += 1
         if n < 0:
@@ -363,8 +363,8 @@ def read_controller_registration_request_flexible(
     if n > 126:
         n, pos = read_length(data, pos)
     features_0 = []
-    count_features_0 = n
-    for _ in range(count_features_0):
+    count3 = n
+    for _ in range(count3):
         n = data[pos] - 1
         pos += 1
         if n < 0:

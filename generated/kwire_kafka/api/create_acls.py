@@ -307,8 +307,8 @@ def read_create_acls_request_classic(data: bytes, pos: i64, version: i64) -> tup
     if n < 0:
         fail()
     creations_0 = []
-    count_creations_0 = n
-    for _ in range(count_creations_0):
+    count1 = n
+    for _ in range(count1):
         resource_type_2 = (data[pos] ^ 128) - 128
         n = read_i16_be(data, pos + 1)
         pos += 3
@@ -395,8 +395,8 @@ def read_create_acls_request_flexible(data: bytes, pos: i64, version: i64) -> tu
     if n > 126:
         n, pos = read_length(data, pos)
     creations_0 = []
-    count_creations_0 = n
-    for _ in range(count_creations_0):
+    count1 = n
+    for _ in range(count1):
         resource_type_2 = (data[pos] ^ 128) - 128
         n = data[pos + 1] - 1
         pos += 2
@@ -506,8 +506,8 @@ def read_create_acls_response_classic(data: bytes, pos: i64, version: i64) -> tu
     if n < 0:
         fail()
     results_0 = []
-    count_results_0 = n
-    for _ in range(count_results_0):
+    count1 = n
+    for _ in range(count1):
         error_code_2 = read_i16_be(data, pos)
         n = read_i16_be(data, pos + 2)
         pos += 4
@@ -556,8 +556,8 @@ def read_create_acls_response_flexible(data: bytes, pos: i64, version: i64) -> t
     if n > 126:
         n, pos = read_length(data, pos)
     results_0 = []
-    count_results_0 = n
-    for _ in range(count_results_0):
+    count1 = n
+    for _ in range(count1):
         error_code_2 = read_i16_be(data, pos)
         n = data[pos + 2] - 1
         pos += 3

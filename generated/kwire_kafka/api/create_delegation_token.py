@@ -351,8 +351,8 @@ def read_create_delegation_token_request_classic(
     if n < 0:
         fail()
     renewers_0 = []
-    count_renewers_0 = n
-    for _ in range(count_renewers_0):
+    count1 = n
+    for _ in range(count1):
         n = read_i16_be(data, pos)
         pos += 2
         if n < 0:
@@ -444,8 +444,8 @@ def read_create_delegation_token_request_flexible(
     if n > 126:
         n, pos = read_length(data, pos)
     renewers_0 = []
-    count_renewers_0 = n
-    for _ in range(count_renewers_0):
+    count1 = n
+    for _ in range(count1):
         n = data[pos] - 1
         pos += 1
         if n < 0:

@@ -347,8 +347,8 @@ def read_create_partitions_request_classic(
     if n < 0:
         fail()
     topics_0 = []
-    count_topics_0 = n
-    for _ in range(count_topics_0):
+    count1 = n
+    for _ in range(count1):
         n = read_i16_be(data, pos)
         pos += 2
         if n < 0:
@@ -363,8 +363,8 @@ def read_create_partitions_request_classic(
             assignments_2 = None
         else:
             assignments_2 = []
-            count_assignments_2 = n
-            for _ in range(count_assignments_2):
+            count3 = n
+            for _ in range(count3):
                 n = read_i32_be(data, pos)
                 pos += 4
                 if n < 0:
@@ -430,8 +430,8 @@ def read_create_partitions_request_flexible(
     if n > 126:
         n, pos = read_length(data, pos)
     topics_0 = []
-    count_topics_0 = n
-    for _ in range(count_topics_0):
+    count1 = n
+    for _ in range(count1):
         n = data[pos] - 1
         pos += 1
         if n < 0:
@@ -450,8 +450,8 @@ def read_create_partitions_request_flexible(
             if n > 126:
                 n, pos = read_length(data, pos)
             assignments_2 = []
-            count_assignments_2 = n
-            for _ in range(count_assignments_2):
+            count3 = n
+            for _ in range(count3):
                 n = data[pos] - 1
                 pos += 1
                 if n < 0:
@@ -553,8 +553,8 @@ def read_create_partitions_response_classic(
     if n < 0:
         fail()
     results_0 = []
-    count_results_0 = n
-    for _ in range(count_results_0):
+    count1 = n
+    for _ in range(count1):
         n = read_i16_be(data, pos)
         pos += 2
         if n < 0:
@@ -618,8 +618,8 @@ def read_create_partitions_response_flexible(
     if n > 126:
         n, pos = read_length(data, pos)
     results_0 = []
-    count_results_0 = n
-    for _ in range(count_results_0):
+    count1 = n
+    for _ in range(count1):
         n = data[pos] - 1
         pos += 1
         if n < 0:

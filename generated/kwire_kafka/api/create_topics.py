@@ -557,8 +557,8 @@ def read_create_topics_request_classic(data: bytes, pos: i64, version: i64) -> t
     if n < 0:
         fail()
     topics_0 = []
-    count_topics_0 = n
-    for _ in range(count_topics_0):
+    count1 = n
+    for _ in range(count1):
         n = read_i16_be(data, pos)
         pos += 2
         if n < 0:
@@ -573,8 +573,8 @@ def read_create_topics_request_classic(data: bytes, pos: i64, version: i64) -> t
         if n < 0:
             fail()
         assignments_2 = []
-        count_assignments_2 = n
-        for _ in range(count_assignments_2):
+        count3 = n
+        for _ in range(count3):
             partition_index_4 = read_i32_be(data, pos)
             n = read_i32_be(data, pos + 4)
             pos += 8
@@ -592,8 +592,8 @@ def read_create_topics_request_classic(data: bytes, pos: i64, version: i64) -> t
         if n < 0:
             fail()
         configs_2 = []
-        count_configs_2 = n
-        for _ in range(count_configs_2):
+        count5 = n
+        for _ in range(count5):
             n = read_i16_be(data, pos)
             pos += 2
             if n < 0:
@@ -688,8 +688,8 @@ def read_create_topics_request_flexible(data: bytes, pos: i64, version: i64) -> 
     if n > 126:
         n, pos = read_length(data, pos)
     topics_0 = []
-    count_topics_0 = n
-    for _ in range(count_topics_0):
+    count1 = n
+    for _ in range(count1):
         n = data[pos] - 1
         pos += 1
         if n < 0:
@@ -708,8 +708,8 @@ def read_create_topics_request_flexible(data: bytes, pos: i64, version: i64) -> 
         if n > 126:
             n, pos = read_length(data, pos)
         assignments_2 = []
-        count_assignments_2 = n
-        for _ in range(count_assignments_2):
+        count3 = n
+        for _ in range(count3):
             partition_index_4 = read_i32_be(data, pos)
             n = data[pos + 4] - 1
             pos += 5
@@ -735,8 +735,8 @@ def read_create_topics_request_flexible(data: bytes, pos: i64, version: i64) -> 
         if n > 126:
             n, pos = read_length(data, pos)
         configs_2 = []
-        count_configs_2 = n
-        for _ in range(count_configs_2):
+        count5 = n
+        for _ in range(count5):
             n = data[pos] - 1
             pos += 1
             if n < 0:
@@ -875,8 +875,8 @@ def read_create_topics_response_classic(data: bytes, pos: i64, version: i64) -> 
     if n < 0:
         fail()
     topics_0 = []
-    count_topics_0 = n
-    for _ in range(count_topics_0):
+    count1 = n
+    for _ in range(count1):
         n = read_i16_be(data, pos)
         pos += 2
         if n < 0:
@@ -951,8 +951,8 @@ def read_create_topics_response_flexible(data: bytes, pos: i64, version: i64) ->
     if n > 126:
         n, pos = read_length(data, pos)
     topics_0 = []
-    count_topics_0 = n
-    for _ in range(count_topics_0):
+    count1 = n
+    for _ in range(count1):
         n = data[pos] - 1
         pos += 1
         if n < 0:
@@ -988,8 +988,8 @@ def read_create_topics_response_flexible(data: bytes, pos: i64, version: i64) ->
             if n > 126:
                 n, pos = read_length(data, pos)
             configs_2 = []
-            count_configs_2 = n
-            for _ in range(count_configs_2):
+            count3 = n
+            for _ in range(count3):
                 n = data[pos] - 1
                 pos += 1
                 if n < 0:

@@ -417,8 +417,8 @@ def read_delete_acls_request_classic(data: bytes, pos: i64, version: i64) -> tup
     if n < 0:
         fail()
     filters_0 = []
-    count_filters_0 = n
-    for _ in range(count_filters_0):
+    count1 = n
+    for _ in range(count1):
         resource_type_filter_2 = (data[pos] ^ 128) - 128
         n = read_i16_be(data, pos + 1)
         pos += 3
@@ -520,8 +520,8 @@ def read_delete_acls_request_flexible(data: bytes, pos: i64, version: i64) -> tu
     if n > 126:
         n, pos = read_length(data, pos)
     filters_0 = []
-    count_filters_0 = n
-    for _ in range(count_filters_0):
+    count1 = n
+    for _ in range(count1):
         resource_type_filter_2 = (data[pos] ^ 128) - 128
         n = data[pos + 1] - 1
         pos += 2
@@ -651,8 +651,8 @@ def read_delete_acls_response_classic(data: bytes, pos: i64, version: i64) -> tu
     if n < 0:
         fail()
     filter_results_0 = []
-    count_filter_results_0 = n
-    for _ in range(count_filter_results_0):
+    count1 = n
+    for _ in range(count1):
         error_code_2 = read_i16_be(data, pos)
         n = read_i16_be(data, pos + 2)
         pos += 4
@@ -667,8 +667,8 @@ def read_delete_acls_response_classic(data: bytes, pos: i64, version: i64) -> tu
         if n < 0:
             fail()
         matching_acls_2 = []
-        count_matching_acls_2 = n
-        for _ in range(count_matching_acls_2):
+        count3 = n
+        for _ in range(count3):
             error_code_4 = read_i16_be(data, pos)
             n = read_i16_be(data, pos + 2)
             pos += 4
@@ -794,8 +794,8 @@ def read_delete_acls_response_flexible(data: bytes, pos: i64, version: i64) -> t
     if n > 126:
         n, pos = read_length(data, pos)
     filter_results_0 = []
-    count_filter_results_0 = n
-    for _ in range(count_filter_results_0):
+    count1 = n
+    for _ in range(count1):
         error_code_2 = read_i16_be(data, pos)
         n = data[pos + 2] - 1
         pos += 3
@@ -814,8 +814,8 @@ def read_delete_acls_response_flexible(data: bytes, pos: i64, version: i64) -> t
         if n > 126:
             n, pos = read_length(data, pos)
         matching_acls_2 = []
-        count_matching_acls_2 = n
-        for _ in range(count_matching_acls_2):
+        count3 = n
+        for _ in range(count3):
             error_code_4 = read_i16_be(data, pos)
             n = data[pos + 2] - 1
             pos += 3

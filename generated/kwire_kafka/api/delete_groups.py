@@ -218,8 +218,8 @@ def read_delete_groups_request_classic(data: bytes, pos: i64, version: i64) -> t
     if n < 0:
         fail()
     groups_names_0 = []
-    count_groups_names_0 = n
-    for _ in range(count_groups_names_0):
+    count1 = n
+    for _ in range(count1):
         n = read_i16_be(data, pos)
         pos += 2
         if n < 0:
@@ -255,8 +255,8 @@ def read_delete_groups_request_flexible(data: bytes, pos: i64, version: i64) -> 
     if n > 126:
         n, pos = read_length(data, pos)
     groups_names_0 = []
-    count_groups_names_0 = n
-    for _ in range(count_groups_names_0):
+    count1 = n
+    for _ in range(count1):
         n = data[pos] - 1
         pos += 1
         if n < 0:
@@ -308,8 +308,8 @@ def read_delete_groups_response_classic(data: bytes, pos: i64, version: i64) -> 
     if n < 0:
         fail()
     results_0 = []
-    count_results_0 = n
-    for _ in range(count_results_0):
+    count1 = n
+    for _ in range(count1):
         n = read_i16_be(data, pos)
         pos += 2
         if n < 0:
@@ -354,8 +354,8 @@ def read_delete_groups_response_flexible(data: bytes, pos: i64, version: i64) ->
     if n > 126:
         n, pos = read_length(data, pos)
     results_0 = []
-    count_results_0 = n
-    for _ in range(count_results_0):
+    count1 = n
+    for _ in range(count1):
         n = data[pos] - 1
         pos += 1
         if n < 0:

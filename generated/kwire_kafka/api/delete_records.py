@@ -366,8 +366,8 @@ def read_delete_records_request_classic(data: bytes, pos: i64, version: i64) -> 
     if n < 0:
         fail()
     topics_0 = []
-    count_topics_0 = n
-    for _ in range(count_topics_0):
+    count1 = n
+    for _ in range(count1):
         n = read_i16_be(data, pos)
         pos += 2
         if n < 0:
@@ -380,8 +380,8 @@ def read_delete_records_request_classic(data: bytes, pos: i64, version: i64) -> 
         if n < 0:
             fail()
         partitions_2 = []
-        count_partitions_2 = n
-        for _ in range(count_partitions_2):
+        count3 = n
+        for _ in range(count3):
             partition_index_4 = read_i32_be(data, pos)
             offset_4 = read_i64_be(data, pos + 4)
             item3 = new_DeleteRecordsPartition(partition_index_4, offset_4)
@@ -430,8 +430,8 @@ def read_delete_records_request_flexible(data: bytes, pos: i64, version: i64) ->
     if n > 126:
         n, pos = read_length(data, pos)
     topics_0 = []
-    count_topics_0 = n
-    for _ in range(count_topics_0):
+    count1 = n
+    for _ in range(count1):
         n = data[pos] - 1
         pos += 1
         if n < 0:
@@ -448,8 +448,8 @@ def read_delete_records_request_flexible(data: bytes, pos: i64, version: i64) ->
         if n > 126:
             n, pos = read_length(data, pos)
         partitions_2 = []
-        count_partitions_2 = n
-        for _ in range(count_partitions_2):
+        count3 = n
+        for _ in range(count3):
             partition_index_4 = read_i32_be(data, pos)
             offset_4 = read_i64_be(data, pos + 4)
             item3 = new_DeleteRecordsPartition(partition_index_4, offset_4)
@@ -527,8 +527,8 @@ def read_delete_records_response_classic(data: bytes, pos: i64, version: i64) ->
     if n < 0:
         fail()
     topics_0 = []
-    count_topics_0 = n
-    for _ in range(count_topics_0):
+    count1 = n
+    for _ in range(count1):
         n = read_i16_be(data, pos)
         pos += 2
         if n < 0:
@@ -541,8 +541,8 @@ def read_delete_records_response_classic(data: bytes, pos: i64, version: i64) ->
         if n < 0:
             fail()
         partitions_2 = []
-        count_partitions_2 = n
-        for _ in range(count_partitions_2):
+        count3 = n
+        for _ in range(count3):
             partition_index_4 = read_i32_be(data, pos)
             low_watermark_4 = read_i64_be(data, pos + 4)
             error_code_4 = read_i16_be(data, pos + 12)
@@ -592,8 +592,8 @@ def read_delete_records_response_flexible(data: bytes, pos: i64, version: i64) -
     if n > 126:
         n, pos = read_length(data, pos)
     topics_0 = []
-    count_topics_0 = n
-    for _ in range(count_topics_0):
+    count1 = n
+    for _ in range(count1):
         n = data[pos] - 1
         pos += 1
         if n < 0:
@@ -610,8 +610,8 @@ def read_delete_records_response_flexible(data: bytes, pos: i64, version: i64) -
         if n > 126:
             n, pos = read_length(data, pos)
         partitions_2 = []
-        count_partitions_2 = n
-        for _ in range(count_partitions_2):
+        count3 = n
+        for _ in range(count3):
             partition_index_4 = read_i32_be(data, pos)
             low_watermark_4 = read_i64_be(data, pos + 4)
             error_code_4 = read_i16_be(data, pos + 12)

@@ -298,8 +298,8 @@ def read_delete_topics_request_classic(data: bytes, pos: i64, version: i64) -> t
     if n < 0:
         fail()
     topic_names_0 = []
-    count_topic_names_0 = n
-    for _ in range(count_topic_names_0):
+    count1 = n
+    for _ in range(count1):
         n = read_i16_be(data, pos)
         pos += 2
         if n < 0:
@@ -343,8 +343,8 @@ def read_delete_topics_request_flexible(data: bytes, pos: i64, version: i64) -> 
         if n > 126:
             n, pos = read_length(data, pos)
         topics_0 = []
-        count_topics_0 = n
-        for _ in range(count_topics_0):
+        count1 = n
+        for _ in range(count1):
             n = data[pos] - 1
             pos += 1
             if n < 0:
@@ -373,8 +373,8 @@ def read_delete_topics_request_flexible(data: bytes, pos: i64, version: i64) -> 
         if n > 126:
             n, pos = read_length(data, pos)
         topic_names_0 = []
-        count_topic_names_0 = n
-        for _ in range(count_topic_names_0):
+        count3 = n
+        for _ in range(count3):
             n = data[pos] - 1
             pos += 1
             if n < 0:
@@ -464,8 +464,8 @@ def read_delete_topics_response_classic(data: bytes, pos: i64, version: i64) -> 
     if n < 0:
         fail()
     responses_0 = []
-    count_responses_0 = n
-    for _ in range(count_responses_0):
+    count1 = n
+    for _ in range(count1):
         n = read_i16_be(data, pos)
         pos += 2
         if n < 0:
@@ -518,8 +518,8 @@ def read_delete_topics_response_flexible(data: bytes, pos: i64, version: i64) ->
     if n > 126:
         n, pos = read_length(data, pos)
     responses_0 = []
-    count_responses_0 = n
-    for _ in range(count_responses_0):
+    count1 = n
+    for _ in range(count1):
         n = data[pos] - 1
         pos += 1
         if n < 0:

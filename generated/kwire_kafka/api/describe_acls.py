@@ -560,8 +560,8 @@ def read_describe_acls_response_classic(data: bytes, pos: i64, version: i64) -> 
     if n < 0:
         fail()
     resources_0 = []
-    count_resources_0 = n
-    for _ in range(count_resources_0):
+    count1 = n
+    for _ in range(count1):
         resource_type_2 = (data[pos] ^ 128) - 128
         n = read_i16_be(data, pos + 1)
         pos += 3
@@ -580,8 +580,8 @@ def read_describe_acls_response_classic(data: bytes, pos: i64, version: i64) -> 
         if n < 0:
             fail()
         acls_2 = []
-        count_acls_2 = n
-        for _ in range(count_acls_2):
+        count3 = n
+        for _ in range(count3):
             n = read_i16_be(data, pos)
             pos += 2
             if n < 0:
@@ -677,8 +677,8 @@ def read_describe_acls_response_flexible(data: bytes, pos: i64, version: i64) ->
     if n > 126:
         n, pos = read_length(data, pos)
     resources_0 = []
-    count_resources_0 = n
-    for _ in range(count_resources_0):
+    count1 = n
+    for _ in range(count1):
         resource_type_2 = (data[pos] ^ 128) - 128
         n = data[pos + 1] - 1
         pos += 2
@@ -697,8 +697,8 @@ def read_describe_acls_response_flexible(data: bytes, pos: i64, version: i64) ->
         if n > 126:
             n, pos = read_length(data, pos)
         acls_2 = []
-        count_acls_2 = n
-        for _ in range(count_acls_2):
+        count3 = n
+        for _ in range(count3):
             n = data[pos] - 1
             pos += 1
             if n < 0:

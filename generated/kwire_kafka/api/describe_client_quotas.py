@@ -381,8 +381,8 @@ def read_describe_client_quotas_request_classic(
     if n < 0:
         fail()
     components_0 = []
-    count_components_0 = n
-    for _ in range(count_components_0):
+    count1 = n
+    for _ in range(count1):
         n = read_i16_be(data, pos)
         pos += 2
         if n < 0:
@@ -447,8 +447,8 @@ def read_describe_client_quotas_request_flexible(
     if n > 126:
         n, pos = read_length(data, pos)
     components_0 = []
-    count_components_0 = n
-    for _ in range(count_components_0):
+    count1 = n
+    for _ in range(count1):
         n = data[pos] - 1
         pos += 1
         if n < 0:
@@ -554,15 +554,15 @@ def read_describe_client_quotas_response_classic(
         entries_0 = None
     else:
         entries_0 = []
-        count_entries_0 = n
-        for _ in range(count_entries_0):
+        count1 = n
+        for _ in range(count1):
             n = read_i32_be(data, pos)
             pos += 4
             if n < 0:
                 fail()
             entity_2 = []
-            count_entity_2 = n
-            for _ in range(count_entity_2):
+            count3 = n
+            for _ in range(count3):
                 n = read_i16_be(data, pos)
                 pos += 2
                 if n < 0:
@@ -585,8 +585,8 @@ def read_describe_client_quotas_response_classic(
             if n < 0:
                 fail()
             values_2 = []
-            count_values_2 = n
-            for _ in range(count_values_2):
+            count5 = n
+            for _ in range(count5):
                 n = read_i16_be(data, pos)
                 pos += 2
                 if n < 0:
@@ -685,8 +685,8 @@ def read_describe_client_quotas_response_flexible(
         if n > 126:
             n, pos = read_length(data, pos)
         entries_0 = []
-        count_entries_0 = n
-        for _ in range(count_entries_0):
+        count1 = n
+        for _ in range(count1):
             n = data[pos] - 1
             pos += 1
             if n < 0:
@@ -694,8 +694,8 @@ def read_describe_client_quotas_response_flexible(
             if n > 126:
                 n, pos = read_length(data, pos)
             entity_2 = []
-            count_entity_2 = n
-            for _ in range(count_entity_2):
+            count3 = n
+            for _ in range(count3):
                 n = data[pos] - 1
                 pos += 1
                 if n < 0:
@@ -728,8 +728,8 @@ def read_describe_client_quotas_response_flexible(
             if n > 126:
                 n, pos = read_length(data, pos)
             values_2 = []
-            count_values_2 = n
-            for _ in range(count_values_2):
+            count5 = n
+            for _ in range(count5):
                 n = data[pos] - 1
                 pos += 1
                 if n < 0:

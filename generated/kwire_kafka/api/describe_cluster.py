@@ -399,8 +399,8 @@ def read_describe_cluster_response_flexible(
     if n > 126:
         n, pos = read_length(data, pos)
     brokers_0 = []
-    count_brokers_0 = n
-    for _ in range(count_brokers_0):
+    count1 = n
+    for _ in range(count1):
         broker_id_2 = read_i32_be(data, pos)
         n = data[pos + 4] - 1
         pos += 5

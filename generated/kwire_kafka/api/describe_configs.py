@@ -471,8 +471,8 @@ def read_describe_configs_request_classic(data: bytes, pos: i64, version: i64) -
     if n < 0:
         fail()
     resources_0 = []
-    count_resources_0 = n
-    for _ in range(count_resources_0):
+    count1 = n
+    for _ in range(count1):
         resource_type_2 = (data[pos] ^ 128) - 128
         n = read_i16_be(data, pos + 1)
         pos += 3
@@ -487,8 +487,8 @@ def read_describe_configs_request_classic(data: bytes, pos: i64, version: i64) -
             configuration_keys_2 = None
         else:
             configuration_keys_2 = []
-            count_configuration_keys_2 = n
-            for _ in range(count_configuration_keys_2):
+            count3 = n
+            for _ in range(count3):
                 n = read_i16_be(data, pos)
                 pos += 2
                 if n < 0:
@@ -560,8 +560,8 @@ def read_describe_configs_request_flexible(data: bytes, pos: i64, version: i64) 
     if n > 126:
         n, pos = read_length(data, pos)
     resources_0 = []
-    count_resources_0 = n
-    for _ in range(count_resources_0):
+    count1 = n
+    for _ in range(count1):
         resource_type_2 = (data[pos] ^ 128) - 128
         n = data[pos + 1] - 1
         pos += 2
@@ -580,8 +580,8 @@ def read_describe_configs_request_flexible(data: bytes, pos: i64, version: i64) 
             if n > 126:
                 n, pos = read_length(data, pos)
             configuration_keys_2 = []
-            count_configuration_keys_2 = n
-            for _ in range(count_configuration_keys_2):
+            count3 = n
+            for _ in range(count3):
                 n = data[pos] - 1
                 pos += 1
                 if n < 0:
@@ -676,8 +676,8 @@ def read_describe_configs_response_classic(
     if n < 0:
         fail()
     results_0 = []
-    count_results_0 = n
-    for _ in range(count_results_0):
+    count1 = n
+    for _ in range(count1):
         error_code_2 = read_i16_be(data, pos)
         n = read_i16_be(data, pos + 2)
         pos += 4
@@ -700,8 +700,8 @@ def read_describe_configs_response_classic(
         if n < 0:
             fail()
         configs_2 = []
-        count_configs_2 = n
-        for _ in range(count_configs_2):
+        count3 = n
+        for _ in range(count3):
             n = read_i16_be(data, pos)
             pos += 2
             if n < 0:
@@ -737,8 +737,8 @@ def read_describe_configs_response_classic(
                 if n < 0:
                     fail()
                 synonyms_4 = []
-                count_synonyms_4 = n
-                for _ in range(count_synonyms_4):
+                count5 = n
+                for _ in range(count5):
                     n = read_i16_be(data, pos)
                     pos += 2
                     if n < 0:
@@ -892,8 +892,8 @@ def read_describe_configs_response_flexible(
     if n > 126:
         n, pos = read_length(data, pos)
     results_0 = []
-    count_results_0 = n
-    for _ in range(count_results_0):
+    count1 = n
+    for _ in range(count1):
         error_code_2 = read_i16_be(data, pos)
         n = data[pos + 2] - 1
         pos += 3
@@ -922,8 +922,8 @@ def read_describe_configs_response_flexible(
         if n > 126:
             n, pos = read_length(data, pos)
         configs_2 = []
-        count_configs_2 = n
-        for _ in range(count_configs_2):
+        count3 = n
+        for _ in range(count3):
             n = data[pos] - 1
             pos += 1
             if n < 0:
@@ -954,8 +954,8 @@ def read_describe_configs_response_flexible(
             if n > 126:
                 n, pos = read_length(data, pos)
             synonyms_4 = []
-            count_synonyms_4 = n
-            for _ in range(count_synonyms_4):
+            count5 = n
+            for _ in range(count5):
                 n = data[pos] - 1
                 pos += 1
                 if n < 0:

@@ -407,8 +407,8 @@ def read_describe_delegation_token_request_classic(
         owners_0 = None
     else:
         owners_0 = []
-        count_owners_0 = n
-        for _ in range(count_owners_0):
+        count1 = n
+        for _ in range(count1):
             n = read_i16_be(data, pos)
             pos += 2
             if n < 0:
@@ -467,8 +467,8 @@ def read_describe_delegation_token_request_flexible(
         if n > 126:
             n, pos = read_length(data, pos)
         owners_0 = []
-        count_owners_0 = n
-        for _ in range(count_owners_0):
+        count1 = n
+        for _ in range(count1):
             n = data[pos] - 1
             pos += 1
             if n < 0:
@@ -560,8 +560,8 @@ def read_describe_delegation_token_response_classic(
     if n < 0:
         fail()
     tokens_0 = []
-    count_tokens_0 = n
-    for _ in range(count_tokens_0):
+    count1 = n
+    for _ in range(count1):
         n = read_i16_be(data, pos)
         pos += 2
         if n < 0:
@@ -600,8 +600,8 @@ def read_describe_delegation_token_response_classic(
         if n < 0:
             fail()
         renewers_2 = []
-        count_renewers_2 = n
-        for _ in range(count_renewers_2):
+        count3 = n
+        for _ in range(count3):
             n = read_i16_be(data, pos)
             pos += 2
             if n < 0:
@@ -705,8 +705,8 @@ def read_describe_delegation_token_response_flexible(
     if n > 126:
         n, pos = read_length(data, pos)
     tokens_0 = []
-    count_tokens_0 = n
-    for _ in range(count_tokens_0):
+    count1 = n
+    for _ in range(count1):
         n = data[pos] - 1
         pos += 1
         if n < 0:
@@ -780,8 +780,8 @@ def read_describe_delegation_token_response_flexible(
         if n > 126:
             n, pos = read_length(data, pos)
         renewers_2 = []
-        count_renewers_2 = n
-        for _ in range(count_renewers_2):
+        count3 = n
+        for _ in range(count3):
             n = data[pos] - 1
             pos += 1
             if n < 0:

@@ -363,8 +363,8 @@ def read_describe_groups_request_classic(data: bytes, pos: i64, version: i64) ->
     if n < 0:
         fail()
     groups_0 = []
-    count_groups_0 = n
-    for _ in range(count_groups_0):
+    count1 = n
+    for _ in range(count1):
         n = read_i16_be(data, pos)
         pos += 2
         if n < 0:
@@ -410,8 +410,8 @@ def read_describe_groups_request_flexible(data: bytes, pos: i64, version: i64) -
     if n > 126:
         n, pos = read_length(data, pos)
     groups_0 = []
-    count_groups_0 = n
-    for _ in range(count_groups_0):
+    count1 = n
+    for _ in range(count1):
         n = data[pos] - 1
         pos += 1
         if n < 0:
@@ -481,8 +481,8 @@ def read_describe_groups_response_classic(data: bytes, pos: i64, version: i64) -
     if n < 0:
         fail()
     groups_0 = []
-    count_groups_0 = n
-    for _ in range(count_groups_0):
+    count1 = n
+    for _ in range(count1):
         error_code_2 = read_i16_be(data, pos)
         error_message_2 = None
         n = read_i16_be(data, pos + 2)
@@ -518,8 +518,8 @@ def read_describe_groups_response_classic(data: bytes, pos: i64, version: i64) -
         if n < 0:
             fail()
         members_2 = []
-        count_members_2 = n
-        for _ in range(count_members_2):
+        count3 = n
+        for _ in range(count3):
             n = read_i16_be(data, pos)
             pos += 2
             if n < 0:
@@ -675,8 +675,8 @@ def read_describe_groups_response_flexible(data: bytes, pos: i64, version: i64) 
     if n > 126:
         n, pos = read_length(data, pos)
     groups_0 = []
-    count_groups_0 = n
-    for _ in range(count_groups_0):
+    count1 = n
+    for _ in range(count1):
         error_code_2 = read_i16_be(data, pos)
         pos += 2
         if version >= 6:
@@ -735,8 +735,8 @@ def read_describe_groups_response_flexible(data: bytes, pos: i64, version: i64) 
         if n > 126:
             n, pos = read_length(data, pos)
         members_2 = []
-        count_members_2 = n
-        for _ in range(count_members_2):
+        count3 = n
+        for _ in range(count3):
             n = data[pos] - 1
             pos += 1
             if n < 0:

@@ -398,8 +398,8 @@ def read_describe_log_dirs_request_classic(data: bytes, pos: i64, version: i64) 
         topics_0 = None
     else:
         topics_0 = []
-        count_topics_0 = n
-        for _ in range(count_topics_0):
+        count1 = n
+        for _ in range(count1):
             n = read_i16_be(data, pos)
             pos += 2
             if n < 0:
@@ -459,8 +459,8 @@ def read_describe_log_dirs_request_flexible(
         if n > 126:
             n, pos = read_length(data, pos)
         topics_0 = []
-        count_topics_0 = n
-        for _ in range(count_topics_0):
+        count1 = n
+        for _ in range(count1):
             n = data[pos] - 1
             pos += 1
             if n < 0:
@@ -549,8 +549,8 @@ def read_describe_log_dirs_response_classic(
     if n < 0:
         fail()
     results_0 = []
-    count_results_0 = n
-    for _ in range(count_results_0):
+    count1 = n
+    for _ in range(count1):
         error_code_2 = read_i16_be(data, pos)
         n = read_i16_be(data, pos + 2)
         pos += 4
@@ -564,8 +564,8 @@ def read_describe_log_dirs_response_classic(
         if n < 0:
             fail()
         topics_2 = []
-        count_topics_2 = n
-        for _ in range(count_topics_2):
+        count3 = n
+        for _ in range(count3):
             n = read_i16_be(data, pos)
             pos += 2
             if n < 0:
@@ -578,8 +578,8 @@ def read_describe_log_dirs_response_classic(
             if n < 0:
                 fail()
             partitions_4 = []
-            count_partitions_4 = n
-            for _ in range(count_partitions_4):
+            count5 = n
+            for _ in range(count5):
                 partition_index_6 = read_i32_be(data, pos)
                 partition_size_6 = read_i64_be(data, pos + 4)
                 offset_lag_6 = read_i64_be(data, pos + 12)
@@ -658,8 +658,8 @@ def read_describe_log_dirs_response_flexible(
     if n > 126:
         n, pos = read_length(data, pos)
     results_0 = []
-    count_results_0 = n
-    for _ in range(count_results_0):
+    count1 = n
+    for _ in range(count1):
         error_code_2 = read_i16_be(data, pos)
         n = data[pos + 2] - 1
         pos += 3
@@ -677,8 +677,8 @@ def read_describe_log_dirs_response_flexible(
         if n > 126:
             n, pos = read_length(data, pos)
         topics_2 = []
-        count_topics_2 = n
-        for _ in range(count_topics_2):
+        count3 = n
+        for _ in range(count3):
             n = data[pos] - 1
             pos += 1
             if n < 0:
@@ -695,8 +695,8 @@ def read_describe_log_dirs_response_flexible(
             if n > 126:
                 n, pos = read_length(data, pos)
             partitions_4 = []
-            count_partitions_4 = n
-            for _ in range(count_partitions_4):
+            count5 = n
+            for _ in range(count5):
                 partition_index_6 = read_i32_be(data, pos)
                 partition_size_6 = read_i64_be(data, pos + 4)
                 offset_lag_6 = read_i64_be(data, pos + 12)

@@ -392,8 +392,8 @@ def read_describe_producers_request_flexible(
     if n > 126:
         n, pos = read_length(data, pos)
     topics_0 = []
-    count_topics_0 = n
-    for _ in range(count_topics_0):
+    count1 = n
+    for _ in range(count1):
         n = data[pos] - 1
         pos += 1
         if n < 0:
@@ -482,8 +482,8 @@ def read_describe_producers_response_flexible(
     if n > 126:
         n, pos = read_length(data, pos)
     topics_0 = []
-    count_topics_0 = n
-    for _ in range(count_topics_0):
+    count1 = n
+    for _ in range(count1):
         n = data[pos] - 1
         pos += 1
         if n < 0:
@@ -500,8 +500,8 @@ def read_describe_producers_response_flexible(
         if n > 126:
             n, pos = read_length(data, pos)
         partitions_2 = []
-        count_partitions_2 = n
-        for _ in range(count_partitions_2):
+        count3 = n
+        for _ in range(count3):
             partition_index_4 = read_i32_be(data, pos)
             error_code_4 = read_i16_be(data, pos + 4)
             n = data[pos + 6] - 1
@@ -521,8 +521,8 @@ def read_describe_producers_response_flexible(
             if n > 126:
                 n, pos = read_length(data, pos)
             active_producers_4 = []
-            count_active_producers_4 = n
-            for _ in range(count_active_producers_4):
+            count5 = n
+            for _ in range(count5):
                 producer_id_6 = read_i64_be(data, pos)
                 producer_epoch_6 = read_i32_be(data, pos + 8)
                 last_sequence_6 = read_i32_be(data, pos + 12)

@@ -586,8 +586,8 @@ def read_describe_quorum_request_flexible(data: bytes, pos: i64, version: i64) -
     if n > 126:
         n, pos = read_length(data, pos)
     topics_0 = []
-    count_topics_0 = n
-    for _ in range(count_topics_0):
+    count1 = n
+    for _ in range(count1):
         n = data[pos] - 1
         pos += 1
         if n < 0:
@@ -604,8 +604,8 @@ def read_describe_quorum_request_flexible(data: bytes, pos: i64, version: i64) -
         if n > 126:
             n, pos = read_length(data, pos)
         partitions_2 = []
-        count_partitions_2 = n
-        for _ in range(count_partitions_2):
+        count3 = n
+        for _ in range(count3):
             partition_index_4 = read_i32_be(data, pos)
             item3 = new_DescribeQuorumRequestPartitionData(partition_index_4)
             if data[pos + 4]:
@@ -702,8 +702,8 @@ def read_describe_quorum_response_flexible(data: bytes, pos: i64, version: i64) 
     if n > 126:
         n, pos = read_length(data, pos)
     topics_0 = []
-    count_topics_0 = n
-    for _ in range(count_topics_0):
+    count1 = n
+    for _ in range(count1):
         n = data[pos] - 1
         pos += 1
         if n < 0:
@@ -720,8 +720,8 @@ def read_describe_quorum_response_flexible(data: bytes, pos: i64, version: i64) 
         if n > 126:
             n, pos = read_length(data, pos)
         partitions_2 = []
-        count_partitions_2 = n
-        for _ in range(count_partitions_2):
+        count3 = n
+        for _ in range(count3):
             partition_index_4 = read_i32_be(data, pos)
             error_code_4 = read_i16_be(data, pos + 4)
             pos += 6
@@ -748,8 +748,8 @@ def read_describe_quorum_response_flexible(data: bytes, pos: i64, version: i64) 
             if n > 126:
                 n, pos = read_length(data, pos)
             current_voters_4 = []
-            count_current_voters_4 = n
-            for _ in range(count_current_voters_4):
+            count5 = n
+            for _ in range(count5):
                 replica_id_6 = read_i32_be(data, pos)
                 pos += 4
                 if version >= 2:
@@ -788,8 +788,8 @@ def read_describe_quorum_response_flexible(data: bytes, pos: i64, version: i64) 
             if n > 126:
                 n, pos = read_length(data, pos)
             observers_4 = []
-            count_observers_4 = n
-            for _ in range(count_observers_4):
+            count7 = n
+            for _ in range(count7):
                 replica_id_8 = read_i32_be(data, pos)
                 pos += 4
                 if version >= 2:
@@ -850,8 +850,8 @@ def read_describe_quorum_response_flexible(data: bytes, pos: i64, version: i64) 
         if n > 126:
             n, pos = read_length(data, pos)
         nodes_0 = []
-        count_nodes_0 = n
-        for _ in range(count_nodes_0):
+        count9 = n
+        for _ in range(count9):
             node_id_10 = read_i32_be(data, pos)
             n = data[pos + 4] - 1
             pos += 5
@@ -860,8 +860,8 @@ def read_describe_quorum_response_flexible(data: bytes, pos: i64, version: i64) 
             if n > 126:
                 n, pos = read_length(data, pos)
             listeners_10 = []
-            count_listeners_10 = n
-            for _ in range(count_listeners_10):
+            count11 = n
+            for _ in range(count11):
                 n = data[pos] - 1
                 pos += 1
                 if n < 0:

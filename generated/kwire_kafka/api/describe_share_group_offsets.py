@@ -463,8 +463,8 @@ def read_describe_share_group_offsets_request_flexible(
     if n > 126:
         n, pos = read_length(data, pos)
     groups_0 = []
-    count_groups_0 = n
-    for _ in range(count_groups_0):
+    count1 = n
+    for _ in range(count1):
         n = data[pos] - 1
         pos += 1
         if n < 0:
@@ -482,8 +482,8 @@ def read_describe_share_group_offsets_request_flexible(
             if n > 126:
                 n, pos = read_length(data, pos)
             topics_2 = []
-            count_topics_2 = n
-            for _ in range(count_topics_2):
+            count3 = n
+            for _ in range(count3):
                 n = data[pos] - 1
                 pos += 1
                 if n < 0:
@@ -601,8 +601,8 @@ def read_describe_share_group_offsets_response_flexible(
     if n > 126:
         n, pos = read_length(data, pos)
     groups_0 = []
-    count_groups_0 = n
-    for _ in range(count_groups_0):
+    count1 = n
+    for _ in range(count1):
         n = data[pos] - 1
         pos += 1
         if n < 0:
@@ -619,8 +619,8 @@ def read_describe_share_group_offsets_response_flexible(
         if n > 126:
             n, pos = read_length(data, pos)
         topics_2 = []
-        count_topics_2 = n
-        for _ in range(count_topics_2):
+        count3 = n
+        for _ in range(count3):
             n = data[pos] - 1
             pos += 1
             if n < 0:
@@ -638,8 +638,8 @@ def read_describe_share_group_offsets_response_flexible(
             if n > 126:
                 n, pos = read_length(data, pos)
             partitions_4 = []
-            count_partitions_4 = n
-            for _ in range(count_partitions_4):
+            count5 = n
+            for _ in range(count5):
                 partition_index_6 = read_i32_be(data, pos)
                 start_offset_6 = read_i64_be(data, pos + 4)
                 leader_epoch_6 = read_i32_be(data, pos + 12)

@@ -540,8 +540,8 @@ def read_describe_topic_partitions_request_flexible(
     if n > 126:
         n, pos = read_length(data, pos)
     topics_0 = []
-    count_topics_0 = n
-    for _ in range(count_topics_0):
+    count1 = n
+    for _ in range(count1):
         n = data[pos] - 1
         pos += 1
         if n < 0:
@@ -656,8 +656,8 @@ def read_describe_topic_partitions_response_flexible(
     if n > 126:
         n, pos = read_length(data, pos)
     topics_0 = []
-    count_topics_0 = n
-    for _ in range(count_topics_0):
+    count1 = n
+    for _ in range(count1):
         error_code_2 = read_i16_be(data, pos)
         n = data[pos + 2] - 1
         pos += 3
@@ -678,8 +678,8 @@ def read_describe_topic_partitions_response_flexible(
         if n > 126:
             n, pos = read_length(data, pos)
         partitions_2 = []
-        count_partitions_2 = n
-        for _ in range(count_partitions_2):
+        count3 = n
+        for _ in range(count3):
             error_code_4 = read_i16_be(data, pos)
             partition_index_4 = read_i32_be(data, pos + 2)
             leader_id_4 = read_i32_be(data, pos + 6)

@@ -308,8 +308,8 @@ def read_describe_transactions_request_flexible(
     if n > 126:
         n, pos = read_length(data, pos)
     transactional_ids_0 = []
-    count_transactional_ids_0 = n
-    for _ in range(count_transactional_ids_0):
+    count1 = n
+    for _ in range(count1):
         n = data[pos] - 1
         pos += 1
         if n < 0:
@@ -371,8 +371,8 @@ def read_describe_transactions_response_flexible(
     if n > 126:
         n, pos = read_length(data, pos)
     transaction_states_0 = []
-    count_transaction_states_0 = n
-    for _ in range(count_transaction_states_0):
+    count1 = n
+    for _ in range(count1):
         error_code_2 = read_i16_be(data, pos)
         n = data[pos + 2] - 1
         pos += 3
@@ -403,8 +403,8 @@ def read_describe_transactions_response_flexible(
         if n > 126:
             n, pos = read_length(data, pos)
         topics_2 = []
-        count_topics_2 = n
-        for _ in range(count_topics_2):
+        count3 = n
+        for _ in range(count3):
             n = data[pos] - 1
             pos += 1
             if n < 0:

@@ -323,8 +323,8 @@ def read_describe_user_scram_credentials_request_flexible(
         if n > 126:
             n, pos = read_length(data, pos)
         users_0 = []
-        count_users_0 = n
-        for _ in range(count_users_0):
+        count1 = n
+        for _ in range(count1):
             n = data[pos] - 1
             pos += 1
             if n < 0:
@@ -408,8 +408,8 @@ def read_describe_user_scram_credentials_response_flexible(
     if n > 126:
         n, pos = read_length(data, pos)
     results_0 = []
-    count_results_0 = n
-    for _ in range(count_results_0):
+    count1 = n
+    for _ in range(count1):
         n = data[pos] - 1
         pos += 1
         if n < 0:
@@ -437,8 +437,8 @@ def read_describe_user_scram_credentials_response_flexible(
         if n > 126:
             n, pos = read_length(data, pos)
         credential_infos_2 = []
-        count_credential_infos_2 = n
-        for _ in range(count_credential_infos_2):
+        count3 = n
+        for _ in range(count3):
             mechanism_4 = (data[pos] ^ 128) - 128
             iterations_4 = read_i32_be(data, pos + 1)
             item3 = new_CredentialInfo(mechanism_4, iterations_4)

@@ -356,8 +356,8 @@ def read_elect_leaders_request_classic(data: bytes, pos: i64, version: i64) -> t
         topic_partitions_0 = None
     else:
         topic_partitions_0 = []
-        count_topic_partitions_0 = n
-        for _ in range(count_topic_partitions_0):
+        count1 = n
+        for _ in range(count1):
             n = read_i16_be(data, pos)
             pos += 2
             if n < 0:
@@ -424,8 +424,8 @@ def read_elect_leaders_request_flexible(data: bytes, pos: i64, version: i64) -> 
         if n > 126:
             n, pos = read_length(data, pos)
         topic_partitions_0 = []
-        count_topic_partitions_0 = n
-        for _ in range(count_topic_partitions_0):
+        count1 = n
+        for _ in range(count1):
             n = data[pos] - 1
             pos += 1
             if n < 0:
@@ -520,8 +520,8 @@ def read_elect_leaders_response_classic(data: bytes, pos: i64, version: i64) -> 
     if n < 0:
         fail()
     replica_election_results_0 = []
-    count_replica_election_results_0 = n
-    for _ in range(count_replica_election_results_0):
+    count1 = n
+    for _ in range(count1):
         n = read_i16_be(data, pos)
         pos += 2
         if n < 0:
@@ -534,8 +534,8 @@ def read_elect_leaders_response_classic(data: bytes, pos: i64, version: i64) -> 
         if n < 0:
             fail()
         partition_result_2 = []
-        count_partition_result_2 = n
-        for _ in range(count_partition_result_2):
+        count3 = n
+        for _ in range(count3):
             partition_id_4 = read_i32_be(data, pos)
             error_code_4 = read_i16_be(data, pos + 4)
             n = read_i16_be(data, pos + 6)
@@ -604,8 +604,8 @@ def read_elect_leaders_response_flexible(data: bytes, pos: i64, version: i64) ->
     if n > 126:
         n, pos = read_length(data, pos)
     replica_election_results_0 = []
-    count_replica_election_results_0 = n
-    for _ in range(count_replica_election_results_0):
+    count1 = n
+    for _ in range(count1):
         n = data[pos] - 1
         pos += 1
         if n < 0:
@@ -622,8 +622,8 @@ def read_elect_leaders_response_flexible(data: bytes, pos: i64, version: i64) ->
         if n > 126:
             n, pos = read_length(data, pos)
         partition_result_2 = []
-        count_partition_result_2 = n
-        for _ in range(count_partition_result_2):
+        count3 = n
+        for _ in range(count3):
             partition_id_4 = read_i32_be(data, pos)
             error_code_4 = read_i16_be(data, pos + 4)
             n = data[pos + 6] - 1

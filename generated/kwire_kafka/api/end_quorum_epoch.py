@@ -598,8 +598,8 @@ def read_EndQuorumEpochResponse_tags(self: EndQuorumEpochResponse, data: bytes, 
             if n > 126:
                 n, pos = read_length(data, pos)
             node_endpoints_value = []
-            count_node_endpoints_value = n
-            for _ in range(count_node_endpoints_value):
+            count0 = n
+            for _ in range(count0):
                 node_id_1 = read_i32_be(data, pos)
                 n = data[pos + 4] - 1
                 pos += 5
@@ -681,8 +681,8 @@ def read_end_quorum_epoch_request_classic(data: bytes, pos: i64, version: i64) -
     if n < 0:
         fail()
     topics_0 = []
-    count_topics_0 = n
-    for _ in range(count_topics_0):
+    count1 = n
+    for _ in range(count1):
         n = read_i16_be(data, pos)
         pos += 2
         if n < 0:
@@ -695,8 +695,8 @@ def read_end_quorum_epoch_request_classic(data: bytes, pos: i64, version: i64) -
         if n < 0:
             fail()
         partitions_2 = []
-        count_partitions_2 = n
-        for _ in range(count_partitions_2):
+        count3 = n
+        for _ in range(count3):
             partition_index_4 = read_i32_be(data, pos)
             leader_id_4 = read_i32_be(data, pos + 4)
             leader_epoch_4 = read_i32_be(data, pos + 8)
@@ -783,8 +783,8 @@ def read_end_quorum_epoch_request_flexible(data: bytes, pos: i64, version: i64) 
     if n > 126:
         n, pos = read_length(data, pos)
     topics_0 = []
-    count_topics_0 = n
-    for _ in range(count_topics_0):
+    count1 = n
+    for _ in range(count1):
         n = data[pos] - 1
         pos += 1
         if n < 0:
@@ -801,8 +801,8 @@ def read_end_quorum_epoch_request_flexible(data: bytes, pos: i64, version: i64) 
         if n > 126:
             n, pos = read_length(data, pos)
         partitions_2 = []
-        count_partitions_2 = n
-        for _ in range(count_partitions_2):
+        count3 = n
+        for _ in range(count3):
             partition_index_4 = read_i32_be(data, pos)
             leader_id_4 = read_i32_be(data, pos + 4)
             leader_epoch_4 = read_i32_be(data, pos + 8)
@@ -814,8 +814,8 @@ def read_end_quorum_epoch_request_flexible(data: bytes, pos: i64, version: i64) 
             if n > 126:
                 n, pos = read_length(data, pos)
             preferred_candidates_4 = []
-            count_preferred_candidates_4 = n
-            for _ in range(count_preferred_candidates_4):
+            count5 = n
+            for _ in range(count5):
                 candidate_id_6 = read_i32_be(data, pos)
                 candidate_directory_id_6 = Uuid(data[pos + 4 : pos + 4 + 16])
                 item5 = new_ReplicaInfo(candidate_id_6, candidate_directory_id_6)
@@ -846,8 +846,8 @@ def read_end_quorum_epoch_request_flexible(data: bytes, pos: i64, version: i64) 
     if n > 126:
         n, pos = read_length(data, pos)
     leader_endpoints_0 = []
-    count_leader_endpoints_0 = n
-    for _ in range(count_leader_endpoints_0):
+    count7 = n
+    for _ in range(count7):
         n = data[pos] - 1
         pos += 1
         if n < 0:
@@ -984,8 +984,8 @@ def read_end_quorum_epoch_response_classic(data: bytes, pos: i64, version: i64) 
     if n < 0:
         fail()
     topics_0 = []
-    count_topics_0 = n
-    for _ in range(count_topics_0):
+    count1 = n
+    for _ in range(count1):
         n = read_i16_be(data, pos)
         pos += 2
         if n < 0:
@@ -998,8 +998,8 @@ def read_end_quorum_epoch_response_classic(data: bytes, pos: i64, version: i64) 
         if n < 0:
             fail()
         partitions_2 = []
-        count_partitions_2 = n
-        for _ in range(count_partitions_2):
+        count3 = n
+        for _ in range(count3):
             partition_index_4 = read_i32_be(data, pos)
             error_code_4 = read_i16_be(data, pos + 4)
             leader_id_4 = read_i32_be(data, pos + 6)
@@ -1057,8 +1057,8 @@ def read_end_quorum_epoch_response_flexible(
     if n > 126:
         n, pos = read_length(data, pos)
     topics_0 = []
-    count_topics_0 = n
-    for _ in range(count_topics_0):
+    count1 = n
+    for _ in range(count1):
         n = data[pos] - 1
         pos += 1
         if n < 0:
@@ -1075,8 +1075,8 @@ def read_end_quorum_epoch_response_flexible(
         if n > 126:
             n, pos = read_length(data, pos)
         partitions_2 = []
-        count_partitions_2 = n
-        for _ in range(count_partitions_2):
+        count3 = n
+        for _ in range(count3):
             partition_index_4 = read_i32_be(data, pos)
             error_code_4 = read_i16_be(data, pos + 4)
             leader_id_4 = read_i32_be(data, pos + 6)

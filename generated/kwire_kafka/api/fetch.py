@@ -1247,8 +1247,8 @@ def read_FetchResponse_tags(self: FetchResponse, data: bytes, pos: i64, version:
             if n > 126:
                 n, pos = read_length(data, pos)
             node_endpoints_value = []
-            count_node_endpoints_value = n
-            for _ in range(count_node_endpoints_value):
+            count0 = n
+            for _ in range(count0):
                 node_id_1 = read_i32_be(data, pos)
                 n = data[pos + 4] - 1
                 pos += 5
@@ -1366,8 +1366,8 @@ def read_fetch_request_classic(data: bytes, pos: i64, version: i64) -> tuple[Fet
     if n < 0:
         fail()
     topics_0 = []
-    count_topics_0 = n
-    for _ in range(count_topics_0):
+    count1 = n
+    for _ in range(count1):
         n = read_i16_be(data, pos)
         pos += 2
         if n < 0:
@@ -1381,8 +1381,8 @@ def read_fetch_request_classic(data: bytes, pos: i64, version: i64) -> tuple[Fet
         if n < 0:
             fail()
         partitions_2 = []
-        count_partitions_2 = n
-        for _ in range(count_partitions_2):
+        count3 = n
+        for _ in range(count3):
             partition_4 = read_i32_be(data, pos)
             pos += 4
             if version >= 9:
@@ -1417,8 +1417,8 @@ def read_fetch_request_classic(data: bytes, pos: i64, version: i64) -> tuple[Fet
         if n < 0:
             fail()
         forgotten_topics_data_0 = []
-        count_forgotten_topics_data_0 = n
-        for _ in range(count_forgotten_topics_data_0):
+        count5 = n
+        for _ in range(count5):
             n = read_i16_be(data, pos)
             pos += 2
             if n < 0:
@@ -1554,8 +1554,8 @@ def read_fetch_request_flexible(data: bytes, pos: i64, version: i64) -> tuple[Fe
     if n > 126:
         n, pos = read_length(data, pos)
     topics_0 = []
-    count_topics_0 = n
-    for _ in range(count_topics_0):
+    count1 = n
+    for _ in range(count1):
         if version <= 12:
             n = data[pos] - 1
             pos += 1
@@ -1580,8 +1580,8 @@ def read_fetch_request_flexible(data: bytes, pos: i64, version: i64) -> tuple[Fe
         if n > 126:
             n, pos = read_length(data, pos)
         partitions_2 = []
-        count_partitions_2 = n
-        for _ in range(count_partitions_2):
+        count3 = n
+        for _ in range(count3):
             partition_4 = read_i32_be(data, pos)
             current_leader_epoch_4 = read_i32_be(data, pos + 4)
             fetch_offset_4 = read_i64_be(data, pos + 8)
@@ -1615,8 +1615,8 @@ def read_fetch_request_flexible(data: bytes, pos: i64, version: i64) -> tuple[Fe
     if n > 126:
         n, pos = read_length(data, pos)
     forgotten_topics_data_0 = []
-    count_forgotten_topics_data_0 = n
-    for _ in range(count_forgotten_topics_data_0):
+    count5 = n
+    for _ in range(count5):
         if version <= 12:
             n = data[pos] - 1
             pos += 1
@@ -1807,8 +1807,8 @@ def read_fetch_response_classic(data: bytes, pos: i64, version: i64) -> tuple[Fe
     if n < 0:
         fail()
     responses_0 = []
-    count_responses_0 = n
-    for _ in range(count_responses_0):
+    count1 = n
+    for _ in range(count1):
         n = read_i16_be(data, pos)
         pos += 2
         if n < 0:
@@ -1822,8 +1822,8 @@ def read_fetch_response_classic(data: bytes, pos: i64, version: i64) -> tuple[Fe
         if n < 0:
             fail()
         partitions_2 = []
-        count_partitions_2 = n
-        for _ in range(count_partitions_2):
+        count3 = n
+        for _ in range(count3):
             partition_index_4 = read_i32_be(data, pos)
             error_code_4 = read_i16_be(data, pos + 4)
             high_watermark_4 = read_i64_be(data, pos + 6)
@@ -1845,8 +1845,8 @@ def read_fetch_response_classic(data: bytes, pos: i64, version: i64) -> tuple[Fe
                     aborted_transactions_4 = None
                 else:
                     aborted_transactions_4 = []
-                    count_aborted_transactions_4 = n
-                    for _ in range(count_aborted_transactions_4):
+                    count5 = n
+                    for _ in range(count5):
                         producer_id_6 = read_i64_be(data, pos)
                         first_offset_6 = read_i64_be(data, pos + 8)
                         item5 = new_AbortedTransaction(producer_id_6, first_offset_6)
@@ -1967,8 +1967,8 @@ def read_fetch_response_flexible(data: bytes, pos: i64, version: i64) -> tuple[F
     if n > 126:
         n, pos = read_length(data, pos)
     responses_0 = []
-    count_responses_0 = n
-    for _ in range(count_responses_0):
+    count1 = n
+    for _ in range(count1):
         if version <= 12:
             n = data[pos] - 1
             pos += 1
@@ -1993,8 +1993,8 @@ def read_fetch_response_flexible(data: bytes, pos: i64, version: i64) -> tuple[F
         if n > 126:
             n, pos = read_length(data, pos)
         partitions_2 = []
-        count_partitions_2 = n
-        for _ in range(count_partitions_2):
+        count3 = n
+        for _ in range(count3):
             partition_index_4 = read_i32_be(data, pos)
             error_code_4 = read_i16_be(data, pos + 4)
             high_watermark_4 = read_i64_be(data, pos + 6)
@@ -2008,8 +2008,8 @@ def read_fetch_response_flexible(data: bytes, pos: i64, version: i64) -> tuple[F
                 if n > 126:
                     n, pos = read_length(data, pos)
                 aborted_transactions_4 = []
-                count_aborted_transactions_4 = n
-                for _ in range(count_aborted_transactions_4):
+                count5 = n
+                for _ in range(count5):
                     producer_id_6 = read_i64_be(data, pos)
                     first_offset_6 = read_i64_be(data, pos + 8)
                     item5 = new_AbortedTransaction(producer_id_6, first_offset_6)

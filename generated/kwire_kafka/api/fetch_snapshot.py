@@ -821,8 +821,8 @@ def read_FetchSnapshotResponse_tags(self: FetchSnapshotResponse, data: bytes, po
             if n > 126:
                 n, pos = read_length(data, pos)
             node_endpoints_value = []
-            count_node_endpoints_value = n
-            for _ in range(count_node_endpoints_value):
+            count0 = n
+            for _ in range(count0):
                 node_id_1 = read_i32_be(data, pos)
                 n = data[pos + 4] - 1
                 pos += 5
@@ -897,8 +897,8 @@ def read_fetch_snapshot_request_flexible(data: bytes, pos: i64, version: i64) ->
     if n > 126:
         n, pos = read_length(data, pos)
     topics_0 = []
-    count_topics_0 = n
-    for _ in range(count_topics_0):
+    count1 = n
+    for _ in range(count1):
         n = data[pos] - 1
         pos += 1
         if n < 0:
@@ -915,8 +915,8 @@ def read_fetch_snapshot_request_flexible(data: bytes, pos: i64, version: i64) ->
         if n > 126:
             n, pos = read_length(data, pos)
         partitions_2 = []
-        count_partitions_2 = n
-        for _ in range(count_partitions_2):
+        count3 = n
+        for _ in range(count3):
             partition_4 = read_i32_be(data, pos)
             current_leader_epoch_4 = read_i32_be(data, pos + 4)
             end_offset_5 = read_i64_be(data, pos + 8)
@@ -1017,8 +1017,8 @@ def read_fetch_snapshot_response_flexible(data: bytes, pos: i64, version: i64) -
     if n > 126:
         n, pos = read_length(data, pos)
     topics_0 = []
-    count_topics_0 = n
-    for _ in range(count_topics_0):
+    count1 = n
+    for _ in range(count1):
         n = data[pos] - 1
         pos += 1
         if n < 0:
@@ -1035,8 +1035,8 @@ def read_fetch_snapshot_response_flexible(data: bytes, pos: i64, version: i64) -
         if n > 126:
             n, pos = read_length(data, pos)
         partitions_2 = []
-        count_partitions_2 = n
-        for _ in range(count_partitions_2):
+        count3 = n
+        for _ in range(count3):
             index_4 = read_i32_be(data, pos)
             error_code_4 = read_i16_be(data, pos + 4)
             end_offset_5 = read_i64_be(data, pos + 6)

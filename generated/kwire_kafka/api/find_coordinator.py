@@ -365,8 +365,8 @@ def read_find_coordinator_request_flexible(data: bytes, pos: i64, version: i64) 
         if n > 126:
             n, pos = read_length(data, pos)
         coordinator_keys_0 = []
-        count_coordinator_keys_0 = n
-        for _ in range(count_coordinator_keys_0):
+        count1 = n
+        for _ in range(count1):
             n = data[pos] - 1
             pos += 1
             if n < 0:
@@ -553,8 +553,8 @@ def read_find_coordinator_response_flexible(
         if n > 126:
             n, pos = read_length(data, pos)
         coordinators_0 = []
-        count_coordinators_0 = n
-        for _ in range(count_coordinators_0):
+        count1 = n
+        for _ in range(count1):
             n = data[pos] - 1
             pos += 1
             if n < 0:

@@ -286,8 +286,8 @@ def read_get_telemetry_subscriptions_response_flexible(
     if n > 126:
         n, pos = read_length(data, pos)
     requested_metrics_0 = []
-    count_requested_metrics_0 = n
-    for _ in range(count_requested_metrics_0):
+    count1 = n
+    for _ in range(count1):
         n = data[pos] - 1
         pos += 1
         if n < 0:

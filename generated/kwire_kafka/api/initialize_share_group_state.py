@@ -367,8 +367,8 @@ def read_initialize_share_group_state_request_flexible(
     if n > 126:
         n, pos = read_length(data, pos)
     topics_0 = []
-    count_topics_0 = n
-    for _ in range(count_topics_0):
+    count1 = n
+    for _ in range(count1):
         topic_id_2 = Uuid(data[pos : pos + 16])
         n = data[pos + 16] - 1
         pos += 17
@@ -377,8 +377,8 @@ def read_initialize_share_group_state_request_flexible(
         if n > 126:
             n, pos = read_length(data, pos)
         partitions_2 = []
-        count_partitions_2 = n
-        for _ in range(count_partitions_2):
+        count3 = n
+        for _ in range(count3):
             partition_4 = read_i32_be(data, pos)
             state_epoch_4 = read_i32_be(data, pos + 4)
             start_offset_4 = read_i64_be(data, pos + 8)
@@ -461,8 +461,8 @@ def read_initialize_share_group_state_response_flexible(
     if n > 126:
         n, pos = read_length(data, pos)
     results_0 = []
-    count_results_0 = n
-    for _ in range(count_results_0):
+    count1 = n
+    for _ in range(count1):
         topic_id_2 = Uuid(data[pos : pos + 16])
         n = data[pos + 16] - 1
         pos += 17
@@ -471,8 +471,8 @@ def read_initialize_share_group_state_response_flexible(
         if n > 126:
             n, pos = read_length(data, pos)
         partitions_2 = []
-        count_partitions_2 = n
-        for _ in range(count_partitions_2):
+        count3 = n
+        for _ in range(count3):
             partition_4 = read_i32_be(data, pos)
             error_code_4 = read_i16_be(data, pos + 4)
             n = data[pos + 6] - 1

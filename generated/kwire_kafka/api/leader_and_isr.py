@@ -643,8 +643,8 @@ def read_leader_and_isr_request_classic(data: bytes, pos: i64, version: i64) -> 
         if n < 0:
             fail()
         ungrouped_partition_states_0 = []
-        count_ungrouped_partition_states_0 = n
-        for _ in range(count_ungrouped_partition_states_0):
+        count1 = n
+        for _ in range(count1):
             n = read_i16_be(data, pos)
             pos += 2
             if n < 0:
@@ -706,8 +706,8 @@ def read_leader_and_isr_request_classic(data: bytes, pos: i64, version: i64) -> 
         if n < 0:
             fail()
         topic_states_0 = []
-        count_topic_states_0 = n
-        for _ in range(count_topic_states_0):
+        count3 = n
+        for _ in range(count3):
             n = read_i16_be(data, pos)
             pos += 2
             if n < 0:
@@ -721,8 +721,8 @@ def read_leader_and_isr_request_classic(data: bytes, pos: i64, version: i64) -> 
             if n < 0:
                 fail()
             partition_states_4 = []
-            count_partition_states_4 = n
-            for _ in range(count_partition_states_4):
+            count5 = n
+            for _ in range(count5):
                 topic_name_6 = ""
                 partition_index_6 = read_i32_be(data, pos)
                 controller_epoch_6 = read_i32_be(data, pos + 4)
@@ -798,8 +798,8 @@ def read_leader_and_isr_request_classic(data: bytes, pos: i64, version: i64) -> 
     if n < 0:
         fail()
     live_leaders_0 = []
-    count_live_leaders_0 = n
-    for _ in range(count_live_leaders_0):
+    count7 = n
+    for _ in range(count7):
         broker_id_8 = read_i32_be(data, pos)
         n = read_i16_be(data, pos + 4)
         pos += 6
@@ -958,8 +958,8 @@ def read_leader_and_isr_request_flexible(data: bytes, pos: i64, version: i64) ->
     if n > 126:
         n, pos = read_length(data, pos)
     topic_states_0 = []
-    count_topic_states_0 = n
-    for _ in range(count_topic_states_0):
+    count1 = n
+    for _ in range(count1):
         n = data[pos] - 1
         pos += 1
         if n < 0:
@@ -981,8 +981,8 @@ def read_leader_and_isr_request_flexible(data: bytes, pos: i64, version: i64) ->
         if n > 126:
             n, pos = read_length(data, pos)
         partition_states_2 = []
-        count_partition_states_2 = n
-        for _ in range(count_partition_states_2):
+        count3 = n
+        for _ in range(count3):
             topic_name_4 = ""
             partition_index_4 = read_i32_be(data, pos)
             controller_epoch_4 = read_i32_be(data, pos + 4)
@@ -1072,8 +1072,8 @@ def read_leader_and_isr_request_flexible(data: bytes, pos: i64, version: i64) ->
     if n > 126:
         n, pos = read_length(data, pos)
     live_leaders_0 = []
-    count_live_leaders_0 = n
-    for _ in range(count_live_leaders_0):
+    count5 = n
+    for _ in range(count5):
         broker_id_6 = read_i32_be(data, pos)
         n = data[pos + 4] - 1
         pos += 5
@@ -1238,8 +1238,8 @@ def read_leader_and_isr_response_classic(data: bytes, pos: i64, version: i64) ->
     if n < 0:
         fail()
     partition_errors_0 = []
-    count_partition_errors_0 = n
-    for _ in range(count_partition_errors_0):
+    count1 = n
+    for _ in range(count1):
         n = read_i16_be(data, pos)
         pos += 2
         if n < 0:
@@ -1294,8 +1294,8 @@ def read_leader_and_isr_response_flexible(data: bytes, pos: i64, version: i64) -
         if n > 126:
             n, pos = read_length(data, pos)
         partition_errors_0 = []
-        count_partition_errors_0 = n
-        for _ in range(count_partition_errors_0):
+        count1 = n
+        for _ in range(count1):
             n = data[pos] - 1
             pos += 1
             if n < 0:
@@ -1324,8 +1324,8 @@ def read_leader_and_isr_response_flexible(data: bytes, pos: i64, version: i64) -
         if n > 126:
             n, pos = read_length(data, pos)
         topics_0 = []
-        count_topics_0 = n
-        for _ in range(count_topics_0):
+        count3 = n
+        for _ in range(count3):
             topic_id_4 = Uuid(data[pos : pos + 16])
             n = data[pos + 16] - 1
             pos += 17
@@ -1334,8 +1334,8 @@ def read_leader_and_isr_response_flexible(data: bytes, pos: i64, version: i64) -
             if n > 126:
                 n, pos = read_length(data, pos)
             partition_errors_4 = []
-            count_partition_errors_4 = n
-            for _ in range(count_partition_errors_4):
+            count5 = n
+            for _ in range(count5):
                 topic_name_6 = ""
                 partition_index_6 = read_i32_be(data, pos)
                 error_code_6 = read_i16_be(data, pos + 4)

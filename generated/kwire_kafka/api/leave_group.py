@@ -320,8 +320,8 @@ def read_leave_group_request_classic(data: bytes, pos: i64, version: i64) -> tup
         if n < 0:
             fail()
         members_0 = []
-        count_members_0 = n
-        for _ in range(count_members_0):
+        count1 = n
+        for _ in range(count1):
             n = read_i16_be(data, pos)
             pos += 2
             if n < 0:
@@ -407,8 +407,8 @@ def read_leave_group_request_flexible(data: bytes, pos: i64, version: i64) -> tu
     if n > 126:
         n, pos = read_length(data, pos)
     members_0 = []
-    count_members_0 = n
-    for _ in range(count_members_0):
+    count1 = n
+    for _ in range(count1):
         n = data[pos] - 1
         pos += 1
         if n < 0:
@@ -532,8 +532,8 @@ def read_leave_group_response_classic(data: bytes, pos: i64, version: i64) -> tu
         if n < 0:
             fail()
         members_0 = []
-        count_members_0 = n
-        for _ in range(count_members_0):
+        count1 = n
+        for _ in range(count1):
             n = read_i16_be(data, pos)
             pos += 2
             if n < 0:
@@ -603,8 +603,8 @@ def read_leave_group_response_flexible(data: bytes, pos: i64, version: i64) -> t
     if n > 126:
         n, pos = read_length(data, pos)
     members_0 = []
-    count_members_0 = n
-    for _ in range(count_members_0):
+    count1 = n
+    for _ in range(count1):
         n = data[pos] - 1
         pos += 1
         if n < 0:

@@ -275,8 +275,8 @@ def read_list_config_resources_response_flexible(
     if n > 126:
         n, pos = read_length(data, pos)
     config_resources_0 = []
-    count_config_resources_0 = n
-    for _ in range(count_config_resources_0):
+    count1 = n
+    for _ in range(count1):
         n = data[pos] - 1
         pos += 1
         if n < 0:

@@ -271,8 +271,8 @@ def read_list_groups_request_flexible(data: bytes, pos: i64, version: i64) -> tu
         if n > 126:
             n, pos = read_length(data, pos)
         states_filter_0 = []
-        count_states_filter_0 = n
-        for _ in range(count_states_filter_0):
+        count1 = n
+        for _ in range(count1):
             n = data[pos] - 1
             pos += 1
             if n < 0:
@@ -293,8 +293,8 @@ def read_list_groups_request_flexible(data: bytes, pos: i64, version: i64) -> tu
         if n > 126:
             n, pos = read_length(data, pos)
         types_filter_0 = []
-        count_types_filter_0 = n
-        for _ in range(count_types_filter_0):
+        count2 = n
+        for _ in range(count2):
             n = data[pos] - 1
             pos += 1
             if n < 0:
@@ -378,8 +378,8 @@ def read_list_groups_response_classic(data: bytes, pos: i64, version: i64) -> tu
     if n < 0:
         fail()
     groups_0 = []
-    count_groups_0 = n
-    for _ in range(count_groups_0):
+    count1 = n
+    for _ in range(count1):
         n = read_i16_be(data, pos)
         pos += 2
         if n < 0:
@@ -439,8 +439,8 @@ def read_list_groups_response_flexible(data: bytes, pos: i64, version: i64) -> t
     if n > 126:
         n, pos = read_length(data, pos)
     groups_0 = []
-    count_groups_0 = n
-    for _ in range(count_groups_0):
+    count1 = n
+    for _ in range(count1):
         n = data[pos] - 1
         pos += 1
         if n < 0:

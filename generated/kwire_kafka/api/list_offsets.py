@@ -439,8 +439,8 @@ def read_list_offsets_request_classic(data: bytes, pos: i64, version: i64) -> tu
     if n < 0:
         fail()
     topics_0 = []
-    count_topics_0 = n
-    for _ in range(count_topics_0):
+    count1 = n
+    for _ in range(count1):
         n = read_i16_be(data, pos)
         pos += 2
         if n < 0:
@@ -453,8 +453,8 @@ def read_list_offsets_request_classic(data: bytes, pos: i64, version: i64) -> tu
         if n < 0:
             fail()
         partitions_2 = []
-        count_partitions_2 = n
-        for _ in range(count_partitions_2):
+        count3 = n
+        for _ in range(count3):
             partition_index_4 = read_i32_be(data, pos)
             pos += 4
             if version >= 4:
@@ -529,8 +529,8 @@ def read_list_offsets_request_flexible(data: bytes, pos: i64, version: i64) -> t
     if n > 126:
         n, pos = read_length(data, pos)
     topics_0 = []
-    count_topics_0 = n
-    for _ in range(count_topics_0):
+    count1 = n
+    for _ in range(count1):
         n = data[pos] - 1
         pos += 1
         if n < 0:
@@ -547,8 +547,8 @@ def read_list_offsets_request_flexible(data: bytes, pos: i64, version: i64) -> t
         if n > 126:
             n, pos = read_length(data, pos)
         partitions_2 = []
-        count_partitions_2 = n
-        for _ in range(count_partitions_2):
+        count3 = n
+        for _ in range(count3):
             partition_index_4 = read_i32_be(data, pos)
             current_leader_epoch_4 = read_i32_be(data, pos + 4)
             timestamp_4 = read_i64_be(data, pos + 8)
@@ -644,8 +644,8 @@ def read_list_offsets_response_classic(data: bytes, pos: i64, version: i64) -> t
     if n < 0:
         fail()
     topics_0 = []
-    count_topics_0 = n
-    for _ in range(count_topics_0):
+    count1 = n
+    for _ in range(count1):
         n = read_i16_be(data, pos)
         pos += 2
         if n < 0:
@@ -658,8 +658,8 @@ def read_list_offsets_response_classic(data: bytes, pos: i64, version: i64) -> t
         if n < 0:
             fail()
         partitions_2 = []
-        count_partitions_2 = n
-        for _ in range(count_partitions_2):
+        count3 = n
+        for _ in range(count3):
             partition_index_4 = read_i32_be(data, pos)
             error_code_4 = read_i16_be(data, pos + 4)
             pos += 6
@@ -761,8 +761,8 @@ def read_list_offsets_response_flexible(data: bytes, pos: i64, version: i64) -> 
     if n > 126:
         n, pos = read_length(data, pos)
     topics_0 = []
-    count_topics_0 = n
-    for _ in range(count_topics_0):
+    count1 = n
+    for _ in range(count1):
         n = data[pos] - 1
         pos += 1
         if n < 0:
@@ -779,8 +779,8 @@ def read_list_offsets_response_flexible(data: bytes, pos: i64, version: i64) -> 
         if n > 126:
             n, pos = read_length(data, pos)
         partitions_2 = []
-        count_partitions_2 = n
-        for _ in range(count_partitions_2):
+        count3 = n
+        for _ in range(count3):
             partition_index_4 = read_i32_be(data, pos)
             error_code_4 = read_i16_be(data, pos + 4)
             old_style_offsets_4 = []

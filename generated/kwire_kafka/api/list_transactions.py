@@ -278,8 +278,8 @@ def read_list_transactions_request_flexible(
     if n > 126:
         n, pos = read_length(data, pos)
     state_filters_0 = []
-    count_state_filters_0 = n
-    for _ in range(count_state_filters_0):
+    count1 = n
+    for _ in range(count1):
         n = data[pos] - 1
         pos += 1
         if n < 0:
@@ -399,8 +399,8 @@ def read_list_transactions_response_flexible(
     if n > 126:
         n, pos = read_length(data, pos)
     unknown_state_filters_0 = []
-    count_unknown_state_filters_0 = n
-    for _ in range(count_unknown_state_filters_0):
+    count1 = n
+    for _ in range(count1):
         n = data[pos] - 1
         pos += 1
         if n < 0:
@@ -418,8 +418,8 @@ def read_list_transactions_response_flexible(
     if n > 126:
         n, pos = read_length(data, pos)
     transaction_states_0 = []
-    count_transaction_states_0 = n
-    for _ in range(count_transaction_states_0):
+    count2 = n
+    for _ in range(count2):
         n = data[pos] - 1
         pos += 1
         if n < 0:

@@ -562,8 +562,8 @@ def read_metadata_request_classic(data: bytes, pos: i64, version: i64) -> tuple[
             fail()
     else:
         topics_0 = []
-        count_topics_0 = n
-        for _ in range(count_topics_0):
+        count1 = n
+        for _ in range(count1):
             topic_id_2 = ZERO_UUID
             n = read_i16_be(data, pos)
             pos += 2
@@ -654,8 +654,8 @@ def read_metadata_request_flexible(data: bytes, pos: i64, version: i64) -> tuple
         if n > 126:
             n, pos = read_length(data, pos)
         topics_0 = []
-        count_topics_0 = n
-        for _ in range(count_topics_0):
+        count1 = n
+        for _ in range(count1):
             if version >= 10:
                 topic_id_2 = Uuid(data[pos : pos + 16])
                 pos += 16
@@ -772,8 +772,8 @@ def read_metadata_response_classic(data: bytes, pos: i64, version: i64) -> tuple
     if n < 0:
         fail()
     brokers_0 = []
-    count_brokers_0 = n
-    for _ in range(count_brokers_0):
+    count1 = n
+    for _ in range(count1):
         node_id_2 = read_i32_be(data, pos)
         n = read_i16_be(data, pos + 4)
         pos += 6
@@ -818,8 +818,8 @@ def read_metadata_response_classic(data: bytes, pos: i64, version: i64) -> tuple
     if n < 0:
         fail()
     topics_0 = []
-    count_topics_0 = n
-    for _ in range(count_topics_0):
+    count3 = n
+    for _ in range(count3):
         error_code_4 = read_i16_be(data, pos)
         n = read_i16_be(data, pos + 2)
         pos += 4
@@ -839,8 +839,8 @@ def read_metadata_response_classic(data: bytes, pos: i64, version: i64) -> tuple
         if n < 0:
             fail()
         partitions_4 = []
-        count_partitions_4 = n
-        for _ in range(count_partitions_4):
+        count5 = n
+        for _ in range(count5):
             error_code_6 = read_i16_be(data, pos)
             partition_index_6 = read_i32_be(data, pos + 2)
             leader_id_6 = read_i32_be(data, pos + 6)
@@ -1022,8 +1022,8 @@ def read_metadata_response_flexible(data: bytes, pos: i64, version: i64) -> tupl
     if n > 126:
         n, pos = read_length(data, pos)
     brokers_0 = []
-    count_brokers_0 = n
-    for _ in range(count_brokers_0):
+    count1 = n
+    for _ in range(count1):
         node_id_2 = read_i32_be(data, pos)
         n = data[pos + 4] - 1
         pos += 5
@@ -1069,8 +1069,8 @@ def read_metadata_response_flexible(data: bytes, pos: i64, version: i64) -> tupl
     if n > 126:
         n, pos = read_length(data, pos)
     topics_0 = []
-    count_topics_0 = n
-    for _ in range(count_topics_0):
+    count3 = n
+    for _ in range(count3):
         error_code_4 = read_i16_be(data, pos)
         n = data[pos + 2] - 1
         pos += 3
@@ -1098,8 +1098,8 @@ def read_metadata_response_flexible(data: bytes, pos: i64, version: i64) -> tupl
         if n > 126:
             n, pos = read_length(data, pos)
         partitions_4 = []
-        count_partitions_4 = n
-        for _ in range(count_partitions_4):
+        count5 = n
+        for _ in range(count5):
             error_code_6 = read_i16_be(data, pos)
             partition_index_6 = read_i32_be(data, pos + 2)
             leader_id_6 = read_i32_be(data, pos + 6)

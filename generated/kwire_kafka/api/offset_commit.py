@@ -492,8 +492,8 @@ def read_offset_commit_request_classic(data: bytes, pos: i64, version: i64) -> t
     if n < 0:
         fail()
     topics_0 = []
-    count_topics_0 = n
-    for _ in range(count_topics_0):
+    count1 = n
+    for _ in range(count1):
         n = read_i16_be(data, pos)
         pos += 2
         if n < 0:
@@ -507,8 +507,8 @@ def read_offset_commit_request_classic(data: bytes, pos: i64, version: i64) -> t
         if n < 0:
             fail()
         partitions_2 = []
-        count_partitions_2 = n
-        for _ in range(count_partitions_2):
+        count3 = n
+        for _ in range(count3):
             partition_index_4 = read_i32_be(data, pos)
             committed_offset_4 = read_i64_be(data, pos + 4)
             pos += 12
@@ -653,8 +653,8 @@ def read_offset_commit_request_flexible(data: bytes, pos: i64, version: i64) -> 
     if n > 126:
         n, pos = read_length(data, pos)
     topics_0 = []
-    count_topics_0 = n
-    for _ in range(count_topics_0):
+    count1 = n
+    for _ in range(count1):
         if version <= 9:
             n = data[pos] - 1
             pos += 1
@@ -679,8 +679,8 @@ def read_offset_commit_request_flexible(data: bytes, pos: i64, version: i64) -> 
         if n > 126:
             n, pos = read_length(data, pos)
         partitions_2 = []
-        count_partitions_2 = n
-        for _ in range(count_partitions_2):
+        count3 = n
+        for _ in range(count3):
             partition_index_4 = read_i32_be(data, pos)
             committed_offset_4 = read_i64_be(data, pos + 4)
             committed_leader_epoch_4 = read_i32_be(data, pos + 12)
@@ -821,8 +821,8 @@ def read_offset_commit_response_classic(data: bytes, pos: i64, version: i64) -> 
     if n < 0:
         fail()
     topics_0 = []
-    count_topics_0 = n
-    for _ in range(count_topics_0):
+    count1 = n
+    for _ in range(count1):
         n = read_i16_be(data, pos)
         pos += 2
         if n < 0:
@@ -836,8 +836,8 @@ def read_offset_commit_response_classic(data: bytes, pos: i64, version: i64) -> 
         if n < 0:
             fail()
         partitions_2 = []
-        count_partitions_2 = n
-        for _ in range(count_partitions_2):
+        count3 = n
+        for _ in range(count3):
             partition_index_4 = read_i32_be(data, pos)
             error_code_4 = read_i16_be(data, pos + 4)
             item3 = new_OffsetCommitResponsePartition(partition_index_4, error_code_4)
@@ -886,8 +886,8 @@ def read_offset_commit_response_flexible(data: bytes, pos: i64, version: i64) ->
     if n > 126:
         n, pos = read_length(data, pos)
     topics_0 = []
-    count_topics_0 = n
-    for _ in range(count_topics_0):
+    count1 = n
+    for _ in range(count1):
         if version <= 9:
             n = data[pos] - 1
             pos += 1
@@ -912,8 +912,8 @@ def read_offset_commit_response_flexible(data: bytes, pos: i64, version: i64) ->
         if n > 126:
             n, pos = read_length(data, pos)
         partitions_2 = []
-        count_partitions_2 = n
-        for _ in range(count_partitions_2):
+        count3 = n
+        for _ in range(count3):
             partition_index_4 = read_i32_be(data, pos)
             error_code_4 = read_i16_be(data, pos + 4)
             item3 = new_OffsetCommitResponsePartition(partition_index_4, error_code_4)

@@ -349,8 +349,8 @@ def read_offset_delete_request_classic(data: bytes, pos: i64, version: i64) -> t
     if n < 0:
         fail()
     topics_0 = []
-    count_topics_0 = n
-    for _ in range(count_topics_0):
+    count1 = n
+    for _ in range(count1):
         n = read_i16_be(data, pos)
         pos += 2
         if n < 0:
@@ -363,8 +363,8 @@ def read_offset_delete_request_classic(data: bytes, pos: i64, version: i64) -> t
         if n < 0:
             fail()
         partitions_2 = []
-        count_partitions_2 = n
-        for _ in range(count_partitions_2):
+        count3 = n
+        for _ in range(count3):
             partition_index_4 = read_i32_be(data, pos)
             item3 = new_OffsetDeleteRequestPartition(partition_index_4)
             pos += 4
@@ -411,8 +411,8 @@ def read_offset_delete_response_classic(data: bytes, pos: i64, version: i64) -> 
     if n < 0:
         fail()
     topics_0 = []
-    count_topics_0 = n
-    for _ in range(count_topics_0):
+    count1 = n
+    for _ in range(count1):
         n = read_i16_be(data, pos)
         pos += 2
         if n < 0:
@@ -425,8 +425,8 @@ def read_offset_delete_response_classic(data: bytes, pos: i64, version: i64) -> 
         if n < 0:
             fail()
         partitions_2 = []
-        count_partitions_2 = n
-        for _ in range(count_partitions_2):
+        count3 = n
+        for _ in range(count3):
             partition_index_4 = read_i32_be(data, pos)
             error_code_4 = read_i16_be(data, pos + 4)
             item3 = new_OffsetDeleteResponsePartition(partition_index_4, error_code_4)

@@ -670,8 +670,8 @@ def read_offset_fetch_request_classic(data: bytes, pos: i64, version: i64) -> tu
             fail()
     else:
         topics_0 = []
-        count_topics_0 = n
-        for _ in range(count_topics_0):
+        count1 = n
+        for _ in range(count1):
             n = read_i16_be(data, pos)
             pos += 2
             if n < 0:
@@ -761,8 +761,8 @@ def read_offset_fetch_request_flexible(data: bytes, pos: i64, version: i64) -> t
             if n > 126:
                 n, pos = read_length(data, pos)
             topics_0 = []
-            count_topics_0 = n
-            for _ in range(count_topics_0):
+            count1 = n
+            for _ in range(count1):
                 n = data[pos] - 1
                 pos += 1
                 if n < 0:
@@ -799,8 +799,8 @@ def read_offset_fetch_request_flexible(data: bytes, pos: i64, version: i64) -> t
         if n > 126:
             n, pos = read_length(data, pos)
         groups_0 = []
-        count_groups_0 = n
-        for _ in range(count_groups_0):
+        count3 = n
+        for _ in range(count3):
             n = data[pos] - 1
             pos += 1
             if n < 0:
@@ -836,8 +836,8 @@ def read_offset_fetch_request_flexible(data: bytes, pos: i64, version: i64) -> t
                 if n > 126:
                     n, pos = read_length(data, pos)
                 topics_4 = []
-                count_topics_4 = n
-                for _ in range(count_topics_4):
+                count5 = n
+                for _ in range(count5):
                     if version <= 9:
                         n = data[pos] - 1
                         pos += 1
@@ -1036,8 +1036,8 @@ def read_offset_fetch_response_classic(data: bytes, pos: i64, version: i64) -> t
     if n < 0:
         fail()
     topics_0 = []
-    count_topics_0 = n
-    for _ in range(count_topics_0):
+    count1 = n
+    for _ in range(count1):
         n = read_i16_be(data, pos)
         pos += 2
         if n < 0:
@@ -1050,8 +1050,8 @@ def read_offset_fetch_response_classic(data: bytes, pos: i64, version: i64) -> t
         if n < 0:
             fail()
         partitions_2 = []
-        count_partitions_2 = n
-        for _ in range(count_partitions_2):
+        count3 = n
+        for _ in range(count3):
             partition_index_4 = read_i32_be(data, pos)
             committed_offset_4 = read_i64_be(data, pos + 4)
             pos += 12
@@ -1146,8 +1146,8 @@ def read_offset_fetch_response_flexible(data: bytes, pos: i64, version: i64) -> 
         if n > 126:
             n, pos = read_length(data, pos)
         topics_0 = []
-        count_topics_0 = n
-        for _ in range(count_topics_0):
+        count1 = n
+        for _ in range(count1):
             n = data[pos] - 1
             pos += 1
             if n < 0:
@@ -1164,8 +1164,8 @@ def read_offset_fetch_response_flexible(data: bytes, pos: i64, version: i64) -> 
             if n > 126:
                 n, pos = read_length(data, pos)
             partitions_2 = []
-            count_partitions_2 = n
-            for _ in range(count_partitions_2):
+            count3 = n
+            for _ in range(count3):
                 partition_index_4 = read_i32_be(data, pos)
                 committed_offset_4 = read_i64_be(data, pos + 4)
                 committed_leader_epoch_4 = read_i32_be(data, pos + 12)
@@ -1210,8 +1210,8 @@ def read_offset_fetch_response_flexible(data: bytes, pos: i64, version: i64) -> 
         if n > 126:
             n, pos = read_length(data, pos)
         groups_0 = []
-        count_groups_0 = n
-        for _ in range(count_groups_0):
+        count5 = n
+        for _ in range(count5):
             n = data[pos] - 1
             pos += 1
             if n < 0:
@@ -1228,8 +1228,8 @@ def read_offset_fetch_response_flexible(data: bytes, pos: i64, version: i64) -> 
             if n > 126:
                 n, pos = read_length(data, pos)
             topics_6 = []
-            count_topics_6 = n
-            for _ in range(count_topics_6):
+            count7 = n
+            for _ in range(count7):
                 if version <= 9:
                     n = data[pos] - 1
                     pos += 1
@@ -1254,8 +1254,8 @@ def read_offset_fetch_response_flexible(data: bytes, pos: i64, version: i64) -> 
                 if n > 126:
                     n, pos = read_length(data, pos)
                 partitions_8 = []
-                count_partitions_8 = n
-                for _ in range(count_partitions_8):
+                count9 = n
+                for _ in range(count9):
                     partition_index_10 = read_i32_be(data, pos)
                     committed_offset_10 = read_i64_be(data, pos + 4)
                     committed_leader_epoch_10 = read_i32_be(data, pos + 12)

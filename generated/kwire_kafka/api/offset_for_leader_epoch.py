@@ -389,8 +389,8 @@ def read_offset_for_leader_epoch_request_classic(
     if n < 0:
         fail()
     topics_0 = []
-    count_topics_0 = n
-    for _ in range(count_topics_0):
+    count1 = n
+    for _ in range(count1):
         n = read_i16_be(data, pos)
         pos += 2
         if n < 0:
@@ -403,8 +403,8 @@ def read_offset_for_leader_epoch_request_classic(
         if n < 0:
             fail()
         partitions_2 = []
-        count_partitions_2 = n
-        for _ in range(count_partitions_2):
+        count3 = n
+        for _ in range(count3):
             partition_4 = read_i32_be(data, pos)
             pos += 4
             if version >= 2:
@@ -465,8 +465,8 @@ def read_offset_for_leader_epoch_request_flexible(
     if n > 126:
         n, pos = read_length(data, pos)
     topics_0 = []
-    count_topics_0 = n
-    for _ in range(count_topics_0):
+    count1 = n
+    for _ in range(count1):
         n = data[pos] - 1
         pos += 1
         if n < 0:
@@ -483,8 +483,8 @@ def read_offset_for_leader_epoch_request_flexible(
         if n > 126:
             n, pos = read_length(data, pos)
         partitions_2 = []
-        count_partitions_2 = n
-        for _ in range(count_partitions_2):
+        count3 = n
+        for _ in range(count3):
             partition_4 = read_i32_be(data, pos)
             current_leader_epoch_4 = read_i32_be(data, pos + 4)
             leader_epoch_4 = read_i32_be(data, pos + 8)
@@ -570,8 +570,8 @@ def read_offset_for_leader_epoch_response_classic(
     if n < 0:
         fail()
     topics_0 = []
-    count_topics_0 = n
-    for _ in range(count_topics_0):
+    count1 = n
+    for _ in range(count1):
         n = read_i16_be(data, pos)
         pos += 2
         if n < 0:
@@ -584,8 +584,8 @@ def read_offset_for_leader_epoch_response_classic(
         if n < 0:
             fail()
         partitions_2 = []
-        count_partitions_2 = n
-        for _ in range(count_partitions_2):
+        count3 = n
+        for _ in range(count3):
             error_code_4 = read_i16_be(data, pos)
             partition_4 = read_i32_be(data, pos + 2)
             pos += 6
@@ -648,8 +648,8 @@ def read_offset_for_leader_epoch_response_flexible(
     if n > 126:
         n, pos = read_length(data, pos)
     topics_0 = []
-    count_topics_0 = n
-    for _ in range(count_topics_0):
+    count1 = n
+    for _ in range(count1):
         n = data[pos] - 1
         pos += 1
         if n < 0:
@@ -666,8 +666,8 @@ def read_offset_for_leader_epoch_response_flexible(
         if n > 126:
             n, pos = read_length(data, pos)
         partitions_2 = []
-        count_partitions_2 = n
-        for _ in range(count_partitions_2):
+        count3 = n
+        for _ in range(count3):
             error_code_4 = read_i16_be(data, pos)
             partition_4 = read_i32_be(data, pos + 2)
             leader_epoch_4 = read_i32_be(data, pos + 6)

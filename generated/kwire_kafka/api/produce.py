@@ -698,8 +698,8 @@ def read_ProduceResponse_tags(self: ProduceResponse, data: bytes, pos: i64, vers
             if n > 126:
                 n, pos = read_length(data, pos)
             node_endpoints_value = []
-            count_node_endpoints_value = n
-            for _ in range(count_node_endpoints_value):
+            count0 = n
+            for _ in range(count0):
                 node_id_1 = read_i32_be(data, pos)
                 n = data[pos + 4] - 1
                 pos += 5
@@ -804,8 +804,8 @@ def read_produce_request_classic(data: bytes, pos: i64, version: i64) -> tuple[P
     if n < 0:
         fail()
     topic_data_0 = []
-    count_topic_data_0 = n
-    for _ in range(count_topic_data_0):
+    count1 = n
+    for _ in range(count1):
         n = read_i16_be(data, pos)
         pos += 2
         if n < 0:
@@ -819,8 +819,8 @@ def read_produce_request_classic(data: bytes, pos: i64, version: i64) -> tuple[P
         if n < 0:
             fail()
         partition_data_2 = []
-        count_partition_data_2 = n
-        for _ in range(count_partition_data_2):
+        count3 = n
+        for _ in range(count3):
             index_4 = read_i32_be(data, pos)
             n = read_i32_be(data, pos + 4)
             pos += 8
@@ -904,8 +904,8 @@ def read_produce_request_flexible(data: bytes, pos: i64, version: i64) -> tuple[
     if n > 126:
         n, pos = read_length(data, pos)
     topic_data_0 = []
-    count_topic_data_0 = n
-    for _ in range(count_topic_data_0):
+    count1 = n
+    for _ in range(count1):
         if version <= 12:
             n = data[pos] - 1
             pos += 1
@@ -930,8 +930,8 @@ def read_produce_request_flexible(data: bytes, pos: i64, version: i64) -> tuple[
         if n > 126:
             n, pos = read_length(data, pos)
         partition_data_2 = []
-        count_partition_data_2 = n
-        for _ in range(count_partition_data_2):
+        count3 = n
+        for _ in range(count3):
             index_4 = read_i32_be(data, pos)
             n = data[pos + 4] - 1
             pos += 5
@@ -1044,8 +1044,8 @@ def read_produce_response_classic(data: bytes, pos: i64, version: i64) -> tuple[
     if n < 0:
         fail()
     responses_0 = []
-    count_responses_0 = n
-    for _ in range(count_responses_0):
+    count1 = n
+    for _ in range(count1):
         n = read_i16_be(data, pos)
         pos += 2
         if n < 0:
@@ -1059,8 +1059,8 @@ def read_produce_response_classic(data: bytes, pos: i64, version: i64) -> tuple[
         if n < 0:
             fail()
         partition_responses_2 = []
-        count_partition_responses_2 = n
-        for _ in range(count_partition_responses_2):
+        count3 = n
+        for _ in range(count3):
             index_4 = read_i32_be(data, pos)
             error_code_4 = read_i16_be(data, pos + 4)
             base_offset_4 = read_i64_be(data, pos + 6)
@@ -1081,8 +1081,8 @@ def read_produce_response_classic(data: bytes, pos: i64, version: i64) -> tuple[
                 if n < 0:
                     fail()
                 record_errors_4 = []
-                count_record_errors_4 = n
-                for _ in range(count_record_errors_4):
+                count5 = n
+                for _ in range(count5):
                     batch_index_6 = read_i32_be(data, pos)
                     n = read_i16_be(data, pos + 4)
                     pos += 6
@@ -1198,8 +1198,8 @@ def read_produce_response_flexible(data: bytes, pos: i64, version: i64) -> tuple
     if n > 126:
         n, pos = read_length(data, pos)
     responses_0 = []
-    count_responses_0 = n
-    for _ in range(count_responses_0):
+    count1 = n
+    for _ in range(count1):
         if version <= 12:
             n = data[pos] - 1
             pos += 1
@@ -1224,8 +1224,8 @@ def read_produce_response_flexible(data: bytes, pos: i64, version: i64) -> tuple
         if n > 126:
             n, pos = read_length(data, pos)
         partition_responses_2 = []
-        count_partition_responses_2 = n
-        for _ in range(count_partition_responses_2):
+        count3 = n
+        for _ in range(count3):
             index_4 = read_i32_be(data, pos)
             error_code_4 = read_i16_be(data, pos + 4)
             base_offset_4 = read_i64_be(data, pos + 6)
@@ -1238,8 +1238,8 @@ def read_produce_response_flexible(data: bytes, pos: i64, version: i64) -> tuple
             if n > 126:
                 n, pos = read_length(data, pos)
             record_errors_4 = []
-            count_record_errors_4 = n
-            for _ in range(count_record_errors_4):
+            count5 = n
+            for _ in range(count5):
                 batch_index_6 = read_i32_be(data, pos)
                 n = data[pos + 4] - 1
                 pos += 5

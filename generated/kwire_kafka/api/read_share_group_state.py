@@ -443,8 +443,8 @@ def read_read_share_group_state_request_flexible(
     if n > 126:
         n, pos = read_length(data, pos)
     topics_0 = []
-    count_topics_0 = n
-    for _ in range(count_topics_0):
+    count1 = n
+    for _ in range(count1):
         topic_id_2 = Uuid(data[pos : pos + 16])
         n = data[pos + 16] - 1
         pos += 17
@@ -453,8 +453,8 @@ def read_read_share_group_state_request_flexible(
         if n > 126:
             n, pos = read_length(data, pos)
         partitions_2 = []
-        count_partitions_2 = n
-        for _ in range(count_partitions_2):
+        count3 = n
+        for _ in range(count3):
             partition_4 = read_i32_be(data, pos)
             leader_epoch_4 = read_i32_be(data, pos + 4)
             item3 = new_PartitionData(partition_4, leader_epoch_4)
@@ -536,8 +536,8 @@ def read_read_share_group_state_response_flexible(
     if n > 126:
         n, pos = read_length(data, pos)
     results_0 = []
-    count_results_0 = n
-    for _ in range(count_results_0):
+    count1 = n
+    for _ in range(count1):
         topic_id_2 = Uuid(data[pos : pos + 16])
         n = data[pos + 16] - 1
         pos += 17
@@ -546,8 +546,8 @@ def read_read_share_group_state_response_flexible(
         if n > 126:
             n, pos = read_length(data, pos)
         partitions_2 = []
-        count_partitions_2 = n
-        for _ in range(count_partitions_2):
+        count3 = n
+        for _ in range(count3):
             partition_4 = read_i32_be(data, pos)
             error_code_4 = read_i16_be(data, pos + 4)
             n = data[pos + 6] - 1
@@ -569,8 +569,8 @@ def read_read_share_group_state_response_flexible(
             if n > 126:
                 n, pos = read_length(data, pos)
             state_batches_4 = []
-            count_state_batches_4 = n
-            for _ in range(count_state_batches_4):
+            count5 = n
+            for _ in range(count5):
                 first_offset_6 = read_i64_be(data, pos)
                 last_offset_6 = read_i64_be(data, pos + 8)
                 delivery_state_6 = (data[pos + 16] ^ 128) - 128

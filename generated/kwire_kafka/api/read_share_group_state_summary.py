@@ -385,8 +385,8 @@ def read_read_share_group_state_summary_request_flexible(
     if n > 126:
         n, pos = read_length(data, pos)
     topics_0 = []
-    count_topics_0 = n
-    for _ in range(count_topics_0):
+    count1 = n
+    for _ in range(count1):
         topic_id_2 = Uuid(data[pos : pos + 16])
         n = data[pos + 16] - 1
         pos += 17
@@ -395,8 +395,8 @@ def read_read_share_group_state_summary_request_flexible(
         if n > 126:
             n, pos = read_length(data, pos)
         partitions_2 = []
-        count_partitions_2 = n
-        for _ in range(count_partitions_2):
+        count3 = n
+        for _ in range(count3):
             partition_4 = read_i32_be(data, pos)
             leader_epoch_4 = read_i32_be(data, pos + 4)
             item3 = new_PartitionData(partition_4, leader_epoch_4)
@@ -477,8 +477,8 @@ def read_read_share_group_state_summary_response_flexible(
     if n > 126:
         n, pos = read_length(data, pos)
     results_0 = []
-    count_results_0 = n
-    for _ in range(count_results_0):
+    count1 = n
+    for _ in range(count1):
         topic_id_2 = Uuid(data[pos : pos + 16])
         n = data[pos + 16] - 1
         pos += 17
@@ -487,8 +487,8 @@ def read_read_share_group_state_summary_response_flexible(
         if n > 126:
             n, pos = read_length(data, pos)
         partitions_2 = []
-        count_partitions_2 = n
-        for _ in range(count_partitions_2):
+        count3 = n
+        for _ in range(count3):
             partition_4 = read_i32_be(data, pos)
             error_code_4 = read_i16_be(data, pos + 4)
             n = data[pos + 6] - 1

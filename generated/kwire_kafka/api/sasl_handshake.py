@@ -183,8 +183,8 @@ def read_sasl_handshake_response_classic(data: bytes, pos: i64, version: i64) ->
     if n < 0:
         fail()
     mechanisms_0 = []
-    count_mechanisms_0 = n
-    for _ in range(count_mechanisms_0):
+    count1 = n
+    for _ in range(count1):
         n = read_i16_be(data, pos)
         pos += 2
         if n < 0:

@@ -597,8 +597,8 @@ def read_share_acknowledge_request_flexible(
     if n > 126:
         n, pos = read_length(data, pos)
     topics_0 = []
-    count_topics_0 = n
-    for _ in range(count_topics_0):
+    count1 = n
+    for _ in range(count1):
         topic_id_2 = Uuid(data[pos : pos + 16])
         n = data[pos + 16] - 1
         pos += 17
@@ -607,8 +607,8 @@ def read_share_acknowledge_request_flexible(
         if n > 126:
             n, pos = read_length(data, pos)
         partitions_2 = []
-        count_partitions_2 = n
-        for _ in range(count_partitions_2):
+        count3 = n
+        for _ in range(count3):
             partition_index_4 = read_i32_be(data, pos)
             n = data[pos + 4] - 1
             pos += 5
@@ -617,8 +617,8 @@ def read_share_acknowledge_request_flexible(
             if n > 126:
                 n, pos = read_length(data, pos)
             acknowledgement_batches_4 = []
-            count_acknowledgement_batches_4 = n
-            for _ in range(count_acknowledgement_batches_4):
+            count5 = n
+            for _ in range(count5):
                 first_offset_6 = read_i64_be(data, pos)
                 last_offset_6 = read_i64_be(data, pos + 8)
                 n = data[pos + 16] - 1
@@ -768,8 +768,8 @@ def read_share_acknowledge_response_flexible(
     if n > 126:
         n, pos = read_length(data, pos)
     responses_0 = []
-    count_responses_0 = n
-    for _ in range(count_responses_0):
+    count1 = n
+    for _ in range(count1):
         topic_id_2 = Uuid(data[pos : pos + 16])
         n = data[pos + 16] - 1
         pos += 17
@@ -778,8 +778,8 @@ def read_share_acknowledge_response_flexible(
         if n > 126:
             n, pos = read_length(data, pos)
         partitions_2 = []
-        count_partitions_2 = n
-        for _ in range(count_partitions_2):
+        count3 = n
+        for _ in range(count3):
             partition_index_4 = read_i32_be(data, pos)
             error_code_4 = read_i16_be(data, pos + 4)
             n = data[pos + 6] - 1
@@ -819,8 +819,8 @@ def read_share_acknowledge_response_flexible(
     if n > 126:
         n, pos = read_length(data, pos)
     node_endpoints_0 = []
-    count_node_endpoints_0 = n
-    for _ in range(count_node_endpoints_0):
+    count6 = n
+    for _ in range(count6):
         node_id_7 = read_i32_be(data, pos)
         n = data[pos + 4] - 1
         pos += 5

@@ -832,8 +832,8 @@ def read_share_fetch_request_flexible(data: bytes, pos: i64, version: i64) -> tu
     if n > 126:
         n, pos = read_length(data, pos)
     topics_0 = []
-    count_topics_0 = n
-    for _ in range(count_topics_0):
+    count1 = n
+    for _ in range(count1):
         topic_id_2 = Uuid(data[pos : pos + 16])
         n = data[pos + 16] - 1
         pos += 17
@@ -842,8 +842,8 @@ def read_share_fetch_request_flexible(data: bytes, pos: i64, version: i64) -> tu
         if n > 126:
             n, pos = read_length(data, pos)
         partitions_2 = []
-        count_partitions_2 = n
-        for _ in range(count_partitions_2):
+        count3 = n
+        for _ in range(count3):
             partition_index_4 = read_i32_be(data, pos)
             pos += 4
             if version <= 0:
@@ -858,8 +858,8 @@ def read_share_fetch_request_flexible(data: bytes, pos: i64, version: i64) -> tu
             if n > 126:
                 n, pos = read_length(data, pos)
             acknowledgement_batches_4 = []
-            count_acknowledgement_batches_4 = n
-            for _ in range(count_acknowledgement_batches_4):
+            count5 = n
+            for _ in range(count5):
                 first_offset_6 = read_i64_be(data, pos)
                 last_offset_6 = read_i64_be(data, pos + 8)
                 n = data[pos + 16] - 1
@@ -898,8 +898,8 @@ def read_share_fetch_request_flexible(data: bytes, pos: i64, version: i64) -> tu
     if n > 126:
         n, pos = read_length(data, pos)
     forgotten_topics_data_0 = []
-    count_forgotten_topics_data_0 = n
-    for _ in range(count_forgotten_topics_data_0):
+    count7 = n
+    for _ in range(count7):
         topic_id_8 = Uuid(data[pos : pos + 16])
         n = data[pos + 16] - 1
         pos += 17
@@ -1089,8 +1089,8 @@ def read_share_fetch_response_flexible(data: bytes, pos: i64, version: i64) -> t
     if n > 126:
         n, pos = read_length(data, pos)
     responses_0 = []
-    count_responses_0 = n
-    for _ in range(count_responses_0):
+    count1 = n
+    for _ in range(count1):
         topic_id_2 = Uuid(data[pos : pos + 16])
         n = data[pos + 16] - 1
         pos += 17
@@ -1099,8 +1099,8 @@ def read_share_fetch_response_flexible(data: bytes, pos: i64, version: i64) -> t
         if n > 126:
             n, pos = read_length(data, pos)
         partitions_2 = []
-        count_partitions_2 = n
-        for _ in range(count_partitions_2):
+        count3 = n
+        for _ in range(count3):
             partition_index_4 = read_i32_be(data, pos)
             error_code_4 = read_i16_be(data, pos + 4)
             n = data[pos + 6] - 1
@@ -1155,8 +1155,8 @@ def read_share_fetch_response_flexible(data: bytes, pos: i64, version: i64) -> t
             if n > 126:
                 n, pos = read_length(data, pos)
             acquired_records_4 = []
-            count_acquired_records_4 = n
-            for _ in range(count_acquired_records_4):
+            count6 = n
+            for _ in range(count6):
                 first_offset_7 = read_i64_be(data, pos)
                 last_offset_7 = read_i64_be(data, pos + 8)
                 delivery_count_7 = read_i16_be(data, pos + 16)
@@ -1195,8 +1195,8 @@ def read_share_fetch_response_flexible(data: bytes, pos: i64, version: i64) -> t
     if n > 126:
         n, pos = read_length(data, pos)
     node_endpoints_0 = []
-    count_node_endpoints_0 = n
-    for _ in range(count_node_endpoints_0):
+    count8 = n
+    for _ in range(count8):
         node_id_9 = read_i32_be(data, pos)
         n = data[pos + 4] - 1
         pos += 5

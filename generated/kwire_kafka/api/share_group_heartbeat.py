@@ -364,8 +364,8 @@ def read_share_group_heartbeat_request_flexible(
         if n > 126:
             n, pos = read_length(data, pos)
         subscribed_topic_names_0 = []
-        count_subscribed_topic_names_0 = n
-        for _ in range(count_subscribed_topic_names_0):
+        count1 = n
+        for _ in range(count1):
             n = data[pos] - 1
             pos += 1
             if n < 0:
@@ -485,8 +485,8 @@ def read_share_group_heartbeat_response_flexible(
         if n > 126:
             n, pos = read_length(data, pos)
         topic_partitions_1 = []
-        count_topic_partitions_1 = n
-        for _ in range(count_topic_partitions_1):
+        count2 = n
+        for _ in range(count2):
             topic_id_3 = Uuid(data[pos : pos + 16])
             n = data[pos + 16] - 1
             pos += 17

@@ -518,8 +518,8 @@ def read_stop_replica_request_classic(data: bytes, pos: i64, version: i64) -> tu
         if n < 0:
             fail()
         ungrouped_partitions_0 = []
-        count_ungrouped_partitions_0 = n
-        for _ in range(count_ungrouped_partitions_0):
+        count1 = n
+        for _ in range(count1):
             n = read_i16_be(data, pos)
             pos += 2
             if n < 0:
@@ -539,8 +539,8 @@ def read_stop_replica_request_classic(data: bytes, pos: i64, version: i64) -> tu
         if n < 0:
             fail()
         topics_0 = []
-        count_topics_0 = n
-        for _ in range(count_topics_0):
+        count3 = n
+        for _ in range(count3):
             n = read_i16_be(data, pos)
             pos += 2
             if n < 0:
@@ -653,8 +653,8 @@ def read_stop_replica_request_flexible(data: bytes, pos: i64, version: i64) -> t
         if n > 126:
             n, pos = read_length(data, pos)
         topics_0 = []
-        count_topics_0 = n
-        for _ in range(count_topics_0):
+        count1 = n
+        for _ in range(count1):
             n = data[pos] - 1
             pos += 1
             if n < 0:
@@ -691,8 +691,8 @@ def read_stop_replica_request_flexible(data: bytes, pos: i64, version: i64) -> t
         if n > 126:
             n, pos = read_length(data, pos)
         topic_states_0 = []
-        count_topic_states_0 = n
-        for _ in range(count_topic_states_0):
+        count3 = n
+        for _ in range(count3):
             n = data[pos] - 1
             pos += 1
             if n < 0:
@@ -709,8 +709,8 @@ def read_stop_replica_request_flexible(data: bytes, pos: i64, version: i64) -> t
             if n > 126:
                 n, pos = read_length(data, pos)
             partition_states_4 = []
-            count_partition_states_4 = n
-            for _ in range(count_partition_states_4):
+            count5 = n
+            for _ in range(count5):
                 partition_index_6 = read_i32_be(data, pos)
                 leader_epoch_6 = read_i32_be(data, pos + 4)
                 delete_partition_6 = data[pos + 8] != 0
@@ -846,8 +846,8 @@ def read_stop_replica_response_classic(data: bytes, pos: i64, version: i64) -> t
     if n < 0:
         fail()
     partition_errors_0 = []
-    count_partition_errors_0 = n
-    for _ in range(count_partition_errors_0):
+    count1 = n
+    for _ in range(count1):
         n = read_i16_be(data, pos)
         pos += 2
         if n < 0:
@@ -894,8 +894,8 @@ def read_stop_replica_response_flexible(data: bytes, pos: i64, version: i64) -> 
     if n > 126:
         n, pos = read_length(data, pos)
     partition_errors_0 = []
-    count_partition_errors_0 = n
-    for _ in range(count_partition_errors_0):
+    count1 = n
+    for _ in range(count1):
         n = data[pos] - 1
         pos += 1
         if n < 0:

@@ -848,8 +848,8 @@ def read_streams_group_describe_request_flexible(
     if n > 126:
         n, pos = read_length(data, pos)
     group_ids_0 = []
-    count_group_ids_0 = n
-    for _ in range(count_group_ids_0):
+    count1 = n
+    for _ in range(count1):
         n = data[pos] - 1
         pos += 1
         if n < 0:
@@ -963,8 +963,8 @@ def read_streams_group_describe_response_flexible(
     if n > 126:
         n, pos = read_length(data, pos)
     groups_0 = []
-    count_groups_0 = n
-    for _ in range(count_groups_0):
+    count1 = n
+    for _ in range(count1):
         error_code_2 = read_i16_be(data, pos)
         n = data[pos + 2] - 1
         pos += 3
@@ -1010,8 +1010,8 @@ def read_streams_group_describe_response_flexible(
                 if n > 126:
                     n, pos = read_length(data, pos)
                 subtopologies_3 = []
-                count_subtopologies_3 = n
-                for _ in range(count_subtopologies_3):
+                count4 = n
+                for _ in range(count4):
                     n = data[pos] - 1
                     pos += 1
                     if n < 0:
@@ -1028,8 +1028,8 @@ def read_streams_group_describe_response_flexible(
                     if n > 126:
                         n, pos = read_length(data, pos)
                     source_topics_5 = []
-                    count_source_topics_5 = n
-                    for _ in range(count_source_topics_5):
+                    count6 = n
+                    for _ in range(count6):
                         n = data[pos] - 1
                         pos += 1
                         if n < 0:
@@ -1047,8 +1047,8 @@ def read_streams_group_describe_response_flexible(
                     if n > 126:
                         n, pos = read_length(data, pos)
                     repartition_sink_topics_5 = []
-                    count_repartition_sink_topics_5 = n
-                    for _ in range(count_repartition_sink_topics_5):
+                    count7 = n
+                    for _ in range(count7):
                         n = data[pos] - 1
                         pos += 1
                         if n < 0:
@@ -1066,8 +1066,8 @@ def read_streams_group_describe_response_flexible(
                     if n > 126:
                         n, pos = read_length(data, pos)
                     state_changelog_topics_5 = []
-                    count_state_changelog_topics_5 = n
-                    for _ in range(count_state_changelog_topics_5):
+                    count8 = n
+                    for _ in range(count8):
                         n = data[pos] - 1
                         pos += 1
                         if n < 0:
@@ -1086,8 +1086,8 @@ def read_streams_group_describe_response_flexible(
                         if n > 126:
                             n, pos = read_length(data, pos)
                         topic_configs_9 = []
-                        count_topic_configs_9 = n
-                        for _ in range(count_topic_configs_9):
+                        count10 = n
+                        for _ in range(count10):
                             n = data[pos] - 1
                             pos += 1
                             if n < 0:
@@ -1125,8 +1125,8 @@ def read_streams_group_describe_response_flexible(
                     if n > 126:
                         n, pos = read_length(data, pos)
                     repartition_source_topics_5 = []
-                    count_repartition_source_topics_5 = n
-                    for _ in range(count_repartition_source_topics_5):
+                    count12 = n
+                    for _ in range(count12):
                         n = data[pos] - 1
                         pos += 1
                         if n < 0:
@@ -1145,8 +1145,8 @@ def read_streams_group_describe_response_flexible(
                         if n > 126:
                             n, pos = read_length(data, pos)
                         topic_configs_13 = []
-                        count_topic_configs_13 = n
-                        for _ in range(count_topic_configs_13):
+                        count14 = n
+                        for _ in range(count14):
                             n = data[pos] - 1
                             pos += 1
                             if n < 0:
@@ -1201,8 +1201,8 @@ def read_streams_group_describe_response_flexible(
         if n > 126:
             n, pos = read_length(data, pos)
         members_2 = []
-        count_members_2 = n
-        for _ in range(count_members_2):
+        count16 = n
+        for _ in range(count16):
             n = data[pos] - 1
             pos += 1
             if n < 0:
@@ -1289,8 +1289,8 @@ def read_streams_group_describe_response_flexible(
             if n > 126:
                 n, pos = read_length(data, pos)
             client_tags_17 = []
-            count_client_tags_17 = n
-            for _ in range(count_client_tags_17):
+            count19 = n
+            for _ in range(count19):
                 n = data[pos] - 1
                 pos += 1
                 if n < 0:
@@ -1322,8 +1322,8 @@ def read_streams_group_describe_response_flexible(
             if n > 126:
                 n, pos = read_length(data, pos)
             task_offsets_17 = []
-            count_task_offsets_17 = n
-            for _ in range(count_task_offsets_17):
+            count21 = n
+            for _ in range(count21):
                 n = data[pos] - 1
                 pos += 1
                 if n < 0:
@@ -1349,8 +1349,8 @@ def read_streams_group_describe_response_flexible(
             if n > 126:
                 n, pos = read_length(data, pos)
             task_end_offsets_17 = []
-            count_task_end_offsets_17 = n
-            for _ in range(count_task_end_offsets_17):
+            count23 = n
+            for _ in range(count23):
                 n = data[pos] - 1
                 pos += 1
                 if n < 0:
@@ -1376,8 +1376,8 @@ def read_streams_group_describe_response_flexible(
             if n > 126:
                 n, pos = read_length(data, pos)
             active_tasks_25 = []
-            count_active_tasks_25 = n
-            for _ in range(count_active_tasks_25):
+            count26 = n
+            for _ in range(count26):
                 n = data[pos] - 1
                 pos += 1
                 if n < 0:
@@ -1411,8 +1411,8 @@ def read_streams_group_describe_response_flexible(
             if n > 126:
                 n, pos = read_length(data, pos)
             standby_tasks_25 = []
-            count_standby_tasks_25 = n
-            for _ in range(count_standby_tasks_25):
+            count28 = n
+            for _ in range(count28):
                 n = data[pos] - 1
                 pos += 1
                 if n < 0:
@@ -1446,8 +1446,8 @@ def read_streams_group_describe_response_flexible(
             if n > 126:
                 n, pos = read_length(data, pos)
             warmup_tasks_25 = []
-            count_warmup_tasks_25 = n
-            for _ in range(count_warmup_tasks_25):
+            count30 = n
+            for _ in range(count30):
                 n = data[pos] - 1
                 pos += 1
                 if n < 0:
@@ -1486,8 +1486,8 @@ def read_streams_group_describe_response_flexible(
             if n > 126:
                 n, pos = read_length(data, pos)
             active_tasks_32 = []
-            count_active_tasks_32 = n
-            for _ in range(count_active_tasks_32):
+            count33 = n
+            for _ in range(count33):
                 n = data[pos] - 1
                 pos += 1
                 if n < 0:
@@ -1521,8 +1521,8 @@ def read_streams_group_describe_response_flexible(
             if n > 126:
                 n, pos = read_length(data, pos)
             standby_tasks_32 = []
-            count_standby_tasks_32 = n
-            for _ in range(count_standby_tasks_32):
+            count35 = n
+            for _ in range(count35):
                 n = data[pos] - 1
                 pos += 1
                 if n < 0:
@@ -1556,8 +1556,8 @@ def read_streams_group_describe_response_flexible(
             if n > 126:
                 n, pos = read_length(data, pos)
             warmup_tasks_32 = []
-            count_warmup_tasks_32 = n
-            for _ in range(count_warmup_tasks_32):
+            count37 = n
+            for _ in range(count37):
                 n = data[pos] - 1
                 pos += 1
                 if n < 0:

@@ -1258,8 +1258,8 @@ def read_streams_group_heartbeat_request_flexible(
         if n > 126:
             n, pos = read_length(data, pos)
         subtopologies_1 = []
-        count_subtopologies_1 = n
-        for _ in range(count_subtopologies_1):
+        count2 = n
+        for _ in range(count2):
             n = data[pos] - 1
             pos += 1
             if n < 0:
@@ -1276,8 +1276,8 @@ def read_streams_group_heartbeat_request_flexible(
             if n > 126:
                 n, pos = read_length(data, pos)
             source_topics_3 = []
-            count_source_topics_3 = n
-            for _ in range(count_source_topics_3):
+            count4 = n
+            for _ in range(count4):
                 n = data[pos] - 1
                 pos += 1
                 if n < 0:
@@ -1295,8 +1295,8 @@ def read_streams_group_heartbeat_request_flexible(
             if n > 126:
                 n, pos = read_length(data, pos)
             source_topic_regex_3 = []
-            count_source_topic_regex_3 = n
-            for _ in range(count_source_topic_regex_3):
+            count5 = n
+            for _ in range(count5):
                 n = data[pos] - 1
                 pos += 1
                 if n < 0:
@@ -1314,8 +1314,8 @@ def read_streams_group_heartbeat_request_flexible(
             if n > 126:
                 n, pos = read_length(data, pos)
             state_changelog_topics_3 = []
-            count_state_changelog_topics_3 = n
-            for _ in range(count_state_changelog_topics_3):
+            count6 = n
+            for _ in range(count6):
                 n = data[pos] - 1
                 pos += 1
                 if n < 0:
@@ -1334,8 +1334,8 @@ def read_streams_group_heartbeat_request_flexible(
                 if n > 126:
                     n, pos = read_length(data, pos)
                 topic_configs_7 = []
-                count_topic_configs_7 = n
-                for _ in range(count_topic_configs_7):
+                count8 = n
+                for _ in range(count8):
                     n = data[pos] - 1
                     pos += 1
                     if n < 0:
@@ -1373,8 +1373,8 @@ def read_streams_group_heartbeat_request_flexible(
             if n > 126:
                 n, pos = read_length(data, pos)
             repartition_sink_topics_3 = []
-            count_repartition_sink_topics_3 = n
-            for _ in range(count_repartition_sink_topics_3):
+            count10 = n
+            for _ in range(count10):
                 n = data[pos] - 1
                 pos += 1
                 if n < 0:
@@ -1392,8 +1392,8 @@ def read_streams_group_heartbeat_request_flexible(
             if n > 126:
                 n, pos = read_length(data, pos)
             repartition_source_topics_3 = []
-            count_repartition_source_topics_3 = n
-            for _ in range(count_repartition_source_topics_3):
+            count11 = n
+            for _ in range(count11):
                 n = data[pos] - 1
                 pos += 1
                 if n < 0:
@@ -1412,8 +1412,8 @@ def read_streams_group_heartbeat_request_flexible(
                 if n > 126:
                     n, pos = read_length(data, pos)
                 topic_configs_12 = []
-                count_topic_configs_12 = n
-                for _ in range(count_topic_configs_12):
+                count13 = n
+                for _ in range(count13):
                     n = data[pos] - 1
                     pos += 1
                     if n < 0:
@@ -1451,8 +1451,8 @@ def read_streams_group_heartbeat_request_flexible(
             if n > 126:
                 n, pos = read_length(data, pos)
             copartition_groups_3 = []
-            count_copartition_groups_3 = n
-            for _ in range(count_copartition_groups_3):
+            count15 = n
+            for _ in range(count15):
                 n = data[pos] - 1
                 pos += 1
                 if n < 0:
@@ -1519,8 +1519,8 @@ def read_streams_group_heartbeat_request_flexible(
         if n > 126:
             n, pos = read_length(data, pos)
         active_tasks_0 = []
-        count_active_tasks_0 = n
-        for _ in range(count_active_tasks_0):
+        count17 = n
+        for _ in range(count17):
             n = data[pos] - 1
             pos += 1
             if n < 0:
@@ -1555,8 +1555,8 @@ def read_streams_group_heartbeat_request_flexible(
         if n > 126:
             n, pos = read_length(data, pos)
         standby_tasks_0 = []
-        count_standby_tasks_0 = n
-        for _ in range(count_standby_tasks_0):
+        count19 = n
+        for _ in range(count19):
             n = data[pos] - 1
             pos += 1
             if n < 0:
@@ -1591,8 +1591,8 @@ def read_streams_group_heartbeat_request_flexible(
         if n > 126:
             n, pos = read_length(data, pos)
         warmup_tasks_0 = []
-        count_warmup_tasks_0 = n
-        for _ in range(count_warmup_tasks_0):
+        count21 = n
+        for _ in range(count21):
             n = data[pos] - 1
             pos += 1
             if n < 0:
@@ -1658,8 +1658,8 @@ def read_streams_group_heartbeat_request_flexible(
         if n > 126:
             n, pos = read_length(data, pos)
         client_tags_0 = []
-        count_client_tags_0 = n
-        for _ in range(count_client_tags_0):
+        count24 = n
+        for _ in range(count24):
             n = data[pos] - 1
             pos += 1
             if n < 0:
@@ -1692,8 +1692,8 @@ def read_streams_group_heartbeat_request_flexible(
         if n > 126:
             n, pos = read_length(data, pos)
         task_offsets_0 = []
-        count_task_offsets_0 = n
-        for _ in range(count_task_offsets_0):
+        count26 = n
+        for _ in range(count26):
             n = data[pos] - 1
             pos += 1
             if n < 0:
@@ -1720,8 +1720,8 @@ def read_streams_group_heartbeat_request_flexible(
         if n > 126:
             n, pos = read_length(data, pos)
         task_end_offsets_0 = []
-        count_task_end_offsets_0 = n
-        for _ in range(count_task_end_offsets_0):
+        count28 = n
+        for _ in range(count28):
             n = data[pos] - 1
             pos += 1
             if n < 0:
@@ -2262,8 +2262,8 @@ def read_streams_group_heartbeat_response_flexible(
         if n > 126:
             n, pos = read_length(data, pos)
         status_0 = []
-        count_status_0 = n
-        for _ in range(count_status_0):
+        count1 = n
+        for _ in range(count1):
             status_code_2 = (data[pos] ^ 128) - 128
             n = data[pos + 1] - 1
             pos += 2
@@ -2288,8 +2288,8 @@ def read_streams_group_heartbeat_response_flexible(
         if n > 126:
             n, pos = read_length(data, pos)
         active_tasks_0 = []
-        count_active_tasks_0 = n
-        for _ in range(count_active_tasks_0):
+        count3 = n
+        for _ in range(count3):
             n = data[pos] - 1
             pos += 1
             if n < 0:
@@ -2324,8 +2324,8 @@ def read_streams_group_heartbeat_response_flexible(
         if n > 126:
             n, pos = read_length(data, pos)
         standby_tasks_0 = []
-        count_standby_tasks_0 = n
-        for _ in range(count_standby_tasks_0):
+        count5 = n
+        for _ in range(count5):
             n = data[pos] - 1
             pos += 1
             if n < 0:
@@ -2360,8 +2360,8 @@ def read_streams_group_heartbeat_response_flexible(
         if n > 126:
             n, pos = read_length(data, pos)
         warmup_tasks_0 = []
-        count_warmup_tasks_0 = n
-        for _ in range(count_warmup_tasks_0):
+        count7 = n
+        for _ in range(count7):
             n = data[pos] - 1
             pos += 1
             if n < 0:
@@ -2397,8 +2397,8 @@ def read_streams_group_heartbeat_response_flexible(
         if n > 126:
             n, pos = read_length(data, pos)
         partitions_by_user_endpoint_0 = []
-        count_partitions_by_user_endpoint_0 = n
-        for _ in range(count_partitions_by_user_endpoint_0):
+        count9 = n
+        for _ in range(count9):
             n = data[pos] - 1
             pos += 1
             if n < 0:
@@ -2422,8 +2422,8 @@ def read_streams_group_heartbeat_response_flexible(
             if n > 126:
                 n, pos = read_length(data, pos)
             active_partitions_10 = []
-            count_active_partitions_10 = n
-            for _ in range(count_active_partitions_10):
+            count12 = n
+            for _ in range(count12):
                 n = data[pos] - 1
                 pos += 1
                 if n < 0:
@@ -2457,8 +2457,8 @@ def read_streams_group_heartbeat_response_flexible(
             if n > 126:
                 n, pos = read_length(data, pos)
             standby_partitions_10 = []
-            count_standby_partitions_10 = n
-            for _ in range(count_standby_partitions_10):
+            count14 = n
+            for _ in range(count14):
                 n = data[pos] - 1
                 pos += 1
                 if n < 0:

@@ -326,8 +326,8 @@ def read_sync_group_request_classic(data: bytes, pos: i64, version: i64) -> tupl
     if n < 0:
         fail()
     assignments_0 = []
-    count_assignments_0 = n
-    for _ in range(count_assignments_0):
+    count1 = n
+    for _ in range(count1):
         n = read_i16_be(data, pos)
         pos += 2
         if n < 0:
@@ -458,8 +458,8 @@ def read_sync_group_request_flexible(data: bytes, pos: i64, version: i64) -> tup
     if n > 126:
         n, pos = read_length(data, pos)
     assignments_0 = []
-    count_assignments_0 = n
-    for _ in range(count_assignments_0):
+    count1 = n
+    for _ in range(count1):
         n = data[pos] - 1
         pos += 1
         if n < 0:

@@ -452,8 +452,8 @@ def read_txn_offset_commit_request_classic(data: bytes, pos: i64, version: i64) 
     if n < 0:
         fail()
     topics_0 = []
-    count_topics_0 = n
-    for _ in range(count_topics_0):
+    count1 = n
+    for _ in range(count1):
         n = read_i16_be(data, pos)
         pos += 2
         if n < 0:
@@ -466,8 +466,8 @@ def read_txn_offset_commit_request_classic(data: bytes, pos: i64, version: i64) 
         if n < 0:
             fail()
         partitions_2 = []
-        count_partitions_2 = n
-        for _ in range(count_partitions_2):
+        count3 = n
+        for _ in range(count3):
             partition_index_4 = read_i32_be(data, pos)
             committed_offset_4 = read_i64_be(data, pos + 4)
             pos += 12
@@ -607,8 +607,8 @@ def read_txn_offset_commit_request_flexible(
     if n > 126:
         n, pos = read_length(data, pos)
     topics_0 = []
-    count_topics_0 = n
-    for _ in range(count_topics_0):
+    count1 = n
+    for _ in range(count1):
         n = data[pos] - 1
         pos += 1
         if n < 0:
@@ -625,8 +625,8 @@ def read_txn_offset_commit_request_flexible(
         if n > 126:
             n, pos = read_length(data, pos)
         partitions_2 = []
-        count_partitions_2 = n
-        for _ in range(count_partitions_2):
+        count3 = n
+        for _ in range(count3):
             partition_index_4 = read_i32_be(data, pos)
             committed_offset_4 = read_i64_be(data, pos + 4)
             committed_leader_epoch_4 = read_i32_be(data, pos + 12)
@@ -771,8 +771,8 @@ def read_txn_offset_commit_response_classic(
     if n < 0:
         fail()
     topics_0 = []
-    count_topics_0 = n
-    for _ in range(count_topics_0):
+    count1 = n
+    for _ in range(count1):
         n = read_i16_be(data, pos)
         pos += 2
         if n < 0:
@@ -785,8 +785,8 @@ def read_txn_offset_commit_response_classic(
         if n < 0:
             fail()
         partitions_2 = []
-        count_partitions_2 = n
-        for _ in range(count_partitions_2):
+        count3 = n
+        for _ in range(count3):
             partition_index_4 = read_i32_be(data, pos)
             error_code_4 = read_i16_be(data, pos + 4)
             item3 = new_TxnOffsetCommitResponsePartition(partition_index_4, error_code_4)
@@ -838,8 +838,8 @@ def read_txn_offset_commit_response_flexible(
     if n > 126:
         n, pos = read_length(data, pos)
     topics_0 = []
-    count_topics_0 = n
-    for _ in range(count_topics_0):
+    count1 = n
+    for _ in range(count1):
         n = data[pos] - 1
         pos += 1
         if n < 0:
@@ -856,8 +856,8 @@ def read_txn_offset_commit_response_flexible(
         if n > 126:
             n, pos = read_length(data, pos)
         partitions_2 = []
-        count_partitions_2 = n
-        for _ in range(count_partitions_2):
+        count3 = n
+        for _ in range(count3):
             partition_index_4 = read_i32_be(data, pos)
             error_code_4 = read_i16_be(data, pos + 4)
             item3 = new_TxnOffsetCommitResponsePartition(partition_index_4, error_code_4)

@@ -308,8 +308,8 @@ def read_update_features_request_flexible(data: bytes, pos: i64, version: i64) -
     if n > 126:
         n, pos = read_length(data, pos)
     feature_updates_0 = []
-    count_feature_updates_0 = n
-    for _ in range(count_feature_updates_0):
+    count1 = n
+    for _ in range(count1):
         n = data[pos] - 1
         pos += 1
         if n < 0:
@@ -420,8 +420,8 @@ def read_update_features_response_flexible(data: bytes, pos: i64, version: i64) 
         if n > 126:
             n, pos = read_length(data, pos)
         results_0 = []
-        count_results_0 = n
-        for _ in range(count_results_0):
+        count1 = n
+        for _ in range(count1):
             n = data[pos] - 1
             pos += 1
             if n < 0:

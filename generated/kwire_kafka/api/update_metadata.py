@@ -596,8 +596,8 @@ def read_update_metadata_request_classic(data: bytes, pos: i64, version: i64) ->
         if n < 0:
             fail()
         ungrouped_partition_states_0 = []
-        count_ungrouped_partition_states_0 = n
-        for _ in range(count_ungrouped_partition_states_0):
+        count1 = n
+        for _ in range(count1):
             n = read_i16_be(data, pos)
             pos += 2
             if n < 0:
@@ -660,8 +660,8 @@ def read_update_metadata_request_classic(data: bytes, pos: i64, version: i64) ->
         if n < 0:
             fail()
         topic_states_0 = []
-        count_topic_states_0 = n
-        for _ in range(count_topic_states_0):
+        count3 = n
+        for _ in range(count3):
             n = read_i16_be(data, pos)
             pos += 2
             if n < 0:
@@ -675,8 +675,8 @@ def read_update_metadata_request_classic(data: bytes, pos: i64, version: i64) ->
             if n < 0:
                 fail()
             partition_states_4 = []
-            count_partition_states_4 = n
-            for _ in range(count_partition_states_4):
+            count5 = n
+            for _ in range(count5):
                 topic_name_6 = ""
                 partition_index_6 = read_i32_be(data, pos)
                 controller_epoch_6 = read_i32_be(data, pos + 4)
@@ -731,8 +731,8 @@ def read_update_metadata_request_classic(data: bytes, pos: i64, version: i64) ->
     if n < 0:
         fail()
     live_brokers_0 = []
-    count_live_brokers_0 = n
-    for _ in range(count_live_brokers_0):
+    count7 = n
+    for _ in range(count7):
         id_8 = read_i32_be(data, pos)
         pos += 4
         if version <= 0:
@@ -756,8 +756,8 @@ def read_update_metadata_request_classic(data: bytes, pos: i64, version: i64) ->
             if n < 0:
                 fail()
             endpoints_8 = []
-            count_endpoints_8 = n
-            for _ in range(count_endpoints_8):
+            count9 = n
+            for _ in range(count9):
                 port_10 = read_i32_be(data, pos)
                 n = read_i16_be(data, pos + 4)
                 pos += 6
@@ -954,8 +954,8 @@ def read_update_metadata_request_flexible(data: bytes, pos: i64, version: i64) -
     if n > 126:
         n, pos = read_length(data, pos)
     topic_states_0 = []
-    count_topic_states_0 = n
-    for _ in range(count_topic_states_0):
+    count1 = n
+    for _ in range(count1):
         n = data[pos] - 1
         pos += 1
         if n < 0:
@@ -977,8 +977,8 @@ def read_update_metadata_request_flexible(data: bytes, pos: i64, version: i64) -
         if n > 126:
             n, pos = read_length(data, pos)
         partition_states_2 = []
-        count_partition_states_2 = n
-        for _ in range(count_partition_states_2):
+        count3 = n
+        for _ in range(count3):
             topic_name_4 = ""
             partition_index_4 = read_i32_be(data, pos)
             controller_epoch_4 = read_i32_be(data, pos + 4)
@@ -1047,8 +1047,8 @@ def read_update_metadata_request_flexible(data: bytes, pos: i64, version: i64) -
     if n > 126:
         n, pos = read_length(data, pos)
     live_brokers_0 = []
-    count_live_brokers_0 = n
-    for _ in range(count_live_brokers_0):
+    count5 = n
+    for _ in range(count5):
         id_6 = read_i32_be(data, pos)
         v0_host_6 = ""
         v0_port_6 = 0
@@ -1059,8 +1059,8 @@ def read_update_metadata_request_flexible(data: bytes, pos: i64, version: i64) -
         if n > 126:
             n, pos = read_length(data, pos)
         endpoints_6 = []
-        count_endpoints_6 = n
-        for _ in range(count_endpoints_6):
+        count7 = n
+        for _ in range(count7):
             port_8 = read_i32_be(data, pos)
             n = data[pos + 4] - 1
             pos += 5

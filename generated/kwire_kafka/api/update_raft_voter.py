@@ -476,8 +476,8 @@ def read_update_raft_voter_request_flexible(
     if n > 126:
         n, pos = read_length(data, pos)
     listeners_0 = []
-    count_listeners_0 = n
-    for _ in range(count_listeners_0):
+    count1 = n
+    for _ in range(count1):
         n = data[pos] - 1
         pos += 1
         if n < 0:

@@ -505,8 +505,8 @@ def read_VoteResponse_tags(self: VoteResponse, data: bytes, pos: i64, version: i
             if n > 126:
                 n, pos = read_length(data, pos)
             node_endpoints_value = []
-            count_node_endpoints_value = n
-            for _ in range(count_node_endpoints_value):
+            count0 = n
+            for _ in range(count0):
                 node_id_1 = read_i32_be(data, pos)
                 n = data[pos + 4] - 1
                 pos += 5
@@ -594,8 +594,8 @@ def read_vote_request_flexible(data: bytes, pos: i64, version: i64) -> tuple[Vot
     if n > 126:
         n, pos = read_length(data, pos)
     topics_0 = []
-    count_topics_0 = n
-    for _ in range(count_topics_0):
+    count1 = n
+    for _ in range(count1):
         n = data[pos] - 1
         pos += 1
         if n < 0:
@@ -612,8 +612,8 @@ def read_vote_request_flexible(data: bytes, pos: i64, version: i64) -> tuple[Vot
         if n > 126:
             n, pos = read_length(data, pos)
         partitions_2 = []
-        count_partitions_2 = n
-        for _ in range(count_partitions_2):
+        count3 = n
+        for _ in range(count3):
             partition_index_4 = read_i32_be(data, pos)
             replica_epoch_4 = read_i32_be(data, pos + 4)
             replica_id_4 = read_i32_be(data, pos + 8)
@@ -743,8 +743,8 @@ def read_vote_response_flexible(data: bytes, pos: i64, version: i64) -> tuple[Vo
     if n > 126:
         n, pos = read_length(data, pos)
     topics_0 = []
-    count_topics_0 = n
-    for _ in range(count_topics_0):
+    count1 = n
+    for _ in range(count1):
         n = data[pos] - 1
         pos += 1
         if n < 0:
@@ -761,8 +761,8 @@ def read_vote_response_flexible(data: bytes, pos: i64, version: i64) -> tuple[Vo
         if n > 126:
             n, pos = read_length(data, pos)
         partitions_2 = []
-        count_partitions_2 = n
-        for _ in range(count_partitions_2):
+        count3 = n
+        for _ in range(count3):
             partition_index_4 = read_i32_be(data, pos)
             error_code_4 = read_i16_be(data, pos + 4)
             leader_id_4 = read_i32_be(data, pos + 6)

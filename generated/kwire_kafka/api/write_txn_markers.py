@@ -416,8 +416,8 @@ def read_write_txn_markers_request_classic(data: bytes, pos: i64, version: i64) 
     if n < 0:
         fail()
     markers_0 = []
-    count_markers_0 = n
-    for _ in range(count_markers_0):
+    count1 = n
+    for _ in range(count1):
         producer_id_2 = read_i64_be(data, pos)
         producer_epoch_2 = read_i16_be(data, pos + 8)
         transaction_result_2 = data[pos + 10] != 0
@@ -426,8 +426,8 @@ def read_write_txn_markers_request_classic(data: bytes, pos: i64, version: i64) 
         if n < 0:
             fail()
         topics_2 = []
-        count_topics_2 = n
-        for _ in range(count_topics_2):
+        count3 = n
+        for _ in range(count3):
             n = read_i16_be(data, pos)
             pos += 2
             if n < 0:
@@ -499,8 +499,8 @@ def read_write_txn_markers_request_flexible(
     if n > 126:
         n, pos = read_length(data, pos)
     markers_0 = []
-    count_markers_0 = n
-    for _ in range(count_markers_0):
+    count1 = n
+    for _ in range(count1):
         producer_id_2 = read_i64_be(data, pos)
         producer_epoch_2 = read_i16_be(data, pos + 8)
         transaction_result_2 = data[pos + 10] != 0
@@ -511,8 +511,8 @@ def read_write_txn_markers_request_flexible(
         if n > 126:
             n, pos = read_length(data, pos)
         topics_2 = []
-        count_topics_2 = n
-        for _ in range(count_topics_2):
+        count3 = n
+        for _ in range(count3):
             n = data[pos] - 1
             pos += 1
             if n < 0:
@@ -620,16 +620,16 @@ def read_write_txn_markers_response_classic(
     if n < 0:
         fail()
     markers_0 = []
-    count_markers_0 = n
-    for _ in range(count_markers_0):
+    count1 = n
+    for _ in range(count1):
         producer_id_2 = read_i64_be(data, pos)
         n = read_i32_be(data, pos + 8)
         pos += 12
         if n < 0:
             fail()
         topics_2 = []
-        count_topics_2 = n
-        for _ in range(count_topics_2):
+        count3 = n
+        for _ in range(count3):
             n = read_i16_be(data, pos)
             pos += 2
             if n < 0:
@@ -642,8 +642,8 @@ def read_write_txn_markers_response_classic(
             if n < 0:
                 fail()
             partitions_4 = []
-            count_partitions_4 = n
-            for _ in range(count_partitions_4):
+            count5 = n
+            for _ in range(count5):
                 partition_index_6 = read_i32_be(data, pos)
                 error_code_6 = read_i16_be(data, pos + 4)
                 item5 = new_WritableTxnMarkerPartitionResult(partition_index_6, error_code_6)
@@ -702,8 +702,8 @@ def read_write_txn_markers_response_flexible(
     if n > 126:
         n, pos = read_length(data, pos)
     markers_0 = []
-    count_markers_0 = n
-    for _ in range(count_markers_0):
+    count1 = n
+    for _ in range(count1):
         producer_id_2 = read_i64_be(data, pos)
         n = data[pos + 8] - 1
         pos += 9
@@ -712,8 +712,8 @@ def read_write_txn_markers_response_flexible(
         if n > 126:
             n, pos = read_length(data, pos)
         topics_2 = []
-        count_topics_2 = n
-        for _ in range(count_topics_2):
+        count3 = n
+        for _ in range(count3):
             n = data[pos] - 1
             pos += 1
             if n < 0:
@@ -730,8 +730,8 @@ def read_write_txn_markers_response_flexible(
             if n > 126:
                 n, pos = read_length(data, pos)
             partitions_4 = []
-            count_partitions_4 = n
-            for _ in range(count_partitions_4):
+            count5 = n
+            for _ in range(count5):
                 partition_index_6 = read_i32_be(data, pos)
                 error_code_6 = read_i16_be(data, pos + 4)
                 item5 = new_WritableTxnMarkerPartitionResult(partition_index_6, error_code_6)

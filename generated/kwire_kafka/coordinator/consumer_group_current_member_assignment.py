@@ -305,8 +305,8 @@ def read_consumer_group_current_member_assignment_value_flexible(
     if n > 126:
         n, pos = read_length(data, pos)
     assigned_partitions_0 = []
-    count_assigned_partitions_0 = n
-    for _ in range(count_assigned_partitions_0):
+    count1 = n
+    for _ in range(count1):
         topic_id_2 = Uuid(data[pos : pos + 16])
         n = data[pos + 16] - 1
         pos += 17
@@ -332,8 +332,8 @@ def read_consumer_group_current_member_assignment_value_flexible(
     if n > 126:
         n, pos = read_length(data, pos)
     partitions_pending_revocation_0 = []
-    count_partitions_pending_revocation_0 = n
-    for _ in range(count_partitions_pending_revocation_0):
+    count3 = n
+    for _ in range(count3):
         topic_id_4 = Uuid(data[pos : pos + 16])
         n = data[pos + 16] - 1
         pos += 17

@@ -362,8 +362,8 @@ def read_group_metadata_value_classic(data: bytes, pos: i64, version: i64) -> tu
     if n < 0:
         fail()
     members_0 = []
-    count_members_0 = n
-    for _ in range(count_members_0):
+    count1 = n
+    for _ in range(count1):
         n = read_i16_be(data, pos)
         pos += 2
         if n < 0:
@@ -541,8 +541,8 @@ def read_group_metadata_value_flexible(data: bytes, pos: i64, version: i64) -> t
     if n > 126:
         n, pos = read_length(data, pos)
     members_0 = []
-    count_members_0 = n
-    for _ in range(count_members_0):
+    count1 = n
+    for _ in range(count1):
         n = data[pos] - 1
         pos += 1
         if n < 0:

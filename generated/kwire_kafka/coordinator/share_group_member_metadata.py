@@ -259,8 +259,8 @@ def read_share_group_member_metadata_value_flexible(
     if n > 126:
         n, pos = read_length(data, pos)
     subscribed_topic_names_0 = []
-    count_subscribed_topic_names_0 = n
-    for _ in range(count_subscribed_topic_names_0):
+    count1 = n
+    for _ in range(count1):
         n = data[pos] - 1
         pos += 1
         if n < 0:

@@ -327,8 +327,8 @@ def read_share_group_state_partition_metadata_value_flexible(
     if n > 126:
         n, pos = read_length(data, pos)
     initializing_topics_0 = []
-    count_initializing_topics_0 = n
-    for _ in range(count_initializing_topics_0):
+    count1 = n
+    for _ in range(count1):
         topic_id_2 = Uuid(data[pos : pos + 16])
         n = data[pos + 16] - 1
         pos += 17
@@ -363,8 +363,8 @@ def read_share_group_state_partition_metadata_value_flexible(
     if n > 126:
         n, pos = read_length(data, pos)
     initialized_topics_0 = []
-    count_initialized_topics_0 = n
-    for _ in range(count_initialized_topics_0):
+    count3 = n
+    for _ in range(count3):
         topic_id_4 = Uuid(data[pos : pos + 16])
         n = data[pos + 16] - 1
         pos += 17
@@ -399,8 +399,8 @@ def read_share_group_state_partition_metadata_value_flexible(
     if n > 126:
         n, pos = read_length(data, pos)
     deleting_topics_0 = []
-    count_deleting_topics_0 = n
-    for _ in range(count_deleting_topics_0):
+    count5 = n
+    for _ in range(count5):
         topic_id_6 = Uuid(data[pos : pos + 16])
         n = data[pos + 16] - 1
         pos += 17

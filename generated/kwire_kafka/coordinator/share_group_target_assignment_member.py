@@ -252,8 +252,8 @@ def read_share_group_target_assignment_member_value_flexible(
     if n > 126:
         n, pos = read_length(data, pos)
     topic_partitions_0 = []
-    count_topic_partitions_0 = n
-    for _ in range(count_topic_partitions_0):
+    count1 = n
+    for _ in range(count1):
         topic_id_2 = Uuid(data[pos : pos + 16])
         n = data[pos + 16] - 1
         pos += 17

@@ -287,8 +287,8 @@ def read_share_update_value_flexible(data: bytes, pos: i64, version: i64) -> tup
     if n > 126:
         n, pos = read_length(data, pos)
     state_batches_0 = []
-    count_state_batches_0 = n
-    for _ in range(count_state_batches_0):
+    count1 = n
+    for _ in range(count1):
         first_offset_2 = read_i64_be(data, pos)
         last_offset_2 = read_i64_be(data, pos + 8)
         delivery_state_2 = (data[pos + 16] ^ 128) - 128

@@ -375,8 +375,8 @@ def read_streams_group_current_member_assignment_value_flexible(
     if n > 126:
         n, pos = read_length(data, pos)
     active_tasks_0 = []
-    count_active_tasks_0 = n
-    for _ in range(count_active_tasks_0):
+    count1 = n
+    for _ in range(count1):
         n = data[pos] - 1
         pos += 1
         if n < 0:
@@ -410,8 +410,8 @@ def read_streams_group_current_member_assignment_value_flexible(
     if n > 126:
         n, pos = read_length(data, pos)
     standby_tasks_0 = []
-    count_standby_tasks_0 = n
-    for _ in range(count_standby_tasks_0):
+    count3 = n
+    for _ in range(count3):
         n = data[pos] - 1
         pos += 1
         if n < 0:
@@ -445,8 +445,8 @@ def read_streams_group_current_member_assignment_value_flexible(
     if n > 126:
         n, pos = read_length(data, pos)
     warmup_tasks_0 = []
-    count_warmup_tasks_0 = n
-    for _ in range(count_warmup_tasks_0):
+    count5 = n
+    for _ in range(count5):
         n = data[pos] - 1
         pos += 1
         if n < 0:
@@ -480,8 +480,8 @@ def read_streams_group_current_member_assignment_value_flexible(
     if n > 126:
         n, pos = read_length(data, pos)
     active_tasks_pending_revocation_0 = []
-    count_active_tasks_pending_revocation_0 = n
-    for _ in range(count_active_tasks_pending_revocation_0):
+    count7 = n
+    for _ in range(count7):
         n = data[pos] - 1
         pos += 1
         if n < 0:
@@ -515,8 +515,8 @@ def read_streams_group_current_member_assignment_value_flexible(
     if n > 126:
         n, pos = read_length(data, pos)
     standby_tasks_pending_revocation_0 = []
-    count_standby_tasks_pending_revocation_0 = n
-    for _ in range(count_standby_tasks_pending_revocation_0):
+    count9 = n
+    for _ in range(count9):
         n = data[pos] - 1
         pos += 1
         if n < 0:
@@ -550,8 +550,8 @@ def read_streams_group_current_member_assignment_value_flexible(
     if n > 126:
         n, pos = read_length(data, pos)
     warmup_tasks_pending_revocation_0 = []
-    count_warmup_tasks_pending_revocation_0 = n
-    for _ in range(count_warmup_tasks_pending_revocation_0):
+    count11 = n
+    for _ in range(count11):
         n = data[pos] - 1
         pos += 1
         if n < 0:

@@ -439,8 +439,8 @@ def read_streams_group_member_metadata_value_flexible(
     if n > 126:
         n, pos = read_length(data, pos)
     client_tags_0 = []
-    count_client_tags_0 = n
-    for _ in range(count_client_tags_0):
+    count2 = n
+    for _ in range(count2):
         n = data[pos] - 1
         pos += 1
         if n < 0:

@@ -273,8 +273,8 @@ def read_streams_group_target_assignment_member_value_flexible(
     if n > 126:
         n, pos = read_length(data, pos)
     active_tasks_0 = []
-    count_active_tasks_0 = n
-    for _ in range(count_active_tasks_0):
+    count1 = n
+    for _ in range(count1):
         n = data[pos] - 1
         pos += 1
         if n < 0:
@@ -308,8 +308,8 @@ def read_streams_group_target_assignment_member_value_flexible(
     if n > 126:
         n, pos = read_length(data, pos)
     standby_tasks_0 = []
-    count_standby_tasks_0 = n
-    for _ in range(count_standby_tasks_0):
+    count3 = n
+    for _ in range(count3):
         n = data[pos] - 1
         pos += 1
         if n < 0:
@@ -343,8 +343,8 @@ def read_streams_group_target_assignment_member_value_flexible(
     if n > 126:
         n, pos = read_length(data, pos)
     warmup_tasks_0 = []
-    count_warmup_tasks_0 = n
-    for _ in range(count_warmup_tasks_0):
+    count5 = n
+    for _ in range(count5):
         n = data[pos] - 1
         pos += 1
         if n < 0:

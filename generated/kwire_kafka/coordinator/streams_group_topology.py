@@ -470,8 +470,8 @@ def read_streams_group_topology_value_flexible(
     if n > 126:
         n, pos = read_length(data, pos)
     subtopologies_0 = []
-    count_subtopologies_0 = n
-    for _ in range(count_subtopologies_0):
+    count1 = n
+    for _ in range(count1):
         n = data[pos] - 1
         pos += 1
         if n < 0:
@@ -488,8 +488,8 @@ def read_streams_group_topology_value_flexible(
         if n > 126:
             n, pos = read_length(data, pos)
         source_topics_2 = []
-        count_source_topics_2 = n
-        for _ in range(count_source_topics_2):
+        count3 = n
+        for _ in range(count3):
             n = data[pos] - 1
             pos += 1
             if n < 0:
@@ -507,8 +507,8 @@ def read_streams_group_topology_value_flexible(
         if n > 126:
             n, pos = read_length(data, pos)
         source_topic_regex_2 = []
-        count_source_topic_regex_2 = n
-        for _ in range(count_source_topic_regex_2):
+        count4 = n
+        for _ in range(count4):
             n = data[pos] - 1
             pos += 1
             if n < 0:
@@ -526,8 +526,8 @@ def read_streams_group_topology_value_flexible(
         if n > 126:
             n, pos = read_length(data, pos)
         state_changelog_topics_2 = []
-        count_state_changelog_topics_2 = n
-        for _ in range(count_state_changelog_topics_2):
+        count5 = n
+        for _ in range(count5):
             n = data[pos] - 1
             pos += 1
             if n < 0:
@@ -546,8 +546,8 @@ def read_streams_group_topology_value_flexible(
             if n > 126:
                 n, pos = read_length(data, pos)
             topic_configs_6 = []
-            count_topic_configs_6 = n
-            for _ in range(count_topic_configs_6):
+            count7 = n
+            for _ in range(count7):
                 n = data[pos] - 1
                 pos += 1
                 if n < 0:
@@ -585,8 +585,8 @@ def read_streams_group_topology_value_flexible(
         if n > 126:
             n, pos = read_length(data, pos)
         repartition_sink_topics_2 = []
-        count_repartition_sink_topics_2 = n
-        for _ in range(count_repartition_sink_topics_2):
+        count9 = n
+        for _ in range(count9):
             n = data[pos] - 1
             pos += 1
             if n < 0:
@@ -604,8 +604,8 @@ def read_streams_group_topology_value_flexible(
         if n > 126:
             n, pos = read_length(data, pos)
         repartition_source_topics_2 = []
-        count_repartition_source_topics_2 = n
-        for _ in range(count_repartition_source_topics_2):
+        count10 = n
+        for _ in range(count10):
             n = data[pos] - 1
             pos += 1
             if n < 0:
@@ -624,8 +624,8 @@ def read_streams_group_topology_value_flexible(
             if n > 126:
                 n, pos = read_length(data, pos)
             topic_configs_11 = []
-            count_topic_configs_11 = n
-            for _ in range(count_topic_configs_11):
+            count12 = n
+            for _ in range(count12):
                 n = data[pos] - 1
                 pos += 1
                 if n < 0:
@@ -663,8 +663,8 @@ def read_streams_group_topology_value_flexible(
         if n > 126:
             n, pos = read_length(data, pos)
         copartition_groups_2 = []
-        count_copartition_groups_2 = n
-        for _ in range(count_copartition_groups_2):
+        count14 = n
+        for _ in range(count14):
             n = data[pos] - 1
             pos += 1
             if n < 0:

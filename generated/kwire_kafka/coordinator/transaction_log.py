@@ -423,8 +423,8 @@ def read_transaction_log_value_classic(data: bytes, pos: i64, version: i64) -> t
         transaction_partitions_0 = None
     else:
         transaction_partitions_0 = []
-        count_transaction_partitions_0 = n
-        for _ in range(count_transaction_partitions_0):
+        count1 = n
+        for _ in range(count1):
             n = read_i16_be(data, pos)
             pos += 2
             if n < 0:
@@ -511,8 +511,8 @@ def read_transaction_log_value_flexible(data: bytes, pos: i64, version: i64) -> 
         if n > 126:
             n, pos = read_length(data, pos)
         transaction_partitions_0 = []
-        count_transaction_partitions_0 = n
-        for _ in range(count_transaction_partitions_0):
+        count1 = n
+        for _ in range(count1):
             n = data[pos] - 1
             pos += 1
             if n < 0:

@@ -150,8 +150,8 @@ def read_consumer_protocol_assignment_classic(
     if n < 0:
         fail()
     assigned_partitions_0 = []
-    count_assigned_partitions_0 = n
-    for _ in range(count_assigned_partitions_0):
+    count1 = n
+    for _ in range(count1):
         n = read_i16_be(data, pos)
         pos += 2
         if n < 0:

@@ -177,8 +177,8 @@ def read_consumer_protocol_subscription_classic(
     if n < 0:
         fail()
     topics_0 = []
-    count_topics_0 = n
-    for _ in range(count_topics_0):
+    count1 = n
+    for _ in range(count1):
         n = read_i16_be(data, pos)
         pos += 2
         if n < 0:
@@ -201,8 +201,8 @@ def read_consumer_protocol_subscription_classic(
         if n < 0:
             fail()
         owned_partitions_0 = []
-        count_owned_partitions_0 = n
-        for _ in range(count_owned_partitions_0):
+        count2 = n
+        for _ in range(count2):
             n = read_i16_be(data, pos)
             pos += 2
             if n < 0:

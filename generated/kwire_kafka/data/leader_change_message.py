@@ -169,8 +169,8 @@ def read_leader_change_message_flexible(data: bytes, pos: i64, version: i64) -> 
     if n > 126:
         n, pos = read_length(data, pos)
     voters_0 = []
-    count_voters_0 = n
-    for _ in range(count_voters_0):
+    count1 = n
+    for _ in range(count1):
         voter_id_2 = read_i32_be(data, pos)
         pos += 4
         if version >= 1:
@@ -191,8 +191,8 @@ def read_leader_change_message_flexible(data: bytes, pos: i64, version: i64) -> 
     if n > 126:
         n, pos = read_length(data, pos)
     granting_voters_0 = []
-    count_granting_voters_0 = n
-    for _ in range(count_granting_voters_0):
+    count3 = n
+    for _ in range(count3):
         voter_id_4 = read_i32_be(data, pos)
         pos += 4
         if version >= 1:

@@ -198,8 +198,8 @@ def read_producer_snapshot_classic(data: bytes, pos: i64, version: i64) -> tuple
     if n < 0:
         fail()
     producer_entries_0 = []
-    count_producer_entries_0 = n
-    for _ in range(count_producer_entries_0):
+    count1 = n
+    for _ in range(count1):
         producer_id_2 = read_i64_be(data, pos)
         epoch_2 = read_i16_be(data, pos + 8)
         last_sequence_2 = read_i32_be(data, pos + 10)

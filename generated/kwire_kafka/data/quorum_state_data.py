@@ -217,8 +217,8 @@ def read_quorum_state_data_flexible(data: bytes, pos: i64, version: i64) -> tupl
             if n > 126:
                 n, pos = read_length(data, pos)
             current_voters_0 = []
-            count_current_voters_0 = n
-            for _ in range(count_current_voters_0):
+            count1 = n
+            for _ in range(count1):
                 voter_id_2 = read_i32_be(data, pos)
                 item1 = new_Voter(voter_id_2)
                 if data[pos + 4]:

@@ -206,8 +206,8 @@ def read_share_group_partition_metadata_value_flexible(
     if n > 126:
         n, pos = read_length(data, pos)
     topics_0 = []
-    count_topics_0 = n
-    for _ in range(count_topics_0):
+    count1 = n
+    for _ in range(count1):
         topic_id_2 = Uuid(data[pos : pos + 16])
         n = data[pos + 16] - 1
         pos += 17
@@ -226,8 +226,8 @@ def read_share_group_partition_metadata_value_flexible(
         if n > 126:
             n, pos = read_length(data, pos)
         partition_metadata_2 = []
-        count_partition_metadata_2 = n
-        for _ in range(count_partition_metadata_2):
+        count3 = n
+        for _ in range(count3):
             partition_4 = read_i32_be(data, pos)
             n = data[pos + 4] - 1
             pos += 5
@@ -236,8 +236,8 @@ def read_share_group_partition_metadata_value_flexible(
             if n > 126:
                 n, pos = read_length(data, pos)
             racks_4 = []
-            count_racks_4 = n
-            for _ in range(count_racks_4):
+            count5 = n
+            for _ in range(count5):
                 n = data[pos] - 1
                 pos += 1
                 if n < 0:

@@ -187,8 +187,8 @@ def read_subscription_info_classic(data: bytes, pos: i64, version: i64) -> tuple
     if n < 0:
         fail()
     prev_tasks_0 = []
-    count_prev_tasks_0 = n
-    for _ in range(count_prev_tasks_0):
+    count1 = n
+    for _ in range(count1):
         topic_group_id_2 = read_i32_be(data, pos)
         partition_2 = read_i32_be(data, pos + 4)
         item1 = new_TaskId(topic_group_id_2, partition_2)
@@ -199,8 +199,8 @@ def read_subscription_info_classic(data: bytes, pos: i64, version: i64) -> tuple
     if n < 0:
         fail()
     standby_tasks_0 = []
-    count_standby_tasks_0 = n
-    for _ in range(count_standby_tasks_0):
+    count3 = n
+    for _ in range(count3):
         topic_group_id_4 = read_i32_be(data, pos)
         partition_4 = read_i32_be(data, pos + 4)
         item3 = new_TaskId(topic_group_id_4, partition_4)

@@ -395,8 +395,8 @@ def read_subscription_info_data_classic(data: bytes, pos: i64, version: i64) -> 
         if n < 0:
             fail()
         prev_tasks_0 = []
-        count_prev_tasks_0 = n
-        for _ in range(count_prev_tasks_0):
+        count1 = n
+        for _ in range(count1):
             topic_group_id_2 = read_i32_be(data, pos)
             partition_2 = read_i32_be(data, pos + 4)
             item1 = new_TaskId(topic_group_id_2, partition_2)
@@ -410,8 +410,8 @@ def read_subscription_info_data_classic(data: bytes, pos: i64, version: i64) -> 
         if n < 0:
             fail()
         standby_tasks_0 = []
-        count_standby_tasks_0 = n
-        for _ in range(count_standby_tasks_0):
+        count3 = n
+        for _ in range(count3):
             topic_group_id_4 = read_i32_be(data, pos)
             partition_4 = read_i32_be(data, pos + 4)
             item3 = new_TaskId(topic_group_id_4, partition_4)
@@ -435,8 +435,8 @@ def read_subscription_info_data_classic(data: bytes, pos: i64, version: i64) -> 
         if n < 0:
             fail()
         task_offset_sums_0 = []
-        count_task_offset_sums_0 = n
-        for _ in range(count_task_offset_sums_0):
+        count5 = n
+        for _ in range(count5):
             topic_group_id_6 = read_i32_be(data, pos)
             pos += 4
             if version >= 10:
@@ -466,8 +466,8 @@ def read_subscription_info_data_classic(data: bytes, pos: i64, version: i64) -> 
                 if n < 0:
                     fail()
                 partition_to_offset_sum_6 = []
-                count_partition_to_offset_sum_6 = n
-                for _ in range(count_partition_to_offset_sum_6):
+                count7 = n
+                for _ in range(count7):
                     partition_8 = read_i32_be(data, pos)
                     offset_sum_8 = read_i64_be(data, pos + 4)
                     item7 = new_PartitionToOffsetSum(partition_8, offset_sum_8)
@@ -497,8 +497,8 @@ def read_subscription_info_data_classic(data: bytes, pos: i64, version: i64) -> 
         if n < 0:
             fail()
         client_tags_0 = []
-        count_client_tags_0 = n
-        for _ in range(count_client_tags_0):
+        count9 = n
+        for _ in range(count9):
             n = read_i32_be(data, pos)
             pos += 4
             if n < 0:

@@ -276,8 +276,8 @@ def read_voters_record_flexible(data: bytes, pos: i64, version: i64) -> tuple[Vo
     if n > 126:
         n, pos = read_length(data, pos)
     voters_0 = []
-    count_voters_0 = n
-    for _ in range(count_voters_0):
+    count1 = n
+    for _ in range(count1):
         voter_id_2 = read_i32_be(data, pos)
         voter_directory_id_2 = Uuid(data[pos + 4 : pos + 4 + 16])
         n = data[pos + 20] - 1
@@ -287,8 +287,8 @@ def read_voters_record_flexible(data: bytes, pos: i64, version: i64) -> tuple[Vo
         if n > 126:
             n, pos = read_length(data, pos)
         endpoints_2 = []
-        count_endpoints_2 = n
-        for _ in range(count_endpoints_2):
+        count3 = n
+        for _ in range(count3):
             n = data[pos] - 1
             pos += 1
             if n < 0:

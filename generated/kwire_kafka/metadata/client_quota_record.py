@@ -165,8 +165,8 @@ def read_client_quota_record_flexible(data: bytes, pos: i64, version: i64) -> tu
     if n > 126:
         n, pos = read_length(data, pos)
     entity_0 = []
-    count_entity_0 = n
-    for _ in range(count_entity_0):
+    count1 = n
+    for _ in range(count1):
         n = data[pos] - 1
         pos += 1
         if n < 0:

@@ -170,8 +170,8 @@ def read_delegation_token_record_flexible(data: bytes, pos: i64, version: i64) -
     if n > 126:
         n, pos = read_length(data, pos)
     renewers_0 = []
-    count_renewers_0 = n
-    for _ in range(count_renewers_0):
+    count1 = n
+    for _ in range(count1):
         n = data[pos] - 1
         pos += 1
         if n < 0:

@@ -253,8 +253,8 @@ def read_register_controller_record_flexible(
     if n > 126:
         n, pos = read_length(data, pos)
     end_points_0 = []
-    count_end_points_0 = n
-    for _ in range(count_end_points_0):
+    count1 = n
+    for _ in range(count1):
         n = data[pos] - 1
         pos += 1
         if n < 0:
@@ -289,8 +289,8 @@ def read_register_controller_record_flexible(
     if n > 126:
         n, pos = read_length(data, pos)
     features_0 = []
-    count_features_0 = n
-    for _ in range(count_features_0):
+    count3 = n
+    for _ in range(count3):
         n = data[pos] - 1
         pos += 1
         if n < 0:

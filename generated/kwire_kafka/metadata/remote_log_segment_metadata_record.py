@@ -429,8 +429,8 @@ def read_remote_log_segment_metadata_record_flexible(
     if n > 126:
         n, pos = read_length(data, pos)
     segment_leader_epochs_0 = []
-    count_segment_leader_epochs_0 = n
-    for _ in range(count_segment_leader_epochs_0):
+    count3 = n
+    for _ in range(count3):
         leader_epoch_4 = read_i32_be(data, pos)
         offset_4 = read_i64_be(data, pos + 4)
         item3 = new_SegmentLeaderEpochEntry(leader_epoch_4, offset_4)

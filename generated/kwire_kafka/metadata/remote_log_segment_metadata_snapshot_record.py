@@ -288,8 +288,8 @@ def read_remote_log_segment_metadata_snapshot_record_flexible(
     if n > 126:
         n, pos = read_length(data, pos)
     segment_leader_epochs_0 = []
-    count_segment_leader_epochs_0 = n
-    for _ in range(count_segment_leader_epochs_0):
+    count1 = n
+    for _ in range(count1):
         leader_epoch_2 = read_i32_be(data, pos)
         offset_2 = read_i64_be(data, pos + 4)
         item1 = new_SegmentLeaderEpochEntry(leader_epoch_2, offset_2)

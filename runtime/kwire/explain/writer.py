@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from struct import pack
+from struct import error, pack
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from kwire.errors import EncodeError
@@ -100,7 +100,10 @@ class Writer:
         elif kind == "float64":
             if not isinstance(value, float | int):
                 self.fail(f"{_short(value)} is not a number")
-            out += pack(">d", value)
+            try:
+                out += pack(">d", value)
+            except (OverflowError, error):
+                self.fail(f"{_short(value)} does not fit a float64")
         else:
             low, high = RANGES[kind]
             if not isinstance(value, int):
@@ -151,10 +154,7 @@ class Writer:
 
 
 def _is_tag(entry: object) -> bool:
-    match entry:
-        case (int(), bytes()):
-            return True
-    return False
+    return type(entry) is tuple and len(entry) == 2 and isinstance(entry[0], int) and isinstance(entry[1], bytes)
 
 
 def _uvarint(out: bytearray, value: int) -> None:
