@@ -140,7 +140,7 @@ def definitions(draw: st.DrawFn) -> dict[str, Any]:
 
 @st.composite
 def field_lists(
-    draw: st.DrawFn, low: int, high: int, flexible: int | None, names: count[int], depth: int
+    draw: st.DrawFn, low: int, high: int, flexible: int | None, names: Names, depth: int
 ) -> list[dict[str, Any]]:
     tags = count()
     return [draw(fields(low, high, flexible, names, depth, tags)) for _ in range(draw(st.integers(0, 4)))]
@@ -148,7 +148,7 @@ def field_lists(
 
 @st.composite
 def fields(
-    draw: st.DrawFn, low: int, high: int, flexible: int | None, names: count[int], depth: int, tags: count[int]
+    draw: st.DrawFn, low: int, high: int, flexible: int | None, names: Names, depth: int, tags: count[int]
 ) -> dict[str, Any]:
     start = draw(st.integers(low, high))
     end = draw(st.none() | st.integers(start, high))
