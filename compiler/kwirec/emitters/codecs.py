@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from kwirec.emitters.artifact import Artifact
@@ -13,7 +13,7 @@ from kwirec.emitters.codec_writer import Writer
 from kwirec.emitters.environment import render
 from kwirec.emitters.modules import ModuleGroup, class_names, origin_of
 from kwirec.emitters.ranges import ALWAYS, condition
-from kwirec.emitters.views import ClassView, FieldView, docstring, field_view
+from kwirec.emitters.views import ClassView, docstring, field_view
 from kwirec.ir.schema import Message, Struct, StructType, base_type
 from kwirec.lowering.headers import header_versions
 from kwirec.naming import snake_case
@@ -161,8 +161,6 @@ def _class(message: Message, struct: Struct, names: dict[str, str]) -> ClassView
         for one in struct.fields
         if any(v in one.versions for v in live) or not message.valid
     )
-    flexible = [v for v in message.valid if v in message.flexible]
-    made_from = tuple(view for view in fields if _from_decoding(view, live, flexible))
     if struct is message.root:
         versions = f"Versions {message.valid}, flexible {message.flexible}."
         doc = docstring(struct.doc or message.doc, notes=(versions,))
@@ -173,19 +171,10 @@ def _class(message: Message, struct: Struct, names: dict[str, str]) -> ClassView
         name=names[struct.name],
         doc=doc,
         fields=fields,
-        made_from=made_from,
+        made_from=tuple(view for view in fields if not view.tagged_only or view.sentinel),
         constants=tuple(f"{view.sentinel} = {view.value}" for view in fields if view.sentinel),
         slots=(*(view.slot for view in fields), "unknown_tags"),
     )
-
-
-def _from_decoding(view: FieldView, live: Iterable[int], flexible: Sequence[int]) -> bool:
-    """Whether ``new_X`` takes the field: untagged in some version, or with a default that cannot be shared."""
-    one = view.field
-    untagged = any(
-        v in one.versions and not (one.tag is not None and v in one.tagged and v in flexible) for v in live
-    )
-    return untagged or bool(view.sentinel)
 
 
 def _with_tags(message: Message, view: ClassView, views: dict[str, ClassView], flexible: Sequence[int]) -> ClassView:

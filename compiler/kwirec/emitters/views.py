@@ -46,6 +46,7 @@ class FieldView:
     name: str
     slot: str
     lazy: bool
+    tagged_only: bool
     annotation: str
     parameter: str
     default: str
@@ -82,7 +83,11 @@ class FieldView:
 
 @dataclass(frozen=True, kw_only=True)
 class ClassView:
-    """One class of a module. ``made_from`` are the fields that decoding gives to ``new_X``."""
+    """One class of a module.
+
+    ``made_from`` are the fields that decoding gives to ``new_X``: those that are untagged in some version, and those
+    with a default that objects cannot share.
+    """
 
     struct: Struct
     name: str
@@ -164,6 +169,7 @@ def field_view(message: Message, struct: Struct, one: Field, names: Mapping[str,
         name=name,
         slot=f"_{name}" if lazy else name,
         lazy=lazy,
+        tagged_only=tagged_only,
         annotation=annotation,
         parameter=parameter,
         default=default,
