@@ -73,6 +73,13 @@ def test_a_missing_path_exits_2() -> None:
     assert "K001" in result.stderr
 
 
+def test_a_file_that_is_not_utf8_exits_2() -> None:
+    Path("Clock.json").write_bytes(TYPO.encode().replace(b"A time.", b"\xff"))
+    result = kwirec("check", "Clock.json")
+    assert result.exit_code == 2
+    assert "K002" in result.stderr
+
+
 def test_a_path_without_definitions_exits_2() -> None:
     Path("empty").mkdir()
     for command in (("check", "empty"), ("dump", "empty"), ("generate", "empty", "--package", "clock")):

@@ -12,12 +12,14 @@ from itertools import count
 from types import ModuleType
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 from librt.strings import BytesWriter
 from values import DrawnSource, as_decoded, exact, make
 
 from kwire import explain
+from kwire.errors import DecodeError
 from kwire.message import Message, Struct
 from kwire.policy import STRICT
 from kwirec.diagnostics.diagnostic import Report
@@ -268,3 +270,17 @@ def test_any_schema_agrees_on_what_is_wrong(
                 assert exact(explained) == exact(decoded)
     finally:
         del sys.modules[cls.__module__]
+
+
+def test_counts_of_elements_without_bytes_of_their_own_are_bounded() -> None:
+    """Slices never fail: without a check of the count, a struct of uuids could be read any number of times."""
+    identity = {"name": "Id", "type": "uuid", "versions": "0+", "about": "Drawn."}
+    inner = {"name": "Inner", "type": "Pair", "versions": "0+", "about": "Drawn.", "fields": [identity]}
+    outer = {"name": "Outers", "type": "[]Outer", "versions": "0+", "about": "Drawn.", "fields": [inner]}
+    cls = compiled(
+        {"type": "data", "name": "Drawn", "validVersions": "0", "flexibleVersions": "none", "fields": [outer]}
+    )
+    with pytest.raises(ValueError, match="not readable"):
+        cls._read((3_000_000).to_bytes(4, "big"), 0, 0)
+    with pytest.raises(DecodeError, match="3000000"):
+        cls.decode((3_000_000).to_bytes(4, "big"), 0)
