@@ -26,7 +26,7 @@ in capitals and collide with nothing."""
 
 RESERVED_CLASSES = frozenset(
     {"BytesWriter", "ClassVar", "EMPTY", "FieldSpec", "FieldTags", "Message", "Struct", "Uuid"}
-    | {"ALIASES", "MODULES", "PROTOCOL", "False", "None", "True"}
+    | {"ALIASES", "LOGS", "MODULES", "PROTOCOL", "False", "None", "True"}
 )
 """Names of classes that generated modules need for something else. A struct that has one carries its message's name
 in front; a message cannot have it."""

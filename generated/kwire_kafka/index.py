@@ -503,5 +503,76 @@ RESPONSES: dict[int, str] = {
 }
 """Api key → response."""
 
-PROTOCOL = Protocol("kwire_kafka", MODULES, ALIASES, REQUESTS, RESPONSES)
+LOGS: dict[str, dict[int, tuple[str | None, str | None]]] = {
+    "group": {
+        0: ("LegacyOffsetCommitKey", "LegacyOffsetCommitValue"),
+        1: ("OffsetCommitKey", "OffsetCommitValue"),
+        2: ("GroupMetadataKey", "GroupMetadataValue"),
+        3: ("ConsumerGroupMetadataKey", "ConsumerGroupMetadataValue"),
+        4: ("ConsumerGroupPartitionMetadataKey", "ConsumerGroupPartitionMetadataValue"),
+        5: ("ConsumerGroupMemberMetadataKey", "ConsumerGroupMemberMetadataValue"),
+        6: ("ConsumerGroupTargetAssignmentMetadataKey", "ConsumerGroupTargetAssignmentMetadataValue"),
+        7: ("ConsumerGroupTargetAssignmentMemberKey", "ConsumerGroupTargetAssignmentMemberValue"),
+        8: ("ConsumerGroupCurrentMemberAssignmentKey", "ConsumerGroupCurrentMemberAssignmentValue"),
+        10: ("ShareGroupMemberMetadataKey", "ShareGroupMemberMetadataValue"),
+        11: ("ShareGroupMetadataKey", "ShareGroupMetadataValue"),
+        12: ("ShareGroupTargetAssignmentMetadataKey", "ShareGroupTargetAssignmentMetadataValue"),
+        13: ("ShareGroupTargetAssignmentMemberKey", "ShareGroupTargetAssignmentMemberValue"),
+        14: ("ShareGroupCurrentMemberAssignmentKey", "ShareGroupCurrentMemberAssignmentValue"),
+        15: ("ShareGroupStatePartitionMetadataKey", "ShareGroupStatePartitionMetadataValue"),
+        16: ("ConsumerGroupRegularExpressionKey", "ConsumerGroupRegularExpressionValue"),
+        17: ("StreamsGroupMetadataKey", "StreamsGroupMetadataValue"),
+        19: ("StreamsGroupMemberMetadataKey", "StreamsGroupMemberMetadataValue"),
+        20: ("StreamsGroupTargetAssignmentMetadataKey", "StreamsGroupTargetAssignmentMetadataValue"),
+        21: ("StreamsGroupTargetAssignmentMemberKey", "StreamsGroupTargetAssignmentMemberValue"),
+        22: ("StreamsGroupCurrentMemberAssignmentKey", "StreamsGroupCurrentMemberAssignmentValue"),
+        23: ("StreamsGroupTopologyKey", "StreamsGroupTopologyValue"),
+    },
+    "metadata": {
+        0: (None, "RegisterBrokerRecord"),
+        1: (None, "UnregisterBrokerRecord"),
+        2: (None, "TopicRecord"),
+        3: (None, "PartitionRecord"),
+        4: (None, "ConfigRecord"),
+        5: (None, "PartitionChangeRecord"),
+        6: (None, "AccessControlRecord"),
+        7: (None, "FenceBrokerRecord"),
+        8: (None, "UnfenceBrokerRecord"),
+        9: (None, "RemoveTopicRecord"),
+        10: (None, "DelegationTokenRecord"),
+        11: (None, "UserScramCredentialRecord"),
+        12: (None, "FeatureLevelRecord"),
+        14: (None, "ClientQuotaRecord"),
+        15: (None, "ProducerIdsRecord"),
+        16: (None, "RemoveFeatureLevelRecord"),
+        17: (None, "BrokerRegistrationChangeRecord"),
+        18: (None, "AccessControlEntryRecord"),
+        19: (None, "RemoveAccessControlEntryRecord"),
+        20: (None, "NoOpRecord"),
+        21: (None, "ZkMigrationStateRecord"),
+        22: (None, "RemoveUserScramCredentialRecord"),
+        23: (None, "BeginTransactionRecord"),
+        24: (None, "EndTransactionRecord"),
+        25: (None, "AbortTransactionRecord"),
+        26: (None, "RemoveDelegationTokenRecord"),
+        27: (None, "RegisterControllerRecord"),
+        28: (None, "ClearElrRecord"),
+    },
+    "remote_storage": {
+        0: (None, "RemoteLogSegmentMetadataRecord"),
+        1: (None, "RemoteLogSegmentMetadataUpdateRecord"),
+        2: (None, "RemotePartitionDeleteMetadataRecord"),
+        3: (None, "RemoteLogSegmentMetadataSnapshotRecord"),
+    },
+    "share": {
+        0: ("ShareSnapshotKey", "ShareSnapshotValue"),
+        1: ("ShareUpdateKey", "ShareUpdateValue"),
+    },
+    "transaction": {
+        0: ("TransactionLogKey", "TransactionLogValue"),
+    },
+}
+"""Log, by the folder of its definitions → record type → key and value, ``None`` for what the type does not have."""
+
+PROTOCOL = Protocol("kwire_kafka", MODULES, ALIASES, REQUESTS, RESPONSES, LOGS)
 """Finds the class for an api key and direction, and reads and writes whole frames."""

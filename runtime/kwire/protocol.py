@@ -21,7 +21,7 @@ UNSUPPORTED_VERSION = 35
 
 
 class UnknownApi(KwireError):
-    """An api key, or a name, that the protocol does not have."""
+    """An api key, a name, a log or a record type that the protocol does not have."""
 
 
 class Request:
@@ -64,12 +64,14 @@ class Protocol:
         aliases: Mapping[str, str],
         requests: Mapping[int, str],
         responses: Mapping[int, str],
+        logs: Mapping[str, Mapping[int, tuple[str | None, str | None]]],
     ) -> None:
         self._package = package
         self._modules = modules
         self._aliases = aliases
         self._requests = requests
         self._responses = responses
+        self._logs = logs
         self._classes: dict[str, type[Message]] = {}
 
     @property
@@ -101,6 +103,29 @@ class Protocol:
         if api_key not in self._responses:
             raise UnknownApi(f"there is no response with api key {api_key}")
         return self.message(self._responses[api_key])
+
+    @property
+    def logs(self) -> tuple[str, ...]:
+        """The logs whose records the protocol defines, by the folders of their definitions: ``group`` for what the
+        group coordinator writes, ``metadata`` for the cluster's metadata, and so on."""
+        return tuple(self._logs)
+
+    def record_types(self, log: str) -> tuple[int, ...]:
+        """The numbers of the record types of a log, ascending."""
+        return tuple(self._types(log))
+
+    def record(self, log: str, record_type: int) -> tuple[type[Message] | None, type[Message] | None]:
+        """The classes of key and value of a record type; ``None`` for what such a record does not have."""
+        names = self._types(log).get(record_type)
+        if names is None:
+            raise UnknownApi(f"the log {log!r} has no record type {record_type}")
+        key, value = names
+        return self.message(key) if key else None, self.message(value) if value else None
+
+    def _types(self, log: str) -> Mapping[int, tuple[str | None, str | None]]:
+        if log not in self._logs:
+            raise UnknownApi(f"there is no log {log!r}, only {', '.join(self._logs)}")
+        return self._logs[log]
 
     def encode_request(
         self, message: Message, version: int, *, correlation_id: int, client_id: str | None = None

@@ -21,6 +21,8 @@ from kwire_kafka import (
     HeartbeatRequest,
     HeartbeatResponse,
     TopicRecord,
+    TransactionLogKey,
+    TransactionLogValue,
 )
 from kwire_kafka.api.api_versions import ApiVersion, FinalizedFeatureKey, SupportedFeatureKey
 
@@ -158,3 +160,15 @@ def test_requests_and_responses_print() -> None:
 
 def test_header_versions_of_versions_that_no_longer_exist() -> None:
     assert message_class("ProduceRequest").header_version(0) == 1
+
+
+def test_records_of_a_log_are_found_by_their_type() -> None:
+    assert PROTOCOL.record("transaction", 0) == (TransactionLogKey, TransactionLogValue)
+    key, value = PROTOCOL.record("metadata", 2)
+    assert key is None
+    assert value is TopicRecord
+    assert PROTOCOL.record_types("share") == (0, 1)
+    with pytest.raises(UnknownApi, match="'group' has no record type 18"):
+        PROTOCOL.record("group", 18)
+    with pytest.raises(UnknownApi, match="only group, metadata"):
+        PROTOCOL.record_types("groups")

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from kwirec.emitters.artifact import Artifact
@@ -14,6 +15,8 @@ from kwirec.emitters.modules import ModuleGroup, class_names
 from kwirec.emitters.views import docstring
 from kwirec.ir.schema import ENTITY_TYPES, MessageKind
 from kwirec.naming import python_name
+
+RECORDS = (MessageKind.METADATA, MessageKind.COORDINATOR_KEY, MessageKind.COORDINATOR_VALUE)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,6 +44,7 @@ def emit_package(groups: Sequence[ModuleGroup], *, name: str, errors: Sequence[E
         "aliases": sorted((alias, m.name) for group in groups for m in group.messages for alias in m.aliases),
         "requests": _by_key(groups, MessageKind.REQUEST),
         "responses": _by_key(groups, MessageKind.RESPONSE),
+        "logs": _logs(groups),
     }
     artifacts = [
         Artifact(path="__init__.py", text=render("package/init.jinja", package=package)),
@@ -98,6 +102,22 @@ def _by_key(groups: Iterable[ModuleGroup], kind: MessageKind) -> list[tuple[int,
         for group in groups
         for message in group.messages
         if message.kind is kind and message.api_key is not None
+    )
+
+
+def _logs(groups: Iterable[ModuleGroup]) -> list[tuple[str, list[tuple[int, str, str]]]]:
+    """For every log its record types, each with the literals of the names of key and value."""
+    logs: dict[str, dict[int, list[str]]] = {}
+    for group in groups:
+        for message in group.messages:
+            if message.kind in RECORDS and message.api_key is not None:
+                pair = logs.setdefault(message.log, {}).setdefault(message.api_key, ["None", "None"])
+                pair[message.kind is not MessageKind.COORDINATOR_KEY] = json.dumps(message.name)
+    often = Counter(PurePosixPath(log).name for log in logs)
+    short = {log: name if often[name := PurePosixPath(log).name] == 1 else log for log in logs}
+    return sorted(
+        (json.dumps(short[log]), sorted((key, of_key, of_value) for key, (of_key, of_value) in types.items()))
+        for log, types in logs.items()
     )
 
 

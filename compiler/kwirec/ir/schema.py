@@ -10,6 +10,7 @@ import enum
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import PurePosixPath
 
 from kwirec.frontend.syntax import FieldDecl, MessageDecl, StructDecl
 from kwirec.versions import NONE, VersionRange
@@ -152,6 +153,17 @@ class Message:
     @property
     def root(self) -> Struct:
         return self.structs[0]
+
+    @property
+    def log(self) -> str:
+        """Of which log this is a record, empty for requests and responses.
+
+        Kafka's generator runs once for each module, and several modules number their own records from 0. The module
+        is known in bundles; elsewhere the folder of the definition stands for it.
+        """
+        if self.kind in (MessageKind.REQUEST, MessageKind.RESPONSE):
+            return ""
+        return self.module or str(PurePosixPath(self.decl.name.span.source.name).parent)
 
     @cached_property
     def _by_name(self) -> dict[str, Struct]:

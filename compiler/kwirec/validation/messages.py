@@ -6,12 +6,11 @@ import itertools
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
-from pathlib import PurePosixPath
 
 from kwirec.diagnostics.diagnostic import Severity, did_you_mean
 from kwirec.diagnostics.source import Span
 from kwirec.frontend.syntax import Spanned
-from kwirec.ir.schema import Message, MessageKind
+from kwirec.ir.schema import MessageKind
 from kwirec.validation.examples import clock, files, request, response
 from kwirec.validation.rule import on_message, on_schema
 from kwirec.validation.sites import Finding, MessageSite, Sites
@@ -29,17 +28,6 @@ KEYED = {
 RPC = (MessageKind.REQUEST, MessageKind.RESPONSE)
 COORDINATOR = (MessageKind.COORDINATOR_KEY, MessageKind.COORDINATOR_VALUE)
 LISTENERS = ("broker", "controller", "zkBroker")
-
-
-def domain(message: Message) -> str:
-    """Among which messages an api key is unique: all for requests, else those of one log.
-
-    Kafka's generator runs once for each module, and several modules number their own records from 0. The module
-    is known in bundles; elsewhere the folder of the definition stands for it.
-    """
-    if message.kind in RPC:
-        return ""
-    return message.module or str(PurePosixPath(message.decl.name.span.source.name).parent)
 
 
 def _key_span(at: MessageSite) -> Span:
@@ -106,11 +94,11 @@ def _same_key(sites: Sites, kinds: Collection[MessageKind]) -> Iterator[Finding]
     for at in sites.messages:
         key = at.message.api_key
         if key is not None and at.message.kind in kinds:
-            earlier = groups[at.message.kind, domain(at.message)].setdefault(key, at)
+            earlier = groups[at.message.kind, at.message.log].setdefault(key, at)
             if earlier is not at:
                 clashes.append((earlier, at))
     for earlier, at in clashes:
-        taken = groups[at.message.kind, domain(at.message)]
+        taken = groups[at.message.kind, at.message.log]
         yield at.finding(
             f"api key {at.message.api_key} is used by two messages of type {at.message.kind.value}",
             _key_span(at),
@@ -311,7 +299,7 @@ def _by_key(sites: Sites, kind: MessageKind) -> dict[tuple[str, int], MessageSit
     found: dict[tuple[str, int], MessageSite] = {}
     for at in sites.messages:
         if at.message.kind is kind and at.message.api_key is not None:
-            found.setdefault((domain(at.message), at.message.api_key), at)
+            found.setdefault((at.message.log, at.message.api_key), at)
     return found
 
 
