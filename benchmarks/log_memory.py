@@ -1,0 +1,75 @@
+"""Memory while log segments are read: it must not grow with their size.
+
+``python -m benchmarks.log_memory [--size BYTES] [--segment BYTES] [--codec N]``
+
+Writes segments of a made-up topic into a temporary folder, reads every record of them, and prints the peak of
+resident memory after the first segment and after the last. Exits with 1 if it grew by more than a window.
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from kwire.logs import scan
+from kwire.logs.segment import WINDOW
+from kwire.records import Record, encode_batch
+
+RECORDS = 1000
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--size", type=int, default=1 << 30, help="bytes in all segments together")
+    options.add_argument("--segment", type=int, default=1 << 26, help="bytes of one segment")
+    options.add_argument("--codec", type=int, default=0, help="0 none, 1 gzip, 2 snappy, 3 lz4, 4 zstd")
+    given = options.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        write_log(Path(folder) / "measured-0", given.size, given.segment, given.codec)
+        grown = measure(Path(folder))
+    sys.exit(grown > WINDOW)
+
+
+def write_log(folder: Path, size: int, segment: int, codec: int) -> None:
+    """Segments of equal batches, each with the offset of its place: that is not covered by the checksum."""
+    folder.mkdir()
+    records = [Record(b"key%d" % number, b"value%d " % number * 8, timestamp=number) for number in range(RECORDS)]
+    batch = encode_batch(records, codec=codec)
+    offset = 0
+    while size > 0:
+        with (folder / f"{offset:020}.log").open("wb") as file:
+            for _ in range(max(1, min(size, segment) // len(batch))):
+                file.write(offset.to_bytes(8, "big") + batch[8:])
+                offset += RECORDS
+            size -= file.tell()
+
+
+def measure(data_dir: Path) -> int:
+    """Read everything; bytes by which the peak of resident memory grew after the first segment."""
+    first = count = total = 0
+    start = time.perf_counter()
+    for segment in scan(data_dir):
+        for batch in segment.batches():
+            for _ in batch:
+                count += 1
+        total += segment.size
+        first = first or peak()
+    seconds, last = time.perf_counter() - start, peak()
+    print(f"{total / 1e6:.0f} MB, {count} records in {seconds:.1f} s: {total / 1e6 / seconds:.0f} MB/s")
+    print(
+        f"peak of resident memory: {first / 1e6:.1f} MB after the first segment, {last / 1e6:.1f} MB after the last"
+    )
+    return last - first
+
+
+def peak() -> int:
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+
+
+if __name__ == "__main__":
+    main()

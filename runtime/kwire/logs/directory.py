@@ -1,0 +1,116 @@
+"""Whole folders of a broker: all segments of a data directory, all records of an internal topic's partition."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from kwire.errors import DecodeError
+from kwire.logs.internal import InternalRecord, decode_record
+from kwire.logs.segment import Checkpoint, LogSegment
+from kwire.policy import STRICT, Policy
+from kwire.records import decode_control
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kwire.protocol import Protocol
+    from kwire.records import Batch, Record
+
+_KINDS = {".log": LogSegment, ".checkpoint": Checkpoint}
+_NAME = re.compile(r"\d{20}\.log|(\d{20}-\d{10}|bootstrap)\.checkpoint")
+
+
+class LoggedRecord:
+    """A record of an internal topic, ``record``, with what its place in the log tells about it.
+
+    ``timestamp`` is in milliseconds since the epoch; ``producer_id`` and ``producer_epoch`` are -1 for records that
+    no transactional or idempotent producer wrote. Offsets that a transaction committed count from its commit marker
+    on, which is a control record of the same producer.
+    """
+
+    __slots__ = ("leader_epoch", "offset", "producer_epoch", "producer_id", "record", "timestamp", "transactional")
+
+    def __init__(self, batch: Batch, offset: int, timestamp: int, record: InternalRecord) -> None:
+        self.offset = offset
+        self.timestamp = timestamp
+        self.leader_epoch = batch.leader_epoch
+        self.producer_id = batch.producer_id
+        self.producer_epoch = batch.producer_epoch
+        self.transactional = batch.transactional
+        self.record = record
+
+    def __repr__(self) -> str:
+        return f"<{self.offset} {self.record!r}>"
+
+
+def scan(data_dir: str | Path) -> Iterator[LogSegment | Checkpoint]:
+    """All segments and checkpoints of a broker's data directory (one of its ``log.dirs``): by topic and partition,
+    and within a partition by offset. A partition's folder may be given as well.
+
+    Files that are being written, swapped or deleted (``.log.deleted``, ``.checkpoint.part``, …) are left out.
+    Partitions that are being deleted or moved are not: see ``LogSegment.state``.
+    """
+    root = Path(data_dir)
+    found = [_KINDS[path.suffix](path) for path in (*root.iterdir(), *root.glob("*/*")) if _NAME.fullmatch(path.name)]
+    yield from sorted(found, key=lambda file: (file.topic or "", file.partition or 0, file.state, file.path.name))
+
+
+def internal_records(
+    protocol: Protocol,
+    path: str | Path,
+    *,
+    topic: str | None = None,
+    verify: bool = True,
+    errors: list[DecodeError] | None = None,
+    policy: Policy = STRICT,
+) -> Iterator[LoggedRecord]:
+    """All records of an internal topic's partition, given its folder, or one ``.log`` or ``.checkpoint`` file of it.
+
+    The topic is that of the folder's name unless ``topic`` says otherwise. Of a folder, segments are read and
+    checkpoints, which repeat what was in segments, are not. A corrupt batch is a ``DecodeError``, or is left out and
+    noted in ``errors`` if there is such a list. What is in a record never raises: see :class:`InternalRecord`.
+    """
+    for segment in _segments(Path(path)):
+        name = topic or segment.topic or ""
+        reader = segment.batches(verify=verify, skip=errors is not None)
+        for batch in reader:
+            try:
+                records = batch.records()
+            except DecodeError as error:
+                if errors is None:
+                    raise
+                errors.append(error)
+                continue
+            for record in records:
+                row = _control(protocol, name, record) if batch.control else _data(protocol, name, record, policy)
+                yield LoggedRecord(batch, record.offset, record.timestamp, row)
+        if errors is not None:
+            errors += reader.errors
+
+
+def _segments(path: Path) -> list[LogSegment]:
+    if path.is_dir():
+        return [file for file in scan(path) if not isinstance(file, Checkpoint)]
+    return [_KINDS.get(path.suffix, LogSegment)(path)]
+
+
+def _data(protocol: Protocol, topic: str, record: Record, policy: Policy) -> InternalRecord:
+    return decode_record(protocol, topic, record.key, record.value, policy)
+
+
+def _control(protocol: Protocol, topic: str, record: Record) -> InternalRecord:
+    """Transaction markers in ``__consumer_offsets``, elections and voters in ``__cluster_metadata``, and so on."""
+    control = decode_control(protocol, record)
+    return InternalRecord(
+        topic,
+        record.key,
+        record.value,
+        control=True,
+        type=control.type,
+        name=control.name,
+        version=control.version,
+        value=control.message,
+        reason=None if control.message is not None else f"unknown control record of type {control.type}",
+    )

@@ -1,0 +1,116 @@
+"""Subscriptions and assignments of consumers: bytes inside of requests, responses and records of groups.
+
+Members of a classic group hand each other bytes that brokers only carry. If the protocol type is ``consumer``, they
+are an int16 version and a ConsumerProtocolSubscription or ConsumerProtocolAssignment [KAFKA-WIRE 40].
+"""
+
+from __future__ import annotations
+
+from kwire.errors import DecodeError
+from kwire.logs.internal import decode_behind
+from kwire.policy import STRICT, Policy
+from kwire.primitives import read_int16
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kwire.message import Message
+    from kwire.protocol import Protocol
+
+SUBSCRIPTION = "ConsumerProtocolSubscription"
+ASSIGNMENT = "ConsumerProtocolAssignment"
+
+PLACES: dict[str, tuple[tuple[str, str], ...]] = {
+    "GroupMetadataValue": (("members[].subscription", SUBSCRIPTION), ("members[].assignment", ASSIGNMENT)),
+    "ConsumerGroupMemberMetadataValue": (("classic_member_metadata.supported_protocols[].metadata", SUBSCRIPTION),),
+    "JoinGroupRequest": (("protocols[].metadata", SUBSCRIPTION),),
+    "JoinGroupResponse": (("members[].metadata", SUBSCRIPTION),),
+    "SyncGroupRequest": (("assignments[].assignment", ASSIGNMENT),),
+    "SyncGroupResponse": (("assignment", ASSIGNMENT),),
+    "DescribeGroupsResponse": (
+        ("groups[].members[].member_metadata", SUBSCRIPTION),
+        ("groups[].members[].member_assignment", ASSIGNMENT),
+    ),
+}
+"""Where messages have such bytes, and which message is in them."""
+
+
+class Embedded:
+    """Bytes inside of a message, read: at ``path``, in ``version``. If they could not be read, ``message`` is
+    ``None`` and ``reason`` says why."""
+
+    __slots__ = ("message", "path", "raw", "reason", "version")
+
+    def __init__(self, path: str, raw: bytes) -> None:
+        self.path = path
+        self.raw = raw
+        self.version: int | None = None
+        self.message: Message | None = None
+        self.reason: str | None = None
+
+    def __repr__(self) -> str:
+        version = "" if self.version is None else f" v{self.version}"
+        return f"<{self.path}{version}: {self.reason or repr(self.message)}>"
+
+
+def embedded(protocol: Protocol, message: Message, policy: Policy = STRICT) -> list[Embedded]:
+    """All subscriptions and assignments inside of a message, with their paths; none if it has no place for them.
+
+    Groups of another protocol type are left out, and so are empty bytes, which a member without assignment has.
+    Messages that do not say the protocol type, as JoinGroup responses before version 7, are taken for a consumer's.
+    """
+    found = []
+    for pattern, name in PLACES.get(type(message).__name__, ()):
+        for path, raw in _walk(message, pattern, ""):
+            if raw:
+                found.append(_read(protocol, name, path, raw, policy))
+    return found
+
+
+def decode_subscription(protocol: Protocol, data: bytes, policy: Policy = STRICT) -> Message:
+    """The ConsumerProtocolSubscription in ``data``; ``DecodeError`` if there is none."""
+    return _decode(protocol, SUBSCRIPTION, data, policy)[1]
+
+
+def decode_assignment(protocol: Protocol, data: bytes, policy: Policy = STRICT) -> Message:
+    """The ConsumerProtocolAssignment in ``data``; ``DecodeError`` if there is none."""
+    return _decode(protocol, ASSIGNMENT, data, policy)[1]
+
+
+def _read(protocol: Protocol, name: str, path: str, raw: bytes, policy: Policy) -> Embedded:
+    result = Embedded(path, raw)
+    try:
+        result.version, result.message = _decode(protocol, name, raw, policy)
+    except DecodeError as error:
+        result.version, result.reason = error.version, str(error)
+    return result
+
+
+def _decode(protocol: Protocol, name: str, data: bytes, policy: Policy) -> tuple[int, Message]:
+    """Version and message. A version above the known ones only adds fields behind those of the highest known."""
+    cls = protocol.message(name)
+    version, start = read_int16(data, 0)
+    highest = cls.VALID_VERSIONS.stop - 1
+    if version > highest:
+        return version, cls.decode_from(data, start, highest, policy)[0]
+    return version, decode_behind(cls, data, start, version, policy)
+
+
+def _walk(value: object, pattern: str, path: str) -> Iterator[tuple[str, bytes]]:
+    """Follow the names of ``pattern`` through the message; ``[]`` is each element of a list."""
+    if getattr(value, "protocol_type", None) not in ("consumer", None):
+        return
+    name, _, rest = pattern.partition(".")
+    for place, element in _elements(value, name, f"{path}.{name}" if path else name):
+        if rest and element is not None:
+            yield from _walk(element, rest, place)
+        elif isinstance(element, bytes):
+            yield place, element
+
+
+def _elements(value: object, name: str, path: str) -> list[tuple[str, object]]:
+    if not name.endswith("[]"):
+        return [(path, getattr(value, name))]
+    found = getattr(value, name.removesuffix("[]")) or ()
+    return [(f"{path.removesuffix('[]')}[{index}]", element) for index, element in enumerate(found)]

@@ -1,0 +1,163 @@
+"""The records of Kafka's internal topics: key and value bytes in, a row with the messages out.
+
+What such a log holds changes with every release, and a reader that stops at the first surprise is of no use: whatever
+cannot be read stays in its row as bytes, with the reason.
+"""
+
+from __future__ import annotations
+
+from kwire.errors import DecodeError
+from kwire.policy import STRICT, Policy
+from kwire.primitives import read_int16, read_uvarint
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from kwire.message import Message
+    from kwire.protocol import Protocol
+
+TOPICS: dict[str, str] = {
+    "__consumer_offsets": "group",
+    "__transaction_state": "transaction",
+    "__share_group_state": "share",
+    "__cluster_metadata": "metadata",
+    "__remote_log_metadata": "remote_storage",
+}
+"""The internal topics, each with the name that ``Protocol.logs`` has for its records."""
+
+FRAME_VERSION = 1
+"""Of the framing in ``__cluster_metadata`` and ``__remote_log_metadata``; 0 was that of the preview in Kafka 2.8."""
+
+_FRAMED = ("metadata", "remote_storage")
+_OFFSET_COMMIT = 1
+
+
+class InternalRecord:
+    """One record of an internal topic.
+
+    ``type`` is the number of the record type and ``name`` its name, as ``OffsetCommit`` or ``TopicRecord``; ``key``
+    and ``value`` are messages, ``version`` is that of the value. What could not be read is ``None``, and ``reason``
+    says why: one line without record contents for unknown types and versions, so that rows can be counted by it.
+    ``raw_key`` and ``raw_value`` are always there. Control records have ``control`` set and a type of their own
+    numbering.
+    """
+
+    __slots__ = ("control", "key", "name", "raw_key", "raw_value", "reason", "topic", "type", "value", "version")
+
+    def __init__(
+        self,
+        topic: str,
+        raw_key: bytes | None,
+        raw_value: bytes | None,
+        *,
+        control: bool = False,
+        type: int | None = None,
+        name: str | None = None,
+        key: Message | None = None,
+        version: int | None = None,
+        value: Message | None = None,
+        reason: str | None = None,
+    ) -> None:
+        self.topic = topic
+        self.raw_key = raw_key
+        self.raw_value = raw_value
+        self.control = control
+        self.type = type
+        self.name = name
+        self.key = key
+        self.version = version
+        self.value = value
+        self.reason = reason
+
+    @property
+    def tombstone(self) -> bool:
+        """Whether the record deletes what its key names: it was read, and it has no value."""
+        return self.raw_value is None and self.reason is None
+
+    def __repr__(self) -> str:
+        version = "" if self.version is None else f" v{self.version}"
+        rest = f"reason={self.reason!r}" if self.reason else f"key={self.key!r}, value={self.value!r}"
+        return f"<{self.topic} {self.name or self.type}{version} {rest}>"
+
+
+def decode_record(
+    protocol: Protocol, topic: str, key: bytes | None, value: bytes | None, policy: Policy = STRICT
+) -> InternalRecord:
+    """The row of a record of an internal topic. Nothing in ``key`` and ``value`` raises.
+
+    ``ValueError`` for a topic that is not one of :data:`TOPICS`. ``policy`` is how tolerant the messages are read:
+    Kafka ignores bytes behind the messages of its coordinators, but not those behind metadata records.
+    """
+    if topic not in TOPICS:
+        raise ValueError(f"{topic!r} is no internal topic, they are {', '.join(TOPICS)}")
+    record = InternalRecord(topic, key, value)
+    decode = _framed if TOPICS[topic] in _FRAMED else _coordinated
+    try:
+        record.reason = decode(protocol, record, policy)
+    except DecodeError as error:
+        record.reason = str(error)
+    return record
+
+
+def _coordinated(protocol: Protocol, record: InternalRecord, policy: Policy) -> str | None:
+    """Records of coordinators: an int16 type before the key, an int16 version before the value [KAFKA-WIRE 39].
+
+    Fills the record in as far as it gets, and returns what is in the way.
+    """
+    log = TOPICS[record.topic]
+    if record.raw_key is None:
+        return "the record has no key"
+    record.type, start = read_int16(record.raw_key, 0)
+    if record.type not in protocol.record_types(log):
+        return f"unknown record type {record.type}"
+    key, value = protocol.record(log, record.type)
+    assert key is not None
+    assert value is not None
+    record.name = key.__name__.removesuffix("Key")
+    record.key = decode_behind(key, record.raw_key, start, key.VALID_VERSIONS.start, policy)
+    if record.raw_value is None:
+        return None
+    record.version, start = read_int16(record.raw_value, 0)
+    if record.version not in value.VALID_VERSIONS and log == "group" and record.type < _OFFSET_COMMIT:
+        # Before Kafka 4.1 called it a legacy, type 0 was the same message as type 1 and had all its versions.
+        value = protocol.record(log, _OFFSET_COMMIT)[1]
+        assert value is not None
+    if record.version not in value.VALID_VERSIONS:
+        return f"unknown version {record.version} of {value.__name__}"
+    record.value = decode_behind(value, record.raw_value, start, record.version, policy)
+    return None
+
+
+def _framed(protocol: Protocol, record: InternalRecord, policy: Policy) -> str | None:
+    """Metadata records: frame version, type and version, all unsigned varints, then the message [KAFKA-WIRE 41].
+
+    The records of tiered storage are framed alike. Kafka reads them with one class, which refuses trailing bytes.
+    """
+    log, data = TOPICS[record.topic], record.raw_value
+    if data is None:
+        return "the record has no value"
+    frame, start = read_uvarint(data, 0)
+    if frame != FRAME_VERSION:
+        return f"unknown frame version {frame}"
+    record.type, start = read_uvarint(data, start)
+    record.version, start = read_uvarint(data, start)
+    if record.type not in protocol.record_types(log):
+        return f"unknown record type {record.type}"
+    value = protocol.record(log, record.type)[1]
+    assert value is not None
+    record.name = value.__name__
+    if record.version not in value.VALID_VERSIONS:
+        return f"unknown version {record.version} of {record.name}"
+    strict = Policy(tags=policy.tags, utf8=policy.utf8)
+    record.value = decode_behind(value, data, start, record.version, strict)
+    return None
+
+
+def decode_behind(cls: type[Message], data: bytes, start: int, version: int, policy: Policy) -> Message:
+    """The message behind a prefix, with offsets of errors that count from the start of ``data``."""
+    message, end = cls.decode_from(data, start, version, policy)
+    if end < len(data) and policy.trailing == "error":
+        left = len(data) - end
+        raise DecodeError(
+            f"{left} bytes are left behind the message", message=cls.__name__, version=version, offset=end, data=data
+        )
+    return message

@@ -1,0 +1,40 @@
+"""``.snapshot`` files: what a partition knows about its producers, saved so that a restart need not read the log."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from kwire.errors import DecodeError
+from kwire.logs.internal import decode_behind
+from kwire.policy import STRICT
+from kwire.primitives import read_int16
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from kwire.message import Message
+    from kwire.protocol import Protocol
+
+_COVERED = 6
+"""Where the checksum begins to count: behind the int16 version and the checksum itself."""
+
+
+def read_producer_snapshot(protocol: Protocol, path: str | Path, *, verify: bool = True) -> Message:
+    """The ProducerSnapshot in a file; ``DecodeError`` if it is another version, broken, or its CRC-32C is wrong."""
+    data = Path(path).read_bytes()
+    version, start = read_int16(data, 0)
+    cls = protocol.message("ProducerSnapshot")
+    snapshot = decode_behind(cls, data, start, version, STRICT)
+    if verify:
+        from crc32c import crc32c
+
+        stored, actual = int.from_bytes(data[start:_COVERED]), crc32c(data[_COVERED:])
+        if stored != actual:
+            raise DecodeError(
+                f"the checksum is {actual:#010x}, the file says {stored:#010x}",
+                message=cls.__name__,
+                version=version,
+                path="crc",
+                offset=start,
+                data=data,
+            )
+    return snapshot

@@ -1,0 +1,34 @@
+"""Records: what the ``records`` fields of Produce, Fetch and log segments hold, read and built.
+
+>>> reader = read_batches(partition.records)
+>>> for batch in reader:
+...     if not batch.control:
+...         for record in batch:
+...             print(record.offset, record.timestamp, record.key, record.value)
+
+A batch knows its header; records are decompressed and read when they are asked for. See :class:`BatchReader` for
+incomplete and corrupt batches, :func:`encode_batch` and :func:`encode_message_set` for writing.
+"""
+
+from kwire.records.batch import Batch
+from kwire.records.build import encode_batch, encode_message_set
+from kwire.records.control import ControlRecord, decode_control, encode_control
+from kwire.records.errors import ChecksumError, CorruptRecord, RecordsError, UnknownMagic
+from kwire.records.loops import Record
+from kwire.records.reader import BatchReader, read_batches
+
+__all__ = [
+    "Batch",
+    "BatchReader",
+    "ChecksumError",
+    "ControlRecord",
+    "CorruptRecord",
+    "Record",
+    "RecordsError",
+    "UnknownMagic",
+    "decode_control",
+    "encode_batch",
+    "encode_control",
+    "encode_message_set",
+    "read_batches",
+]

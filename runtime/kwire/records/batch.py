@@ -1,0 +1,281 @@
+"""A record batch: its header, and its records when somebody asks for them.
+
+Magic 2 is one header for many records. With magic 0 and 1 every message stands for itself and is a batch of one
+record here; a compressed message holds a whole message set, and is a batch of its messages [KAFKA-WIRE 44].
+"""
+
+from __future__ import annotations
+
+import zlib
+from struct import Struct
+
+from kwire.errors import DecodeError
+from kwire.records import explained, messages
+from kwire.records.errors import NAMES, ChecksumError
+from kwire.records.loops import HUGE, Record, read_records
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any, Literal
+
+    TimestampType = Literal["none", "create", "append"]
+
+BATCH_HEADER = Struct(">qiibIhiqqqhii")
+"""Base offset, size from here on, leader epoch, magic, CRC-32C, attributes, last offset delta, base and largest
+timestamp, producer id and epoch, base sequence, number of records."""
+
+MESSAGE_HEADER = Struct(">qiIbb")
+"""Offset, size from here on, CRC-32, magic, attributes."""
+
+ATTRIBUTES = 21
+"""Where the bytes start that the CRC-32C of magic 2 covers [KAFKA-WIRE 43]."""
+MAGIC = 16
+"""Where the magic stands in all formats, and where the bytes start that the CRC-32 of magic 0 and 1 covers."""
+
+CODEC, APPEND_TIME, TRANSACTIONAL, CONTROL, DELETE_HORIZON = 0x07, 0x08, 0x10, 0x20, 0x40
+"""The bits of the attributes."""
+
+CHUNK = 512
+"""How many records are read at a time when a batch is iterated."""
+
+
+class Batch:
+    """One batch, as ``read_batches`` gives it. Only the header has been read: that is cheap.
+
+    ============================================  ===================================================================
+    ``position``, ``size``                        where it starts in the input, and how many bytes it has
+    ``magic``                                     0, 1 or 2
+    ``last_offset``                               of the last record there was when the batch was written
+    ``leader_epoch``                              -1 before magic 2
+    ``crc``                                       as stored
+    ``attributes``                                as stored; the properties below say what they mean
+    ``base_timestamp``, ``max_timestamp``         as stored, in milliseconds since 1970 UTC; -1 for magic 0
+    ``producer_id``, ``producer_epoch``,          -1 where there is none
+    ``base_sequence``
+    ============================================  ===================================================================
+
+    Iterating reads the records, :class:`DecodeError` says what is wrong with them; every iteration reads anew. The
+    batch refers to the input: a ``bytearray`` cannot be resized, an ``mmap`` not be closed before it is gone.
+    """
+
+    __slots__ = (
+        "_base_offset",
+        "_count",
+        "_limit",
+        "_verify",
+        "_view",
+        "attributes",
+        "base_sequence",
+        "base_timestamp",
+        "crc",
+        "last_offset",
+        "leader_epoch",
+        "magic",
+        "max_timestamp",
+        "position",
+        "producer_epoch",
+        "producer_id",
+        "size",
+    )
+
+    position: int
+    size: int
+    magic: int
+    last_offset: int
+    leader_epoch: int
+    crc: int
+    attributes: int
+    base_timestamp: int
+    max_timestamp: int
+    producer_id: int
+    producer_epoch: int
+    base_sequence: int
+    _base_offset: int | None
+    _count: int | None
+
+    def __init__(self, view: memoryview, position: int, *, verify: bool = True, limit: int | None = None) -> None:
+        self._view = view
+        self._verify = verify
+        self._limit = limit
+        self.position = position
+        self.magic = view[MAGIC]
+        if self.magic == 2:
+            (
+                self._base_offset,
+                size,
+                self.leader_epoch,
+                _,
+                self.crc,
+                self.attributes,
+                last_offset_delta,
+                self.base_timestamp,
+                self.max_timestamp,
+                self.producer_id,
+                self.producer_epoch,
+                self.base_sequence,
+                self._count,
+            ) = BATCH_HEADER.unpack_from(view)
+            self.last_offset = self.base_offset + last_offset_delta
+        else:
+            self.last_offset, size, self.crc, _, self.attributes = MESSAGE_HEADER.unpack_from(view)
+            self.leader_epoch = self.producer_id = self.producer_epoch = self.base_sequence = -1
+            self.base_timestamp = int.from_bytes(view[18:26], "big", signed=True) if self.magic else -1
+            self.max_timestamp = self.base_timestamp
+            compressed = self.attributes & CODEC
+            self._base_offset = None if compressed else self.last_offset
+            self._count = None if compressed else 1
+        self.size = 12 + size
+
+    @property
+    def data(self) -> bytes:
+        """The bytes of the batch."""
+        return bytes(self._view)
+
+    @property
+    def base_offset(self) -> int:
+        """The offset that those of the records count from. In a compressed message set it is that of the first
+        record, which has to be read for it."""
+        if self._base_offset is None:
+            self._base_offset = self.records()[0].offset
+        return self._base_offset
+
+    @property
+    def count(self) -> int:
+        """The number of records; 0 is possible [KAFKA-WIRE 43]. In a compressed message set they have to be read."""
+        if self._count is None:
+            self._count = len(self.records())
+        return self._count
+
+    @property
+    def codec(self) -> int:
+        """How the records are compressed: the codes of ``kwire.compression``, 0 is not at all [KAFKA-WIRE 45]."""
+        return self.attributes & CODEC
+
+    @property
+    def timestamp_type(self) -> TimestampType:
+        """Whether a timestamp is when the record was made, or when the broker appended it; "none" with magic 0."""
+        if self.magic == 0:
+            return "none"
+        return "append" if self.attributes & APPEND_TIME else "create"
+
+    @property
+    def transactional(self) -> bool:
+        """Whether the records are part of a transaction."""
+        return self.magic == 2 and self.attributes & TRANSACTIONAL != 0
+
+    @property
+    def control(self) -> bool:
+        """Whether it holds control records, which are not for applications: see ``decode_control``."""
+        return self.magic == 2 and self.attributes & CONTROL != 0
+
+    @property
+    def delete_horizon(self) -> int | None:
+        """When tombstones and transaction markers in it may be removed, in milliseconds; set by log compaction,
+        which uses the base timestamp for it [KAFKA-WIRE 43]."""
+        return self.base_timestamp if self.magic == 2 and self.attributes & DELETE_HORIZON else None
+
+    def sequence(self, record: Record) -> int:
+        """The producer's sequence number of a record, which starts again at 0 after 2³¹ - 1; -1 if it has none."""
+        if self.base_sequence < 0:
+            return -1
+        return (self.base_sequence + record.offset - self.base_offset) & 0x7FFFFFFF
+
+    def verify(self) -> None:
+        """:class:`ChecksumError` unless the checksum is right. ``read_batches`` does this unless told otherwise."""
+        if self.magic == 2:
+            from crc32c import crc32c
+
+            start, found = 17, crc32c(self._view[ATTRIBUTES:])
+        else:
+            start, found = 12, zlib.crc32(self._view[MAGIC:])
+        if found != self.crc:
+            raise ChecksumError(
+                f"the checksum is {self.crc:08x}, that of the bytes is {found:08x}",
+                position=self.position,
+                offset=self.position + start,
+                data=self.data,
+                magic=self.magic,
+                path="crc",
+            )
+
+    def __iter__(self) -> Iterator[Record]:
+        """The records one by one: all that precede the first one that cannot be read."""
+        if self.magic < 2:
+            yield from messages.read(self, self._verify)[0]
+            return
+        data, done, pos = self.payload(), 0, 0
+        while self.count - done > CHUNK:
+            records, pos = self._read(data, pos, done, CHUNK)
+            done += CHUNK
+            yield from records
+        yield from self._read_rest(data, pos, done)
+
+    def records(self) -> list[Record]:
+        """All records, or none if one cannot be read."""
+        if self.magic < 2:
+            return messages.read(self, self._verify)[0]
+        return self._read_rest(self.payload(), 0, 0)
+
+    def payload(self) -> bytes:
+        """The records as bytes, decompressed; of magic 0 and 1 the value of the message, decompressed."""
+        if self.magic < 2:
+            return messages.payload(self)
+        stored = self._view[BATCH_HEADER.size :]
+        return self.decompressed(stored, BATCH_HEADER.size) if self.codec and stored else bytes(stored)
+
+    def decompressed(self, stored: bytes | memoryview, start: int) -> bytes:
+        """What ``stored`` holds, which starts at byte ``start`` of the batch."""
+        from kwire.compression import DEFAULT_LIMIT, decompress
+
+        limit = DEFAULT_LIMIT if self._limit is None else self._limit
+        try:
+            return decompress(self.codec, stored, magic=self.magic, limit=limit)
+        except DecodeError as problem:
+            problem.message, problem.version, problem.path = NAMES[self.magic], self.magic, "records"
+            problem.offset += self.position + start
+            problem.data = self.data
+            raise
+
+    def encode(self, records: list[Record] | None = None, **changes: Any) -> bytes:
+        """The batch built again, with other records or with other settings: the keywords of ``encode_batch``, or for
+        magic 0 and 1 of ``encode_message_set``.
+
+        Without changes that gives the same bytes, provided that the codec does, and that whoever wrote the batch used
+        no longer varints than necessary.
+        """
+        from kwire.records import build
+
+        return build.rebuild(self, records, changes)
+
+    def stored_records(self) -> list[Record]:
+        """The records with the timestamps that are written in them, even if the broker's append time overrides it."""
+        if self.magic < 2:
+            return messages.read(self, self._verify, stored=True)[0]
+        return self._read_rest(self.payload(), 0, 0, stored=True)
+
+    def _read_rest(self, data: bytes, pos: int, done: int, *, stored: bool = False) -> list[Record]:
+        """All records that follow the first ``done`` ones, which must reach to the end of the payload."""
+        records, pos = self._read(data, pos, done, max(0, self.count - done), stored=stored)
+        if pos != len(data) or self.count < 0:
+            explained.refuse_rest(self, data, pos)
+        return records
+
+    def _read(
+        self, data: bytes, pos: int, done: int, wanted: int, *, stored: bool = False
+    ) -> tuple[list[Record], int]:
+        base_offset, base_timestamp = self.base_offset, self.base_timestamp
+        try:
+            if not (-HUGE < base_timestamp < HUGE and -HUGE < base_offset < HUGE):
+                raise ValueError("offsets or timestamps may overflow")
+            records, pos = read_records(data, pos, wanted, base_offset, base_timestamp)
+        except (IndexError, ValueError):
+            records, pos = explained.read_records(self, data, pos, done, wanted)
+        if self.attributes & APPEND_TIME and not stored:
+            for record in records:
+                record.timestamp = self.max_timestamp
+        return records, pos
+
+    def __repr__(self) -> str:
+        names = ("position", "size", "magic", "last_offset", "codec", "timestamp_type", "transactional", "control")
+        return f"Batch({', '.join(f'{name}={getattr(self, name)!r}' for name in names)})"

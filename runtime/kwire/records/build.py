@@ -1,0 +1,315 @@
+"""Batches built: from records to bytes, in all three formats."""
+
+from __future__ import annotations
+
+import zlib
+from struct import Struct, error
+
+from kwire.errors import EncodeError
+from kwire.records import messages
+from kwire.records.batch import (
+    APPEND_TIME,
+    BATCH_HEADER,
+    CODEC,
+    CONTROL,
+    DELETE_HORIZON,
+    TRANSACTIONAL,
+    Batch,
+)
+from kwire.records.explained import int64
+from kwire.records.loops import HUGE, Record, varint, write_headers, write_records
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from typing import Any
+
+    from kwire.records.batch import TimestampType
+
+KNOWN_ATTRIBUTES = 0x7F
+CRC = Struct(">I")
+MESSAGE = (Struct(">BBi"), Struct(">BBqi"))
+"""From magic to the key's length, by magic."""
+SIZE = Struct(">i")
+HEAD = Struct(">qiI")
+ZSTD = 4
+
+
+def encode_batch(
+    records: Iterable[Record],
+    *,
+    codec: int = 0,
+    level: int | None = None,
+    base_offset: int | None = None,
+    last_offset: int | None = None,
+    timestamp_type: TimestampType = "create",
+    base_timestamp: int | None = None,
+    max_timestamp: int | None = None,
+    delete_horizon: int | None = None,
+    producer_id: int = -1,
+    producer_epoch: int = -1,
+    base_sequence: int = -1,
+    transactional: bool = False,
+    control: bool = False,
+    leader_epoch: int = -1,
+    attributes: int = 0,
+) -> bytes:
+    """A record batch of magic 2 [KAFKA-WIRE 43]. :class:`EncodeError` names what does not fit.
+
+    What is not given is taken from the records: the base offset and base timestamp are those of the first one, the
+    last offset that of the last one, the largest timestamp the largest. Records without an offset are numbered; if
+    the first one has none, from ``base_offset`` or 0 on. There may be no records, as log compaction leaves it.
+
+    With ``timestamp_type="append"``, ``max_timestamp`` is when the broker appended the batch. A ``delete_horizon``
+    takes the place of the base timestamp. Bits of ``attributes`` that have no meaning here are kept.
+    """
+    rows = list(records)
+    if base_offset is None:
+        base_offset = rows[0].offset if rows and rows[0].offset != -1 else 0
+    if delete_horizon is not None:
+        base_timestamp = delete_horizon
+    if base_timestamp is None:
+        base_timestamp = rows[0].timestamp if rows else -1
+    payload, last, newest = _payload(rows, base_offset, base_timestamp)
+    if last_offset is None:
+        last_offset = max(last, base_offset)
+    bits = (attributes & ~KNOWN_ATTRIBUTES) | _codec(codec) | _append_bit(timestamp_type, magic=2)
+    bits |= TRANSACTIONAL if transactional else 0
+    bits |= CONTROL if control else 0
+    bits |= DELETE_HORIZON if delete_horizon is not None else 0
+    if codec and (rows or payload):
+        payload = _compress(codec, payload, 2, level)
+    try:
+        header = bytearray(
+            BATCH_HEADER.pack(
+                base_offset,
+                BATCH_HEADER.size - 12 + len(payload),
+                leader_epoch,
+                2,
+                0,
+                bits,
+                last_offset - base_offset,
+                base_timestamp,
+                newest if max_timestamp is None else max_timestamp,
+                producer_id,
+                producer_epoch,
+                base_sequence,
+                len(rows),
+            )
+        )
+    except (error, TypeError) as problem:
+        raise EncodeError(_out_of_range(str(problem)), message="RecordBatch", version=2) from problem
+    from crc32c import crc32c
+
+    header[17:21] = CRC.pack(crc32c(payload, crc32c(header[21:])))
+    return bytes(header) + payload
+
+
+def encode_message_set(
+    records: Iterable[Record],
+    *,
+    magic: int = 1,
+    codec: int = 0,
+    level: int | None = None,
+    base_offset: int | None = None,
+    last_offset: int | None = None,
+    timestamp_type: TimestampType = "create",
+    max_timestamp: int | None = None,
+    inner_attributes: int = 0,
+) -> bytes:
+    """Messages of magic 0 or 1; with a ``codec``, one message that holds them all [KAFKA-WIRE 44].
+
+    Records without an offset are numbered, from ``base_offset`` or 0 on. The last three arguments are about the one
+    that holds the others: its offset is that of the last record (or ``last_offset``), its timestamp the largest (or
+    ``max_timestamp``), and inner offsets of magic 1 count from ``base_offset``, which is that of the first record
+    unless given. Magic 0 has no timestamps, and neither has headers.
+    """
+    if magic not in (0, 1):
+        raise EncodeError(f"a message set has magic 0 or 1, not {magic}", message="MessageSet", version=magic)
+    if codec >= ZSTD:
+        raise EncodeError(f"codec {codec} is not one of message sets", message="MessageSet", version=magic)
+    rows = list(records)
+    offsets = _offsets(rows, base_offset)
+    append = _append_bit(timestamp_type if magic else "create", magic=1)
+    if not _codec(codec):
+        return b"".join(
+            _message(offset, magic, append, row.timestamp, row.key, row.value, row, number)
+            for number, (row, offset) in enumerate(zip(rows, offsets, strict=True))
+        )
+    if not rows:
+        raise EncodeError("a compressed message without messages", message="MessageSet", version=magic)
+    start = (offsets[0] if base_offset is None else base_offset) if magic else 0
+    inner = b"".join(
+        _message(int64(offset - start), magic, inner_attributes, row.timestamp, row.key, row.value, row, number)
+        for number, (row, offset) in enumerate(zip(rows, offsets, strict=True))
+    )
+    if max_timestamp is None:
+        max_timestamp = max(row.timestamp for row in rows)
+    last = offsets[-1] if last_offset is None else last_offset
+    return _message(last, magic, codec | append, max_timestamp, None, _compress(codec, inner, magic, level))
+
+
+def rebuild(batch: Batch, records: Iterable[Record] | None, changes: dict[str, Any]) -> bytes:
+    """What ``Batch.encode`` does."""
+    settings: dict[str, Any] = {"codec": batch.codec}
+    if batch.magic == 2:
+        settings |= {
+            "base_offset": batch.base_offset,
+            "last_offset": batch.last_offset if records is None else None,
+            "timestamp_type": batch.timestamp_type,
+            "base_timestamp": batch.base_timestamp,
+            "max_timestamp": batch.max_timestamp if records is None or batch.timestamp_type == "append" else None,
+            "delete_horizon": batch.delete_horizon,
+            "producer_id": batch.producer_id,
+            "producer_epoch": batch.producer_epoch,
+            "base_sequence": batch.base_sequence,
+            "transactional": batch.transactional,
+            "control": batch.control,
+            "leader_epoch": batch.leader_epoch,
+            "attributes": batch.attributes,
+        }
+        return encode_batch(batch.stored_records() if records is None else records, **(settings | changes))
+    stored, base, inner_attributes = messages.read(batch, verify=False, stored=True)
+    settings |= {"magic": batch.magic, "timestamp_type": batch.timestamp_type, "inner_attributes": inner_attributes}
+    if records is None:
+        settings |= {"base_offset": base, "last_offset": batch.last_offset, "max_timestamp": batch.max_timestamp}
+    return encode_message_set(stored if records is None else records, **(settings | changes))
+
+
+def _payload(rows: list[Record], base_offset: int, base_timestamp: int) -> tuple[bytes, int, int]:
+    """The records as bytes, the last offset and the largest timestamp."""
+    try:
+        if -HUGE < base_timestamp < HUGE and -HUGE < base_offset < HUGE:
+            return write_records(rows, base_offset, base_timestamp)
+    except (AttributeError, OverflowError, TypeError, ValueError):
+        pass  # the slow path says what it is
+    return _payload_slowly(rows, base_offset, base_timestamp)
+
+
+def _payload_slowly(rows: list[Record], base_offset: int, base_timestamp: int) -> tuple[bytes, int, int]:
+    """The same, saying what is wrong; deltas overflow like Java's, so that whatever was read can be written."""
+    parts, newest = [], -1
+    offset = base_offset - 1
+    for number, row in enumerate(rows):
+        timestamp = _checked_int(row.timestamp, f"records[{number}].timestamp", 64)
+        newest = max(newest, timestamp)
+        offset = offset + 1 if row.offset == -1 else _checked_int(row.offset, f"records[{number}].offset", 64)
+        delta = int64(offset - base_offset)
+        _checked_int(delta, f"records[{number}].offset", 32, "its distance from the base offset is")
+        body = [b"\0", _long_varint(int64(timestamp - base_timestamp)), _long_varint(delta)]
+        body += [_bytes(row.key, f"records[{number}].key"), _bytes(row.value, f"records[{number}].value")]
+        body.append(_headers(row, number))
+        joined = b"".join(body)
+        parts += [_long_varint(len(joined)), joined]
+    return b"".join(parts), offset, newest
+
+
+def _long_varint(value: int) -> bytes:
+    coded = value << 1 if value >= 0 else (-value << 1) - 1
+    out = bytearray()
+    while coded > 127:
+        out.append(coded & 127 | 128)
+        coded >>= 7
+    out.append(coded)
+    return bytes(out)
+
+
+def _bytes(value: object, path: str) -> bytes:
+    if value is None:
+        return b"\x01"
+    if not isinstance(value, (bytes, bytearray)):
+        raise EncodeError(
+            f"it must be bytes or None, not {type(value).__name__}", message="RecordBatch", version=2, path=path
+        )
+    return varint(len(value)) + value
+
+
+def _headers(row: Record, number: int) -> bytes:
+    for place, pair in enumerate(row.headers):
+        path = f"records[{number}].headers[{place}]"
+        try:
+            key, value = pair
+        except (TypeError, ValueError):
+            raise EncodeError("a header is a pair", message="RecordBatch", version=2, path=path) from None
+        if not isinstance(key, str):
+            raise EncodeError(
+                f"a header's key must be a string, not {type(key).__name__}",
+                message="RecordBatch",
+                version=2,
+                path=path,
+            )
+        _bytes(value, path)
+    try:
+        return write_headers(row.headers)
+    except UnicodeEncodeError as problem:
+        raise EncodeError(
+            str(problem), message="RecordBatch", version=2, path=f"records[{number}].headers"
+        ) from problem
+
+
+def _checked_int(value: object, path: str, bits: int, what: str = "it is") -> int:
+    if not isinstance(value, int) or not -(1 << bits - 1) <= value < 1 << bits - 1:
+        raise EncodeError(f"{what} {value!r}, no int{bits}", message="RecordBatch", version=2, path=path)
+    return value
+
+
+def _offsets(rows: Sequence[Record], base_offset: int | None) -> list[int]:
+    """The offset of each record, where those without one are numbered."""
+    offset = (0 if base_offset is None else base_offset) - 1
+    found = []
+    for row in rows:
+        offset = offset + 1 if row.offset == -1 else row.offset
+        found.append(offset)
+    return found
+
+
+def _message(
+    offset: int,
+    magic: int,
+    attributes: int,
+    timestamp: int,
+    key: bytes | None,
+    value: bytes | None,
+    row: Record | None = None,
+    number: int = 0,
+) -> bytes:
+    path = f"records[{number}]" if row is not None else ""
+    if row is not None and row.headers:
+        raise EncodeError(f"magic {magic} has no headers", message="MessageSet", version=magic, path=path)
+    if magic == 0 and timestamp != -1:
+        raise EncodeError("magic 0 has no timestamps", message="MessageSet", version=magic, path=path)
+    try:
+        fields = (magic, attributes, timestamp) if magic else (magic, attributes)
+        body = b"".join(
+            (
+                MESSAGE[magic].pack(*fields, -1 if key is None else len(key)),
+                key or b"",
+                SIZE.pack(-1 if value is None else len(value)),
+                value or b"",
+            )
+        )
+        return HEAD.pack(offset, 4 + len(body), zlib.crc32(body)) + body
+    except (error, TypeError) as problem:
+        raise EncodeError(_out_of_range(str(problem)), message="MessageSet", version=magic, path=path) from problem
+
+
+def _compress(codec: int, data: bytes, magic: int, level: int | None) -> bytes:
+    from kwire.compression import compress
+
+    return compress(codec, data, magic=magic, level=level)
+
+
+def _codec(codec: int) -> int:
+    if not 0 <= codec <= CODEC:
+        raise EncodeError(f"there is no codec {codec}")
+    return codec
+
+
+def _append_bit(timestamp_type: TimestampType, *, magic: int) -> int:
+    if timestamp_type not in ("create", "append"):
+        raise EncodeError(f"the timestamp type is create or append, not {timestamp_type!r}", version=magic)
+    return APPEND_TIME if timestamp_type == "append" else 0
+
+
+def _out_of_range(problem: str) -> str:
+    return f"a number is out of range, or not one: {problem}"

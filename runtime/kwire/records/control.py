@@ -1,0 +1,89 @@
+"""Control records: what brokers write into partitions for each other [KAFKA-WIRE 42].
+
+The key is a version and a type, both int16. Each type has a message as value, which starts with its version, int16:
+as a field of the message, except for the two that end a transaction, where it stands in front.
+"""
+
+from __future__ import annotations
+
+from struct import Struct
+
+from kwire.errors import DecodeError, EncodeError
+from kwire.records.loops import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from kwire.message import Message
+    from kwire.protocol import Protocol
+
+TYPES: tuple[tuple[str, str], ...] = (
+    ("abort", "EndTxnMarker"),
+    ("commit", "EndTxnMarker"),
+    ("leader_change", "LeaderChangeMessage"),
+    ("snapshot_header", "SnapshotHeaderRecord"),
+    ("snapshot_footer", "SnapshotFooterRecord"),
+    ("kraft_version", "KRaftVersionRecord"),
+    ("voters", "VotersRecord"),
+)
+"""The name of each type and of its message; the number of a type is its place."""
+
+KEY = Struct(">hh")
+VERSION = Struct(">h")
+
+
+class ControlRecord:
+    """A control record taken apart. ``message`` is ``None`` where type or version are not known or the value cannot
+    be read; ``key`` and ``value`` are all of its bytes. ``type`` and ``version`` are -1 if they are missing."""
+
+    __slots__ = ("key", "message", "name", "type", "value", "version")
+
+    def __init__(
+        self, type: int, name: str, version: int, message: Message | None, key: bytes | None, value: bytes | None
+    ) -> None:
+        self.type = type
+        self.name = name
+        self.version = version
+        self.message = message
+        self.key = key
+        self.value = value
+
+    def __repr__(self) -> str:
+        return (
+            f"ControlRecord(type={self.type}, name={self.name!r}, version={self.version}, message={self.message!r})"
+        )
+
+
+def decode_control(protocol: Protocol, record: Record) -> ControlRecord:
+    """What a record of a control batch says. Never an error: new types and versions are to be ignored."""
+    key, value = record.key, record.value
+    type = KEY.unpack_from(key)[1] if key is not None and len(key) >= KEY.size else -1
+    version = VERSION.unpack_from(value)[0] if value is not None and len(value) >= VERSION.size else -1
+    name, message = "unknown", None
+    if 0 <= type < len(TYPES):
+        name, schema = TYPES[type]
+        if value is not None:
+            message = _decode(protocol.message(schema), version, value)
+    return ControlRecord(type, name, version, message, key, value)
+
+
+def encode_control(name: str, message: Message, *, timestamp: int = -1, offset: int = -1) -> Record:
+    """The record for a control batch; ``name`` is one of :data:`TYPES`. Its message says in which version to write
+    it, if it has a version."""
+    number = next((number for number, (known, _) in enumerate(TYPES) if known == name), None)
+    if number is None:
+        raise EncodeError(f"there is no control record {name!r}: {', '.join(known for known, _ in TYPES)}")
+    if hasattr(message, "version"):
+        value = message.encode(message.version)
+    else:
+        value = VERSION.pack(0) + message.encode(0)
+    return Record(KEY.pack(0, number), value, (), timestamp, offset)
+
+
+def _decode(cls: type[Message], version: int, value: bytes) -> Message | None:
+    if version not in cls.VALID_VERSIONS:
+        return None
+    prefix = 0 if any(spec[0] == "version" for spec in cls.FIELDS) else VERSION.size
+    try:
+        return cls.decode(value[prefix:], version)
+    except DecodeError:
+        return None

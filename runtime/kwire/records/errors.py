@@ -1,0 +1,56 @@
+"""What can be wrong with a record batch. Errors of compression are those of ``kwire.compression``."""
+
+from __future__ import annotations
+
+from kwire.errors import DecodeError
+
+NAMES = ("MessageSet", "MessageSet", "RecordBatch")
+"""What a batch is called in errors, by magic."""
+
+
+class RecordsError(DecodeError):
+    """A batch that cannot be read.
+
+    ``data`` are the bytes of the batch (the first :data:`KEPT` of them where its size makes no sense), ``position``
+    says where it starts in the input, and ``offset`` where in the input the problem is. In a compressed batch that is
+    where the compressed records start; the reason then names the place among the decompressed ones. ``version`` is
+    the magic.
+    """
+
+    def __init__(
+        self, reason: str, *, position: int, offset: int, data: bytes, magic: int | None = None, path: str = ""
+    ) -> None:
+        name = NAMES[magic] if magic is not None and 0 <= magic < len(NAMES) else "RecordBatch"
+        super().__init__(reason, message=name, version=magic, path=path, offset=offset, data=data)
+        self.position = position
+
+    def __str__(self) -> str:
+        version = "" if self.version is None else f" v{self.version}"
+        field = f", field {self.path}" if self.path else ""
+        return f"{self.message}{version} at byte {self.position}{field}, byte {self.offset}: {self.reason}"
+
+    def __reduce__(self) -> tuple[object, ...]:
+        state = (self.reason, self.position, self.offset, self.data, self.version, self.path)
+        return _rebuild, (type(self), *state)
+
+
+class ChecksumError(RecordsError):
+    """The checksum stored in a batch is not that of its bytes."""
+
+
+class UnknownMagic(RecordsError):
+    """A batch in a format other than 0, 1 or 2."""
+
+
+class CorruptRecord(RecordsError):
+    """A size, count or length that does not agree with the bytes that are there."""
+
+
+KEPT = 1024
+"""How many bytes an error keeps of a batch whose size makes no sense."""
+
+
+def _rebuild(
+    kind: type[RecordsError], reason: str, position: int, offset: int, data: bytes, magic: int | None, path: str
+) -> RecordsError:
+    return kind(reason, position=position, offset=offset, data=data, magic=magic, path=path)

@@ -1,0 +1,132 @@
+"""Records of magic 2 read slowly: with every limit of Java's readers, and knowing field and offset at each step.
+
+``kwire.records.loops`` gives up on anything unusual. Here the same bytes either turn out to be readable after all
+(long varints, numbers that overflow Java's ``long``), or :class:`CorruptRecord` says what is wrong.
+"""
+
+from __future__ import annotations
+
+from kwire.records.errors import CorruptRecord
+from kwire.records.loops import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import NoReturn
+
+    from kwire.records.batch import Batch
+
+START = 61
+"""Where the records of a batch start."""
+
+
+def read_records(batch: Batch, data: bytes, pos: int, first: int, count: int) -> tuple[list[Record], int]:
+    """``count`` records from ``pos`` of ``data`` on, which are the payload of ``batch``; ``first`` is the number of
+    the first of them. Gives also where they end."""
+    reader = _Reader(batch, data, pos)
+    records = []
+    for number in range(first, first + count):
+        reader.path, reader.field = f"records[{number}]", ""
+        if reader.pos >= len(data):
+            reader.refuse(f"the batch has {batch.count} records by its header, but only {number}")
+        records.append(reader.record())
+    return records, reader.pos
+
+
+def refuse_rest(batch: Batch, data: bytes, pos: int) -> NoReturn:
+    """The number of records is negative, or not all that are there are counted."""
+    reader = _Reader(batch, data, pos)
+    if batch.count < 0:
+        reader.refuse(f"the batch has {batch.count} records by its header")
+    reader.refuse(f"{len(data) - pos} bytes are left behind the {batch.count} records that the header counts")
+
+
+def int64(value: int) -> int:
+    """What is left of a number in Java's ``long``."""
+    return (value + (1 << 63)) % (1 << 64) - (1 << 63)
+
+
+class _Reader:
+    def __init__(self, batch: Batch, data: bytes, pos: int) -> None:
+        self.batch = batch
+        self.data = data
+        self.pos = pos
+        self.path = "records"
+        self.field = ""
+
+    def record(self) -> Record:
+        batch = self.batch
+        size = self.length("length", nullable=False)
+        end = self.pos + size
+        self.field = "attributes"
+        self.take(1)
+        timestamp = int64(batch.base_timestamp + self.varint("timestamp", 64))
+        offset = int64(batch.base_offset + self.varint("offset", 32))
+        key = self.nullable("key")
+        value = self.nullable("value")
+        headers = self.headers()
+        if self.pos != end:
+            self.field = ""
+            self.refuse(f"the record has {size} bytes by its length, but its fields have {self.pos - end + size}")
+        return Record(key, value, headers, timestamp, offset)
+
+    def headers(self) -> tuple[tuple[str, bytes | None], ...]:
+        start = self.pos
+        count = self.varint("headers", 32)
+        left = len(self.data) - self.pos
+        if not 0 <= count <= left:
+            self.refuse(f"there are {count} headers, but {left} bytes left", start)
+        headers = []
+        for number in range(count):
+            length = self.length(f"headers[{number}].key", nullable=False)
+            key = self.take(length).decode("utf-8", "surrogateescape")
+            headers.append((key, self.nullable(f"headers[{number}].value")))
+        return tuple(headers)
+
+    def nullable(self, field: str) -> bytes | None:
+        length = self.length(field, nullable=True)
+        return None if length < 0 else self.take(length)
+
+    def length(self, field: str, *, nullable: bool) -> int:
+        """A length that the bytes which are left can hold; -1 is null where that is allowed."""
+        start = self.pos
+        length = self.varint(field, 32)
+        left = len(self.data) - self.pos
+        if length > left:
+            self.refuse(f"it has length {length}, {left} bytes are left", start)
+        if length < (-1 if nullable else 0):
+            self.refuse(f"it has length {length}", start)
+        return length
+
+    def varint(self, field: str, bits: int) -> int:
+        """A zigzag-coded number as Java reads it: at most five or ten bytes, and what does not fit falls off."""
+        self.field = field
+        start, value, shift = self.pos, 0, 0
+        while True:
+            byte = self.take(1)[0]
+            value |= (byte & 127) << shift
+            if byte < 128:
+                value &= (1 << bits) - 1
+                return (value >> 1) ^ -(value & 1)
+            shift += 7
+            if shift >= bits:
+                self.refuse(f"a varint of {bits} bits has at most {shift // 7} bytes", start)
+
+    def take(self, size: int) -> bytes:
+        if size > len(self.data) - self.pos:
+            self.refuse(f"it needs {size} bytes, {len(self.data) - self.pos} are left")
+        self.pos += size
+        return self.data[self.pos - size : self.pos]
+
+    def refuse(self, reason: str, pos: int | None = None) -> NoReturn:
+        batch, pos = self.batch, self.pos if pos is None else pos
+        if batch.codec:
+            reason = f"{reason} (byte {pos} of {len(self.data)} decompressed ones)"
+            pos = 0
+        raise CorruptRecord(
+            reason,
+            position=batch.position,
+            offset=batch.position + START + pos,
+            data=batch.data,
+            magic=batch.magic,
+            path=f"{self.path}.{self.field}" if self.field else self.path,
+        )

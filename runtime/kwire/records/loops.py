@@ -1,0 +1,313 @@
+"""A record, and the loops that read and write the records of a batch of magic 2.
+
+This is where the time goes: varints of one to three bytes are read in place, and nothing is counted for the sake of
+errors. Whatever is not as usual raises (``IndexError``, ``ValueError``, ``TypeError``), and the caller starts again
+in ``kwire.records.explained``, which gives either the same records or the reason. Interpreted or compiled by mypyc.
+"""
+
+from __future__ import annotations
+
+from kwire.native import i64, install_constructors, mypyc_attr
+from kwire.wire import fail
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
+Headers = tuple[tuple[str, bytes | None], ...]
+"""Pairs of key and value. A key that is not UTF-8 is kept with surrogate escapes and written as it was."""
+
+HUGE = 1 << 62
+"""Offsets and timestamps beyond it are left to the slow path, which knows how Java's long overflows."""
+
+
+@mypyc_attr(acyclic=True)
+class Record:
+    """One record: what applications call a message.
+
+    ``timestamp`` is in milliseconds since 1970 UTC, -1 if there is none; ``Batch.timestamp_type`` says whose clock it
+    is. A record made with offset -1 is numbered when it is written: one more than the record before it.
+    """
+
+    SLOTS: ClassVar[tuple[str, ...]] = ("offset", "timestamp", "key", "value", "headers")
+    __slots__ = SLOTS
+
+    offset: int
+    timestamp: int
+    key: bytes | None
+    value: bytes | None
+    headers: Headers
+
+    def __init__(
+        self,
+        key: bytes | None = None,
+        value: bytes | None = None,
+        headers: Headers = (),
+        timestamp: int = -1,
+        offset: int = -1,
+    ) -> None:
+        self.offset = offset
+        self.timestamp = timestamp
+        self.key = key
+        self.value = value
+        self.headers = headers
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Record):
+            return NotImplemented
+        return (
+            self.offset == other.offset
+            and self.timestamp == other.timestamp
+            and self.key == other.key
+            and self.value == other.value
+            and tuple(self.headers) == tuple(other.headers)
+        )
+
+    def __hash__(self) -> int:
+        raise TypeError("unhashable type: 'Record'")
+
+    def __repr__(self) -> str:
+        headers = f", headers={self.headers!r}" if self.headers else ""
+        return (
+            f"Record(key={self.key!r}, value={self.value!r}{headers}, "
+            f"timestamp={self.timestamp}, offset={self.offset})"
+        )
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Record, (self.key, self.value, self.headers, self.timestamp, self.offset)
+
+
+def new_Record(offset: int, timestamp: int, key: bytes | None, value: bytes | None, headers: Headers) -> Record:
+    return Record(key, value, headers, timestamp, offset)
+
+
+def read_records(
+    data: bytes, pos: i64, count: i64, base_offset: i64, base_timestamp: i64
+) -> tuple[list[Record], i64]:
+    """``count`` records from ``pos`` of ``data`` on, and where they end: not beyond the end of ``data``.
+
+    The bases are at most :data:`HUGE`. All varints are zigzag coded: odd numbers are negative, 1 is -1.
+    """
+    records: list[Record] = []
+    none: Headers = ()
+    for _ in range(count):
+        size: i64 = data[pos]
+        pos += 1
+        if size > 127:
+            byte: i64 = data[pos]
+            pos += 1
+            if byte < 128:
+                size = size & 127 | byte << 7
+            else:
+                size, pos = read_long_varint(data, pos - 2, 28)
+        start: i64 = pos
+
+        # One byte of attributes, of which none is used.
+        time: i64 = data[pos + 1]
+        pos += 2
+        if time > 127:
+            byte = data[pos]
+            pos += 1
+            if byte < 128:
+                time = time & 127 | byte << 7
+            else:
+                third: i64 = data[pos]
+                pos += 1
+                if third < 128:
+                    time = time & 127 | (byte & 127) << 7 | third << 14
+                else:
+                    time, pos = read_long_varint(data, pos - 3, 49)
+
+        offset: i64 = data[pos]
+        pos += 1
+        if offset > 127:
+            byte = data[pos]
+            pos += 1
+            if byte < 128:
+                offset = offset & 127 | byte << 7
+            else:
+                third = data[pos]
+                pos += 1
+                if third < 128:
+                    offset = offset & 127 | (byte & 127) << 7 | third << 14
+                else:
+                    offset, pos = read_long_varint(data, pos - 3, 28)
+        if offset & 1 or offset > 0xFFFFFFFF:
+            fail()
+
+        key: bytes | None = None
+        length: i64 = data[pos]
+        pos += 1
+        if length != 1:
+            if length > 127:
+                byte = data[pos]
+                pos += 1
+                if byte < 128:
+                    length = length & 127 | byte << 7
+                else:
+                    length, pos = read_long_varint(data, pos - 2, 28)
+            if length & 1:
+                fail()
+            end: i64 = pos + (length >> 1)
+            key = data[pos:end]
+            pos = end
+
+        value: bytes | None = None
+        length = data[pos]
+        pos += 1
+        if length != 1:
+            if length > 127:
+                byte = data[pos]
+                pos += 1
+                if byte < 128:
+                    length = length & 127 | byte << 7
+                else:
+                    length, pos = read_long_varint(data, pos - 2, 28)
+            if length & 1:
+                fail()
+            end = pos + (length >> 1)
+            value = data[pos:end]
+            pos = end
+
+        headers = none
+        length = data[pos]
+        pos += 1
+        if length:
+            headers, pos = read_headers(data, pos - 1)
+        if pos - start << 1 != size:
+            fail()
+        if time & 1:
+            time = base_timestamp - (time + 1 >> 1)
+        else:
+            time = base_timestamp + (time >> 1)
+        records.append(new_Record(base_offset + (offset >> 1), time, key, value, headers))
+    if pos > len(data):
+        fail()
+    return records, pos
+
+
+def read_long_varint(data: bytes, pos: i64, last: i64) -> tuple[i64, i64]:
+    """A varint, still zigzag coded, and where it ends. ``last`` is the shift of the last byte that it may have."""
+    value: i64 = 0
+    shift: i64 = 0
+    while True:
+        byte: i64 = data[pos]
+        pos += 1
+        value |= (byte & 127) << shift
+        if byte < 128:
+            return value, pos
+        shift += 7
+        if shift > last:
+            fail()
+
+
+def read_headers(data: bytes, pos: i64) -> tuple[Headers, i64]:
+    """The headers of a record, from their number on."""
+    count, pos = read_long_varint(data, pos, 28)
+    if count & 1:
+        fail()
+    headers: list[tuple[str, bytes | None]] = []
+    for _ in range(count >> 1):
+        length: i64 = data[pos]
+        pos += 1
+        if length > 127:
+            length, pos = read_long_varint(data, pos - 1, 28)
+        if length & 1:
+            fail()
+        end: i64 = pos + (length >> 1)
+        key = data[pos:end].decode("utf-8", "surrogateescape")
+        pos = end
+        value: bytes | None = None
+        length = data[pos]
+        pos += 1
+        if length != 1:
+            if length > 127:
+                length, pos = read_long_varint(data, pos - 1, 28)
+            if length & 1:
+                fail()
+            end = pos + (length >> 1)
+            value = data[pos:end]
+            pos = end
+        headers.append((key, value))
+    return tuple(headers), pos
+
+
+def varint(value: i64) -> bytes:
+    """A number of up to 62 bits, zigzag coded."""
+    if value < -HUGE or value > HUGE:
+        fail()
+    coded: i64 = value << 1 if value >= 0 else (-value << 1) - 1
+    if coded < 1 << 14:
+        return bytes((coded,)) if coded < 128 else bytes((coded & 127 | 128, coded >> 7))
+    if coded < 1 << 21:
+        return bytes((coded & 127 | 128, coded >> 7 & 127 | 128, coded >> 14))
+    out = bytearray()
+    while coded > 127:
+        out.append(coded & 127 | 128)
+        coded >>= 7
+    out.append(coded)
+    return bytes(out)
+
+
+VARINTS: list[bytes] = [varint(value) for value in range(2048)]
+"""The usual lengths and deltas, ready to be written."""
+
+
+def write_records(records: list[Record], base_offset: i64, base_timestamp: i64) -> tuple[bytes, i64, i64]:
+    """All records as they stand in a batch, the offset of the last one and the largest timestamp.
+
+    For no records these are ``base_offset`` - 1 and -1.
+    """
+    varints = VARINTS
+    known: i64 = len(varints)
+    parts: list[bytes] = []
+    offset: i64 = base_offset - 1
+    newest: i64 = -1
+    for record in records:
+        timestamp: i64 = record.timestamp
+        if timestamp > newest:
+            newest = timestamp
+        delta: i64 = timestamp - base_timestamp
+        time = varints[delta] if 0 <= delta < known else varint(delta)
+
+        given: i64 = record.offset
+        offset = offset + 1 if given == -1 else given
+        delta = offset - base_offset
+        if delta < 0 or delta > 0x7FFFFFFF:
+            fail()
+        place = varints[delta] if delta < known else varint(delta)
+
+        key, value, headers = record.key, record.value, record.headers
+        size: i64
+        key_size = value_size = b"\x01"
+        if key is None:
+            key = b""
+        else:
+            size = len(key)
+            key_size = varints[size] if size < known else varint(size)
+        if value is None:
+            value = b""
+        else:
+            size = len(value)
+            value_size = varints[size] if size < known else varint(size)
+        tail = write_headers(headers) if headers else b"\x00"
+        size = 1 + len(time) + len(place) + len(key_size) + len(key) + len(value_size) + len(value) + len(tail)
+        total = varints[size] if size < known else varint(size)
+        parts += (total, b"\x00", time, place, key_size, key, value_size, value, tail)
+    return b"".join(parts), offset, newest
+
+
+def write_headers(headers: Headers) -> bytes:
+    """The headers of a record, with their number."""
+    parts: list[bytes] = [varint(len(headers))]
+    for name, value in headers:
+        key = name.encode("utf-8", "surrogateescape")
+        parts += (varint(len(key)), key)
+        if value is None:
+            parts.append(b"\x01")
+        else:
+            parts += (varint(len(value)), value)
+    return b"".join(parts)
+
+
+install_constructors(globals())

@@ -1,0 +1,163 @@
+"""Message sets: the formats of magic 0 and 1, before record batches [KAFKA-WIRE 44].
+
+A message is an offset, a size, a CRC-32, magic, attributes, from magic 1 on a timestamp, then key and value. If it is
+compressed, its value is a message set. The offset of such a wrapper is that of its last message; those inside are
+absolute with magic 0 and relative with magic 1.
+"""
+
+from __future__ import annotations
+
+import zlib
+from struct import Struct
+
+from kwire.records.errors import ChecksumError, CorruptRecord, RecordsError, UnknownMagic
+from kwire.records.explained import int64
+from kwire.records.loops import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import NoReturn
+
+    from kwire.records.batch import Batch
+
+LEAST = (14, 22)
+"""The size of an empty message behind its size field, by magic."""
+
+HEADER = Struct(">qiIbb")
+KEY = (18, 26)
+"""Where the key's length stands, by magic."""
+CODEC, APPEND_TIME = 0x07, 0x08
+ZSTD = 4
+
+
+def read(batch: Batch, verify: bool, *, stored: bool = False) -> tuple[list[Record], int, int]:
+    """The records of a message; the offset that the inner ones count from; the attributes of the first inner one.
+
+    ``stored`` keeps the timestamps of inner messages where the wrapper's append time would replace them.
+    """
+    outer = _Message(batch, batch.data, 0, batch.size)
+    if not batch.codec:
+        return [Record(outer.key, outer.value, (), outer.timestamp, outer.offset)], outer.offset, 0
+    inner = _inner(batch, _decompressed(batch, outer), verify)
+    base = _base(batch, inner[-1].offset)
+    append_time = batch.attributes & APPEND_TIME and not stored
+    records = []
+    for message in inner:
+        timestamp = batch.max_timestamp if append_time and message.magic else message.timestamp
+        records.append(Record(message.key, message.value, (), timestamp, int64(base + message.offset)))
+    return records, base, inner[0].attributes
+
+
+def payload(batch: Batch) -> bytes:
+    """The value of a message, or the decompressed message set in it."""
+    outer = _Message(batch, batch.data, 0, batch.size)
+    return _decompressed(batch, outer) if batch.codec else outer.value or b""
+
+
+def _decompressed(batch: Batch, outer: _Message) -> bytes:
+    if batch.codec >= ZSTD:
+        outer.refuse("attributes", 17, f"codec {batch.codec} is not one of magic {batch.magic}")
+    if outer.value is None:
+        outer.refuse("value", 18, "a compressed message has no value")
+    return batch.decompressed(outer.value, batch.size - len(outer.value))
+
+
+def _inner(batch: Batch, data: bytes, verify: bool) -> list[_Message]:
+    """The messages of a decompressed message set."""
+    found: list[_Message] = []
+    pos = 0
+    while pos < len(data):
+        number = len(found)
+        size = 12 + int.from_bytes(data[pos + 8 : pos + 12], "big", signed=True)
+        least = 12 + LEAST[0]
+        if not least <= size <= len(data) - pos:
+            _refuse_inner(batch, data, pos, number, f"a message of {size} bytes, {len(data) - pos} are left")
+        magic = data[pos + 16]
+        if magic > 1:
+            _refuse_inner(batch, data, pos, number, f"magic {magic} in a message set", UnknownMagic)
+        if size < 12 + LEAST[magic]:
+            _refuse_inner(batch, data, pos, number, f"a message of magic {magic} with {size} bytes")
+        message = _Message(batch, data, pos, size, number)
+        if message.attributes & CODEC:
+            message.refuse("attributes", 17, "a compressed message inside a compressed message")
+        if verify and zlib.crc32(memoryview(data)[pos + 16 : pos + size]) != message.crc:
+            _refuse_inner(batch, data, pos, number, "the checksum is not that of the bytes", ChecksumError)
+        found.append(message)
+        pos += size
+    if not found:
+        _refuse_inner(batch, data, 0, 0, "a compressed message without messages")
+    return found
+
+
+def _base(batch: Batch, last: int) -> int:
+    """What is added to inner offsets, of which ``last`` is the last one."""
+    if batch.magic == 0 or batch.last_offset == 0:
+        return 0  # Some versions of librdkafka left the offset of the wrapper 0 when they produced.
+    if batch.last_offset < last:
+        _Message(batch, batch.data, 0, batch.size).refuse(
+            "offset", 0, f"the offset is {batch.last_offset}, less than {last}, that of its last message"
+        )
+    return batch.last_offset - last
+
+
+class _Message:
+    """A message taken apart. ``number`` is its place in a compressed one."""
+
+    __slots__ = ("at", "attributes", "batch", "crc", "data", "key", "magic", "number", "offset", "timestamp", "value")
+
+    offset: int
+    crc: int
+    magic: int
+    attributes: int
+
+    def __init__(self, batch: Batch, data: bytes, at: int, size: int, number: int | None = None) -> None:
+        self.batch, self.data, self.at, self.number = batch, data, at, number
+        self.offset, _, self.crc, self.magic, self.attributes = HEADER.unpack_from(data, at)
+        pos = at + KEY[self.magic]
+        self.timestamp = int.from_bytes(data[at + 18 : pos], "big", signed=True) if self.magic else -1
+        self.key, pos = self._read("key", pos, at + size)
+        self.value, pos = self._read("value", pos, at + size)
+        if pos != at + size:
+            self.refuse("", pos - at, f"{at + size - pos} bytes are left behind the value")
+
+    def _read(self, field: str, pos: int, end: int) -> tuple[bytes | None, int]:
+        if pos + 4 > end:
+            self.refuse(field, pos - self.at, "it lies beyond the end of the message")
+        length = int.from_bytes(self.data[pos : pos + 4], "big", signed=True)
+        if length > end - pos - 4 or length < -1:
+            self.refuse(field, pos - self.at, f"it has length {length}, {end - pos - 4} bytes are left")
+        if length < 0:
+            return None, pos + 4
+        return self.data[pos + 4 : pos + 4 + length], pos + 4 + length
+
+    def refuse(self, field: str, pos: int, reason: str) -> NoReturn:
+        batch = self.batch
+        if self.number is not None:
+            _refuse_inner(batch, self.data, self.at + pos, self.number, reason, field=field)
+        raise CorruptRecord(
+            reason,
+            position=batch.position,
+            offset=batch.position + pos,
+            data=batch.data,
+            magic=batch.magic,
+            path=field,
+        )
+
+
+def _refuse_inner(
+    batch: Batch,
+    data: bytes,
+    pos: int,
+    number: int,
+    reason: str,
+    kind: type[RecordsError] = CorruptRecord,
+    field: str = "",
+) -> NoReturn:
+    raise kind(
+        f"{reason} (byte {pos} of {len(data)} decompressed ones)",
+        position=batch.position,
+        offset=batch.position + KEY[batch.magic] + 8,
+        data=batch.data,
+        magic=batch.magic,
+        path=f"records[{number}].{field}" if field else f"records[{number}]",
+    )

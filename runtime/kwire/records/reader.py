@@ -1,0 +1,145 @@
+"""From bytes to batches: a records field of a request or response, or a piece of a log segment."""
+
+from __future__ import annotations
+
+from kwire.errors import DecodeError
+from kwire.records.batch import Batch
+from kwire.records.errors import KEPT, CorruptRecord, RecordsError, UnknownMagic
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kwire.records.loops import Record
+
+LEAST = (14, 22, 49)
+"""The least size that a batch can declare, by magic. The size field and the offset before it are not counted."""
+OVERHEAD = 12
+"""Bytes up to and with the size field."""
+
+
+class BatchReader:
+    """An iterator of :class:`Batch`. It keeps none of them, so that memory stays constant however long the input is.
+
+    A batch that cannot be taken raises; the next call goes on behind it, if its size makes sense. With ``skip`` such
+    a batch is passed over and its error kept in ``errors``. ``position`` is where the reader stands: when it has come
+    to its end, that is the end of the input, less an incomplete last batch, of which ``truncated`` bytes are there.
+    Only a batch whose size makes no sense stops it elsewhere.
+    """
+
+    __slots__ = ("_limit", "_skip", "_start", "_stopped", "_verify", "_view", "errors", "position", "truncated")
+
+    def __init__(self, view: memoryview, *, position: int, verify: bool, skip: bool, limit: int | None) -> None:
+        self._view = view
+        self._start = position
+        self._verify = verify
+        self._skip = skip
+        self._limit = limit
+        self._stopped = False
+        self.position = position
+        self.truncated = 0
+        self.errors: list[DecodeError] = []
+
+    def __iter__(self) -> BatchReader:
+        return self
+
+    def __next__(self) -> Batch:
+        while not self._stopped:
+            try:
+                batch = self._next()
+            except RecordsError as problem:
+                if not self._skip:
+                    raise
+                self.errors.append(problem)
+            else:
+                if batch is not None:
+                    return batch
+        raise StopIteration
+
+    def with_records(self) -> Iterator[tuple[Batch, list[Record]]]:
+        """The batches with all their records: a batch of which one record cannot be read counts as one that cannot
+        be taken, and with ``skip`` is passed over like it."""
+        for batch in self:
+            try:
+                records = batch.records()
+            except DecodeError as problem:
+                if not self._skip:
+                    raise
+                self.errors.append(problem)
+            else:
+                yield batch, records
+
+    def _next(self) -> Batch | None:
+        """The batch at the position; ``None`` at the end."""
+        at = self.position - self._start
+        left = len(self._view) - at
+        if left < OVERHEAD:
+            self._end(left)
+            return None
+        size = int.from_bytes(self._view[at + 8 : at + OVERHEAD], "big", signed=True)
+        if size < LEAST[0]:
+            self._stopped = True
+            raise self._bad(CorruptRecord, 8, f"a batch of size {size}: the least is {LEAST[0]}", KEPT)
+        if left <= OVERHEAD + 4:
+            self._end(left)
+            return None
+        magic = self._view[at + 16]
+        whole = OVERHEAD + size
+        if magic > 2:
+            error = self._bad(UnknownMagic, 16, f"there is no magic {magic}", whole if whole <= left else KEPT)
+            self._pass(whole, left)
+            raise error
+        if size < LEAST[magic]:
+            error = self._bad(CorruptRecord, 8, f"a batch of size {size}: the least is {LEAST[magic]}", whole, magic)
+            self._pass(whole, left)
+            raise error
+        if whole > left:
+            self._end(left)
+            return None
+        batch = Batch(self._view[at : at + whole], self.position, verify=self._verify, limit=self._limit)
+        self.position += whole
+        if self._verify:
+            batch.verify()
+        return batch
+
+    def _end(self, left: int) -> None:
+        self.truncated = left
+        self._stopped = True
+
+    def _pass(self, size: int, left: int) -> None:
+        """Go on behind a bad batch, unless it reaches beyond the end."""
+        if size > left:
+            self._stopped = True
+        else:
+            self.position += size
+
+    def _bad(
+        self, kind: type[RecordsError], place: int, reason: str, kept: int, magic: int | None = None
+    ) -> RecordsError:
+        at = self.position - self._start
+        data = bytes(self._view[at : at + kept])
+        path = "magic" if place == 16 else "size"
+        return kind(reason, position=self.position, offset=self.position + place, data=data, magic=magic, path=path)
+
+
+def read_batches(
+    data: bytes | bytearray | memoryview | None,
+    *,
+    position: int = 0,
+    verify: bool = True,
+    skip: bool = False,
+    limit: int | None = None,
+) -> BatchReader:
+    """The batches of ``data``, which is what a records field or a log segment holds; ``None`` is an empty field.
+
+    An incomplete batch at the end is normal in a Fetch response and ends the iteration quietly; the reader's
+    ``truncated`` says how long it is [KAFKA-WIRE 44]. Errors: :class:`ChecksumError` (``verify=False`` checks none),
+    :class:`UnknownMagic`, :class:`CorruptRecord`, and while records are read, ``kwire.compression.CompressionError``.
+
+    ``position`` is where ``data`` starts in what it was taken from, for the positions of batches and the offsets of
+    errors. ``limit`` bounds the decompressed bytes of one batch; ``kwire.compression.DEFAULT_LIMIT`` if not given.
+    """
+    view = memoryview(b"" if data is None else data)
+    if view.format != "B" or view.ndim != 1:
+        view = view.cast("B")
+    return BatchReader(view, position=position, verify=verify, skip=skip, limit=limit)

@@ -1,0 +1,186 @@
+"""Data directories scanned, and the records of a whole partition."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kwire.errors import DecodeError
+from kwire.logs import Checkpoint, internal_records, read_producer_snapshot, scan
+from kwire.records import ChecksumError, CorruptRecord, Record, encode_batch, encode_control
+from kwire_kafka import PROTOCOL
+from kwire_kafka.coordinator.offset_commit import OffsetCommitKey, OffsetCommitValue
+from kwire_kafka.data.end_txn_marker import EndTxnMarker
+from kwire_kafka.data.producer_snapshot import ProducerSnapshot
+
+UUID = "4dd5f2cffed5493fa6ea9fd565570d09"
+
+
+def commit(offset: int) -> Record:
+    key, value = OffsetCommitKey(group="g", topic="t"), OffsetCommitValue(offset=offset)
+    return Record(b"\0\1" + key.encode(0), b"\0\3" + value.encode(3), (), 5000 + offset, offset)
+
+
+@pytest.fixture
+def partition(tmp_path: Path) -> Path:
+    """Two segments: three commits of a transaction and its marker; one commit of no transaction."""
+    folder = tmp_path / "__consumer_offsets-7"
+    folder.mkdir()
+    pending = encode_batch(
+        [commit(0), commit(1), commit(2)], producer_id=9, producer_epoch=4, base_sequence=0, transactional=True
+    )
+    marker = encode_control("commit", EndTxnMarker(coordinator_epoch=3), offset=3, timestamp=6000)
+    end = encode_batch([marker], producer_id=9, producer_epoch=5, transactional=True, control=True, leader_epoch=2)
+    (folder / f"{0:020}.log").write_bytes(pending + end)
+    (folder / f"{4:020}.log").write_bytes(encode_batch([commit(4)]))
+    return folder
+
+
+def test_a_data_directory_is_scanned_in_order(tmp_path: Path) -> None:
+    for name in (
+        "b-2/00000000000000000000.log",
+        "b-10/00000000000000000000.log",
+        f"a-0.{UUID}-delete/00000000000000000000.log",
+        "a-0/00000000000000000100.log",
+        "a-0/00000000000000000000.log",
+        "a-0/00000000000000000000.index",
+        "a-0/00000000000000000000.log.deleted",
+        "a-0/00000000000000000100.log.cleaned",
+        "a-0/00000000000000000100.snapshot",
+        "__cluster_metadata-0/00000000000000000000.log",
+        "__cluster_metadata-0/00000000000000000120-0000000001.checkpoint",
+        "__cluster_metadata-0/00000000000000000130-0000000001.checkpoint.part",
+        "bootstrap.checkpoint",
+        "server.log",
+        "recovery-point-offset-checkpoint",
+        "meta.properties",
+    ):
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.touch()
+    found = list(scan(tmp_path))
+    assert [file.path.relative_to(tmp_path).as_posix() for file in found] == [
+        "__cluster_metadata-0/00000000000000000000.log",
+        "__cluster_metadata-0/00000000000000000120-0000000001.checkpoint",
+        "bootstrap.checkpoint",
+        "a-0/00000000000000000000.log",
+        "a-0/00000000000000000100.log",
+        f"a-0.{UUID}-delete/00000000000000000000.log",
+        "b-2/00000000000000000000.log",
+        "b-10/00000000000000000000.log",
+    ]
+    assert [isinstance(file, Checkpoint) for file in found] == [False, True, True, False, False, False, False, False]
+
+
+def test_a_partition_gives_its_records_with_their_place(partition: Path) -> None:
+    rows = list(internal_records(PROTOCOL, partition))
+    assert [(row.offset, row.timestamp, row.record.name) for row in rows] == [
+        (0, 5000, "OffsetCommit"),
+        (1, 5001, "OffsetCommit"),
+        (2, 5002, "OffsetCommit"),
+        (3, 6000, "commit"),
+        (4, 5004, "OffsetCommit"),
+    ]
+    assert [(row.producer_id, row.producer_epoch, row.transactional) for row in rows] == [
+        *[(9, 4, True)] * 3,
+        (9, 5, True),
+        (-1, -1, False),
+    ]
+    assert rows[3].leader_epoch == 2
+    assert repr(rows[4]).startswith("<4 <__consumer_offsets OffsetCommit v3 key=")
+
+
+def test_trap_42_control_records_are_rows_too(partition: Path) -> None:
+    record = list(internal_records(PROTOCOL, partition))[3].record
+    assert record.control
+    assert (record.type, record.version, record.value) == (1, 0, EndTxnMarker(coordinator_epoch=3))
+    assert (record.key, record.raw_key, record.reason) == (None, b"\0\0\0\1", None)
+
+
+def test_trap_42_an_unknown_control_record_is_a_row(partition: Path) -> None:
+    unknown = encode_batch([Record(b"\0\0\0\x63", b"\0\0", (), 0, 0)], control=True)
+    (partition / f"{0:020}.log").write_bytes(unknown)
+    record = next(internal_records(PROTOCOL, partition)).record
+    assert (record.control, record.type, record.value) == (True, 99, None)
+    assert record.reason == "unknown control record of type 99"
+
+
+def test_one_file_may_be_given(partition: Path) -> None:
+    rows = list(internal_records(PROTOCOL, partition / f"{4:020}.log"))
+    assert [row.offset for row in rows] == [4]
+
+
+def test_a_copy_elsewhere_needs_its_topic(partition: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy.log"
+    copy.write_bytes((partition / f"{4:020}.log").read_bytes())
+    with pytest.raises(ValueError, match="'' is no internal topic"):
+        list(internal_records(PROTOCOL, copy))
+    assert len(list(internal_records(PROTOCOL, copy, topic="__consumer_offsets"))) == 1
+
+
+def test_corrupt_batches_raise_or_are_noted(partition: Path) -> None:
+    path = partition / f"{0:020}.log"
+    data = bytearray(path.read_bytes())
+    data[70] ^= 1
+    path.write_bytes(data)
+    with pytest.raises(ChecksumError):
+        list(internal_records(PROTOCOL, partition))
+    errors: list[DecodeError] = []
+    assert [row.offset for row in internal_records(PROTOCOL, partition, errors=errors)] == [3, 4]
+    assert [type(error) for error in errors] == [ChecksumError]
+
+
+def test_a_batch_whose_records_lie_is_noted_as_well(partition: Path) -> None:
+    path = partition / f"{0:020}.log"
+    data = bytearray(path.read_bytes())
+    data[61] ^= 2  # the length of the first record
+    path.write_bytes(data)
+    with pytest.raises(CorruptRecord):
+        list(internal_records(PROTOCOL, partition, verify=False))
+    errors: list[DecodeError] = []
+    rows = list(internal_records(PROTOCOL, partition, verify=False, errors=errors))
+    assert [row.offset for row in rows] == [3, 4]
+    assert [type(error) for error in errors] == [CorruptRecord]
+
+
+def test_records_that_cannot_be_read_do_not_end_the_log(partition: Path) -> None:
+    records = [Record(b"\0\x77", b"new", (), 0, 0), Record(None, None, (), 0, 1), commit(2)]
+    (partition / f"{0:020}.log").write_bytes(encode_batch(records))
+    rows = list(internal_records(PROTOCOL, partition))
+    assert [row.record.reason for row in rows] == ["unknown record type 119", "the record has no key", None, None]
+
+
+def snapshot(path: Path, data: bytes) -> Path:
+    file = path / f"{5:020}.snapshot"
+    file.write_bytes(data)
+    return file
+
+
+EMPTY_SNAPSHOT = bytes.fromhex("0001" "48674bc7" "00000000")
+"""As brokers write it when no producer is known."""
+
+
+def test_a_snapshot_without_producers(tmp_path: Path) -> None:
+    found = read_producer_snapshot(PROTOCOL, snapshot(tmp_path, EMPTY_SNAPSHOT))
+    assert found == ProducerSnapshot(crc=0x48674BC7, producer_entries=[])
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (b"", "an int16 takes 2 bytes"),
+        (b"\0\2" + EMPTY_SNAPSHOT[2:], "version"),
+        (EMPTY_SNAPSHOT[:-1], "takes 4 bytes, 3 are left"),
+        (EMPTY_SNAPSHOT + b"x", "1 bytes are left behind the message"),
+        (b"\0\1" + bytes(8), "the checksum is 0x48674bc7, the file says 0x00000000"),
+    ],
+)
+def test_a_broken_snapshot_is_an_error(tmp_path: Path, data: bytes, reason: str) -> None:
+    with pytest.raises(DecodeError, match=reason):
+        read_producer_snapshot(PROTOCOL, snapshot(tmp_path, data))
+
+
+def test_the_checksum_of_a_snapshot_can_be_left_alone(tmp_path: Path) -> None:
+    path = snapshot(tmp_path, b"\0\1" + bytes(8))
+    assert read_producer_snapshot(PROTOCOL, path, verify=False) == ProducerSnapshot()

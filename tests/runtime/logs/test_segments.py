@@ -1,0 +1,383 @@
+"""Files of batches: read whole, from an offset or a time, at their ragged end, and when they are damaged."""
+
+from __future__ import annotations
+
+import struct
+import tracemalloc
+import zlib
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kwire.errors import DecodeError
+from kwire.logs import Checkpoint, LogSegment
+from kwire.logs import segment as segments
+from kwire.records import ChecksumError, CorruptRecord, Record, UnknownMagic, encode_batch, encode_message_set
+
+BASE = 1000
+STEP = 10
+TIMES = 1_700_000_000_000
+
+
+def batch_at(offset: int, count: int = STEP, size: int = 20) -> bytes:
+    records = [Record(b"k", bytes(size), (), TIMES + offset + number, offset + number) for number in range(count)]
+    return encode_batch(records)
+
+
+def batches(count: int) -> list[bytes]:
+    return [batch_at(BASE + STEP * number) for number in range(count)]
+
+
+def offset_index(found: Sequence[bytes], zeros: int = 0) -> bytes:
+    """As brokers write it: the last offset of every batch but the first, and where the batch begins."""
+    entries, position = b"", len(found[0])
+    for number, data in enumerate(found[1:], 1):
+        entries += struct.pack(">ii", STEP * number + STEP - 1, position)
+        position += len(data)
+    return entries + bytes(8 * zeros)
+
+
+def time_index(count: int, zeros: int = 0) -> bytes:
+    """The last timestamp of every batch and the relative offset of its record."""
+    last = [STEP * number + STEP - 1 for number in range(count)]
+    return b"".join(struct.pack(">qi", TIMES + BASE + offset, offset) for offset in last) + bytes(12 * zeros)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    found = tmp_path / "orders-3"
+    found.mkdir()
+    return found
+
+
+@pytest.fixture
+def segment(folder: Path) -> LogSegment:
+    """Twenty batches without indexes."""
+    path = folder / f"{BASE:020}.log"
+    path.write_bytes(b"".join(batches(20)))
+    return LogSegment(path)
+
+
+@pytest.fixture
+def indexed(segment: LogSegment) -> LogSegment:
+    segment.path.with_suffix(".index").write_bytes(offset_index(batches(20), zeros=5))
+    segment.path.with_suffix(".timeindex").write_bytes(time_index(20, zeros=5))
+    return segment
+
+
+def first_offsets(segment: LogSegment, **options: int) -> list[int]:
+    return [batch.base_offset for batch in segment.batches(**options)]  # type: ignore[arg-type]
+
+
+def test_a_segment_is_known_by_its_name(segment: LogSegment) -> None:
+    assert (segment.topic, segment.partition, segment.base_offset, segment.state) == ("orders", 3, BASE, "")
+    assert segment.size == sum(map(len, batches(20)))
+
+
+@pytest.mark.parametrize(
+    ("folder", "topic", "partition", "state"),
+    [
+        ("a-b.c-12", "a-b.c", 12, ""),
+        ("t-1-2", "t-1", 2, ""),
+        ("t7-0.4dd5f2cffed5493fa6ea9fd565570d09-delete", "t7", 0, "delete"),
+        ("t7-0.4dd5f2cffed5493fa6ea9fd565570d09-future", "t7", 0, "future"),
+        ("t7-0.4dd5f2cffed5493fa6ea9fd565570d09-stray", "t7", 0, "stray"),
+        ("t7-0.4dd5-delete", None, None, ""),
+        ("elsewhere", None, None, ""),
+    ],
+)
+def test_the_folder_says_which_partition_it_is(
+    folder: str, topic: str | None, partition: int | None, state: str
+) -> None:
+    found = LogSegment(Path(folder) / "00000000000000000000.log")
+    assert (found.topic, found.partition, found.state) == (topic, partition, state)
+
+
+def test_a_file_of_another_name_is_read_all_the_same(tmp_path: Path) -> None:
+    path = tmp_path / "copy.log"
+    path.write_bytes(b"".join(batches(2)))
+    segment = LogSegment(path)
+    assert (segment.topic, segment.partition, segment.base_offset) == (None, None, None)
+    assert first_offsets(segment) == [BASE, BASE + STEP]
+    assert first_offsets(segment, start_offset=BASE + STEP) == [BASE + STEP]
+    assert first_offsets(segment, start_time=TIMES + BASE + STEP) == [BASE + STEP]
+
+
+@pytest.mark.parametrize(
+    ("name", "end_offset", "epoch"),
+    [
+        ("00000000000000000120-0000000001.checkpoint", 120, 1),
+        ("00000000000000000000-0000000000.checkpoint", 0, 0),
+        ("bootstrap.checkpoint", None, None),
+    ],
+)
+def test_a_checkpoint_says_where_it_ends(name: str, end_offset: int | None, epoch: int | None) -> None:
+    found = Checkpoint(Path("data") / name)
+    assert (found.end_offset, found.epoch) == (end_offset, epoch)
+    assert (found.topic, found.partition) == ("__cluster_metadata", 0)
+
+
+def test_batches_come_in_order_with_their_positions(segment: LogSegment) -> None:
+    data = segment.path.read_bytes()
+    reader = segment.batches()
+    found = list(reader)
+    assert [batch.base_offset for batch in found] == [BASE + STEP * number for number in range(20)]
+    assert b"".join(batch.data for batch in found) == data
+    assert all(data[batch.position :].startswith(batch.data) for batch in found)
+    assert (reader.truncated, reader.padding, reader.errors) == (0, 0, [])
+
+
+@pytest.mark.parametrize("window", [30, 500, 4096])
+def test_batches_do_not_care_where_windows_end(
+    segment: LogSegment, monkeypatch: pytest.MonkeyPatch, window: int
+) -> None:
+    whole = [(batch.position, batch.data) for batch in segment.batches()]
+    monkeypatch.setattr(segments, "WINDOW", window)
+    assert [(batch.position, batch.data) for batch in segment.batches()] == whole
+
+
+@pytest.mark.parametrize(
+    ("offset", "first"),
+    [(0, 0), (BASE, 0), (BASE + 9, 0), (BASE + 10, 1), (BASE + 55, 5), (BASE + 199, 19), (BASE + 200, 20)],
+)
+@pytest.mark.parametrize("with_index", [False, True])
+def test_reading_starts_with_the_batch_that_holds_the_offset(
+    request: pytest.FixtureRequest, offset: int, first: int, with_index: bool
+) -> None:
+    segment = request.getfixturevalue("indexed" if with_index else "segment")
+    assert first_offsets(segment, start_offset=offset) == [BASE + STEP * number for number in range(first, 20)]
+
+
+@pytest.mark.parametrize(("relative", "first"), [(-5, 0), (9, 0), (10, 1), (55, 5), (199, 19), (200, 20)])
+@pytest.mark.parametrize("with_index", [False, True])
+def test_reading_starts_with_the_first_batch_of_a_time(
+    request: pytest.FixtureRequest, relative: int, first: int, with_index: bool
+) -> None:
+    segment = request.getfixturevalue("indexed" if with_index else "segment")
+    found = first_offsets(segment, start_time=TIMES + BASE + relative)
+    assert found == [BASE + STEP * number for number in range(first, 20)]
+
+
+def test_offset_and_time_hold_together(indexed: LogSegment) -> None:
+    assert first_offsets(indexed, start_offset=BASE + 50, start_time=TIMES + BASE + 90)[0] == BASE + 90
+    assert first_offsets(indexed, start_offset=BASE + 90, start_time=TIMES + BASE + 50)[0] == BASE + 90
+
+
+def test_an_index_saves_reading_what_is_before(indexed: LogSegment) -> None:
+    """Damage before the place that the index names goes unnoticed."""
+    data = bytearray(indexed.path.read_bytes())
+    data[70] ^= 1
+    indexed.path.write_bytes(data)
+    assert first_offsets(indexed, start_offset=BASE + 100)[0] == BASE + 100
+    assert first_offsets(indexed, start_time=TIMES + BASE + 100)[0] == BASE + 100
+    with pytest.raises(ChecksumError):
+        first_offsets(indexed)
+    indexed.path.with_suffix(".index").unlink()
+    with pytest.raises(ChecksumError):
+        first_offsets(indexed, start_offset=BASE + 100)
+
+
+ENTRY = struct.Struct(">ii")
+BROKEN = {
+    "empty": b"",
+    "zeros": bytes(80),
+    "half an entry": offset_index(batches(20))[:-3],
+    "positions in the middle of batches": b"".join(
+        ENTRY.pack(offset, position + 7) for offset, position in ENTRY.iter_unpack(offset_index(batches(20)))
+    ),
+    "positions of later batches": b"".join(
+        ENTRY.pack(offset, position + 5 * len(batch_at(BASE)))
+        for offset, position in ENTRY.iter_unpack(offset_index(batches(20)))
+    ),
+    "positions beyond the end": b"".join(ENTRY.pack(10 * number, 1 << 30) for number in range(20)),
+    "negative": b"\xff" * 160,
+    "descending": b"".join(ENTRY.pack(200 - 10 * number, 300 - number) for number in range(20)),
+}
+
+
+@pytest.mark.parametrize("index", BROKEN.values(), ids=BROKEN)
+@pytest.mark.parametrize("offset", [BASE, BASE + 55, BASE + 199])
+def test_a_broken_index_does_not_break_reading(indexed: LogSegment, index: bytes, offset: int) -> None:
+    indexed.path.with_suffix(".index").write_bytes(index)
+    first = (offset - BASE) // STEP
+    expected = [BASE + STEP * number for number in range(first, 20)]
+    assert first_offsets(indexed, start_offset=offset) == expected
+    assert first_offsets(indexed, start_time=TIMES + offset) == expected
+
+
+@given(st.binary(max_size=200), st.binary(max_size=240), st.integers(BASE - 5, BASE + 210))
+def test_no_index_breaks_reading(
+    tmp_path_factory: pytest.TempPathFactory, index: bytes, times: bytes, offset: int
+) -> None:
+    path = tmp_path_factory.getbasetemp() / f"{BASE:020}.log"
+    path.write_bytes(b"".join(batches(20)))
+    path.with_suffix(".index").write_bytes(index)
+    path.with_suffix(".timeindex").write_bytes(times)
+    expected = [start for start in range(BASE, BASE + 200, STEP) if start + STEP > offset]
+    assert first_offsets(LogSegment(path), start_offset=offset) == expected
+
+
+@pytest.mark.parametrize("shift", [-50, 50])
+def test_a_time_index_that_does_not_agree_with_the_log_is_not_used(indexed: LogSegment, shift: int) -> None:
+    entry = struct.Struct(">qi")
+    wrong = [entry.pack(time, max(0, offset + shift)) for time, offset in entry.iter_unpack(time_index(20))]
+    indexed.path.with_suffix(".timeindex").write_bytes(b"".join(wrong))
+    assert first_offsets(indexed, start_time=TIMES + BASE + 100)[0] == BASE + 100
+
+
+@pytest.mark.parametrize("missing", [1, 50, len(batch_at(BASE)) - 12, len(batch_at(BASE)) - 3])
+def test_an_incomplete_last_batch_ends_quietly(segment: LogSegment, missing: int) -> None:
+    data = segment.path.read_bytes()
+    segment.path.write_bytes(data[:-missing])
+    reader = segment.batches()
+    assert len(list(reader)) == 19
+    assert reader.truncated == len(batch_at(BASE)) - missing
+    assert reader.padding == 0
+
+
+@pytest.mark.parametrize("zeros", [12, 61, 5_000_000])
+def test_a_preallocated_tail_is_no_error(segment: LogSegment, zeros: int) -> None:
+    with segment.path.open("ab") as file:
+        file.truncate(segment.size + zeros)
+    reader = segment.batches()
+    assert len(list(reader)) == 20
+    assert (reader.padding, reader.truncated) == (zeros, 0)
+
+
+def test_zeros_with_something_behind_them_are_damage(segment: LogSegment) -> None:
+    with segment.path.open("ab") as file:
+        file.write(bytes(3_000_000) + b"x")
+    size = sum(map(len, batches(20)))
+    with pytest.raises(CorruptRecord, match="a batch of size 0: the least is 14") as caught:
+        list(segment.batches())
+    assert (caught.value.position, caught.value.offset) == (size, size + 8)
+
+
+def test_an_empty_segment_has_no_batches(folder: Path) -> None:
+    path = folder / f"{BASE:020}.log"
+    path.touch()
+    assert first_offsets(LogSegment(path)) == []
+    assert first_offsets(LogSegment(path), start_offset=BASE) == []
+
+
+def test_a_size_that_the_file_could_hold_but_no_batch_has(
+    segment: LogSegment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing is allocated for it."""
+    monkeypatch.setattr(segments, "MAX_BATCH", 2000)
+    monkeypatch.setattr(segments, "WINDOW", 600)
+    data = bytearray(segment.path.read_bytes())
+    start = 5 * len(batch_at(BASE))
+    data[start + 8 : start + 12] = (2500).to_bytes(4, "big")
+    segment.path.write_bytes(data)
+    with pytest.raises(CorruptRecord, match="a batch of size 2500: the least is 14, the most 1988") as caught:
+        list(segment.batches())
+    assert caught.value.position == start
+
+
+def damaged(segment: LogSegment, number: int, place: int, value: bytes) -> int:
+    """Overwrites bytes of a batch; gives the position of the batch."""
+    data = bytearray(segment.path.read_bytes())
+    start = number * len(batch_at(BASE))
+    data[start + place : start + place + len(value)] = value
+    segment.path.write_bytes(data)
+    return start
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "error"),
+    [(17, b"\0\0\0\0", ChecksumError), (80, b"\xee", ChecksumError), (16, b"\7", UnknownMagic)],
+)
+def test_a_corrupt_batch_is_an_error_with_its_place_in_the_file(
+    segment: LogSegment, monkeypatch: pytest.MonkeyPatch, place: int, value: bytes, error: type[DecodeError]
+) -> None:
+    monkeypatch.setattr(segments, "WINDOW", 700)
+    start = damaged(segment, 12, place, value)
+    reader, found = segment.batches(), []
+    with pytest.raises(error) as caught:
+        found += [batch.base_offset for batch in reader]
+    assert start < caught.value.offset < start + len(batch_at(BASE))
+    reader = segment.batches(skip=True)
+    assert [batch.base_offset for batch in reader] == [BASE + STEP * number for number in range(20) if number != 12]
+    assert [type(problem) for problem in reader.errors] == [error]
+
+
+def test_skipping_ends_where_the_size_makes_no_sense(segment: LogSegment) -> None:
+    start = damaged(segment, 12, 8, b"\xff\xff\xff\xff")
+    reader = segment.batches(skip=True)
+    assert len(list(reader)) == 12
+    (error,) = reader.errors
+    assert isinstance(error, CorruptRecord)
+    assert error.position == start
+
+
+def test_checksums_can_be_left_alone(segment: LogSegment) -> None:
+    damaged(segment, 12, 17, b"\0\0\0\0")
+    assert len(list(segment.batches(verify=False))) == 20
+
+
+def test_what_is_appended_while_reading_is_left_for_the_next_time(segment: LogSegment) -> None:
+    reader = segment.batches()
+    next(reader)
+    with segment.path.open("ab") as file:
+        file.write(batch_at(BASE + 200))
+    assert len(list(reader)) == 19
+    assert len(list(segment.batches())) == 21
+
+
+def test_a_file_may_shrink_or_vanish_while_it_is_read(segment: LogSegment, monkeypatch: pytest.MonkeyPatch) -> None:
+    size = len(batch_at(BASE, size=10_000))
+    segment.path.write_bytes(b"".join(batch_at(BASE + STEP * number, size=10_000) for number in range(8)))
+    monkeypatch.setattr(segments, "WINDOW", size)
+    reader = segment.batches()
+    next(reader)
+    with segment.path.open("r+b") as file:
+        file.truncate(4 * size - 10)
+    assert len(list(reader)) == 2
+    assert reader.truncated > 0
+    reader = segment.batches()
+    next(reader)
+    segment.path.unlink()
+    assert len(list(reader)) == 2
+
+
+def test_old_formats_are_read_too(folder: Path) -> None:
+    path = folder / f"{BASE:020}.log"
+    timeless = [Record(b"k", b"v", (), -1, BASE + number) for number in range(4)]
+    records = [Record(b"k", b"v", (), TIMES, BASE + 4 + number) for number in range(4)]
+    path.write_bytes(encode_message_set(timeless, magic=0) + encode_message_set(records, magic=1, codec=1))
+    segment = LogSegment(path)
+    assert [(batch.magic, len(batch.records())) for batch in segment.batches()] == [(0, 1)] * 4 + [(1, 4)]
+
+
+def test_an_index_may_lead_to_an_old_batch_that_cannot_be_decompressed(folder: Path) -> None:
+    """Its base offset is inside of it."""
+    first = encode_message_set([Record(b"k", b"v", (), TIMES, BASE)], magic=1)
+    second = bytearray(encode_message_set([Record(b"k", b"v", (), TIMES, BASE + 1)], magic=1, codec=1))
+    second[40:50] = bytes(10)
+    second[12:16] = zlib.crc32(second[16:]).to_bytes(4, "big")
+    path = folder / f"{BASE:020}.log"
+    path.write_bytes(first + second)
+    path.with_suffix(".index").write_bytes(struct.pack(">ii", 1, len(first)))
+    (batch,) = LogSegment(path).batches(start_offset=BASE + 1)
+    with pytest.raises(DecodeError):
+        batch.records()
+
+
+def test_memory_does_not_grow_with_the_segment(folder: Path) -> None:
+    one = batch_at(BASE, size=50_000)
+    path = folder / f"{BASE:020}.log"
+    with path.open("wb") as file:
+        for _ in range(60):
+            file.write(one)
+    tracemalloc.start()
+    try:
+        total = sum(len(record.value or b"") for batch in LogSegment(path).batches() for record in batch)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert total == 60 * STEP * 50_000
+    assert peak < 4 * segments.WINDOW < path.stat().st_size / 7

@@ -1,0 +1,195 @@
+"""Message sets of magic 0 and 1, held against bytes written by hand."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable
+from struct import pack
+from typing import Any
+
+import pytest
+
+from kwire import EncodeError
+from kwire.compression import GZIP, LZ4, SNAPPY, ZSTD, compress
+from kwire.records import Batch, ChecksumError, CorruptRecord, Record, UnknownMagic, encode_message_set, read_batches
+
+
+def by_hand(
+    offset: int, value: bytes | None, *, key: bytes | None = None, magic: int = 1, attributes: int = 0, time: int = 0
+) -> bytes:
+    """One message."""
+    body = pack(">BB", magic, attributes) + (pack(">q", time) if magic else b"")
+    for part in (key, value):
+        body += pack(">i", -1) if part is None else pack(">i", len(part)) + part
+    return pack(">qiI", offset, 4 + len(body), zlib.crc32(body)) + body
+
+
+def wrapped(offset: int, inner: bytes, *, magic: int = 1, codec: int = GZIP, bits: int = 0, time: int = 0) -> bytes:
+    """A message that holds a compressed message set."""
+    return by_hand(
+        offset, compress(codec, inner, magic=magic), magic=magic, attributes=codec | bits, time=time if magic else 0
+    )
+
+
+def only(data: bytes, **options: Any) -> Batch:
+    (batch,) = read_batches(data, **options)
+    return batch
+
+
+@pytest.mark.parametrize("magic", [0, 1])
+def test_every_message_is_a_batch_of_one_record(magic: int) -> None:
+    data = by_hand(10, b"v", key=b"k", magic=magic, time=55) + by_hand(13, None, magic=magic, attributes=0)
+    first, second = read_batches(data)
+    assert (first.magic, first.position, first.count, first.size) == (magic, 0, 1, second.position)
+    assert (first.base_offset, first.last_offset, second.base_offset) == (10, 10, 13)
+    assert (first.producer_id, first.producer_epoch, first.base_sequence, first.leader_epoch) == (-1, -1, -1, -1)
+    assert (first.transactional, first.control, first.delete_horizon) == (False, False, None)
+    assert first.timestamp_type == ("create" if magic else "none")
+    assert first.records() == list(first) == [Record(b"k", b"v", (), 55 if magic else -1, 10)]
+    assert second.records() == [Record(None, None, (), 0 if magic else -1, 13)]
+    assert b"".join(batch.encode() for batch in (first, second)) == data
+    assert encode_message_set([*first, *second], magic=magic) == data
+    assert first.payload() == b"v"
+
+
+def test_append_time_of_a_plain_message() -> None:
+    data = by_hand(3, b"v", attributes=0x08, time=99)
+    batch = only(data)
+    assert (batch.timestamp_type, batch.max_timestamp, batch.records()[0].timestamp) == ("append", 99, 99)
+    assert batch.encode() == data
+    assert encode_message_set([Record(None, b"v", (), 99, 3)], timestamp_type="append") == data
+
+
+@pytest.mark.parametrize("codec", [GZIP, SNAPPY, LZ4])
+def test_trap_44_wrappers_of_magic_1_have_relative_offsets_inside(codec: int) -> None:
+    inner = by_hand(0, b"a", time=5) + by_hand(2, b"b", time=9)
+    data = wrapped(107, inner, codec=codec, time=9)
+    batch = only(data)
+    assert (batch.codec, batch.last_offset, batch.base_offset, batch.count) == (codec, 107, 105, 2)
+    assert batch.records() == [Record(None, b"a", (), 5, 105), Record(None, b"b", (), 9, 107)]
+    assert batch.payload() == inner
+    assert batch.encode() == data
+    assert encode_message_set(batch, codec=codec) == data
+
+
+def test_trap_44_inner_offsets_may_start_above_zero_after_compaction() -> None:
+    data = wrapped(107, by_hand(4, b"a") + by_hand(7, b"b"), codec=SNAPPY)
+    batch = only(data)
+    assert [record.offset for record in batch] == [104, 107]
+    assert batch.encode() == data
+
+
+def test_trap_44_a_wrapper_at_offset_0_leaves_inner_offsets_as_they_are() -> None:
+    """As some versions of librdkafka produced."""
+    data = wrapped(0, by_hand(0, b"a") + by_hand(1, b"b"), codec=SNAPPY)
+    batch = only(data)
+    assert [record.offset for record in batch] == [0, 1]
+    assert batch.encode() == data
+
+
+@pytest.mark.parametrize("codec", [GZIP, SNAPPY, LZ4])
+def test_trap_44_wrappers_of_magic_0_have_absolute_offsets_inside(codec: int) -> None:
+    inner = by_hand(105, b"a", magic=0) + by_hand(107, b"b", magic=0)
+    data = wrapped(107, inner, magic=0, codec=codec)
+    batch = only(data)
+    assert batch.records() == [Record(None, b"a", (), -1, 105), Record(None, b"b", (), -1, 107)]
+    assert batch.encode() == data
+    assert encode_message_set(batch, magic=0, codec=codec) == data
+
+
+@pytest.mark.parametrize("inner_attributes", [0, 0x08])
+def test_trap_44_append_time_of_the_wrapper_overrides_that_of_its_messages(inner_attributes: int) -> None:
+    inner = by_hand(0, b"a", time=5, attributes=inner_attributes) + by_hand(
+        1, b"b", time=9, attributes=inner_attributes
+    )
+    data = wrapped(1, inner, bits=0x08, time=42)
+    batch = only(data)
+    assert batch.timestamp_type == "append"
+    assert [record.timestamp for record in batch] == [42, 42]
+    assert [record.timestamp for record in batch.stored_records()] == [5, 9]
+    assert batch.encode() == data
+
+
+def test_trap_44_old_messages_inside_a_newer_wrapper_have_no_timestamp() -> None:
+    batch = only(wrapped(1, by_hand(0, b"a", magic=0) + by_hand(1, b"b", time=3), bits=0x08, time=42))
+    assert [(record.offset, record.timestamp) for record in batch] == [(0, -1), (1, 42)]
+
+
+def refused(data: bytes, kind: type[CorruptRecord | ChecksumError | UnknownMagic] = CorruptRecord) -> Any:
+    batch = only(data)
+    for read in (batch.records, lambda: list(batch)):
+        with pytest.raises(kind) as caught:
+            read()
+    assert caught.value.data == data
+    assert caught.value.message == "MessageSet"
+    return caught.value
+
+
+@pytest.mark.parametrize("magic", [0, 1])
+def test_trap_44_wrappers_that_java_refuses(magic: int) -> None:
+    message = by_hand(0, b"a", magic=magic)
+    assert "inside a compressed" in refused(wrapped(0, wrapped(0, message, magic=magic), magic=magic)).reason
+    assert "without messages" in refused(wrapped(0, b"", magic=magic)).reason
+    assert refused(by_hand(0, None, magic=magic, attributes=GZIP)).path == "value"
+    for codec in (ZSTD, 5, 7):
+        assert f"codec {codec}" in refused(by_hand(0, b"", magic=magic, attributes=codec)).reason
+    if magic == 1:
+        assert "less than 5" in refused(wrapped(3, by_hand(5, b"a"))).reason
+
+
+def test_trap_45_zstd_cannot_be_written_before_magic_2() -> None:
+    for magic in (0, 1):
+        with pytest.raises(EncodeError):
+            encode_message_set([Record()], magic=magic, codec=ZSTD)
+
+
+def test_messages_that_lie_about_their_lengths() -> None:
+    good = by_hand(0, b"abc", key=b"k")
+
+    def patched(at: int, text: bytes) -> bytes:
+        body = bytearray(good[16:])
+        body[at - 16 : at - 16 + len(text)] = text
+        return good[:12] + pack(">I", zlib.crc32(body)) + bytes(body)
+
+    longer = refused(patched(26, pack(">i", 9)))
+    assert (longer.path, longer.offset, longer.reason) == ("key", 26, "it has length 9, 8 bytes are left")
+    assert refused(patched(26, pack(">i", -2))).path == "key"
+    assert refused(patched(31, pack(">i", 2))).reason == "1 bytes are left behind the value"
+    assert refused(patched(31, pack(">i", 4))).path == "value"
+    assert refused(patched(26, pack(">i", 6))).path == "value", "its length lies beyond the end"
+
+
+@pytest.mark.parametrize("size", [-1, 13, 14, 100, 2**31 - 1])
+def test_inner_messages_that_lie_about_their_size(size: int) -> None:
+    message = by_hand(0, b"a")
+    error = refused(wrapped(0, message + message[:8] + pack(">i", size) + message[12:]))
+    assert error.path.startswith("records[1]")
+    assert f"byte {len(message)} of {2 * len(message)}" in error.reason
+
+
+def test_inner_messages_with_bad_magic_or_checksum() -> None:
+    message = bytearray(by_hand(0, b"a"))
+    message[-1] ^= 1
+    assert refused(wrapped(0, bytes(message)), ChecksumError).path == "records[0]"
+    assert only(wrapped(0, bytes(message)), verify=False).records()[0].value == b"`"
+    assert "magic 2" in refused(wrapped(0, by_hand(0, b"", magic=2)), UnknownMagic).reason
+    cut = by_hand(0, b"a")[:-3]
+    assert refused(wrapped(0, cut)).path == "records[0]"
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: encode_message_set([Record()], magic=2),
+        lambda: encode_message_set([Record(timestamp=5)], magic=0),
+        lambda: encode_message_set([Record(headers=(("k", b""),))]),
+        lambda: encode_message_set([], codec=GZIP),
+        lambda: encode_message_set([Record("text")]),  # type: ignore[arg-type]
+        lambda: encode_message_set([Record(timestamp=2**63)]),
+        lambda: encode_message_set([Record(offset=2**63)]),
+        lambda: encode_message_set([Record(timestamp=None)], codec=GZIP),  # type: ignore[arg-type]
+    ],
+)
+def test_what_cannot_be_written_is_an_encode_error(make: Callable[[], bytes]) -> None:
+    with pytest.raises(EncodeError):
+        make()

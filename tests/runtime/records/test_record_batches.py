@@ -1,0 +1,280 @@
+"""Record batches of magic 2, held against bytes written by hand."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+from struct import pack
+from typing import Any
+
+import pytest
+from crc32c import crc32c
+
+from kwire import EncodeError
+from kwire.records import Batch, CorruptRecord, Record, encode_batch, read_batches
+
+
+def by_hand(
+    payload: bytes,
+    count: int,
+    *,
+    base_offset: int = 0,
+    leader_epoch: int = -1,
+    attributes: int = 0,
+    last_offset_delta: int | None = None,
+    base_timestamp: int = 0,
+    max_timestamp: int = 0,
+    producer: tuple[int, int, int] = (-1, -1, -1),
+) -> bytes:
+    """A batch around records that are bytes already."""
+    delta = max(0, count - 1) if last_offset_delta is None else last_offset_delta
+    covered = pack(">hiqqqhii", attributes, delta, base_timestamp, max_timestamp, *producer, count) + payload
+    size = len(covered) + 9
+    return pack(">qiibI", base_offset, size, leader_epoch, 2, crc32c(covered)) + covered
+
+
+def raw(text: str) -> bytes:
+    """Bytes from hexadecimal digits, with a ``|`` wherever it helps."""
+    return bytes.fromhex(text.replace("|", " "))
+
+
+def only(data: bytes, **options: Any) -> Batch:
+    (batch,) = read_batches(data, **options)
+    return batch
+
+
+# length, attributes, timestamp delta, offset delta, key, value, number of headers, headers
+PLAIN = raw("12 | 00 | 0a | 00 | 02 6b | 04 7631 | 00") + raw("0c | 00 | 09 | 02 | 01 | 00 | 00")
+
+
+def test_records_and_header_of_a_batch() -> None:
+    payload = raw("12 | 00 | 0a | 00 | 02 6b | 04 7631 | 00") + raw("0c | 00 | 09 | 06 | 01 | 00 | 00")
+    data = by_hand(
+        payload,
+        2,
+        base_offset=100,
+        leader_epoch=7,
+        attributes=0x10,
+        last_offset_delta=5,
+        base_timestamp=1000,
+        max_timestamp=1005,
+        producer=(9, 2, 40),
+    )
+    batch = only(data)
+    assert (batch.position, batch.size, batch.magic, batch.data) == (0, len(data), 2, data)
+    assert (batch.base_offset, batch.last_offset, batch.count, batch.leader_epoch) == (100, 105, 2, 7)
+    assert (batch.base_timestamp, batch.max_timestamp, batch.timestamp_type) == (1000, 1005, "create")
+    assert (batch.producer_id, batch.producer_epoch, batch.base_sequence) == (9, 2, 40)
+    assert (batch.codec, batch.transactional, batch.control, batch.delete_horizon) == (0, True, False, None)
+    first, second = batch
+    assert (first.offset, first.timestamp, first.key, first.value, first.headers) == (100, 1005, b"k", b"v1", ())
+    assert (second.offset, second.timestamp, second.key, second.value) == (103, 995, None, b"")
+    assert [batch.sequence(record) for record in (first, second)] == [40, 43]
+    assert batch.records() == [first, second] == list(batch)
+    assert batch.payload() == payload
+    assert batch.encode() == data
+
+
+def test_what_is_not_given_comes_from_the_records() -> None:
+    records = [Record(b"a", timestamp=50, offset=8), Record(b"b", timestamp=70, offset=11), Record(timestamp=60)]
+    batch = only(encode_batch(records))
+    assert (batch.base_offset, batch.last_offset, batch.count) == (8, 12, 3)
+    assert (batch.base_timestamp, batch.max_timestamp) == (50, 70)
+    assert (batch.leader_epoch, batch.producer_id, batch.producer_epoch, batch.base_sequence) == (-1, -1, -1, -1)
+    assert [record.offset for record in batch] == [8, 11, 12]
+
+
+def test_records_without_offsets_are_numbered() -> None:
+    assert [record.offset for record in only(encode_batch([Record(), Record()]))] == [0, 1]
+    assert [record.offset for record in only(encode_batch([Record(), Record()], base_offset=5))] == [5, 6]
+
+
+def test_the_sequence_starts_again_at_zero() -> None:
+    batch = only(
+        encode_batch([Record(), Record(), Record()], producer_id=1, producer_epoch=0, base_sequence=2**31 - 2)
+    )
+    assert [batch.sequence(record) for record in batch] == [2**31 - 2, 2**31 - 1, 0]
+    assert only(encode_batch([Record()])).sequence(Record(offset=0)) == -1
+
+
+def test_all_kinds_of_input_and_a_position() -> None:
+    data = encode_batch([Record(b"k", b"v", offset=3)])
+    for given in (data, bytearray(data), memoryview(data), memoryview(b"xx" + data)[2:]):
+        assert only(given).records() == [Record(b"k", b"v", offset=3)]  # type: ignore[arg-type]
+    reader = read_batches(data + data, position=1000)
+    assert [batch.position for batch in reader] == [1000, 1000 + len(data)]
+    assert reader.position == 1000 + 2 * len(data)
+    assert list(read_batches(None)) == list(read_batches(b"")) == []
+
+
+def test_a_batch_survives_without_its_reader_and_its_neighbours() -> None:
+    reader = read_batches(encode_batch([Record(b"1")]) + encode_batch([Record(b"2")]))
+    first = next(reader)
+    assert [record.key for record in next(reader)] == [b"2"]
+    assert [record.key for record in first] == [b"1"]
+    assert list(reader) == []
+
+
+def test_trap_43_the_checksum_starts_at_the_attributes() -> None:
+    data = bytearray(encode_batch([Record(b"k", b"v")], base_offset=0, leader_epoch=3))
+    data[0:8] = pack(">q", 77)  # a broker sets offset and leader epoch without touching the rest
+    data[12:16] = pack(">i", 9)
+    batch = only(bytes(data))
+    assert (batch.leader_epoch, [record.offset for record in batch]) == (9, [77])
+
+
+def test_trap_43_a_compacted_batch_may_have_no_records() -> None:
+    data = by_hand(
+        b"", 0, base_offset=50, last_offset_delta=4, base_timestamp=-1, max_timestamp=99, producer=(5, 1, 0)
+    )
+    batch = only(data)
+    assert (batch.base_offset, batch.last_offset, batch.count, batch.max_timestamp) == (50, 54, 0, 99)
+    assert batch.records() == list(batch) == []
+    assert batch.encode() == data
+    built = encode_batch(
+        [], base_offset=50, last_offset=54, max_timestamp=99, producer_id=5, producer_epoch=1, base_sequence=0
+    )
+    assert built == data
+
+
+def test_trap_43_the_delete_horizon_takes_the_place_of_the_base_timestamp() -> None:
+    data = by_hand(raw("0c 00 0f 00 01 01 00"), 1, attributes=0x40, base_timestamp=5000, max_timestamp=4992)
+    batch = only(data)
+    assert batch.delete_horizon == 5000
+    assert [record.timestamp for record in batch] == [4992]
+    assert batch.encode() == data
+    assert encode_batch(batch, delete_horizon=5000) == data
+    assert only(encode_batch(batch)).delete_horizon is None
+
+
+def test_trap_43_append_time_overrides_the_time_of_every_record() -> None:
+    data = by_hand(PLAIN, 2, attributes=0x08, base_timestamp=1000, max_timestamp=4242)
+    batch = only(data)
+    assert batch.timestamp_type == "append"
+    assert [record.timestamp for record in batch] == [record.timestamp for record in batch.records()] == [4242, 4242]
+    assert [record.timestamp for record in batch.stored_records()] == [1005, 995]
+    assert batch.encode() == data, "what the producer wrote is still there"
+    built = only(encode_batch([Record(timestamp=1)], timestamp_type="append", max_timestamp=7))
+    assert [record.timestamp for record in built] == [7]
+
+
+def test_trap_43_minus_one_is_null_and_zero_is_empty() -> None:
+    payload = raw("0c 00 00 00 | 01 | 01 | 00") + raw("0c 00 00 02 | 00 | 00 | 00")
+    null, empty = only(by_hand(payload, 2))
+    assert (null.key, null.value) == (None, None)
+    assert (empty.key, empty.value) == (b"", b"")
+    assert only(by_hand(payload, 2)).encode() == by_hand(payload, 2)
+
+
+def test_trap_43_the_value_of_a_header_may_be_null_but_not_its_key() -> None:
+    headers = raw("06 | 02 61 01 | 02 61 00 | 00 02 62")  # a twice, null and empty; then an empty key
+    record = raw("00 00 00 01 01") + headers
+    (read,) = only(by_hand(bytes([2 * len(record)]) + record, 1))
+    assert read.headers == (("a", None), ("a", b""), ("", b"b"))
+    assert only(by_hand(bytes([2 * len(record)]) + record, 1)).encode()[61:] == bytes([2 * len(record)]) + record
+    record = raw("00 00 00 01 01 | 02 | 01 00")
+    with pytest.raises(CorruptRecord) as caught:
+        only(by_hand(bytes([2 * len(record)]) + record, 1)).records()
+    assert caught.value.path == "records[0].headers[0].key"
+    assert caught.value.reason == "it has length -1"
+
+
+def test_trap_43_offsets_are_sparse() -> None:
+    records = [Record(offset=10), Record(offset=4000), Record(offset=4001), Record(offset=10 + 2**31 - 1)]
+    batch = only(encode_batch(records))
+    assert [record.offset for record in batch] == [10, 4000, 4001, 10 + 2**31 - 1]
+    assert batch.last_offset == 10 + 2**31 - 1
+
+
+def test_header_keys_that_are_not_utf8_survive() -> None:
+    record = raw("00 00 00 01 01 | 02 | 06 61ff62 02 63")
+    data = by_hand(bytes([2 * len(record)]) + record, 1)
+    (read,) = only(data)
+    assert read.headers == (("a\udcffb", b"c"),)
+    assert encode_batch([read], base_timestamp=0, max_timestamp=0)[61:] == data[61:]
+
+
+def test_attributes_of_records_are_ignored_and_unknown_ones_of_batches_kept() -> None:
+    (record,) = only(by_hand(raw("0c ff 00 00 01 01 00"), 1))
+    assert record == Record(timestamp=0, offset=0)
+    data = by_hand(raw("0c 00 00 00 01 01 00"), 1, attributes=0x4000)
+    assert only(data).encode() == data
+
+
+def test_the_longest_varints_are_read_as_java_reads_them() -> None:
+    """Padded to five and ten bytes, with bits that fall off at the top; one byte more is refused."""
+    key, headers = raw("82 80 80 80 00"), raw("80 80 80 80 00")
+    time, offset = raw("8a 80 80 80 80 80 80 80 80 7e"), raw("86 80 80 80 00")
+    body = raw("00") + time + offset + key + b"k" + raw("01") + headers
+    (record,) = only(by_hand(raw(f"{2 * len(body) | 0x80:02x} 80 80 80 70") + body, 1, base_timestamp=100))
+    assert record == Record(b"k", None, timestamp=105, offset=3)
+    for field, longer in (
+        ("timestamp", raw("00 | 8a 80 80 80 80 80 80 80 80 80 00 | 00 01 01 00")),
+        ("offset", raw("00 | 00 | 86 80 80 80 80 00 | 01 01 00")),
+        ("key", raw("00 | 00 | 00 | 82 80 80 80 80 00 6b | 01 00")),
+    ):
+        with pytest.raises(CorruptRecord) as caught:
+            only(by_hand(bytes([2 * len(longer)]) + longer, 1)).records()
+        assert caught.value.path == f"records[0].{field}"
+        assert "has at most" in caught.value.reason
+
+
+@pytest.mark.parametrize("base", [2**63 - 1, -(2**63)])
+def test_what_overflows_a_java_long_is_read_and_written_alike(base: int) -> None:
+    payload = raw("0c 00 04 02 01 01 00")
+    data = by_hand(payload, 1, base_offset=base, base_timestamp=base, last_offset_delta=0)
+    (record,) = only(data)
+    assert record.timestamp == (base + 2 if base < 0 else -(2**63) + 1)
+    assert record.offset == (base + 1 if base < 0 else -(2**63))
+    assert only(data).encode()[61:] == payload
+
+
+def test_building_again_with_changes() -> None:
+    data = encode_batch([Record(b"a", timestamp=5), Record(b"b", timestamp=6)], base_offset=10, leader_epoch=1)
+    batch = only(data)
+    kept = only(batch.encode([record for record in batch if record.key == b"b"]))
+    assert (kept.base_offset, kept.last_offset, kept.count, kept.max_timestamp) == (10, 11, 1, 6)
+    moved = only(batch.encode(leader_epoch=8, producer_id=3, producer_epoch=0, base_sequence=0, transactional=True))
+    assert (moved.leader_epoch, moved.producer_id, moved.transactional) == (8, 3, True)
+    assert moved.records() == batch.records()
+
+
+@pytest.mark.parametrize(
+    ("make", "path"),
+    [
+        (lambda: encode_batch([Record(), Record("text")]), "records[1].key"),  # type: ignore[arg-type]
+        (lambda: encode_batch([Record(value=5)]), "records[0].value"),  # type: ignore[arg-type]
+        (lambda: encode_batch([Record(headers=((None, b""),))]), "records[0].headers[0]"),  # type: ignore[arg-type]
+        (lambda: encode_batch([Record(headers=(("k", 1),))]), "records[0].headers[0]"),  # type: ignore[arg-type]
+        (lambda: encode_batch([Record(headers=("key",))]), "records[0].headers[0]"),  # type: ignore[arg-type]
+        (lambda: encode_batch([Record(headers=(("\ud800", b""),))]), "records[0].headers"),
+        (lambda: encode_batch([Record(timestamp=2**63)]), "records[0].timestamp"),
+        (lambda: encode_batch([Record(timestamp=None)]), "records[0].timestamp"),  # type: ignore[arg-type]
+        (lambda: encode_batch([Record(offset=0), Record(offset=2**31)]), "records[1].offset"),
+        (lambda: encode_batch([Record(offset=2**63)], base_offset=0), "records[0].offset"),
+        (lambda: encode_batch([Record()], producer_epoch=70000), ""),
+        (lambda: encode_batch([Record()], leader_epoch=None), ""),  # type: ignore[arg-type]
+        (lambda: encode_batch([Record()], codec=8), ""),
+        (lambda: encode_batch([Record()], codec=7), ""),
+        (lambda: encode_batch([Record()], timestamp_type="none"), ""),
+    ],
+)
+def test_what_cannot_be_written_is_an_encode_error(make: Callable[[], bytes], path: str) -> None:
+    with pytest.raises(EncodeError) as caught:
+        make()
+    assert caught.value.path == path
+
+
+def test_records_are_compared_printed_and_pickled() -> None:
+    record = Record(b"k", b"v", (("h", None),), 5, 7)
+    assert record == Record(b"k", b"v", (("h", None),), timestamp=5, offset=7)
+    assert record != Record(b"k", b"v", (), 5, 7)
+    assert record != (b"k", b"v")
+    assert repr(record) == "Record(key=b'k', value=b'v', headers=(('h', None),), timestamp=5, offset=7)"
+    assert pickle.loads(pickle.dumps(record)) == record
+    with pytest.raises(TypeError):
+        hash(record)
+    assert repr(only(encode_batch([record]))) == (
+        "Batch(position=0, size=73, magic=2, last_offset=7, codec=0, timestamp_type='create', "
+        "transactional=False, control=False)"
+    )

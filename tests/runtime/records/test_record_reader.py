@@ -1,0 +1,330 @@
+"""Reading what is incomplete, damaged or hostile."""
+
+from __future__ import annotations
+
+import gc
+import pickle
+from struct import pack
+from typing import Any
+
+import pytest
+from crc32c import crc32c
+
+from kwire import DecodeError
+from kwire.compression import NAMES, DecompressionLimit, compress
+from kwire.records import (
+    Batch,
+    ChecksumError,
+    CorruptRecord,
+    Record,
+    RecordsError,
+    UnknownMagic,
+    encode_batch,
+    encode_message_set,
+    read_batches,
+)
+
+HEADERS = (("h", b"1"), ("g", None))
+RECORDS = [
+    Record(b"key", b"value", HEADERS, 1000, 5),
+    Record(None, b"x" * 200, (), 1007, 6),
+    Record(b"", None, (), 3, 9),
+]
+PLAIN = [Record(record.key, record.value, (), record.timestamp, record.offset) for record in RECORDS]
+OLD = [Record(record.key, record.value, (), -1, record.offset) for record in RECORDS]
+SETS = {
+    f"magic {magic}, {NAMES[codec]}": data
+    for codec in range(5)
+    for magic, data in (
+        (0, encode_message_set(OLD, magic=0, codec=codec) if codec < 4 else b""),
+        (1, encode_message_set(PLAIN, magic=1, codec=codec) if codec < 4 else b""),
+        (2, encode_batch(RECORDS, codec=codec)),
+    )
+    if data
+}
+each_format = pytest.mark.parametrize("data", SETS.values(), ids=SETS.keys())
+
+
+def patched(data: bytes, at: int, text: bytes) -> bytes:
+    """A batch of magic 2 with other bytes at ``at`` and the checksum that belongs to them."""
+    changed = bytearray(data)
+    changed[at : at + len(text)] = text
+    changed[17:21] = pack(">I", crc32c(changed[21:]))
+    return bytes(changed)
+
+
+def around(payload: bytes, count: int = 1, codec: int = 0) -> bytes:
+    """A batch around a payload that need not be records."""
+    frame = encode_batch([], base_offset=0)
+    return patched(
+        frame[:8] + pack(">i", 49 + len(payload)) + frame[12:] + payload,
+        21,
+        pack(">h", codec) + frame[23:57] + pack(">i", count),
+    )
+
+
+def refused(data: bytes, kind: type[DecodeError] = CorruptRecord) -> Any:
+    (batch,) = read_batches(data)
+    for read in (batch.records, lambda: list(batch)):
+        with pytest.raises(kind) as caught:
+            read()
+    return caught.value
+
+
+@each_format
+def test_trap_44_an_incomplete_batch_at_the_end_stops_the_iteration_quietly(data: bytes) -> None:
+    ends = [0]
+    for batch in read_batches(data):
+        ends.append(ends[-1] + batch.size)
+    for cut in range(len(data) + 1):
+        reader = read_batches(data[:cut])
+        complete = [batch.size for batch in reader]
+        whole = max(end for end in ends if end <= cut)
+        assert (sum(complete), reader.truncated, reader.position) == (whole, cut - whole, whole)
+        assert reader.errors == []
+        assert list(reader) == []
+
+
+@each_format
+def test_trap_44_the_magic_is_0_1_or_2(data: bytes) -> None:
+    for magic in (3, 127, 128, 255):
+        bad = data[:16] + bytes([magic]) + data[17:]
+        with pytest.raises(UnknownMagic) as caught:
+            list(read_batches(bad, verify=False, position=500))
+        assert (caught.value.position, caught.value.offset, caught.value.path) == (500, 516, "magic")
+
+
+@each_format
+def test_every_changed_byte_is_noticed(data: bytes) -> None:
+    """A checksum, a size or a magic: only offset and leader epoch are not covered by any of them."""
+    for at in range(len(data)):
+        bad = data[:at] + bytes([data[at] ^ 0x41]) + data[at + 1 :]
+        reader = read_batches(bad)
+        try:
+            for batch in reader:
+                batch.records()
+        except (RecordsError, DecodeError):
+            continue
+        uncovered = _position_in_batch(data, at)
+        assert reader.truncated or uncovered < 8 or (12 <= uncovered < 16 and bad[16] == 2)
+
+
+def _position_in_batch(data: bytes, at: int) -> int:
+    batch = next(batch for batch in read_batches(data) if at < batch.position + batch.size)
+    return at - batch.position
+
+
+@each_format
+def test_a_wrong_checksum(data: bytes) -> None:
+    bad = data[:-1] + bytes([data[-1] ^ 1])
+    with pytest.raises(ChecksumError) as caught:
+        list(read_batches(bad, position=100))
+    error = caught.value
+    assert error.data == bad[error.position - 100 :]
+    assert error.offset == error.position + (17 if data[16] == 2 else 12)
+    assert error.reason.startswith("the checksum is ")
+    assert len(list(read_batches(bad, verify=False))) == len(list(read_batches(data)))
+
+
+def test_checking_later() -> None:
+    data = encode_batch(RECORDS)
+    (good,) = read_batches(data, verify=False)
+    good.verify()
+    (bad,) = read_batches(data[:-1] + b"?", verify=False)
+    with pytest.raises(ChecksumError):
+        bad.verify()
+
+
+@pytest.mark.parametrize("size", [-(2**31), -1, 0, 13])
+def test_a_size_that_makes_no_sense_ends_it_all(size: int) -> None:
+    good = encode_batch(RECORDS)
+    bad = good[:8] + pack(">i", size) + good[12:] + bytes(5000)
+    with pytest.raises(CorruptRecord) as caught:
+        list(read_batches(good + bad))
+    assert (caught.value.position, caught.value.offset) == (len(good), len(good) + 8)
+    assert len(caught.value.data) == 1024
+    reader = read_batches(good + bad + good, skip=True)
+    assert len(list(reader)) == len(reader.errors) == 1
+    assert (reader.position, reader.truncated) == (len(good), 0)
+
+
+@pytest.mark.parametrize(("magic", "least"), [(0, 14), (1, 22), (2, 49)])
+def test_a_size_that_is_less_than_the_header(magic: int, least: int) -> None:
+    good = encode_batch(RECORDS)
+    for size in range(14, least):
+        bad = pack(">qiIB", 0, size, 0, magic) + bytes(size - 5)
+        reader = read_batches(bad + good, skip=True)
+        assert [batch.position for batch in reader] == [12 + size]
+        (error,) = reader.errors
+        assert isinstance(error, CorruptRecord)
+        assert (error.reason, error.data) == (f"a batch of size {size}: the least is {least}", bad)
+
+
+def test_a_bad_batch_can_be_skipped() -> None:
+    good = encode_batch(RECORDS)
+    bad = [good[:-1] + b"?", good[:16] + b"\x09" + good[17:], around(b"\x02", 1), around(b"\x00\x00", 1, codec=1)]
+    data = good + good.join(bad) + good + good[:50]
+    reader = read_batches(data, skip=True)
+    found = list(reader.with_records())
+    assert [(batch.data, records) for batch, records in found] == [(good, RECORDS)] * 5
+    assert [type(error).__name__ for error in reader.errors] == [
+        "ChecksumError",
+        "UnknownMagic",
+        "CorruptRecord",
+        "CompressionError",
+    ]
+    assert [error.data for error in reader.errors] == bad
+    assert (reader.position, reader.truncated) == (len(data) - 50, 50)
+
+
+def test_without_skipping_the_next_call_goes_on_behind_the_bad_batch() -> None:
+    good = encode_batch(RECORDS)
+    reader = read_batches(good[:-1] + b"?" + good)
+    with pytest.raises(ChecksumError):
+        next(reader)
+    assert next(reader).data == good
+    with pytest.raises(StopIteration):
+        next(reader)
+    with pytest.raises(CorruptRecord):
+        list(read_batches(around(b"\x02") + good).with_records())
+
+
+def test_an_unknown_magic_whose_size_reaches_beyond_the_end_stops() -> None:
+    reader = read_batches(encode_batch(RECORDS)[:16] + b"\x05" + bytes(30), skip=True)
+    assert list(reader) == []
+    assert (type(reader.errors[0]), reader.position) == (UnknownMagic, 0)
+
+
+def record(body: bytes, size: int | None = None) -> bytes:
+    length = len(body) if size is None else size
+    return bytes([2 * length]) + body
+
+
+@pytest.mark.parametrize(
+    ("payload", "count", "path", "at", "reason"),
+    [
+        (b"", 1, "records[0]", 0, "the batch has 1 records by its header, but only 0"),
+        (record(b"\0\0\0\1\1\0"), 2, "records[1]", 7, "the batch has 2 records by its header, but only 1"),
+        (record(b"\0\0\0\1\1\0"), 0, "records", 0, "7 bytes are left behind the 0 records that the header counts"),
+        (record(b"\0\0\0\1\1\0") + b"\0\0", 1, "records", 7, "2 bytes are left behind the 1 records"),
+        (record(b"\0\0\0\1\1\0"), -1, "records", 0, "the batch has -1 records by its header"),
+        (
+            record(b"\0\0\0\1\1\0", 5),
+            1,
+            "records[0]",
+            7,
+            "the record has 5 bytes by its length, but its fields have 6",
+        ),
+        (
+            record(b"\0\0\0\1\1\0\0", 7),
+            1,
+            "records[0]",
+            7,
+            "the record has 7 bytes by its length, but its fields have 6",
+        ),
+        (record(b"\0\0\0\1\1\0", 9), 1, "records[0].length", 0, "it has length 9, 6 bytes are left"),
+        (b"\x0b\0\0\0\1\1\0", 1, "records[0].length", 0, "it has length -6"),
+        (b"\x0d\0\0\0\1\1\0", 1, "records[0].length", 0, "it has length -7"),
+        (record(b"\0\0\0\3\1\0"), 1, "records[0].key", 4, "it has length -2"),
+        (record(b"\0\0\0\1\3\0"), 1, "records[0].value", 5, "it has length -2"),
+        (record(b"\0\0\0\x06\1\0"), 1, "records[0].key", 4, "it has length 3, 2 bytes are left"),
+        (record(b"\0\0\0\1\x04\0"), 1, "records[0].value", 5, "it has length 2, 1 bytes are left"),
+        (record(b"\0\0\0\1\1\1"), 1, "records[0].headers", 6, "there are -1 headers, but 0 bytes left"),
+        (record(b"\0\0\0\1\1\2"), 1, "records[0].headers", 6, "there are 1 headers, but 0 bytes left"),
+        (record(b"\0\0\0\1\1\2\1\0"), 1, "records[0].headers[0].key", 7, "it has length -1"),
+        (record(b"\0\0\0\1\1\2\0\3"), 1, "records[0].headers[0].value", 8, "it has length -2"),
+        (record(b"\0\0\0\1\1\2\4a"), 1, "records[0].headers[0].key", 7, "it has length 2, 1 bytes are left"),
+        (record(b"\0\0\0\1\1\x04\0\0"), 1, "records[0].headers[1].key", 9, "it needs 1 bytes, 0 are left"),
+        (record(b"\0\x80"), 1, "records[0].timestamp", 3, "it needs 1 bytes, 0 are left"),
+        (b"\xfe\xff\xff\xff\x0f\0", 1, "records[0].length", 0, "it has length 2147483647, 1 bytes are left"),
+        (b"\x80\x80\x80\x80\x80\0", 1, "records[0].length", 0, "a varint of 32 bits has at most 5 bytes"),
+    ],
+)
+def test_records_that_lie(payload: bytes, count: int, path: str, at: int, reason: str) -> None:
+    error = refused(around(payload, count))
+    assert error.reason.startswith(reason)
+    assert (error.path, error.offset) == (path, 61 + at)
+    assert error.data == around(payload, count)
+    assert str(error) == f"RecordBatch v2 at byte 0, field {path}, byte {61 + at}: {error.reason}"
+    assert pickle.loads(pickle.dumps(error)).__dict__ == error.__dict__
+    if payload:
+        inner = refused(around(compress(1, payload), count, codec=1))
+        assert inner.reason == f"{error.reason} (byte {at} of {len(payload)} decompressed ones)"
+        assert (inner.path, inner.offset) == (path, 61)
+
+
+def test_offsets_of_errors_count_from_the_start_of_the_input() -> None:
+    reader = read_batches(encode_batch(RECORDS) + around(b"\x04\0"), position=10_000)
+    first, second = reader
+    with pytest.raises(CorruptRecord) as caught:
+        second.records()
+    assert caught.value.position == second.position == 10_000 + first.size
+    assert caught.value.offset == second.position + 61
+
+
+def test_iterating_gives_the_records_that_precede_a_bad_one() -> None:
+    good = record(b"\0\0\0\1\1\0") * 1500
+    (batch,) = read_batches(around(good + b"\x02", 1501))
+    found: list[Record] = []
+    with pytest.raises(CorruptRecord) as caught:
+        found.extend(batch)
+    assert len(found) >= 1024
+    assert caught.value.path == "records[1500].length"
+    with pytest.raises(CorruptRecord):
+        batch.records()
+    (batch,) = read_batches(around(good, 1500))
+    assert list(batch) == batch.records()
+
+
+def test_a_count_allocates_nothing() -> None:
+    error = refused(around(record(b"\0\0\0\1\1\0"), 2**31 - 1))
+    assert error.path == "records[1]"
+    assert refused(around(b"\x0c\0\0\0\1\1\xfe\xff\xff\xff\x0f", 1)).path == "records[0].headers"
+
+
+@pytest.mark.parametrize("codec", [1, 2, 3, 4])
+def test_a_bomb_is_refused(codec: int) -> None:
+    """What comes out is bounded by the limit that the reader was given."""
+    data = around(compress(codec, bytes(1 << 20)), 1, codec=codec)
+    (batch,) = read_batches(data, limit=1 << 16, position=3)
+    with pytest.raises(DecompressionLimit) as caught:
+        batch.records()
+    assert (caught.value.message, caught.value.version, caught.value.path) == ("RecordBatch", 2, "records")
+    assert caught.value.offset >= 3 + 61
+    assert caught.value.data == data
+    reader = read_batches(data, limit=1 << 16, skip=True)
+    assert list(reader.with_records()) == []
+    assert isinstance(reader.errors[0], DecompressionLimit)
+
+
+@pytest.mark.parametrize("codec", [5, 6, 7])
+def test_trap_45_an_unknown_codec_is_an_error_when_records_are_read(codec: int) -> None:
+    data = around(b"??", 1, codec=codec)
+    (batch,) = read_batches(data)
+    assert batch.codec == codec
+    assert f"codec {codec}" in refused(data, DecodeError).reason
+
+
+def test_an_empty_compressed_batch_may_have_no_stream() -> None:
+    (batch,) = read_batches(around(b"", 0, codec=4))
+    assert batch.records() == []
+
+
+def test_the_reader_keeps_no_batch_alive() -> None:
+    def alive() -> int:
+        gc.collect()
+        return sum(isinstance(one, Batch) for one in gc.get_objects())
+
+    before = alive()
+    reader = read_batches(encode_batch(RECORDS) * 10)
+    for _ in range(9):
+        next(reader)
+    assert alive() == before
+    assert len(list(reader)) == 1
+
+
+def test_only_headers_are_read_until_records_are_wanted() -> None:
+    """Not even the codec matters."""
+    data = around(b"not a zstd stream", 12, codec=4)
+    (batch,) = read_batches(data)
+    assert (batch.count, batch.codec, batch.size) == (12, 4, len(data))

@@ -1,0 +1,401 @@
+"""Compression of records: round trips, bytes that Java wrote, streams of other clients, and hostile ones."""
+
+from __future__ import annotations
+
+import struct
+import subprocess
+import sys
+import time
+import tracemalloc
+import zlib
+from random import Random
+from typing import Any
+
+import cramjam
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from kwire.compression import (
+    DEFAULT_LIMIT,
+    GZIP,
+    LZ4,
+    NAMES,
+    NONE,
+    SNAPPY,
+    ZSTD,
+    CompressionError,
+    DecompressionLimit,
+    compress,
+    decompress,
+)
+from kwire.errors import DecodeError, EncodeError
+
+CODECS = (GZIP, SNAPPY, LZ4, ZSTD)
+TEXT = b"The quick brown fox. " * 5
+
+JAVA = [
+    (GZIP, 2, b"", "1f8b08000000000000ff03000000000000000000"),
+    (GZIP, 2, b"a", "1f8b08000000000000ff4b040043beb7e801000000"),
+    (
+        GZIP,
+        2,
+        TEXT,
+        "1f8b08000000000000ff0bc94855282ccd4cce56482aca2fcf5348cbafd05308a1812000cf050aec69000000",
+    ),
+    (SNAPPY, 2, b"", "82534e41505059000000000100000001"),
+    (SNAPPY, 2, b"a", "82534e4150505900000000010000000100000003010061"),
+    (
+        SNAPPY,
+        2,
+        TEXT,
+        "82534e415050590000000001000000010000001d695054686520717569636b2062726f776e20666f782e20fe15004e1500",
+    ),
+    (LZ4, 0, b"", "04224d1860401a00000000"),
+    (LZ4, 0, b"a", "04224d1860401a010000806100000000"),
+    (LZ4, 1, b"a", "04224d18604082010000806100000000"),
+    (
+        LZ4,
+        2,
+        TEXT,
+        "04224d1860408220000000ff0654686520717569636b2062726f776e20666f782e2015003c50666f782e2000000000",
+    ),
+    (ZSTD, 2, b"", "28b52ffd2000010000"),
+    (ZSTD, 2, b"a", "28b52ffd005808000061010000"),
+    (ZSTD, 2, TEXT, "28b52ffd0058e40000a854686520717569636b2062726f776e20666f782e20010003a7c904010000"),
+]
+"""What ``org.apache.kafka.common.compress.Compression`` of kafka-clients 4.1.1 writes with its default levels, with
+snappy-java 1.1.10.7, lz4-java 1.8.0, zstd-jni 1.5.6-10 and the zlib of Java 17."""
+
+
+def lz4_frame(data: bytes, **options: Any) -> bytes:
+    compressor = cramjam.lz4.Compressor(**options)
+    compressor.compress(data)
+    return bytes(compressor.finish())
+
+
+def payloads() -> list[bytes]:
+    """Sizes around the borders of blocks, of what compresses and what does not."""
+    sizes = [0, 1, 7, 8, *(block + more for block in (1 << 15, 1 << 16, 1 << 17) for more in (-1, 0, 1)), 300_000]
+    return [content(size) for size in sizes for content in (bytes, Random(size).randbytes)]
+
+
+@pytest.mark.parametrize("codec", [NONE, *CODECS])
+@pytest.mark.parametrize("magic", [0, 1, 2])
+def test_round_trips_around_the_borders_of_blocks(codec: int, magic: int) -> None:
+    for data in payloads():
+        written = compress(codec, data, magic=magic)
+        assert decompress(codec, written, magic=magic) == data
+        assert decompress(codec, memoryview(b"x" + written)[1:], magic=magic, limit=len(data)) == data
+        assert compress(codec, data, magic=magic) == written
+
+
+@given(
+    data=st.one_of(
+        st.binary(), st.builds(lambda piece, times: piece * times, st.binary(max_size=40), st.integers(0, 4000))
+    ),
+    codec=st.sampled_from([NONE, *CODECS]),
+    magic=st.integers(0, 2),
+    level=st.none() | st.integers(1, 9),
+)
+@example(data=b"", codec=ZSTD, magic=2, level=None)
+def test_round_trips(data: bytes, codec: int, magic: int, level: int | None) -> None:
+    if codec in (NONE, SNAPPY):
+        level = None
+    written = compress(codec, data, magic=magic, level=level)
+    assert decompress(codec, written, magic=magic, limit=len(data)) == data
+    if data:
+        with pytest.raises(DecompressionLimit):
+            decompress(codec, written, magic=magic, limit=len(data) - 1)
+
+
+@pytest.mark.parametrize(("codec", "magic", "data", "written"), JAVA)
+def test_bytes_of_java(codec: int, magic: int, data: bytes, written: str) -> None:
+    assert decompress(codec, bytes.fromhex(written), magic=magic) == data
+    if codec != ZSTD:  # of which every release writes something else
+        assert compress(codec, data, magic=magic).hex() == written
+
+
+def test_levels() -> None:
+    data = b"".join(b"key-%d value-%d;" % (number, number * number) for number in range(5000))
+    for codec, weak, strong in ((GZIP, 1, 9), (LZ4, 9, 12), (ZSTD, -5, 19)):
+        small, large = compress(codec, data, level=strong), compress(codec, data, level=weak)
+        assert len(small) < len(large)
+        assert decompress(codec, small) == decompress(codec, large) == data
+    assert compress(LZ4, data, level=9) == compress(LZ4, data), "Kafka's default level is the fast compressor"
+    small = compress(LZ4, data, level=12, magic=0)
+    assert decompress(LZ4, small, magic=0) == data
+    with pytest.raises(CompressionError, match="checksum of the header"):
+        decompress(LZ4, small, magic=2)
+
+
+@pytest.mark.parametrize(
+    ("codec", "level"), [(GZIP, 0), (GZIP, 10), (LZ4, 18), (ZSTD, 23), (SNAPPY, 1), (NONE, 1), (5, None)]
+)
+def test_unknown_codecs_and_levels_are_not_written(codec: int, level: int | None) -> None:
+    with pytest.raises(EncodeError):
+        compress(codec, b"data", level=level)
+
+
+class TestTrap45:
+    """Codec bits 0 to 2, and the streams that other clients send. [KAFKA-WIRE 45]"""
+
+    def test_trap_45_numbers(self) -> None:
+        assert (NONE, GZIP, SNAPPY, LZ4, ZSTD) == (0, 1, 2, 3, 4)
+        assert NAMES == ("none", "gzip", "snappy", "lz4", "zstd")
+
+    @pytest.mark.parametrize("codec", [-1, 5, 6, 7])
+    def test_trap_45_unknown_codecs(self, codec: int) -> None:
+        with pytest.raises(CompressionError, match=f"no compression codec {codec}"):
+            decompress(codec, b"data")
+
+    def test_trap_45_raw_snappy(self) -> None:
+        for data in (b"", TEXT, bytes(100_000)):
+            assert decompress(SNAPPY, bytes(cramjam.snappy.compress_raw(data))) == data
+
+    @pytest.mark.parametrize("versions", ["0100000001000000", "0000000900000009", "ffffffffffffffff"])
+    def test_trap_45_xerial_headers_with_other_versions(self, versions: str) -> None:
+        """Redpanda writes them with the little end first."""
+        data = Random(1).randbytes(100_000)
+        written = compress(SNAPPY, data)
+        assert decompress(SNAPPY, written[:8] + bytes.fromhex(versions) + written[16:]) == data
+
+    def test_trap_45_xerial_blocks_are_of_32_kib(self) -> None:
+        data = Random(1).randbytes(70_000)
+        written = compress(SNAPPY, data)
+        assert written[:16] == b"\x82SNAPPY\0" + struct.pack(">ii", 1, 1)
+        sizes, at = [], 16
+        while at < len(written):
+            size = int.from_bytes(written[at : at + 4], "big")
+            sizes.append(cramjam.snappy.decompress_raw_len(written[at + 4 : at + 4 + size]))
+            at += 4 + size
+        assert sizes == [32768, 32768, 4464]
+
+    def test_trap_45_header_checksum_of_lz4(self) -> None:
+        """Records of magic 0 carry a wrong one, which only readers of magic 0 accept."""
+        old, new = compress(LZ4, TEXT, magic=0), compress(LZ4, TEXT, magic=1)
+        assert (old[6], new[6]) == (0x1A, 0x82)
+        assert old[:6] + old[7:] == new[:6] + new[7:]
+        assert decompress(LZ4, old, magic=0) == decompress(LZ4, new, magic=0) == decompress(LZ4, new, magic=1) == TEXT
+        assert bytes(cramjam.lz4.decompress(new)) == TEXT
+        for magic in (1, 2):
+            with pytest.raises(CompressionError, match="checksum of the header") as caught:
+                decompress(LZ4, old, magic=magic)
+            assert caught.value.offset == 6
+
+    @pytest.mark.parametrize("content_checksum", [True, False])
+    def test_trap_45_frames_of_another_lz4_writer(self, content_checksum: bool) -> None:
+        data = Random(1).randbytes(100_000) + bytes(100_000)
+        assert decompress(LZ4, lz4_frame(data, block_linked=False, content_checksum=content_checksum)) == data
+
+    def test_trap_45_content_checksum_of_lz4_is_not_checked(self) -> None:
+        """KAFKA-20528: Kafka skips it, but it has to be there."""
+        written = lz4_frame(TEXT, block_linked=False, content_checksum=True)
+        assert decompress(LZ4, written[:-4] + b"oops") == TEXT
+        with pytest.raises(CompressionError, match="checksum of the content is missing"):
+            decompress(LZ4, written[:-4])
+
+    def test_trap_45_linked_lz4_blocks_are_refused_as_in_kafka(self) -> None:
+        with pytest.raises(CompressionError, match="depend on each other"):
+            decompress(LZ4, lz4_frame(TEXT, block_linked=True))
+
+    def test_trap_45_lz4_header_with_content_size(self) -> None:
+        frame = bytes.fromhex("04224d18684069000000000000006f") + compress(LZ4, TEXT)[7:]  # 105 bytes
+        frame = frame[:6] + (105).to_bytes(8, "little") + frame[14:]
+        assert decompress(LZ4, frame, magic=0) == TEXT
+        checked = [checksum for checksum in range(256) if _readable(LZ4, frame[:14] + bytes([checksum]) + frame[15:])]
+        assert checked == [cramjam_checksum(frame)]
+
+    def test_trap_45_several_frames_in_one_payload(self) -> None:
+        for codec in (GZIP, SNAPPY, ZSTD):
+            assert decompress(codec, compress(codec, TEXT) + compress(codec, b"more")) == TEXT + b"more"
+
+    def test_trap_45_zstd_frames_without_content_size_and_skippable_frames(self) -> None:
+        compressor = cramjam.zstd.Compressor(level=3)
+        compressor.compress(TEXT)
+        streamed = bytes(compressor.finish())
+        assert not streamed[4] & 0b1110_0000, "the frame states its size"
+        skippable = struct.pack("<II", 0x184D2A50, 3) + b"abc"
+        assert decompress(ZSTD, streamed + skippable + streamed) == TEXT * 2
+
+    @pytest.mark.parametrize(
+        ("codec", "tail"), [(GZIP, b"xyz"), (GZIP, bytes(9)), (LZ4, b"abc"), (SNAPPY, b"\0\0"), (SNAPPY, b"abc")]
+    )
+    def test_trap_45_what_java_ignores_behind_the_end(self, codec: int, tail: bytes) -> None:
+        assert decompress(codec, compress(codec, TEXT) + tail) == TEXT
+
+
+def _readable(codec: int, data: bytes) -> bool:
+    try:
+        decompress(codec, data)
+    except CompressionError:
+        return False
+    return True
+
+
+def cramjam_checksum(frame: bytes) -> int:
+    """The header checksum with which another reader of lz4 accepts the frame."""
+    for checksum in range(256):
+        try:
+            cramjam.lz4.decompress(frame[:14] + bytes([checksum]) + frame[15:])
+        except cramjam.DecompressionError:
+            continue
+        return checksum
+    raise AssertionError("no checksum is right")
+
+
+@pytest.mark.parametrize("codec", CODECS)
+def test_every_truncation_is_an_error(codec: int) -> None:
+    written = compress(codec, TEXT)
+    for size in range(1, len(written)):
+        if codec == SNAPPY and size in range(16, 20):  # nothing but a header: Java reads no bytes from it
+            assert decompress(codec, written[:size]) == b""
+            continue
+        with pytest.raises(CompressionError) as caught:
+            decompress(codec, written[:size])
+        assert caught.value.data == written[:size]
+        assert 0 <= caught.value.offset <= size
+        assert str(caught.value).startswith(f"{NAMES[codec]}, byte ")
+
+
+@pytest.mark.parametrize(
+    ("codec", "data"),
+    [
+        (GZIP, b""),
+        (SNAPPY, b""),
+        (LZ4, b""),
+        (GZIP, compress(GZIP, TEXT)[:-8] + b"oops" + compress(GZIP, TEXT)[-4:]),  # checksum
+        (SNAPPY, b"\x82SNAPPY\0" + bytes(8) + bytes(4)),  # a block without bytes
+        (SNAPPY, b"\x82SNAPPY\0" + bytes(8) + b"\xff\xff\xff\xff" + b"\0"),
+        (SNAPPY, b"\x82SNAPPY\0"),
+        (SNAPPY, b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"),  # more than an int32 of bytes
+        (LZ4, b"\x04\x22\x4d\x18\xa0\x40\x82" + bytes(4)),  # version 2
+        (LZ4, b"\x04\x22\x4d\x18\x61\x40\x82" + bytes(4)),  # a dictionary
+        (LZ4, b"\x04\x22\x4d\x18\x60\x30\x82" + bytes(4)),  # blocks of 16 KiB
+        (LZ4, b"\x04\x22\x4d\x18\x60\x40\x82\x01\x00\x01\x80" + bytes(65541)),  # a block above its limit
+        (ZSTD, b"garbage"),
+        (ZSTD, compress(ZSTD, TEXT) + b"garbage"),
+    ],
+)
+def test_broken_streams(codec: int, data: bytes) -> None:
+    with pytest.raises(CompressionError) as caught:
+        decompress(codec, data)
+    assert isinstance(caught.value, DecodeError)
+    assert not isinstance(caught.value, DecompressionLimit)
+
+
+@pytest.mark.parametrize("codec", CODECS)
+def test_random_damage_gives_nothing_but_typed_errors(codec: int) -> None:
+    random = Random(codec)
+    written = compress(codec, TEXT + random.randbytes(100))
+    errors = 0
+    for _ in range(5000):
+        damaged = bytearray(written)
+        for _ in range(random.randint(1, 3)):
+            damaged[random.randrange(len(damaged))] = random.randrange(256)
+        try:
+            decompress(codec, bytes(damaged[: random.randint(1, len(damaged))]), limit=1 << 20)
+        except CompressionError as error:
+            errors += 1
+            str(error)
+    assert errors > 1000
+
+
+def zstd_bomb() -> bytes:
+    """Blocks of one repeated byte: 4 bytes for 128 KiB."""
+    block, last = 128 << 10 << 3 | 2, 128 << 10 << 3 | 3
+    return (
+        b"\x28\xb5\x2f\xfd\x00\x58" + (block.to_bytes(3, "little") + b"a") * 250 + last.to_bytes(3, "little") + b"a"
+    )
+
+
+def bombs() -> list[tuple[str, int, bytes]]:
+    """1 KB each, of what decompresses to the most, or says so."""
+    huge = (1 << 60).to_bytes(8, "little")
+    return [
+        ("gzip", GZIP, compress(GZIP, bytes(1_000_000), level=9)),
+        ("gzip within gzip", GZIP, compress(GZIP, bytes(100_000)) * 8),
+        ("xerial", SNAPPY, b"\x82SNAPPY\0" + bytes(8) + _xerial_block(bytes(20_000))),
+        ("raw snappy", SNAPPY, bytes(cramjam.snappy.compress_raw(bytes(20_000)))),
+        ("snappy that says 4 GiB", SNAPPY, b"\xff\xff\xff\xff\x0f" + bytes(1000)),
+        ("lz4", LZ4, compress(LZ4, bytes(200_000))),
+        ("zstd", ZSTD, zstd_bomb()),
+        ("zstd that says 2^60", ZSTD, b"\x28\xb5\x2f\xfd\xc0\x58" + huge + zstd_bomb()[6:]),
+    ]
+
+
+def _xerial_block(data: bytes) -> bytes:
+    block = bytes(cramjam.snappy.compress_raw(data))
+    return len(block).to_bytes(4, "big") + block
+
+
+@pytest.mark.parametrize(
+    ("name", "codec", "data"), bombs(), ids=lambda value: value if isinstance(value, str) else ""
+)
+@pytest.mark.parametrize("limit", [1000, 16_000])
+def test_bombs_are_refused_within_their_bound(name: str, codec: int, data: bytes, limit: int) -> None:
+    assert len(data) <= 1100
+    decompress(codec, compress(codec, b"warm up"))
+    tracemalloc.start()
+    try:
+        with pytest.raises(DecompressionLimit, match=f"more than the limit of {limit} bytes"):
+            decompress(codec, data, limit=limit)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 4 * limit + 255 * len(data), name
+
+
+def test_bombs_take_no_memory_outside_of_python_either() -> None:
+    """What the libraries allocate themselves shows in the resident memory of a process."""
+    script = """
+import resource, sys
+from kwire.compression import DecompressionLimit, compress, decompress
+for codec in (1, 2, 3, 4):
+    decompress(codec, compress(codec, bytes(1000)))
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+for line in sys.stdin:
+    codec, data = line.split()
+    try:
+        decompress(int(codec), bytes.fromhex(data), limit=1 << 14)
+    except DecompressionLimit:
+        print("refused")
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+"""
+    lines = "".join(f"{codec} {data.hex()}\n" for _, codec, data in bombs())
+    done = subprocess.run([sys.executable, "-c", script], input=lines, capture_output=True, text=True, check=True)
+    *refused, growth = done.stdout.split()
+    assert len(refused) == len(bombs())
+    assert int(growth) < 4 << 10  # KiB
+
+
+def test_what_a_stream_states_is_not_allocated() -> None:
+    """A raw snappy block says 90 MB, a zstd frame says 2^60 bytes: below the default limit, and a lie."""
+    for codec, data in (
+        (SNAPPY, b"\x80\x95\xf5\x2a" + bytes(1000)),
+        (ZSTD, b"\x28\xb5\x2f\xfd\xc0\x58" + (1 << 60).to_bytes(8, "little") + b"\x03\x00\x10a"),
+    ):
+        tracemalloc.start()
+        try:
+            with pytest.raises(CompressionError):
+                decompress(codec, data)
+            assert tracemalloc.get_traced_memory()[1] < 2 << 20
+        finally:
+            tracemalloc.stop()
+
+
+def test_many_tiny_members_take_linear_time() -> None:
+    """A megabyte of gzip members without content: if each copied all that follows it, that would be 25 GB."""
+    data = compress(GZIP, b"") * 50_000
+    start = time.process_time()
+    assert decompress(GZIP, data) == b""
+    assert time.process_time() - start < 2
+
+
+def test_gzip_says_no_time() -> None:
+    assert compress(GZIP, TEXT)[4:8] == bytes(4)
+    assert zlib.decompress(compress(GZIP, TEXT), 31) == TEXT
+
+
+def test_the_default_limit_is_a_frame() -> None:
+    assert DEFAULT_LIMIT == 100 << 20
