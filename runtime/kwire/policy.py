@@ -36,6 +36,14 @@ class Policy:
         self.utf8: Utf8 = utf8
         self.trailing: Trailing = trailing
 
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Policy):
+            return NotImplemented
+        return (self.tags, self.utf8, self.trailing) == (other.tags, other.utf8, other.trailing)
+
+    def __hash__(self) -> int:
+        return hash((self.tags, self.utf8, self.trailing))
+
     def __repr__(self) -> str:
         return f"Policy(tags={self.tags!r}, utf8={self.utf8!r}, trailing={self.trailing!r})"
 

@@ -6,7 +6,7 @@ from importlib import import_module
 
 from librt.strings import read_i16_be
 
-from kwire.errors import DecodeError, KwireError
+from kwire.errors import DecodeError, EncodeError, KwireError
 from kwire.headers import RequestHeader, ResponseHeader
 from kwire.policy import STRICT, Policy
 
@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from kwire.message import Message
 
 API_VERSIONS = 18
-UNSUPPORTED_VERSION = 35
+UNSUPPORTED_VERSION = b"\0\x23"
+"""Error 35, the first field of every ApiVersions response."""
 
 
 class UnknownApi(KwireError):
@@ -28,12 +29,18 @@ class Request:
     """A request frame taken apart. ``message`` is ``None`` when api key or version are not known: then ``body`` is
     all there is to have."""
 
-    __slots__ = ("body", "header", "message")
+    __slots__ = ("body_offset", "header", "message", "payload")
 
-    def __init__(self, header: RequestHeader, message: Message | None, body: bytes) -> None:
+    def __init__(self, header: RequestHeader, message: Message | None, payload: bytes, body_offset: int) -> None:
         self.header = header
         self.message = message
-        self.body = body
+        self.payload = payload
+        self.body_offset = body_offset
+
+    @property
+    def body(self) -> bytes:
+        """What follows the header."""
+        return self.payload[self.body_offset :]
 
     def __repr__(self) -> str:
         return f"Request(header={self.header!r}, message={self.message!r})"
@@ -42,13 +49,21 @@ class Request:
 class Response:
     """A response frame taken apart. ``version`` is the version of the body: not always that of the request."""
 
-    __slots__ = ("body", "header", "message", "version")
+    __slots__ = ("body_offset", "header", "message", "payload", "version")
 
-    def __init__(self, header: ResponseHeader, message: Message | None, body: bytes, version: int) -> None:
+    def __init__(
+        self, header: ResponseHeader, message: Message | None, payload: bytes, body_offset: int, version: int
+    ) -> None:
         self.header = header
         self.message = message
-        self.body = body
+        self.payload = payload
+        self.body_offset = body_offset
         self.version = version
+
+    @property
+    def body(self) -> bytes:
+        """What follows the header."""
+        return self.payload[self.body_offset :]
 
     def __repr__(self) -> str:
         return f"Response(header={self.header!r}, message={self.message!r}, version={self.version})"
@@ -78,6 +93,12 @@ class Protocol:
     def api_keys(self) -> tuple[int, ...]:
         """All api keys, ascending."""
         return tuple(sorted(self._requests))
+
+    def api_name(self, api_key: int) -> str:
+        """The name of an API: that of its request without the ending."""
+        if api_key not in self._requests:
+            raise UnknownApi(f"there is no request with api key {api_key}")
+        return self._requests[api_key].removesuffix("Request")
 
     def message(self, name: str) -> type[Message]:
         """The class of a message, by its name or a name it had in an earlier release."""
@@ -130,38 +151,70 @@ class Protocol:
     def encode_request(
         self, message: Message, version: int, *, correlation_id: int, client_id: str | None = None
     ) -> bytes:
-        """Header and body of a request, as the payload of a frame."""
+        """Header and body of a request, as the payload of a frame.
+
+        :class:`EncodeError` if ``message`` is no request of this protocol, or cannot be written.
+        """
+        api_key = self._api_key(message, version, self._requests, "request")
         body = message.encode(version)
         header = RequestHeader(
-            api_key=_api_key(message), api_version=version, correlation_id=correlation_id, client_id=client_id
+            api_key=api_key, api_version=version, correlation_id=correlation_id, client_id=client_id
         )
-        return header.encode(type(message).header_version(version)) + body
+        return header.encode(message.header_version(version)) + body
 
     def encode_response(self, message: Message, version: int, *, correlation_id: int) -> bytes:
-        """Header and body of a response, as the payload of a frame."""
+        """Header and body of a response, as the payload of a frame.
+
+        :class:`EncodeError` if ``message`` is no response of this protocol, or cannot be written.
+        """
+        self._api_key(message, version, self._responses, "response")
         body = message.encode(version)
-        return ResponseHeader(correlation_id=correlation_id).encode(type(message).header_version(version)) + body
+        return ResponseHeader(correlation_id=correlation_id).encode(message.header_version(version)) + body
+
+    def _api_key(self, message: Message, version: int, names: Mapping[int, str], role: str) -> int:
+        key = message.API_KEY
+        if key is None or key not in names or not isinstance(message, self.message(names[key])):
+            name = type(message).__name__
+            raise EncodeError(f"it is no {role} of {self._package}", message=name, version=version)
+        return key
 
     def decode_request(self, payload: bytes | bytearray | memoryview, policy: Policy = STRICT) -> Request:
         """Take the payload of a request frame apart. An unknown api key or version is no error.
 
-        The offset of a ``DecodeError`` counts from the start of the header or of the body, whichever it names.
+        The ``message`` of a :class:`DecodeError` says whether it is about the header or the body; its offset counts
+        from the start of ``payload`` in both.
         """
         payload = bytes(payload)
-        if len(payload) < 8:
-            raise DecodeError("a request has at least 8 bytes", message="RequestHeader", data=payload)
+        header, offset, cls = self.request_header(payload, policy)
+        message = None if cls is None else _whole(cls, payload, offset, header.api_version, policy)
+        return Request(header, message, payload, offset)
+
+    def request_header(
+        self, payload: bytes, policy: Policy = STRICT
+    ) -> tuple[RequestHeader, int, type[Message] | None]:
+        """The header of a request, the offset of the body, and the class that reads it in ``header.api_version``.
+
+        The class is ``None`` where api key or version are not known. Then the header is a guess: it is read like that
+        of the nearest version, or as version 1 for an unknown api, and if that does not fit, without tagged fields or
+        client id. Api key, version and correlation id stand in the same place of all headers.
+        """
+        if len(payload) < 4:
+            RequestHeader.decode(payload, 0, policy)  # fails, and says at what
         api_key, version = read_i16_be(payload, 0), read_i16_be(payload, 2)
         cls = self.request(api_key) if api_key in self._requests else None
-        if cls is None:
-            # Client ids are coded alike in all headers that have one; what follows is left to the reader.
-            header, end = RequestHeader.decode_from(payload, 0, 1)
-            return Request(header, None, payload[end:])
-        valid = cls.VALID_VERSIONS
-        known = version in valid
-        number = cls.header_version(version if known else (valid.start if version < valid.start else valid.stop - 1))
-        header, end = RequestHeader.decode_from(payload, 0, number)
-        body = payload[end:]
-        return Request(header, cls.decode(body, version, policy) if known else None, body)
+        if cls is not None and version in cls.VALID_VERSIONS:
+            header, offset = RequestHeader.decode_from(payload, 0, cls.header_version(version), policy)
+            return header, offset, cls
+        nearest = 1
+        if cls is not None:
+            valid = cls.VALID_VERSIONS
+            nearest = cls.header_version(valid.start if version < valid.start else valid.stop - 1)
+        for number in range(nearest, 0, -1):
+            try:
+                return *RequestHeader.decode_from(payload, 0, number, policy), None
+            except DecodeError:
+                pass
+        return *RequestHeader.decode_from(payload, 0, 0, policy), None
 
     def decode_response(
         self, payload: bytes | bytearray | memoryview, api_key: int, version: int, policy: Policy = STRICT
@@ -169,23 +222,40 @@ class Protocol:
         """Take the payload of a response frame apart, given api key and version of its request.
 
         An unknown api key or version is no error: then ``message`` is ``None``, and ``body`` is all there is.
-        A broker that does not know the version of an ApiVersions request answers in version 0 with error 35
-        [KIP-511]: that is recognised by its first two bytes.
+        Errors are those of :meth:`decode_request`.
         """
         payload = bytes(payload)
+        header, offset, cls, version = self.response_header(payload, api_key, version, policy)
+        message = None if cls is None else _whole(cls, payload, offset, version, policy)
+        return Response(header, message, payload, offset, version)
+
+    def response_header(
+        self, payload: bytes, api_key: int, version: int, policy: Policy = STRICT
+    ) -> tuple[ResponseHeader, int, type[Message] | None, int]:
+        """The header of a response, the offset of the body, and the class and version that read it.
+
+        The class is ``None`` where api key or version are not known. Then of the header only the correlation id is
+        read, and tagged fields would be part of the body.
+
+        A broker that does not know the version of an ApiVersions request answers in version 0 with error 35
+        [KAFKA-WIRE 6]: that is recognised by the first two bytes of the body.
+        """
         cls = self.response(api_key) if api_key in self._responses else None
-        known = cls is not None and version in cls.VALID_VERSIONS
-        fallback = cls is not None and cls.__name__ == "ApiVersionsResponse" and api_key == API_VERSIONS
-        header, end = ResponseHeader.decode_from(payload, 0, cls.header_version(version) if cls and known else 0)
-        body = payload[end:]
-        if fallback and len(body) >= 2 and read_i16_be(body, 0) == UNSUPPORTED_VERSION:
-            version, known = 0, True
-        message = cls.decode(body, version, policy) if cls and known else None
-        return Response(header, message, body, version)
+        if cls is None:
+            return *ResponseHeader.decode_from(payload, 0, 0, policy), None, version
+        known = version in cls.VALID_VERSIONS
+        header, offset = ResponseHeader.decode_from(payload, 0, cls.header_version(version) if known else 0, policy)
+        if api_key == API_VERSIONS and cls.__name__ == "ApiVersionsResponse":
+            if payload[offset : offset + 2] == UNSUPPORTED_VERSION:
+                return header, offset, cls, 0
+        return header, offset, cls if known else None, version
 
 
-def _api_key(message: Message) -> int:
-    key = type(message).API_KEY
-    if key is None:
-        raise UnknownApi(f"{type(message).__name__} is no request")
-    return key
+def _whole(cls: type[Message], payload: bytes, offset: int, version: int, policy: Policy) -> Message:
+    """The message that reaches from ``offset`` to the end of ``payload``."""
+    message, end = cls.decode_from(payload, offset, version, policy)
+    if end < len(payload) and policy.trailing == "error":
+        from kwire import explain
+
+        return explain.decode(cls, payload, offset, version, policy, whole=True)[0]
+    return message

@@ -185,6 +185,15 @@ def test_policies_are_checked(choice: dict[str, Any]) -> None:
         Policy(**choice)
 
 
+def test_policies_are_values() -> None:
+    assert Policy(tags="kafka", utf8="replace", trailing="ignore") == LIKE_KAFKA
+    assert hash(Policy()) == hash(STRICT)
+    assert len({STRICT, Policy(), LIKE_KAFKA, pickle.loads(pickle.dumps(LIKE_KAFKA))}) == 2
+    for choice in ({"tags": "preserve"}, {"utf8": "replace"}, {"trailing": "ignore"}):
+        assert Policy(**choice) != STRICT  # type: ignore[arg-type]
+    assert STRICT != "strict"
+
+
 def test_policies_print() -> None:
     assert repr(LIKE_KAFKA) == "Policy(tags='kafka', utf8='replace', trailing='ignore')"
     assert repr(STRICT) == "Policy(tags='strict', utf8='strict', trailing='error')"

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 from values import FIXED, as_decoded, make, message_class, pairs
 
-from kwire import LIKE_KAFKA, DecodeError
+from kwire import LIKE_KAFKA, STRICT, DecodeError, EncodeError, Policy
 from kwire.headers import RequestHeader, ResponseHeader
+from kwire.message import Message
 from kwire.protocol import UnknownApi
 from kwire_kafka import (
     ALIASES,
@@ -20,6 +21,7 @@ from kwire_kafka import (
     FetchResponse,
     HeartbeatRequest,
     HeartbeatResponse,
+    OffsetCommitKey,
     TopicRecord,
     TransactionLogKey,
     TransactionLogValue,
@@ -111,6 +113,74 @@ def test_unknown_versions_of_a_request(version: int) -> None:
     assert (request.header, request.message, request.body) == (header, None, b"body")
 
 
+@pytest.mark.parametrize(("size", "client_id", "body"), [(12, "me", ""), (11, "", "00026d"), (9, "", "00")])
+def test_headers_of_unknown_apis_that_do_not_fit(size: int, client_id: str, body: str) -> None:
+    """What is only a guess is never an error: the body then starts behind the correlation id."""
+    payload = RequestHeader(api_key=500, correlation_id=4, client_id="me").encode(1)[:size]
+    request = PROTOCOL.decode_request(payload)
+    assert request.header == RequestHeader(api_key=500, correlation_id=4, client_id=client_id)
+    assert (request.message, request.body) == (None, bytes.fromhex(body))
+
+
+def test_headers_of_unknown_versions_that_do_not_fit() -> None:
+    """Version 99 of ApiVersions may have any header: tagged fields first, then none, then no client id."""
+    start = RequestHeader(api_key=18, api_version=99, correlation_id=4, client_id="me").encode(1)
+    for rest, body in (("00 01", "01"), ("ff ff ff", "ff ff ff"), ("", "")):
+        request = PROTOCOL.decode_request(start + bytes.fromhex(rest))
+        assert (request.header.client_id, request.body) == ("me", bytes.fromhex(body))
+    request = PROTOCOL.decode_request(start[:-1])
+    assert (request.header.client_id, request.body) == ("", b"\0\x02m")
+
+
+@pytest.mark.parametrize("policy", [STRICT, LIKE_KAFKA])
+@pytest.mark.parametrize("data", ["ffff", "00120063000000", "01f4000000"])
+def test_less_than_any_header(data: str, policy: Policy) -> None:
+    payload = bytes.fromhex(data)
+    with pytest.raises(DecodeError) as caught:
+        PROTOCOL.decode_request(payload, policy)
+    error = caught.value
+    assert (error.message, error.data, error.offset <= len(payload)) == ("RequestHeader", payload, True)
+
+
+def test_the_header_is_there_when_the_body_is_broken() -> None:
+    payload = PROTOCOL.encode_request(HeartbeatRequest(group_id="g"), 4, correlation_id=1, client_id="c")[:-1]
+    expected = RequestHeader(api_key=12, api_version=4, correlation_id=1, client_id="c")
+    assert PROTOCOL.request_header(payload) == (expected, 12, HeartbeatRequest)
+    answer = PROTOCOL.encode_response(HeartbeatResponse(), 4, correlation_id=1)[:-1]
+    assert PROTOCOL.response_header(answer, 12, 4) == (ResponseHeader(correlation_id=1), 5, HeartbeatResponse, 4)
+    assert PROTOCOL.response_header(answer, 12, 99)[1:] == (4, None, 99)
+    assert PROTOCOL.response_header(b"\0\0\0\1\0\x23", 18, 99)[1:] == (4, ApiVersionsResponse, 0)
+
+
+def test_errors_of_responses_count_from_the_start_of_the_payload() -> None:
+    payload = PROTOCOL.encode_response(HeartbeatResponse(error_code=27), 4, correlation_id=1)
+    with pytest.raises(DecodeError) as caught:
+        PROTOCOL.decode_response(payload[:-2], 12, 4)
+    error = caught.value
+    assert (error.message, error.path, error.offset) == ("HeartbeatResponse", "error_code", 9)
+    assert error.data == payload[:-2]
+    with pytest.raises(DecodeError) as caught:
+        PROTOCOL.decode_response(payload[:4], 12, 4)
+    assert (caught.value.message, caught.value.path, caught.value.offset) == ("ResponseHeader", "tagged fields", 4)
+
+
+def test_policies_reach_the_headers() -> None:
+    body = HeartbeatRequest(group_id="g").encode(4)
+    header = bytes.fromhex("000c 0004 00000001 0002 63ff  02 05 01 aa 03 00")
+    with pytest.raises(DecodeError) as caught:
+        PROTOCOL.decode_request(header + body)
+    assert str(caught.value) == ("RequestHeader v2, field client_id, byte 11 of 27: not UTF-8: invalid start byte")
+    with pytest.raises(DecodeError, match="field tagged fields, byte 16 of 27: tag 3 after tag 5: tags must ascend"):
+        PROTOCOL.decode_request(header + body, Policy(utf8="replace"))
+    request = PROTOCOL.decode_request(header + body, LIKE_KAFKA)
+    assert request.header.client_id == "c\ufffd"
+    assert request.header.unknown_tags == ((5, b"\xaa"), (3, b""))
+    answer = bytes.fromhex("00000001  02 05 00 05 00") + HeartbeatResponse().encode(4)
+    with pytest.raises(DecodeError, match="tag 5 after tag 5"):
+        PROTOCOL.decode_response(answer, 12, 4)
+    assert PROTOCOL.decode_response(answer, 12, 4, LIKE_KAFKA).header.correlation_id == 1
+
+
 def test_unknown_versions_of_a_response() -> None:
     response = PROTOCOL.decode_response(b"\0\0\0\4body", 12, 99)
     assert (response.header.correlation_id, response.message, response.body) == (4, None, b"body")
@@ -127,7 +197,12 @@ def test_broken_bodies_are_errors() -> None:
     payload = PROTOCOL.encode_request(HeartbeatRequest(group_id="g"), 4, correlation_id=1, client_id="c")
     with pytest.raises(DecodeError) as caught:
         PROTOCOL.decode_request(payload[:-1])
-    assert (caught.value.message, caught.value.version) == ("HeartbeatRequest", 4)
+    error = caught.value
+    assert (error.message, error.version, error.path) == ("HeartbeatRequest", 4, "tagged fields")
+    assert (error.offset, error.data) == (len(payload) - 1, payload[:-1])
+    with pytest.raises(DecodeError) as caught:
+        PROTOCOL.decode_request(payload + b"xyz")
+    assert (caught.value.offset, caught.value.reason) == (len(payload), "3 bytes behind the end of the message")
     with pytest.raises(DecodeError):
         PROTOCOL.decode_request(payload + b"x")
     assert PROTOCOL.decode_request(payload + b"x", LIKE_KAFKA).message == HeartbeatRequest(group_id="g")
@@ -145,8 +220,28 @@ def test_payloads_that_are_too_short(size: int) -> None:
 def test_only_requests_have_headers() -> None:
     with pytest.raises(LookupError, match="TopicRecord has no header"):
         TopicRecord.header_version(0)
-    with pytest.raises((UnknownApi, LookupError)):
-        PROTOCOL.encode_request(TopicRecord(), 0, correlation_id=1)
+
+
+@pytest.mark.parametrize("message", [TopicRecord(), HeartbeatResponse(), OffsetCommitKey(), RequestHeader()])
+def test_only_requests_of_the_protocol_are_written_as_requests(message: Message) -> None:
+    with pytest.raises(EncodeError) as caught:
+        PROTOCOL.encode_request(message, 0, correlation_id=1)
+    assert str(caught.value) == f"{type(message).__name__} v0: it is no request of kwire_kafka"
+
+
+@pytest.mark.parametrize("message", [TopicRecord(), HeartbeatRequest(), OffsetCommitKey(), RequestHeader()])
+def test_only_responses_of_the_protocol_are_written_as_responses(message: Message) -> None:
+    with pytest.raises(EncodeError) as caught:
+        PROTOCOL.encode_response(message, 0, correlation_id=1)
+    assert str(caught.value) == f"{type(message).__name__} v0: it is no response of kwire_kafka"
+
+
+def test_a_message_of_another_protocol_with_a_known_api_key() -> None:
+    class FetchRequest(Message):
+        API_KEY = 1
+
+    with pytest.raises(EncodeError, match="it is no request of kwire_kafka"):
+        PROTOCOL.encode_request(FetchRequest(), 4, correlation_id=1)
 
 
 def test_requests_and_responses_print() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from kwire import LIKE_KAFKA, STRICT, ZERO_UUID, DecodeError, EncodeError, Policy
+from kwire import LIKE_KAFKA, STRICT, ZERO_UUID, DecodeError, EncodeError, Policy, Uuid
 from kwire.headers import RequestHeader
 from kwire.message import Message
 from kwire_kafka import (
@@ -22,6 +22,7 @@ from kwire_kafka import (
     ConsumerGroupMemberMetadataValue,
     ControlledShutdownRequest,
     CreateTopicsResponse,
+    DeleteTopicsRequest,
     DescribeClientQuotasResponse,
     FetchRequest,
     FetchSnapshotRequest,
@@ -29,6 +30,7 @@ from kwire_kafka import (
     HeartbeatRequest,
     InitProducerIdRequest,
     MetadataRequest,
+    MetadataResponse,
     OffsetFetchRequest,
     PartitionChangeRecord,
     ProduceRequest,
@@ -589,3 +591,58 @@ def test_trap_36_duplicates_in_a_map_are_kept_in_order() -> None:
     message = MetadataRequest.decode(data, 0)
     assert [topic.name for topic in message.topics or ()] == ["b", "a", "b"]
     assert message.encode(0) == data
+
+
+TOPIC_ID = "000102030405060708090a0b0c0d0e0f"
+
+
+def test_trap_46_topic_ids_replace_names() -> None:
+    """Fetch is the same in 12 and 13 but for the name, which an id takes the place of."""
+    partition = "02 00000007 ffffffff 0000000000000005 ffffffff ffffffffffffffff 00000400 00 | 00"
+    fetch = "00000000 00000001 00000400 00 00000000 ffffffff 02 | {} " + partition + " | 01 01 00"
+    named = FetchRequest.decode(raw("ffffffff" + fetch.format("03 7431")), 12)
+    known = FetchRequest.decode(raw("ffffffff" + fetch.format(TOPIC_ID)), 13)
+    assert [(topic.topic, topic.topic_id) for topic in named.topics] == [("t1", ZERO_UUID)]
+    assert [(topic.topic, topic.topic_id) for topic in known.topics] == [("", Uuid(raw(TOPIC_ID)))]
+    assert named.topics[0].partitions == known.topics[0].partitions
+    # Both are ignorable: whoever sets the wrong one asks for a topic without a name, as with Java.
+    assert known.encode(12) == raw("ffffffff" + fetch.format("01"))
+    assert named.encode(13) == raw("ffffffff" + fetch.format("00" * 16))
+
+
+@pytest.mark.parametrize(
+    ("name", "path", "first"),
+    [
+        ("FetchRequest", "topics", 13),
+        ("FetchRequest", "forgotten_topics_data", 13),
+        ("FetchResponse", "responses", 13),
+        ("ProduceRequest", "topic_data", 13),
+        ("ProduceResponse", "responses", 13),
+        ("OffsetCommitRequest", "topics", 10),
+        ("OffsetCommitResponse", "topics", 10),
+        ("OffsetFetchRequest", "groups.topics", 10),
+        ("OffsetFetchResponse", "groups.topics", 10),
+    ],
+)
+def test_trap_46_since_when_topics_have_ids_alone(name: str, path: str, first: int) -> None:
+    cls: Any = PROTOCOL.message(name)
+    for step in path.split("."):
+        kind = next(spec[2] for spec in cls.FIELDS if spec[0] == step)
+        cls = getattr(__import__(cls.__module__, fromlist=["*"]), kind.removeprefix("[]"))
+    fields = {spec[0]: spec[3] for spec in cls.FIELDS}
+    last = fields["topic" if "topic" in fields else "name"][1]
+    assert (last, fields["topic_id"]) == (first - 1, (first, 32767))
+
+
+def test_trap_46_metadata_tells_which_id_has_which_name() -> None:
+    """Since version 12 a topic may be asked for by its id alone, and then the name is null until it is known."""
+    request = MetadataRequest.decode(raw(f"02 {TOPIC_ID} 00 00 | 00 00 00"), 12)
+    assert request.topics is not None
+    assert (request.topics[0].topic_id, request.topics[0].name) == (Uuid(raw(TOPIC_ID)), None)
+    topic = f"0064 00 {TOPIC_ID} 00 01 80000000 00"
+    response = raw(f"00000000 01 00 ffffffff 02 | {topic} | 00")
+    answer = MetadataResponse.decode(response, 12)
+    assert (answer.topics[0].topic_id, answer.topics[0].name) == (Uuid(raw(TOPIC_ID)), None)
+    assert refused(MetadataResponse, response[:-2] + raw("00 00"), 11).path == "topics[0].name"
+    by_id = raw(f"02 00 {TOPIC_ID} 00 | 00000001 00")
+    assert DeleteTopicsRequest.decode(by_id, 6).topics[0].topic_id == Uuid(raw(TOPIC_ID))

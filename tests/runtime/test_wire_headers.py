@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -122,10 +125,10 @@ def test_headers_that_cannot_be_written(header: RequestHeader | ResponseHeader, 
         ("0001 0002 00000003 00", 1, "client_id"),
         ("0001 0002 00000003 0003 6162", 1, "client_id"),
         ("0001 0002 00000003 0002 ffff", 1, "client_id"),
-        ("0001 0002 00000003 0001 61", 2, "unknown_tags"),
-        ("0001 0002 00000003 0001 61 01 05 03 00", 2, "unknown_tags"),
-        ("0001 0002 00000003 0001 61 02 05 00 05 00", 2, "unknown_tags"),
-        ("0001 0002 00000003 0001 61 ffffffffffff", 2, "unknown_tags"),
+        ("0001 0002 00000003 0001 61", 2, "tagged fields"),
+        ("0001 0002 00000003 0001 61 01 05 03 00", 2, "tagged fields"),
+        ("0001 0002 00000003 0001 61 02 05 00 05 00", 2, "tagged fields"),
+        ("0001 0002 00000003 0001 61 ffffffffffff", 2, "tagged fields"),
     ],
 )
 def test_request_headers_that_cannot_be_read(data: str, version: int, path: str) -> None:
@@ -138,7 +141,7 @@ def test_request_headers_that_cannot_be_read(data: str, version: int, path: str)
 
 
 @pytest.mark.parametrize(
-    ("data", "version", "path"), [("000000", 0, "correlation_id"), ("00000001", 1, "unknown_tags")]
+    ("data", "version", "path"), [("000000", 0, "correlation_id"), ("00000001", 1, "tagged fields")]
 )
 def test_response_headers_that_cannot_be_read(data: str, version: int, path: str) -> None:
     with pytest.raises(DecodeError) as caught:
@@ -161,6 +164,14 @@ def test_offsets_outside_of_data(offset: int) -> None:
         ResponseHeader.decode_from(bytes(20), offset, 0)
 
 
+def test_a_client_id_that_is_too_long_for_what_is_left() -> None:
+    with pytest.raises(DecodeError) as caught:
+        RequestHeader.decode_from(bytes(8) + b"\0\3ab", 0, 1)
+    assert str(caught.value) == (
+        "RequestHeader v1, field client_id, byte 8 of 12: this string has length 3, 2 bytes are left"
+    )
+
+
 def test_headers_as_objects() -> None:
     header = RequestHeader(api_key=1, api_version=2, correlation_id=3, client_id="c")
     assert header == RequestHeader(api_key=1, api_version=2, correlation_id=3, client_id="c")
@@ -173,6 +184,8 @@ def test_headers_as_objects() -> None:
     assert repr(response) == "ResponseHeader(correlation_id=3, unknown_tags=((1, b''),))"
     assert response != ResponseHeader(correlation_id=3)
     assert response != header
+    for message in (header, response):
+        assert message.replace() == copy.copy(message) == pickle.loads(pickle.dumps(message)) == message
     for unhashable in (header, response):
         with pytest.raises(TypeError):
             hash(unhashable)

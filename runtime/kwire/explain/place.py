@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NoReturn
 
 from kwire.message import Message, Struct
 
@@ -67,3 +68,11 @@ def within(version: int, versions: tuple[int, int] | None) -> bool:
 def struct_class(owner: type[Struct], name: str) -> type[Struct]:
     """The class that a field of ``owner`` names as its type."""
     return getattr(sys.modules[owner.__module__], name)  # type: ignore[no-any-return]
+
+
+def check_version(cls: type[Message], version: int, fail: Callable[[str], NoReturn]) -> None:
+    """``fail`` unless ``cls`` has this version."""
+    if version not in cls.VALID_VERSIONS:
+        valid = cls.VALID_VERSIONS
+        known = f"{valid.start} to {valid.stop - 1}" if valid else "none"
+        fail(f"there is no version {version}, the valid ones are {known}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+from collections.abc import Container
 from struct import unpack_from
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -40,6 +41,7 @@ class Reader:
         self.pos = offset
         self.at = Place(cls, version)
         self.policy = policy
+        self.origin = cls, offset, policy
 
     def fail(self, reason: str, offset: int | None = None) -> NoReturn:
         raise DecodeError(
@@ -49,7 +51,16 @@ class Reader:
             path=str(self.at),
             offset=self.pos if offset is None else offset,
             data=self.data,
+            origin=self.origin,
         )
+
+    def note(self, start: int, kind: str, value: object, *, name: str = "", content: int = 0) -> None:
+        """Called for everything that has been read, from ``start`` to ``self.pos``, in the order of the bytes.
+
+        ``value`` of an array is the number of its elements, of a struct ``...``. ``name`` is given where it is not
+        that of the field, ``content`` where the value starts behind its length. Nothing comes of it here:
+        ``kwire.explain.trace`` keeps it.
+        """
 
     def take(self, size: int, what: str) -> bytes:
         if size > len(self.data) - self.pos:
@@ -57,6 +68,10 @@ class Reader:
         start = self.pos
         self.pos += size
         return self.data[start : self.pos]
+
+    def finish(self) -> None:
+        if self.pos < len(self.data) and self.policy.trailing == "error":
+            self.fail(f"{len(self.data) - self.pos} bytes behind the end of the message")
 
     def uvarint(self, what: str) -> int:
         """Kafka's: at most five bytes, the result a signed 32-bit number."""
@@ -74,6 +89,7 @@ class Reader:
 
     def struct(self, cls: type[Any]) -> Any:
         values: dict[str, Any] = {}
+        self.note(self.pos, cls.__name__, ...)
         for spec in cls.FIELDS:
             if within(self.at.version, spec[3]) and not self.at.tagged(spec):
                 self.at.parts.append(spec[0])
@@ -99,13 +115,21 @@ class Reader:
 
     def present(self, tagged: bool) -> bool:
         """The mark before a nullable struct: a varint inside a tagged field, else an int8 [KAFKA-WIRE 25]."""
-        return self.uvarint("the mark of a struct") > 0 if tagged else self.take(1, "the mark of a struct")[0] < 128
+        start, what = self.pos, "the mark of a struct"
+        present = self.uvarint(what) > 0 if tagged else self.take(1, what)[0] < 128
+        self.note(start, "struct or null", ... if present else None)
+        return present
 
     def scalar(self, kind: str) -> Any:
+        start = self.pos
         raw = self.take(SIZES[kind], kind)
+        value: Any
         if kind == "bool":
-            return raw != b"\0"
-        return Uuid(raw) if kind == "uuid" else unpack_from(FORMATS[kind], raw)[0]
+            value = raw != b"\0"
+        else:
+            value = Uuid(raw) if kind == "uuid" else unpack_from(FORMATS[kind], raw)[0]
+        self.note(start, kind, value)
+        return value
 
     def length(self, spec: FieldSpec, size: int, what: str, *, nullable: bool) -> int:
         """A length or count; -1 for null. Any negative one counts as null, as in Kafka [KAFKA-WIRE 13]."""
@@ -127,10 +151,14 @@ class Reader:
         what = _BLOBS[kind]
         start = self.pos
         length = self.length(spec, 2 if kind == "string" else 4, what, nullable=nullable)
-        if length < 0:
-            return None
-        if kind != "string":
-            return self.take(length, what)
+        content = self.pos
+        value: Any = None
+        if length >= 0:
+            value = self.take(length, what) if kind != "string" else self.text(length, what, start)
+        self.note(start, self.coded(spec, kind), value, content=content)
+        return value
+
+    def text(self, length: int, what: str, start: int) -> str:
         if length > MAX_STRING:
             self.fail(f"a string of {length} bytes, Kafka's longest has {MAX_STRING}", start)
         start = self.pos
@@ -140,8 +168,14 @@ class Reader:
         except UnicodeDecodeError as problem:
             self.fail(f"not UTF-8: {problem.reason}", start + problem.start)
 
+    def coded(self, spec: FieldSpec, kind: str) -> str:
+        """What the protocol guide calls a type with this way of writing lengths."""
+        return f"compact {kind}" if self.at.compact(spec) else kind
+
     def array(self, cls: type[Any], spec: FieldSpec, kind: str, *, nullable: bool) -> list[Any] | None:
+        start = self.pos
         count = self.length(spec, 4, "this array", nullable=nullable)
+        self.note(start, self.coded(spec, "array"), None if count < 0 else count)
         if count < 0:
             return None
         items = []
@@ -152,41 +186,55 @@ class Reader:
         return items
 
     def tags(self, cls: type[Any], values: dict[str, Any]) -> None:
-        known = {spec[5]: spec for spec in cls.FIELDS if spec[5] is not None}
-        unknown: list[tuple[int, bytes]] = []
-        previous = -1
         self.at.parts.append("tagged fields")
         start = self.pos
         count = self.uvarint("the number of tagged fields")
         if count < 0 and self.policy.tags != "kafka":  # whose loop is over before it begins
             self.fail(f"the number of tagged fields is {count}", start)
+        self.note(start, "count", count)
+        if count > 0:
+            self.section(cls, values, count)
+        self.at.parts.pop()
+
+    def section(self, cls: type[Any], values: dict[str, Any], count: int) -> None:
+        known = {spec[5]: spec for spec in cls.FIELDS if spec[5] is not None}
+        unknown: list[tuple[int, bytes]] = []
+        previous = -1
         for _ in range(count):
             start = self.pos
-            tag = self.uvarint("a tag")
-            if self.policy.tags != "kafka":
-                if tag < 0 or tag > MAX_TAG:
-                    self.fail(f"{tag} is no tag", start)
-                if tag <= previous:
-                    self.fail(f"tag {tag} after tag {previous}: tags must ascend", start)
+            tag, size = self.tag(previous, known)
             previous = tag
-            size = self.uvarint(f"the size of tag {tag}")
             spec = known.get(tag)
-            unread = spec is not None and self.policy.tags == "kafka"
-            if not 0 <= size <= len(self.data) - self.pos and not unread:
-                self.fail(f"tag {tag} has size {size}, {len(self.data) - self.pos} bytes are left")
             if spec is not None and not within(self.at.version, spec[6]):
                 if self.policy.tags != "preserve":
                     self.fail(f"tag {tag} is `{spec[0]}`, which version {self.at.version} does not have", start)
                 spec = None
+            content = self.pos
             if spec is None:
                 unknown.append((tag, self.take(size, f"tag {tag}")))
+                self.note(start, "unknown tag", unknown[-1][1], name=f"tag {tag}", content=content)
             else:
+                self.note(start, "tag and size", size, name=f"tag {tag}")
                 self.at.parts[-1] = spec[0]
                 self.tagged(cls, spec, values, size)
                 self.at.parts[-1] = "tagged fields"
-        self.at.parts.pop()
         if unknown:
             values["unknown_tags"] = tuple(unknown)
+
+    def tag(self, previous: int, known: Container[int]) -> tuple[int, int]:
+        """The number of a tagged field and the size of its value."""
+        start = self.pos
+        tag = self.uvarint("a tag")
+        if self.policy.tags != "kafka":
+            if tag < 0 or tag > MAX_TAG:
+                self.fail(f"{tag} is no tag", start)
+            if tag <= previous:
+                self.fail(f"tag {tag} after tag {previous}: tags must ascend", start)
+        size = self.uvarint(f"the size of tag {tag}")
+        unread = tag in known and self.policy.tags == "kafka"
+        if not 0 <= size <= len(self.data) - self.pos and not unread:
+            self.fail(f"tag {tag} has size {size}, {len(self.data) - self.pos} bytes are left")
+        return tag, size
 
     def tagged(self, cls: type[Any], spec: FieldSpec, values: dict[str, Any], size: int) -> None:
         start = self.pos

@@ -1,0 +1,18 @@
+"""The command line ``kwire``. It needs nothing but the standard library and a generated package."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+
+from kwire.command import decode
+
+
+def run(arguments: Sequence[str] | None = None) -> int:
+    """Run the command in ``arguments`` (default: those of the process) and return its exit code."""
+    parser = argparse.ArgumentParser(prog="kwire", description="Looks into what travels on Kafka connections.")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    decode.add_to(commands)
+    options = parser.parse_args(arguments)
+    code: int = options.run(options)
+    return code

@@ -1,0 +1,39 @@
+"""What to say about values beside what they are: names of error codes and APIs, times."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+from kwire.explain.batches import time_text
+from kwire.explain.trace import Span
+from kwire.explain.view import Note
+from kwire.protocol import Protocol
+
+_API_KEYS = ("api_key", "request_api_key")
+
+
+def notes(protocol: Protocol, package: str) -> Note:
+    """The notes on values of ``protocol``, whose error codes are in the module ``errors`` of its package."""
+    errors = _error_names(package)
+
+    def note(span: Span) -> str:
+        value = span.value
+        if type(value) is not int or span.text:
+            return ""
+        if span.kind == "int16" and span.name.endswith("error_code"):
+            return errors.get(value, "")
+        if span.kind == "int16" and span.name in _API_KEYS and value in protocol.api_keys:
+            return protocol.api_name(value)
+        if span.kind == "int64" and ("timestamp" in span.name or span.name.endswith("time_ms")):
+            return time_text(value)
+        return ""
+
+    return note
+
+
+def _error_names(package: str) -> dict[int, str]:
+    try:
+        codes = import_module(f"{package}.errors").ErrorCode
+    except (ImportError, AttributeError):
+        return {}
+    return {int(code): code.name for code in codes}

@@ -1,0 +1,69 @@
+"""How whole frames are read: header and body of requests and responses, in front of them their size."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kwire.errors import DecodeError
+from kwire.explain.trace import Span, Trace, trace
+from kwire.headers import RequestHeader, ResponseHeader
+from kwire.message import Message
+from kwire.policy import STRICT, Policy
+
+if TYPE_CHECKING:
+    from kwire.explain.trace import Expand
+    from kwire.protocol import Protocol
+
+
+def trace_request(
+    protocol: Protocol, payload: bytes, policy: Policy = STRICT, *, expand: Expand | None = None
+) -> Trace:
+    """How ``Protocol.decode_request`` reads the payload of a request."""
+    try:
+        header, offset, cls = protocol.request_header(payload, policy)
+    except DecodeError as problem:
+        return trace(RequestHeader, payload, problem.version or 0, policy, whole=False)
+    head = _header(RequestHeader, payload, offset, policy)
+    if cls is None:
+        known = header.api_key in protocol.api_keys
+        return head.unknown(f"version {header.api_version}" if known else f"api key {header.api_key}")
+    return head.then(cls, header.api_version, policy, expand)
+
+
+def trace_response(
+    protocol: Protocol,
+    payload: bytes,
+    api_key: int,
+    version: int,
+    policy: Policy = STRICT,
+    *,
+    expand: Expand | None = None,
+) -> Trace:
+    """How ``Protocol.decode_response`` reads the payload of a response."""
+    try:
+        _, offset, cls, version = protocol.response_header(payload, api_key, version, policy)
+    except DecodeError as problem:
+        return trace(ResponseHeader, payload, problem.version or 0, policy, whole=False)
+    head = _header(ResponseHeader, payload, offset, policy)
+    if cls is None:
+        return head.unknown(f"version {version}" if api_key in protocol.api_keys else f"api key {api_key}")
+    return head.then(cls, version, policy, expand)
+
+
+def behind_size(frame: bytes, payload: Trace) -> Trace:
+    """The trace of a frame, from that of its payload: all that follows four bytes of size."""
+    size = int.from_bytes(frame[:4], "big", signed=True)
+    spans = [Span(0, 4, "size", "size", "int32", size, depth=0)]
+    for span in payload.spans:
+        span.start, span.end, span.content = span.start + 4, span.end + 4, span.content + 4
+        spans.append(span)
+    if payload.error:
+        payload.error.offset += 4
+        payload.error.data = frame
+    return Trace(frame, spans, payload.error)
+
+
+def _header(cls: type[Message], payload: bytes, end: int, policy: Policy) -> Trace:
+    """The trace of a header that can be read and ends there, which it does in one version only."""
+    traces = [trace(cls, payload, version, policy, whole=False) for version in cls.VALID_VERSIONS]
+    return next(found for found in traces if not found.error and found.end == end)

@@ -1,0 +1,92 @@
+"""How the records of internal topics are read: key and value, each with what stands in front of the message."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from kwire.errors import DecodeError
+from kwire.explain.trace import Span, Trace
+from kwire.logs import TOPICS, decode_record
+from kwire.policy import STRICT, Policy
+from kwire.primitives import read_int16, read_uvarint
+
+if TYPE_CHECKING:
+    from kwire.logs import InternalRecord
+    from kwire.message import Message
+    from kwire.protocol import Protocol
+
+    Read = Callable[[bytes, int], tuple[int, int]]
+
+_FRAMED = ("metadata", "remote_storage")
+
+
+def trace_record(
+    protocol: Protocol, topic: str, key: bytes | None, value: bytes | None, policy: Policy = STRICT
+) -> tuple[Trace | None, Trace | None]:
+    """How ``kwire.logs.decode_record`` reads key and value; ``None`` for what the record does not have.
+
+    ``ValueError`` for a topic that is no internal one.
+    """
+    record = decode_record(protocol, topic, key, value, policy)
+    log = TOPICS[topic]
+    if log in _FRAMED:
+        raw = None if key is None else Trace(key, [Span(0, len(key), "key", "key", "bytes", key, depth=0)])
+        return raw, None if value is None else _framed(protocol, log, record, value, policy)
+    keys = None if key is None else _key(protocol, log, key, policy)
+    return keys, None if value is None else _value(protocol, log, record, value, policy)
+
+
+def _key(protocol: Protocol, log: str, data: bytes, policy: Policy) -> Trace:
+    head = _prefix(data, ("record type",), "int16", read_int16)
+    if head.error:
+        return head
+    number = _last(head)
+    cls = _classes(protocol, log, number)[0]
+    return head.then(cls, cls.VALID_VERSIONS.start, policy) if cls else head.unknown(f"record type {number}")
+
+
+def _value(protocol: Protocol, log: str, record: InternalRecord, data: bytes, policy: Policy) -> Trace:
+    head = _prefix(data, ("version",), "int16", read_int16)
+    cls = type(record.value) if record.value else _classes(protocol, log, record.type)[1]
+    if head.error:
+        return head
+    if cls is None:
+        return head.unknown(f"record type {record.type}")
+    version = _last(head)
+    return head.then(cls, version, policy) if version in cls.VALID_VERSIONS else head.unknown(f"version {version}")
+
+
+def _framed(protocol: Protocol, log: str, record: InternalRecord, data: bytes, policy: Policy) -> Trace:
+    head = _prefix(data, ("frame version", "record type", "version"), "uvarint", read_uvarint)
+    if head.error:
+        return head
+    version, cls = _last(head), _classes(protocol, log, record.type)[1]
+    if cls is None or version not in cls.VALID_VERSIONS:
+        return head.unknown(record.reason.removeprefix("unknown ") if record.reason else "it")
+    return head.then(cls, version, Policy(tags=policy.tags, utf8=policy.utf8))
+
+
+def _prefix(data: bytes, names: tuple[str, ...], kind: str, read: Read) -> Trace:
+    spans: list[Span] = []
+    pos = 0
+    for name in names:
+        try:
+            number, end = read(data, pos)
+        except DecodeError as problem:
+            return Trace(data, spans, problem)
+        spans.append(Span(pos, end, name, name, kind, number, depth=0))
+        pos = end
+    return Trace(data, spans)
+
+
+def _last(head: Trace) -> int:
+    value = head.spans[-1].value
+    assert isinstance(value, int)
+    return value
+
+
+def _classes(protocol: Protocol, log: str, number: int | None) -> tuple[type[Message] | None, type[Message] | None]:
+    if number is None or number not in protocol.record_types(log):
+        return None, None
+    return protocol.record(log, number)

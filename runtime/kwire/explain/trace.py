@@ -1,0 +1,138 @@
+"""What was read, piece by piece: bytes → spans, each with its place, field, type and value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from kwire.errors import DecodeError
+from kwire.explain.place import check_version
+from kwire.explain.reader import Reader
+from kwire.message import Message
+from kwire.policy import STRICT, Policy
+
+if TYPE_CHECKING:
+
+    Expand = Callable[[bytes, int, int, str, int], Iterator["Span"]]
+    """Data, start and end of a block of records in it, path and depth → what it consists of."""
+
+
+class Span:
+    """The bytes of ``data[start:end]`` and what they are.
+
+    ``name`` is the last part of ``path``, ``depth`` how far it is nested. ``content`` is where the value starts
+    behind its length. ``value`` of an array is its count, of a struct ``...``; ``text`` says more about it, or says
+    it better. A span without bytes is a heading, or something that was compressed.
+    """
+
+    __slots__ = ("content", "depth", "end", "kind", "name", "path", "start", "text", "value")
+
+    def __init__(
+        self,
+        start: int,
+        end: int,
+        path: str,
+        name: str,
+        kind: str,
+        value: object,
+        *,
+        depth: int,
+        content: int = 0,
+        text: str = "",
+    ) -> None:
+        self.start = start
+        self.end = end
+        self.path = path
+        self.name = name
+        self.kind = kind
+        self.value = value
+        self.depth = depth
+        self.content = content or start
+        self.text = text
+
+    def __repr__(self) -> str:
+        return f"Span({self.start}, {self.end}, {self.path!r}, {self.kind!r}, {self.value!r})"
+
+
+class Trace:
+    """Spans in the order of their bytes, which follow on each other without gaps, and the error that ended them.
+
+    What ``end`` leaves of ``data`` was not read.
+    """
+
+    __slots__ = ("data", "error", "spans")
+
+    def __init__(self, data: bytes, spans: list[Span], error: DecodeError | None = None) -> None:
+        self.data = data
+        self.spans = spans
+        self.error = error
+
+    @property
+    def end(self) -> int:
+        return self.spans[-1].end if self.spans else 0
+
+    def then(self, cls: type[Message], version: int, policy: Policy, expand: Expand | None = None) -> Trace:
+        """This, and behind it a message up to the end of the data."""
+        body = trace(cls, self.data, version, policy, offset=self.end, expand=expand)
+        return Trace(self.data, self.spans + body.spans, body.error)
+
+    def unknown(self, what: str) -> Trace:
+        """This, and the rest of the data as it is, since ``what`` is not known."""
+        start, end = self.end, len(self.data)
+        text = f"{what} is not known"
+        rest = Span(start, end, "body", "body", "bytes", self.data[start:], depth=0, text=text)
+        return Trace(self.data, [*self.spans, rest])
+
+
+def trace(
+    cls: type[Message],
+    data: bytes,
+    version: int,
+    policy: Policy = STRICT,
+    *,
+    offset: int = 0,
+    whole: bool = True,
+    expand: Expand | None = None,
+) -> Trace:
+    """How the message at ``offset`` of ``data`` is read, up to its end or the first error; never raises for bad data.
+
+    ``whole`` and ``policy`` are those of ``decode``. ``expand`` takes blocks of records apart, see
+    ``kwire.explain.batches``. The first span is a heading with the name and version of the message.
+    """
+    tracer = _Tracer(cls, data, offset, version, policy, expand)
+    error = None
+    try:
+        check_version(cls, version, tracer.fail)
+        tracer.struct(cls)
+        if whole:
+            tracer.finish()
+    except DecodeError as problem:
+        error = problem
+    return Trace(data, tracer.spans, error)
+
+
+class _Tracer(Reader):
+    def __init__(
+        self, cls: type[Message], data: bytes, offset: int, version: int, policy: Policy, expand: Expand | None
+    ) -> None:
+        super().__init__(cls, data, offset, version, policy)
+        self.spans: list[Span] = []
+        self.expand = expand
+        self.sections = 0
+
+    def note(self, start: int, kind: str, value: object, *, name: str = "", content: int = 0) -> None:
+        parts = self.at.parts
+        depth = len(parts) + self.sections
+        if not parts:
+            kind, name = "", f"{kind} v{self.at.version}"
+        name, path = name or parts[-1], str(self.at)
+        if self.expand and kind.endswith("records") and value:
+            self.spans.append(Span(start, content, path, name, kind, value, depth=depth, content=content))
+            self.spans += self.expand(self.data, content, self.pos, path, depth + 1)
+        else:
+            self.spans.append(Span(start, self.pos, path, name, kind, value, depth=depth, content=content))
+
+    def section(self, cls: type[Any], values: dict[str, Any], count: int) -> None:
+        self.sections += 1
+        super().section(cls, values, count)
+        self.sections -= 1

@@ -1,0 +1,159 @@
+"""A trace as text for people: a line per span, with offset, bytes, field, type and value in columns."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+
+from kwire.errors import DecodeError
+from kwire.explain.batches import expand_records
+from kwire.explain.trace import Span, Trace, trace
+from kwire.records import RecordsError
+
+Note = Callable[[Span], str]
+"""What there is to say about a value beyond itself, like the name of an error code; empty for nothing."""
+
+HEX = 24
+VALUE = 72
+_TITLES = ("offset", "bytes", "field", "type", "value")
+
+
+def show(found: Trace, note: Note | None = None, *, last: int | None = None) -> str:
+    """All lines, or the ``last`` ones before the end. Below a byte that is wrong stands a mark with the reason."""
+    spans = [*found.spans, *_unread(found)]
+    hidden = max(0, len(spans) - last) if last is not None else 0
+    rows = [_row(span, found.data, note) for span in spans[hidden:]]
+    widths = [max(map(len, column)) for column in zip(_TITLES, *rows, strict=True)]
+    lines = [_line(_TITLES, widths)]
+    if hidden:
+        lines.append(f"{'…':>{widths[0]}}  {hidden} lines before")
+    marked = _marked(found, spans)
+    for span, row in zip(spans[hidden:], rows, strict=True):
+        lines.append(_line(row, widths))
+        if span is marked and found.error:
+            lines.append(" " * (widths[0] + 2) + f"^^ {found.error.reason}")
+    return "\n".join(lines) + "\n"
+
+
+def show_error(error: DecodeError, lines: int) -> str:
+    """The error and, under it, what was read before; of errors in records, the batch."""
+    found = Trace(error.data, [], error)
+    if error.origin and error.version is not None:
+        cls, offset, policy = error.origin
+        found = trace(cls, error.data, error.version, policy, offset=offset)
+    elif isinstance(error, RecordsError):
+        spans = list(expand_records(error.data, 0, len(error.data), "", 0))
+        inside = DecodeError(error.reason, offset=error.offset - error.position, data=error.data)
+        return f"{error}\n\nthe batch:\n{show(Trace(error.data, spans, inside), last=lines)}"
+    return f"{error}\n\n{show(found, last=lines)}"
+
+
+def as_json(found: Trace, note: Note | None = None) -> dict[str, object]:
+    """The same as data: every span with all of its bytes, and the error or null."""
+    spans = [
+        {
+            "offset": span.start,
+            "bytes": found.data[span.start : span.end].hex(),
+            "path": span.path,
+            "name": span.name,
+            "type": span.kind,
+            "value": _plain(span.value),
+            "note": (note(span) if note else "") or span.text,
+        }
+        for span in [*found.spans, *_unread(found)]
+    ]
+    error = found.error
+    return {
+        "size": len(found.data),
+        "spans": spans,
+        "error": (
+            None
+            if error is None
+            else {
+                "message": error.message,
+                "version": error.version,
+                "path": error.path,
+                "offset": error.offset,
+                "reason": error.reason,
+            }
+        ),
+    }
+
+
+def _unread(found: Trace) -> Iterator[Span]:
+    """What no span covers. A new line starts at the byte that is wrong, to be marked."""
+    end, size, error = found.end, len(found.data), found.error
+    if error and end < error.offset <= size:
+        yield _rest(found, end, error.offset)
+        end = error.offset
+    if end < size or (error and end == error.offset):
+        yield _rest(found, end, size)
+
+
+def _rest(found: Trace, start: int, end: int) -> Span:
+    path = found.error.path if found.error else ""
+    text = f"{_count(end - start, 'byte')} not read" if end > start else "the end of the data"
+    parts = path.replace("[", ".[").split(".") if path else [""]
+    return Span(start, end, path, parts[-1], "?", found.data[start:end], depth=len(parts), text=text)
+
+
+def _marked(found: Trace, spans: list[Span]) -> Span | None:
+    """The line to put the mark under: the one that begins with the wrong byte, or else the one that has it."""
+    if found.error is None:
+        return None
+    at = found.error.offset
+    holding = [span for span in spans if span.start <= at < span.end] or spans[-1:]
+    return holding[0] if holding else None
+
+
+def _row(span: Span, data: bytes, note: Note | None) -> tuple[str, ...]:
+    has_place = span.end > span.start or span.kind == "?"
+    value = _value(span)
+    more = note(span) if note else ""
+    return (
+        str(span.start) if has_place else "",
+        _hex(data, span),
+        "  " * span.depth + span.name,
+        span.kind,
+        f"{value}  {more}" if value and more else value or more,
+    )
+
+
+def _line(row: tuple[str, ...], widths: list[int]) -> str:
+    offset, *others = row
+    cells = [f"{offset:>{widths[0]}}", *[f"{cell:<{width}}" for cell, width in zip(others, widths[1:], strict=True)]]
+    return "  ".join(cells).rstrip()
+
+
+def _hex(data: bytes, span: Span) -> str:
+    head, content = data[span.start : span.content], data[span.content : min(span.end, span.content + HEX)]
+    text = f"{head.hex()} {content.hex()}".strip()
+    return text if len(text) <= HEX else text[: HEX - 1] + "…"
+
+
+def _value(span: Span) -> str:
+    value = span.value
+    if span.text:
+        return span.text
+    if value is ...:
+        return ""
+    if span.kind.endswith("array") and value is not None:
+        return _count(value, "element")
+    if span.kind == "tag and size":
+        return _count(value, "byte")
+    if isinstance(value, bytes) and span.kind != "uuid":
+        return _count(len(value), "byte")
+    text = str(value) if span.kind == "uuid" else json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= VALUE else text[: VALUE - 1] + "…"
+
+
+def _count(number: object, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+
+
+def _plain(value: object) -> object:
+    if value is ...:
+        return None
+    if isinstance(value, int | float | str | dict | None):
+        return value
+    return value.hex() if type(value) is bytes else str(value)

@@ -1,0 +1,359 @@
+"""Traces: every byte in exactly one line, what is said about it true, and shown as somebody would want to read it."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import re
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from syrupy.assertion import SnapshotAssertion
+from values import FIXED, NAMES, make, message_class
+
+from kwire import LIKE_KAFKA, STRICT, DecodeError, KwireError, Policy
+from kwire.compression import GZIP, ZSTD
+from kwire.explain.batches import expand_records
+from kwire.explain.frame import behind_size, trace_request, trace_response
+from kwire.explain.internal import trace_record
+from kwire.explain.trace import Span, Trace, trace
+from kwire.explain.view import as_json, show
+from kwire.frames import frame
+from kwire.headers import RequestHeader
+from kwire.logs import TOPICS, decode_record
+from kwire.records import Record, RecordsError, encode_batch, encode_message_set, read_batches
+from kwire_kafka import PROTOCOL, ApiVersionsResponse, FetchResponse, HeartbeatRequest
+from kwire_kafka.api.fetch import FetchableTopicResponse, PartitionData
+
+FRAMES = Path(__file__).parents[1] / "data" / "real_frames" / "frames.jsonl"
+POLICIES = (STRICT, LIKE_KAFKA, Policy(tags="preserve"))
+SCALARS = ("bool", "int8", "int16", "int32", "int64", "uint16", "uint32", "float64", "uuid")
+PLAIN = [
+    Record(key=b"k", value=b"v" * 40, timestamp=1_700_000_000_000),
+    Record(key=None, value=None, timestamp=1_700_000_000_500),
+]
+RECORDS = [Record(key=b"k", value=b"v" * 40, headers=(("h", None),), timestamp=1_700_000_000_000), PLAIN[1]]
+
+
+@cache
+def exchanges() -> list[dict[str, Any]]:
+    return [json.loads(line) for line in FRAMES.read_text().splitlines()]
+
+
+def real(api_key: int, version: int) -> bytes:
+    """A response that a broker sent."""
+    return next(
+        bytes.fromhex(exchange["response"])
+        for exchange in exchanges()
+        if (exchange["api_key"], exchange["version"]) == (api_key, version)
+    )
+
+
+def assert_tiles(found: Trace) -> None:
+    """The lines of a trace hold all bytes of the data, each once and in their order."""
+    spans = as_json(found)["spans"]
+    assert isinstance(spans, list)
+    assert "".join(span["bytes"] for span in spans) == found.data.hex()
+    assert sum(len(span["bytes"]) for span in spans) == 2 * len(found.data)
+    assert show(found).count("\n") >= len(spans)
+
+
+def at(message: object, path: str) -> Any:
+    """The value of ``message`` at ``path``."""
+    for name, index in re.findall(r"(\w+)|\[(\d+)\]", path):
+        message = getattr(message, name) if name else message[int(index)]  # type: ignore[index]
+    return message
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_byte_of_every_message_is_in_one_line(name: str) -> None:
+    cls = message_class(name)
+    for version in cls.VALID_VERSIONS:
+        message = make(cls, version, FIXED["min"])
+        data = message.encode(version)
+        found = trace(cls, data, version)
+        assert found.error is None
+        assert found.end == len(data)
+        assert_tiles(found)
+        assert found.spans[0].name == f"{name} v{version}"
+        decoded = cls.decode(data, version)
+        for span in found.spans[1:]:
+            if span.kind in SCALARS or span.kind.endswith(("string", "bytes", "records")):
+                assert at(decoded, span.path) == span.value
+            elif span.kind.endswith("array"):
+                items = at(decoded, span.path)
+                assert span.value == (None if items is None else len(items))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_cut_ends_in_the_error_of_decode(name: str) -> None:
+    cls = message_class(name)
+    version = cls.VALID_VERSIONS[-1]
+    data = make(cls, version, FIXED["min"]).encode(version)
+    for size in range(len(data)):
+        found = trace(cls, data[:size], version)
+        with pytest.raises(DecodeError) as caught:
+            cls.decode(data[:size], version)
+        assert found.error is not None
+        assert str(found.error) == str(caught.value)
+        assert_tiles(found)
+        assert f"^^ {caught.value.reason}\n" in caught.value.annotated()
+
+
+def test_every_real_frame() -> None:
+    for exchange in exchanges():
+        payload = bytes.fromhex(exchange["request"])
+        found = behind_size(frame(payload), trace_request(PROTOCOL, payload, expand=expand_records))
+        assert found.error is None
+        assert_tiles(found)
+        assert found.spans[0].value == len(payload)
+        if exchange["response"]:
+            payload = bytes.fromhex(exchange["response"])
+            found = trace_response(PROTOCOL, payload, exchange["api_key"], exchange["version"], expand=expand_records)
+            assert found.error is None
+            assert found.end == len(payload)
+            assert_tiles(found)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.data())
+def test_damaged_frames(draw: st.DataObject) -> None:
+    """What a trace ends with is what decoding raises, and the lines hold all bytes whatever they are."""
+    exchange = draw.draw(st.sampled_from(exchanges()))
+    policy = draw.draw(st.sampled_from(POLICIES))
+    payload = bytearray.fromhex(exchange["response"] or exchange["request"])
+    for _ in range(draw.draw(st.integers(1, 4))):
+        payload[draw.draw(st.integers(0, len(payload) - 1))] = draw.draw(st.integers(0, 255))
+    data = bytes(payload[: draw.draw(st.integers(0, len(payload)))])
+    error = None
+    try:
+        if exchange["response"]:
+            found = trace_response(
+                PROTOCOL, data, exchange["api_key"], exchange["version"], policy, expand=expand_records
+            )
+            PROTOCOL.decode_response(data, exchange["api_key"], exchange["version"], policy)
+        else:
+            found = trace_request(PROTOCOL, data, policy, expand=expand_records)
+            PROTOCOL.decode_request(data, policy)
+    except DecodeError as problem:
+        error = problem
+    assert str(found.error) == str(error)
+    assert_tiles(found)
+    if error:
+        assert error.annotated().startswith(str(error))
+
+
+@settings(deadline=None)
+@given(st.binary(max_size=200), st.integers(0, 30))
+def test_records_that_are_none(noise: bytes, cut: int) -> None:
+    for block in (encode_batch(RECORDS) + noise, encode_batch(RECORDS)[:-cut] + noise, noise):
+        spans = list(expand_records(block, 0, len(block), "records", 1))
+        assert_tiles(Trace(block, spans))
+
+
+def block(spans: list[Span], kind: str) -> list[str]:
+    return [span.text for span in spans if span.kind == kind]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        encode_batch(RECORDS, base_offset=7),
+        encode_batch(RECORDS, base_offset=7, codec=ZSTD),
+        encode_message_set(PLAIN, magic=1, base_offset=7),
+        encode_message_set(PLAIN, magic=1, base_offset=7, codec=GZIP),
+    ],
+    ids=["batch", "compressed batch", "message set", "compressed message set"],
+)
+def test_records_of_all_formats(data: bytes) -> None:
+    spans = list(expand_records(data, 0, len(data), "records", 1))
+    assert_tiles(Trace(data, spans))
+    first, second = block(spans, "record")
+    assert first.startswith(
+        "offset 7, 2023-11-14 22:13:20.000 UTC, key 'k', value 'vvvvvvvvvvvvvvvvvvvv'… (40 bytes)"
+    )
+    assert second.startswith("offset 8, 2023-11-14 22:13:20.500 UTC, key null, value null")
+
+
+def test_a_batch_with_a_wrong_checksum_is_shown_with_it() -> None:
+    data = bytearray(encode_batch(RECORDS))
+    data[70] ^= 1
+    spans = list(expand_records(bytes(data), 0, len(data), "records", 1))
+    assert "the checksum is " in next(span.text for span in spans if span.name == "crc")
+    assert len(block(spans, "record")) == 2
+
+
+def test_a_batch_that_cannot_be_read_is_shown_up_to_there() -> None:
+    data = bytearray(encode_batch(RECORDS, codec=ZSTD))
+    data[61:65] = bytes(4)
+    spans = list(expand_records(bytes(data), 0, len(data), "records", 1))
+    assert_tiles(Trace(bytes(data), spans))
+    assert block(spans, "?")[0].startswith("not readable: ")
+
+
+def fetched(records: bytes) -> bytes:
+    topic = FetchableTopicResponse(partitions=[PartitionData(high_watermark=9, records=records)])
+    return PROTOCOL.encode_response(FetchResponse(responses=[topic]), 13, correlation_id=3)
+
+
+def test_an_api_versions_response(snapshot: SnapshotAssertion) -> None:
+    """The answer to a version that the broker does not know, and the end of one that it does."""
+    shown = [show(trace_response(PROTOCOL, real(18, 99), 18, 99))]
+    shown.append(show(trace_response(PROTOCOL, real(18, 4), 18, 4), last=31))
+    assert "\n".join(shown) == snapshot
+
+
+def test_a_fetch_response_with_a_batch(snapshot: SnapshotAssertion) -> None:
+    data = fetched(encode_batch(RECORDS, base_offset=7))
+    assert show(trace_response(PROTOCOL, data, 1, 13, expand=expand_records)) == snapshot
+    without = trace_response(PROTOCOL, data, 1, 13)
+    assert [span.kind for span in without.spans if span.kind.endswith("records")] == ["compact records"]
+    assert_tiles(without)
+
+
+def test_a_frame_with_unknown_tags(snapshot: SnapshotAssertion) -> None:
+    message = ApiVersionsResponse(finalized_features_epoch=5, unknown_tags=((9, b"later"), (1000, b"")))
+    header = RequestHeader(api_key=12, api_version=4, client_id="c", unknown_tags=((3, b"\1\2"),))
+    request = header.encode(2) + HeartbeatRequest(group_id="g").encode(4)
+    answer = PROTOCOL.encode_response(message, 3, correlation_id=1)
+    shown = [show(trace_request(PROTOCOL, request)), show(trace_response(PROTOCOL, answer, 18, 3))]
+    assert "\n".join(shown) == snapshot
+
+
+def test_broken_frames(snapshot: SnapshotAssertion) -> None:
+    data = PROTOCOL.encode_request(HeartbeatRequest(group_id="gruppe"), 4, correlation_id=7, client_id="c")
+    shown = [
+        trace_request(PROTOCOL, data[:-3]),
+        trace_request(PROTOCOL, data + b"more"),
+        trace_request(PROTOCOL, data.replace(b"uppe", b"u\xffpe")),
+        trace_request(PROTOCOL, data[:3]),
+        behind_size(frame(data[:-1]), trace_request(PROTOCOL, data[:-1])),
+        trace_response(PROTOCOL, bytes.fromhex("00000001 0000 01 00000000 01 01 0a 0000000000000005 0000"), 18, 3),
+        trace_response(PROTOCOL, b"\0\0\0\1body", 12, 99),
+        trace_response(PROTOCOL, b"\0\0\0\1body", 500, 0),
+        trace(HeartbeatRequest, b"\0\1g", 99),
+    ]
+    assert "\n".join(map(show, shown)) == snapshot
+
+
+def broken() -> DecodeError:
+    data = PROTOCOL.encode_request(HeartbeatRequest(group_id="gruppe"), 4, correlation_id=7)[:-3]
+    with pytest.raises(DecodeError) as caught:
+        PROTOCOL.decode_request(data)
+    return caught.value
+
+
+@settings(deadline=None)
+@given(st.sampled_from(sorted(TOPICS)), st.binary(max_size=60), st.binary(max_size=60), st.sampled_from(POLICIES))
+def test_records_of_internal_topics(topic: str, key: bytes, value: bytes, policy: Policy) -> None:
+    """Every byte is in one line, and what ends a trace is what ends decoding."""
+    row = decode_record(PROTOCOL, topic, key, value, policy)
+    for raw, found in zip((key, value), trace_record(PROTOCOL, topic, key, value, policy), strict=True):
+        assert found is not None
+        assert found.data == raw
+        assert_tiles(found)
+        if row.reason is None:
+            assert found.error is None
+            assert found.end == len(raw) or policy.trailing == "ignore"
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.data())
+def test_good_records_of_internal_topics(draw: st.DataObject) -> None:
+    topic = draw.draw(st.sampled_from(sorted(TOPICS)))
+    number = draw.draw(st.sampled_from(PROTOCOL.record_types(TOPICS[topic])))
+    key_class, value_class = PROTOCOL.record(TOPICS[topic], number)
+    assert value_class is not None
+    version = draw.draw(st.sampled_from(list(value_class.VALID_VERSIONS) or [0]))
+    message = value_class().encode(version)
+    if key_class:
+        key, value = number.to_bytes(2, "big") + key_class().encode(0), version.to_bytes(2, "big") + message
+    else:
+        key, value = b"", bytes((1, number, version)) + message
+    read = trace_record(PROTOCOL, topic, key, value)
+    for found in read:
+        assert found is not None
+        assert (found.error, found.end) == (None, len(found.data))
+    assert read[1] is not None
+    assert f"{value_class.__name__} v{version}" in [span.name for span in read[1].spans]
+
+
+def test_records_of_internal_topics_without_key_or_value() -> None:
+    assert trace_record(PROTOCOL, "__consumer_offsets", None, None) == (None, None)
+    with pytest.raises(ValueError, match="no internal topic"):
+        trace_record(PROTOCOL, "mine", b"", b"")
+
+
+def test_an_error_shows_the_last_lines_before_it() -> None:
+    error = broken()
+    lines = error.annotated(3).splitlines()
+    assert lines[0] == str(error)
+    assert re.fullmatch(r"     … +\d lines before", lines[3])
+    assert [line.split()[0] for line in lines[4:]] == ["11", "18", "22", "^^"]
+    assert lines[-1].endswith(f"^^ {error.reason}")
+
+
+def test_an_error_shows_the_same_in_another_process() -> None:
+    error = broken()
+    assert pickle.loads(pickle.dumps(error)).annotated() == error.annotated()
+
+
+def test_an_error_of_a_tolerant_policy_is_shown_under_it() -> None:
+    data = b"\0\3a\xffb" + bytes(5)
+    with pytest.raises(DecodeError) as caught:
+        HeartbeatRequest.decode(data, 0, Policy(utf8="replace"))
+    assert '"a\ufffdb"' in caught.value.annotated()
+
+
+def test_an_error_that_was_made_by_hand() -> None:
+    text = DecodeError("no", offset=3, data=b"abcdef").annotated()
+    assert text.splitlines()[0] == "byte 3 of 6: no"
+    assert re.search(r"^ +3  646566 .*3 bytes not read\n +\^\^ no$", text, re.MULTILINE)
+    assert DecodeError("no").annotated().endswith("^^ no\n")
+
+
+def test_an_error_in_records_shows_the_batch() -> None:
+    data = bytearray(encode_batch(RECORDS) * 2)
+    data[-1] ^= 1
+    with pytest.raises(RecordsError) as caught:
+        list(read_batches(bytes(data)))
+    text = caught.value.annotated()
+    assert text.startswith(f"{caught.value}\n\nthe batch:\noffset ")
+    assert re.search(r"^ +17  [0-9a-f]{8} +crc .*\n +\^\^ the checksum is ", text, re.MULTILINE)
+
+
+def test_errors_of_subclasses_travel_as_what_they_are() -> None:
+    class Special(DecodeError):
+        pass
+
+    globals()["Special"] = Special
+    Special.__qualname__ = "Special"
+    twin = pickle.loads(pickle.dumps(Special("no", path="a", data=b"x")))
+    assert (type(twin), str(twin), isinstance(twin, KwireError)) == (Special, "byte 0 of 1: no", True)
+
+
+def test_as_data() -> None:
+    data = fetched(encode_batch(RECORDS))
+    found = json.loads(json.dumps(as_json(trace_response(PROTOCOL, data, 1, 13, expand=expand_records))))
+    assert (found["size"], found["error"]) == (len(data), None)
+    record = next(span for span in found["spans"] if span["type"] == "record")
+    assert record["path"] == "responses[0].partitions[0].records.batch[0].record[0]"
+    assert record["value"] == {
+        "offset": 0,
+        "timestamp": 1_700_000_000_000,
+        "key": "6b",
+        "value": "76" * 40,
+        "headers": [["h", None]],
+    }
+    failed = as_json(trace_response(PROTOCOL, data[:-1], 1, 13))
+    assert failed["error"] == {
+        "message": "FetchResponse",
+        "version": 13,
+        "path": "tagged fields",
+        "offset": len(data) - 1,
+        "reason": "the number of tagged fields takes 1 bytes, 0 are left",
+    }

@@ -1,0 +1,235 @@
+"""The command ``kwire decode``: what it takes, what it prints, and its exit codes."""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kwire import DecodeError
+from kwire.__main__ import main
+from kwire.command import decode
+from kwire.command.given import read_given
+from kwire.frames import frame
+from kwire.records import Record, encode_batch
+from kwire_kafka import (
+    PROTOCOL,
+    FetchRequest,
+    HeartbeatRequest,
+    HeartbeatResponse,
+    OffsetCommitValue,
+    ProduceRequest,
+    TopicRecord,
+)
+from kwire_kafka.api.produce import PartitionProduceData, TopicProduceData
+
+REQUEST = PROTOCOL.encode_request(HeartbeatRequest(group_id="gruppe"), 4, correlation_id=7, client_id="c")
+RESPONSE = PROTOCOL.encode_response(HeartbeatResponse(error_code=27), 4, correlation_id=7)
+
+
+class Result:
+    def __init__(self, code: int, out: str, err: str) -> None:
+        self.code, self.out, self.err = code, out, err
+        self.lines = [line.split(maxsplit=4) for line in out.splitlines()]
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Any:
+    def call(*arguments: str) -> Result:
+        try:
+            code = main(["decode", *arguments])
+        except SystemExit as stopped:
+            code = int(stopped.code or 0)
+        return Result(code, *capsys.readouterr())
+
+    return call
+
+
+def test_a_request(run: Any) -> None:
+    result = run(REQUEST.hex())
+    assert (result.code, result.err) == (0, "")
+    assert result.lines[0] == ["offset", "bytes", "field", "type", "value"]
+    assert result.lines[2] == ["0", "000c", "api_key", "int16", "12  Heartbeat"]
+    assert ["12", "07", "677275707065", "group_id", 'compact string  "gruppe"'] in result.lines
+
+
+def test_a_response(run: Any) -> None:
+    for api in ("12", "Heartbeat", "heartbeatresponse", "HeartbeatRequest"):
+        result = run("--response", "--api-key", api, "--version", "4", RESPONSE.hex())
+        assert result.code == 0
+        assert ["9", "001b", "error_code", "int16", "27  REBALANCE_IN_PROGRESS"] in result.lines
+
+
+def test_a_message(run: Any) -> None:
+    data = TopicRecord(name="t7").encode(0)
+    result = run("--message", "TopicRecord", "--version", "0", data.hex())
+    assert result.code == 0
+    assert result.lines[1] == ["TopicRecord", "v0"]
+
+
+def test_a_frame_is_recognised_by_its_size(run: Any) -> None:
+    result = run(frame(REQUEST).hex())
+    assert result.lines[1] == ["0", f"{len(REQUEST):08x}", "size", "int32", str(len(REQUEST))]
+    assert result.lines[3] == ["4", "000c", "api_key", "int16", "12  Heartbeat"]
+    assert run("--payload", frame(REQUEST).hex()).code == 0  # an api that nobody knows
+    assert "api key 0 is" not in run("--payload", REQUEST.hex()).out
+    cut = run("--frame", frame(REQUEST).hex()[:-2])
+    assert cut.code == 1
+    assert cut.lines[1][2:] == ["size", "int32", str(len(REQUEST))]
+    assert run("--frame", "00").code == 2
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        [REQUEST.hex()],
+        [REQUEST.hex(" ")],
+        REQUEST.hex(" ").split(),
+        ["0x" + REQUEST.hex().upper()],
+        [REQUEST.hex(":")],
+        [" ".join(f"0x{byte:02x}," for byte in REQUEST)],
+        [base64.b64encode(REQUEST).decode()],
+        [base64.urlsafe_b64encode(REQUEST).decode()],
+    ],
+)
+def test_ways_to_give_bytes(words: list[str]) -> None:
+    assert read_given(words) == REQUEST
+
+
+@pytest.mark.parametrize("data", [REQUEST.hex().encode(), REQUEST.hex("\n").encode(), base64.encodebytes(REQUEST)])
+def test_files(tmp_path: Path, data: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "frame"
+    for content in (data, REQUEST):
+        path.write_bytes(content)
+        assert read_given([str(path)]) == REQUEST
+        for words in ([], ["-"]):
+            monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
+            assert read_given(words) == REQUEST
+
+
+def test_codings_can_be_said(tmp_path: Path) -> None:
+    assert read_given(["abcd"], "base64") == base64.b64decode("abcd")
+    assert read_given(["abcd"], "hex") == b"\xab\xcd"
+    path = tmp_path / "frame"
+    path.write_bytes(b"abcd")
+    assert read_given([str(path)], "raw") == b"abcd"
+    with pytest.raises(ValueError, match="neither hex nor base64"):
+        read_given(["xyz"], "hex")
+    with pytest.raises(FileNotFoundError):
+        read_given(["abcd"], "raw")
+    assert read_given(["f" * 5000]) == b"\xff" * 2500
+    with pytest.raises(ValueError, match="neither hex nor base64"):
+        read_given(["f" * 4999])
+
+
+def test_a_broken_frame(run: Any) -> None:
+    result = run(REQUEST[:-3].hex())
+    assert result.code == 1
+    assert result.lines[-1][0] == "^^"
+    with pytest.raises(DecodeError) as caught:
+        PROTOCOL.decode_request(REQUEST[:-3])
+    assert result.err == f"\n{caught.value}\n"
+
+
+KEY = "0001 0001 67 0001 74 00000003"
+VALUE = "0003 0000000000000007 ffffffff 0001 6d 0000018bcfe56800"
+
+
+def test_a_record_of_an_internal_topic(run: Any) -> None:
+    result = run("--topic", "__consumer_offsets", "--key", KEY, "--value", VALUE)
+    assert (result.code, result.err) == (0, "")
+    key, value = result.out.split("\n\n")
+    assert [key.splitlines()[0], value.splitlines()[0]] == ["key:", "value:"]
+    assert ["8", "00000003", "partition", "int32", "3"] in result.lines
+    assert ["2", "0000000000000007", "offset", "int64", "7"] in result.lines
+    broken = run("--topic", "__consumer_offsets", "--key", KEY[:-2], "--format", "json")
+    assert (broken.code, list(json.loads(broken.out))) == (1, ["key"])
+    assert broken.err.startswith("\nOffsetCommitKey v0, field partition, byte 8 of 11: ")
+    assert "record type 99 is not known" in run("--topic", "__transaction_state", "--key", "0063").out
+
+
+def test_policies(run: Any) -> None:
+    data = (REQUEST + b"more").hex()
+    assert run(data).code == 1
+    assert run("--policy", "kafka", data).code == 0
+    assert run("--policy", "preserve", data).code == 1
+
+
+def produced(records: bytes) -> str:
+    topic = TopicProduceData(name="t", partition_data=[PartitionProduceData(records=records)])
+    return PROTOCOL.encode_request(ProduceRequest(topic_data=[topic]), 9, correlation_id=1).hex()
+
+
+def test_records(run: Any) -> None:
+    batch = encode_batch([Record(key=b"k", value=b"v", timestamp=1_700_000_000_000)])
+    result = run(produced(batch))
+    assert result.code == 0
+    assert "key 'k', value 'v'" in result.out
+    without = run("--no-records", produced(batch))
+    assert "key 'k'" not in without.out
+    assert re.search(rf"records +compact records +{len(batch)} bytes$", without.out, re.MULTILINE)
+    assert run(produced(batch[:61] + b"\x7f" + batch[62:])).code == 1
+
+
+def test_json(run: Any) -> None:
+    result = run("--format", "json", frame(REQUEST).hex())
+    found = json.loads(result.out)
+    assert (result.code, found["size"], found["error"]) == (0, len(REQUEST) + 4, None)
+    assert "".join(span["bytes"] for span in found["spans"]) == frame(REQUEST).hex()
+    assert found["spans"][2]["note"] == "Heartbeat"
+    failed = run("--format", "json", REQUEST[:-1].hex())
+    assert failed.code == 1
+    assert json.loads(failed.out)["error"]["message"] == "HeartbeatRequest"
+
+
+def test_times_have_notes(run: Any) -> None:
+    data = OffsetCommitValue(offset=5, commit_timestamp=1_700_000_000_123).encode(3).hex()
+    result = run("--message", "OffsetCommitValue", "--version", "3", data)
+    assert "1700000000123  2023-11-14 22:13:20.123 UTC" in result.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--response", "--version", "1", "00"], "--api-key"),
+        (["--response", "--api-key", "1", "00"], "--version"),
+        (["--message", "FetchRequest", "00"], "--version"),
+        (["--message", "Nix", "--version", "1", "00"], "there is no message 'Nix'"),
+        (["--response", "--api-key", "Nix", "--version", "1", "00"], "there is no API 'Nix'"),
+        (["--protocol", "no_such_package", "00"], "no_such_package"),
+        (["--protocol", "json", "00"], "json"),
+        (["--topic", "mine", "--key", "00"], "no internal topic"),
+        (["--topic", "__consumer_offsets"], "--key"),
+        (["zz"], "neither hex nor base64"),
+        (["--coding", "raw", "zz"], "no file"),
+        (["--policy", "lax", "00"], "invalid choice"),
+        (["--frame", "--payload", "00"], "not allowed with"),
+    ],
+)
+def test_wrong_usage(run: Any, arguments: list[str], said: str) -> None:
+    result = run(*arguments)
+    assert (result.code, result.out) == (2, "")
+    assert said in result.err.splitlines()[-1]
+
+
+def test_the_examples_of_its_help_run(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    examples = [line.split()[2:] for line in decode._EPILOG.splitlines() if line.startswith("  kwire decode")]
+    assert len(examples) == 3
+    for words in examples:
+        if words[-1] != "fetch.bin":
+            assert run(*words).code == 0
+
+
+def test_as_a_program() -> None:
+    command = [sys.executable, "-m", "kwire", "decode", "--format", "json"]
+    data = PROTOCOL.encode_request(FetchRequest(), 15, correlation_id=1)
+    done = subprocess.run(command, input=data, capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert json.loads(done.stdout)["size"] == len(data)

@@ -1,0 +1,140 @@
+"""Every row of docs/policies.md: what the strict policy refuses, and which choice accepts it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kwire import LIKE_KAFKA, STRICT, DecodeError, Policy
+from kwire_kafka import (
+    PROTOCOL,
+    ApiVersionsRequest,
+    ApiVersionsResponse,
+    ConsumerGroupHeartbeatResponse,
+    FetchRequest,
+    HeartbeatRequest,
+    HeartbeatResponse,
+    MetadataRequest,
+)
+from kwire_kafka.api.consumer_group_heartbeat import Assignment
+
+PAGE = (Path(__file__).parents[2] / "docs" / "policies.md").read_text()
+API = "0000 01 00000000"  # ApiVersions response v3 up to its tagged fields; tag 1 is an int64, tag 2 an array
+REPLICA_STATE = "01 01 0d 00000002 0000000000000003 00"
+
+
+def rows(pattern: str) -> dict[str, str]:
+    """Name of the case → what stands in the last cell, of the rows whose last cell has ``pattern``."""
+    found = re.findall(r"^\| `([\w-]+)` \|.*\| ([^|]+) \|$", PAGE, re.MULTILINE)
+    return {name: cell for name, cell in found if re.search(pattern, cell)}
+
+
+def response(tags: str) -> Any:
+    return lambda policy: ApiVersionsResponse.decode(bytes.fromhex(API + tags), 3, policy)
+
+
+def request(header: str) -> Any:
+    body = HeartbeatRequest(group_id="g").encode(4)
+    return lambda policy: PROTOCOL.decode_request(bytes.fromhex("000c 0004 00000001" + header) + body, policy)
+
+
+def fields(**expected: Any) -> Any:
+    def check(message: Any) -> None:
+        assert {name: getattr(message, name) for name in expected} == expected
+
+    return check
+
+
+def header(**expected: Any) -> Any:
+    return lambda request: fields(**expected)(request.header)
+
+
+ACCEPTED: dict[str, tuple[Any, Any]] = {
+    "tag-order": (
+        response("02  02 01 01  01 08 0000000000000005"),
+        fields(finalized_features_epoch=5, finalized_features=[]),
+    ),
+    "tag-twice": (
+        response("02  01 08 0000000000000005  01 08 0000000000000006"),
+        fields(finalized_features_epoch=6),
+    ),
+    "unknown-tag-twice": (response("02  63 01 aa  63 01 bb"), fields(unknown_tags=((99, b"\xaa"), (99, b"\xbb")))),
+    "tag-size": (response("01  01 07 0000000000000005"), fields(finalized_features_epoch=5)),
+    "tag-size-beyond": (response("01  01 7f 0000000000000005"), fields(finalized_features_epoch=5)),
+    "tag-number": (response("01  ffffffff08 01 aa"), fields(unknown_tags=((-(2**31) + 2**28 - 1, b"\xaa"),))),
+    "tag-count": (response("8080808008"), fields(finalized_features_epoch=-1, unknown_tags=())),
+    "header-tag-order": (
+        request("0001 63  02 05 01 aa 03 00"),
+        header(client_id="c", unknown_tags=((5, b"\xaa"), (3, b""))),
+    ),
+    "utf8": (
+        lambda policy: HeartbeatRequest.decode(b"\0\3a\xffb" + bytes(6), 0, policy),
+        fields(group_id="a\ufffdb"),
+    ),
+    "client-id-utf8": (request("0002 63ff 00"), header(client_id="c\ufffd")),
+    "trailing": (
+        lambda policy: HeartbeatResponse.decode(HeartbeatResponse(error_code=27).encode(0) + b"xx", 0, policy),
+        fields(error_code=27),
+    ),
+}
+"""Case of the first table → decode under a policy, and check what is read."""
+
+
+def test_the_table_and_the_cases_are_the_same() -> None:
+    assert set(rows('^`[a-z0-9]+="[a-z]+"`$')) == set(ACCEPTED)
+
+
+@pytest.mark.parametrize("name", ACCEPTED)
+def test_what_kafka_accepts_and_the_default_refuses(name: str) -> None:
+    decode, check = ACCEPTED[name]
+    choice, value = re.findall(r'`(\w+)="(\w+)"`', rows("=")[name])[0]
+    with pytest.raises(DecodeError):
+        decode(STRICT)
+    all_others: dict[str, Any] = {"tags": "kafka", "utf8": "replace", "trailing": "ignore"}
+    with pytest.raises(DecodeError):
+        decode(Policy(**{**all_others, choice: getattr(STRICT, choice)}))
+    check(decode(Policy(**{choice: value})))
+    check(decode(LIKE_KAFKA))
+
+
+def test_case_tag_below_versions() -> None:
+    """ReplicaState is tag 1 of Fetch requests from version 15 on; 12 to 14 are flexible."""
+    assert "tag-below-versions" in rows("preserve")
+    data = FetchRequest().encode(12)
+    wrong = data[:-1] + bytes.fromhex(REPLICA_STATE)
+    for policy in (STRICT, LIKE_KAFKA):
+        with pytest.raises(DecodeError, match="tag 1 is `replica_state`, which version 12 does not have"):
+            FetchRequest.decode(wrong, 12, policy)
+    read = FetchRequest.decode(wrong, 12, Policy(tags="preserve"))
+    assert read == FetchRequest(unknown_tags=((1, bytes.fromhex(REPLICA_STATE)[3:]),))
+    assert read.encode(12) == wrong
+
+
+SAME = ("bool", "negative-length", "long-varint", "wide-varint", "struct-mark")
+
+
+def test_the_third_table_and_its_cases_are_the_same() -> None:
+    third = PAGE[PAGE.index("All policies") :]
+    assert tuple(re.findall(r"^\| `([\w-]+)` \|", third, re.MULTILINE)) == SAME
+
+
+@pytest.mark.parametrize("policy", [STRICT, LIKE_KAFKA, Policy(tags="preserve")])
+def test_what_all_policies_read_as_kafka_does(policy: Policy) -> None:
+    data = MetadataRequest(topics=[], allow_auto_topic_creation=True).encode(4)
+    assert data[-1] == 1
+    assert MetadataRequest.decode(data[:-1] + b"\x40", 4, policy).allow_auto_topic_creation is True
+    assert MetadataRequest.decode(b"\x80\0\0\0" + data[4:], 4, policy).topics is None
+    named = ApiVersionsRequest(client_software_name="kw", client_software_version="1").encode(3)
+    assert named[0] == 3
+    for first in ("8300", "8380808000", "8380808070"):
+        read = ApiVersionsRequest.decode(bytes.fromhex(first) + named[1:], 3, policy)
+        assert read.client_software_name == "kw"
+    assigned = ConsumerGroupHeartbeatResponse(assignment=Assignment())
+    data = assigned.encode(0)
+    assert data[-4:] == bytes.fromhex("01 01 00 00")  # the mark, the struct, tagged fields of the message
+    for mark in b"\x00", b"\x02", b"\x7f":
+        assert ConsumerGroupHeartbeatResponse.decode(data[:-4] + mark + data[-3:], 0, policy) == assigned
+    assert ConsumerGroupHeartbeatResponse.decode(data[:-4] + b"\x80\0", 0, policy).assignment is None
