@@ -7,9 +7,11 @@ OURS := compiler runtime tests benchmarks
 KAFKA := message_defs/kafka --package kwire_kafka --out generated
 
 BENCH := .venv-bench
+E2E := .venv-e2e
+FUZZ := .venv-fuzz
 INSTALL = -m pip install --quiet --disable-pip-version-check -c constraints.txt -e
 
-.PHONY: help generate test check snapshots docs bench bench-codecs bench-native-all test-native clean
+.PHONY: help generate test check snapshots docs bench bench-codecs bench-native-all test-native conformance conformance-vectors e2e fuzz clean
 
 help:
 	@echo "make generate     compile message_defs/kafka into generated/kwire_kafka"
@@ -19,6 +21,10 @@ help:
 	@echo "make docs         rewrite the page of every diagnostic code"
 	@echo "make bench        measure against peers, interpreted and compiled, in an environment of its own"
 	@echo "make test-native  compile codecs with mypyc and run round trips on them"
+	@echo "make fuzz         break records, connections and logs a million times, guided by coverage"
+	@echo "make conformance  compare with Kafka's own classes, 3.9.1 and 4.1.1: needs a JDK and mvn"
+	@echo "                  (make conformance-vectors also writes tests/data/conformance anew)"
+	@echo "make e2e          talk to real brokers of Kafka 4.1.1 and 3.9.1: needs java and mvn"
 
 generate: $(READY)
 	$(BIN)/kwirec generate $(KAFKA)
@@ -41,6 +47,7 @@ docs: $(READY)
 
 bench: $(BENCH)/.ready
 	$(BENCH)/bin/python -m benchmarks.native --rounds 30
+	$(BENCH)/bin/python -m benchmarks.records
 	$(BENCH)/bin/python -m benchmarks.import_cost
 	$(BENCH)/bin/python -m benchmarks.compiler
 
@@ -53,8 +60,22 @@ bench-native-all: $(BENCH)/.ready
 test-native: $(READY)
 	KWIRE_NATIVE=1 $(BIN)/python -m pytest -n 0 tests/native
 
+conformance: $(READY)
+	$(BIN)/python -m tests.conformance
+
+conformance-vectors: $(READY)
+	$(BIN)/python -m tests.conformance --update-vectors
+
+e2e: $(E2E)/.ready
+	KWIRE_E2E=1 $(E2E)/bin/python -m pytest -n 0 tests/e2e
+
+fuzz: $(FUZZ)/.ready
+	$(FUZZ)/bin/python tests/fuzz/records.py --runs 600000
+	$(FUZZ)/bin/python tests/fuzz/connections.py --runs 400000
+	$(FUZZ)/bin/python tests/fuzz/logs.py --runs 200000
+
 clean:
-	rm -rf $(VENV) $(BENCH) build .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(BENCH) $(E2E) $(FUZZ) build .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit("kwire needs Python 3.11 or newer: make PYTHON=python3.11" if sys.version_info < (3, 11) else 0)'
@@ -65,4 +86,14 @@ $(READY): pyproject.toml constraints.txt
 $(BENCH)/.ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(BENCH)
 	$(BENCH)/bin/python $(INSTALL) '.[bench]'
+	@touch $@
+
+$(E2E)/.ready: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(E2E)
+	$(E2E)/bin/python $(INSTALL) '.[e2e]'
+	@touch $@
+
+$(FUZZ)/.ready: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(FUZZ)
+	$(FUZZ)/bin/python $(INSTALL) '.[fuzz]'
 	@touch $@

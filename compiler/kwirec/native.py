@@ -17,19 +17,25 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-RUNTIME: tuple[str, ...] = ("errors", "policy", "wire", "message")
-"""The modules of ``kwire`` that are compiled: those that emitted codecs call on their fast path."""
+RUNTIME: tuple[str, ...] = ("errors", "policy", "wire", "message", "headers", "records/loops")
+"""The modules of ``kwire`` that are compiled: what emitted codecs call on their fast path, the messages that are
+written by hand, and the loops over records."""
 
 INTERPRETED: Mapping[str, str] = {
     "__init__": "names only",
     "native": "swaps the constructors of interpreted modules; to mypyc it is the stub native.pyi",
     "arrays": "replaces the loops of kwire.wire when these run interpreted",
+    "command": "the command line",
+    "__main__": "the command line",
     "explain": "runs once per failure, on getattr and **values, which compiling does not make faster",
     "uuids": "Uuid derives from bytes, which a native class cannot",
-    "headers": "a handful of fields per frame",
     "frames": "splits streams; all its time is spent in slicing",
     "protocol": "imports modules by name and looks classes up in tables; nothing in it is hot",
     "primitives": "for use by hand, on values of any type",
+    "records": "all but its loops: headers of batches and slow paths",
+    "logs": "reads files and looks classes up; the codecs and loops behind it are compiled",
+    "compression": "all its time is spent in zlib and cramjam",
+    "connection": "cuts streams and looks at the first bytes of frames; the codecs behind it are compiled",
 }
 """The modules of ``kwire`` that stay Python, each with its reason."""
 

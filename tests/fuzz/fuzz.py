@@ -26,27 +26,12 @@ from kwire.explain.reader import Reader
 from kwire.message import Message
 from kwire_kafka.index import PROTOCOL
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "properties"))
+sys.path.extend([str(Path(__file__).parent), str(Path(__file__).parents[1] / "properties")])
 
+from mutation import HUGE, mutate
 from values import FIXED, RandomSource, exact, make, pairs
 
 SEEDS_PER_PAIR = 4
-HUGE = (
-    b"\x7f\xff\xff\xff",  # the largest int32, and an int16 of 32767
-    b"\x7f\xff",
-    b"\x80\x00\x00\x00",  # the smallest, and a zero in two bytes of a varint
-    b"\xff\xff\xff\xff",
-    b"\xff\xff\xff\xff\x07",  # the largest varint that is not negative
-    b"\xff\xff\xff\xff\x0f",  # minus one
-    b"\xff\xff\xff\xff\x7f",  # bits that fall off
-    b"\x80\x80\x80\x80\x08",  # the smallest negative varint
-    b"\x80\x80\x80\x80\x80\x01",  # too long
-    b"\x00\x10\x00\x00",
-    b"\x80\x80\x40",  # a million
-    b"\x80\x00",
-    b"\x81\x00",
-    b"\x80\x80\x00",
-)
 HUGEST = (b"\x7f\xff\xff\xff", b"\xff\xff\xff\xff\x07", b"\x80\x80\x40")
 TAILS = (b"", b"\0" * 64, b"\1" * 64, b"\x7f" * 200)
 
@@ -73,33 +58,6 @@ def seeds(random: Random) -> list[list[bytes]]:
     return [
         [make(cls, version, source).encode(version) for _ in range(SEEDS_PER_PAIR)] for cls, version in all_pairs()
     ]
-
-
-def mutate(data: bytes, other: bytes, random: Random) -> bytes:
-    """``data`` with one to three things wrong, most often one."""
-    for _ in range((1, 1, 1, 2, 3)[int(random.random() * 5)]):
-        action = int(random.random() * 11)
-        at = int(random.random() * (len(data) + 1))
-        if action == 0:
-            data = data[:at]
-        elif action in (1, 9, 10) and at < len(data):
-            data = data[:at] + bytes([data[at] ^ 1 << int(random.random() * 8)]) + data[at + 1 :]
-        elif action == 2:
-            huge = HUGE[int(random.random() * len(HUGE))]
-            data = data[:at] + huge + data[at + len(huge) :]
-        elif action == 3:
-            data = data[:at] + HUGE[int(random.random() * len(HUGE))] + data[at + 1 :]
-        elif action == 4:
-            data = data[:at] + other[int(random.random() * (len(other) + 1)) :]
-        elif action == 5:
-            data = data[:at] + random.randbytes(int(random.random() * 6)) + data[at:]
-        elif action == 6:
-            data = data[:at] + data[at + 1 + int(random.random() * 8) :]
-        elif action == 7:
-            data = data[:at] + data[at // 2 : at] + data[at:]
-        elif action == 8:
-            data = data[:at] + random.randbytes(1 + int(random.random() * 12))
-    return data
 
 
 def check(cls: type[Message], version: int, data: bytes) -> str:

@@ -1,0 +1,112 @@
+"""Proves agreement with Kafka's own generated classes: ``make conformance``.
+
+Takes java, javac and mvn on the path, and about two minutes. The exit code is 1 if anything differs, and 2 without
+the tools or the jars.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+
+from tests.conformance.jvm import BUILD
+from tests.conformance.leniency import Leniency
+from tests.conformance.run import Effort, ReleaseReport, run
+from tests.conformance.tally import Tally
+from tests.conformance.vectors import RELEASES
+from tests.real_kafka.jars import FetchFailed
+
+SHOWN = 20
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.conformance", description=__doc__)
+    parser.add_argument("--release", action="append", help=f"default: {', '.join(RELEASES)}")
+    parser.add_argument(
+        "--random", type=int, default=40, help="random instances of each message and version, each way"
+    )
+    parser.add_argument("--batches", type=int, default=40, help="record batches of each kind, each way")
+    parser.add_argument("--mutations", type=int, default=150, help="broken instances of each message and version")
+    parser.add_argument("--update-vectors", action="store_true", help="write tests/data/conformance anew")
+    options = parser.parse_args(arguments)
+    effort = Effort(options.random, options.batches, options.mutations, options.update_vectors)
+    started = time.monotonic()
+    try:
+        with ProcessPoolExecutor(2) as workers:
+            reports = list(workers.map(partial(run, effort=effort), options.release or RELEASES))
+    except (FileNotFoundError, FetchFailed) as missing:
+        print(missing, file=sys.stderr)
+        return 2
+    for line in lines(reports):
+        print(line)
+    print(f"\n{time.monotonic() - started:.0f} seconds")
+    differences = [line for report in reports for line in (*report.tally.differences, *_open(report.leniency))]
+    if differences:
+        whole = BUILD / "differences.txt"
+        whole.write_text("\n".join(differences) + "\n")
+        print(f"all {len(differences)} differences are in {whole}")
+    return 1 if differences else 0
+
+
+def lines(reports: Sequence[ReleaseReport]) -> Iterator[str]:
+    """The report as text."""
+    total, broken = Tally(), Leniency()
+    for report in reports:
+        yield f"Kafka {report.release}: {report.messages} messages, {report.pairs} (message, version) pairs"
+        for skipped in report.skipped:
+            yield f"  skipped {skipped.message} v{skipped.version}: {skipped.reason}"
+        for pair, tags in report.newer.items():
+            yield f"  {pair} is not mutated: the release does not know the tagged {', '.join(tags)}"
+        yield from _tally(report.tally)
+        yield ""
+        total.add(report.tally)
+        broken.add(report.leniency)
+    yield "All releases"
+    yield f"  {sum(report.pairs for report in reports):9,} (message, version) pairs"
+    yield from _tally(total)
+    yield ""
+    yield from _leniency(broken)
+    yield ""
+    yield "Broken record batches that Java reads and kwire refuses, for which there is no policy"
+    for reason, number in sum((report.only_java for report in reports), Counter[str]()).most_common():
+        yield f"  {number:9,} {reason}"
+
+
+def _tally(tally: Tally) -> Iterator[str]:
+    for what, number in sorted(tally.counts.items()):
+        yield f"  {number:9,} {what}"
+    yield f"  {len(tally.differences):9,} differences"
+    for difference in tally.differences[:SHOWN]:
+        yield f"    {difference[:600]}"
+
+
+def _leniency(found: Leniency) -> Iterator[str]:
+    yield "Broken messages: Java's reader against LIKE_KAFKA"
+    for outcome, number in found.outcomes.most_common():
+        yield f"  {number:9,} {outcome}"
+    yield "What Java accepts and the strict default refuses, by the knob of the policy that accepts it"
+    single = {reason for knobs, reason in found.knobs if "," not in knobs}
+    several = 0
+    for (knobs, reason), number in sorted(found.knobs.items()):
+        if "," in knobs and reason in single:
+            several += number
+        else:
+            yield f"  {number:9,} {knobs:<18} {reason}"
+    yield f"  {several:9,} with several of these at once"
+    yield f"  {len(found.open):9,} kinds of difference that no knob accounts for"
+    for line in _open(found)[:SHOWN]:
+        yield f"    {line[:600]}"
+
+
+def _open(found: Leniency) -> list[str]:
+    """One line for each kind of difference, with its shortest example."""
+    return [f"{kind}: {len(all_)} times, {min(all_, key=len)}" for kind, all_ in sorted(found.open.items())]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

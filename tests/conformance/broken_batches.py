@@ -1,0 +1,76 @@
+"""Broken record batches: what we read of them, Java reads alike; what we refuse more than Java is counted.
+
+There is no policy for records. They are refused where they contradict themselves, and Java does not look everywhere.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import zlib
+from collections import Counter
+from random import Random
+from typing import Any
+
+from crc32c import crc32c
+
+from kwire.compression import NAMES as CODECS
+from kwire.errors import DecodeError
+from kwire.records import read_batches
+from tests.conformance.jvm import Jvm, Refused
+from tests.conformance.messages import seed
+from tests.conformance.records import combinations, described
+from tests.conformance.tally import Tally
+from tests.fuzz.mutation import mutate
+
+BROKEN = "broken batches that both refuse, or read alike"
+
+
+def check(jvm: Jvm, rounds: int, tally: Tally) -> Counter[str]:
+    """Mutations of Java's batches, with checksums that are right again. Gives what only Java reads, by our reason."""
+    only_java: Counter[str] = Counter()
+    for magic, codec, kind in combinations(control=True):
+        random = Random(seed("broken", magic, codec, kind))
+        for number in range(rounds):
+            data = jvm.build(magic, codec, kind, seed(magic, codec, kind, number % 8)).data
+            data = _sealed(mutate(data, data, random))
+            mine, reason = _mine(data)
+            theirs = _theirs(jvm, data)
+            if mine == theirs:
+                tally.same(BROKEN)
+            elif mine is None:
+                only_java[reason] += 1
+            else:
+                tally.differ(BROKEN, f"magic {magic} {codec} {kind} {number}", f"bytes {data.hex()}")
+    return only_java
+
+
+def _sealed(data: bytes) -> bytes:
+    """With the size that it has, and with the checksum of its bytes: so that what is inside gets looked at."""
+    if len(data) < 22:
+        return data
+    data = data[:8] + (len(data) - 12).to_bytes(4, "big") + data[12:]
+    if data[16] >= 2:
+        return data[:17] + crc32c(data[21:]).to_bytes(4, "big") + data[21:]
+    return data[:12] + zlib.crc32(data[16:]).to_bytes(4, "big") + data[16:]
+
+
+def _mine(data: bytes) -> tuple[list[dict[str, Any]] | None, str]:
+    try:
+        batches = list(read_batches(data))
+        if any(batch.codec >= len(CODECS) for batch in batches):
+            return None, "codec"  # without records nobody asks us for it, and Java always asks
+        return [described(batch) for batch in batches], ""
+    except DecodeError as error:
+        return None, f"magic {error.version}: " + re.sub(r"-?\d+", "N", error.reason)
+
+
+def _theirs(jvm: Jvm, data: bytes) -> list[dict[str, Any]] | None:
+    try:
+        batches: list[dict[str, Any]] = json.loads(jvm.records(data))
+    except Refused:
+        return None
+    for batch in batches:
+        for record in batch["records"]:
+            record.pop("control", None)
+    return batches

@@ -1,0 +1,150 @@
+"""Running a check on many inputs: guided by the coverage that they reach, or by chance alone.
+
+A check takes bytes and gives a word for what became of them, or raises. With atheris installed, ``main`` lets
+libFuzzer look for inputs that reach new code; without it, inputs are mutations of the seeds, and depend on the number
+of the run alone.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import sys
+import time
+import tracemalloc
+from collections import Counter
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from hashlib import sha1
+from importlib.util import find_spec
+from pathlib import Path
+from random import Random
+from typing import Any, NoReturn
+
+from mutation import mutate
+
+Check = Callable[[bytes], str]
+
+MAX_LENGTH = 1500
+"""Of inputs that are made up under guidance: long ones take long and show nothing new."""
+SECONDS = 2.0
+"""How long one input may take, of the processor's time; all of them take a hundredth of it."""
+MEMORY_EVERY = 50
+"""Memory is measured of one input in so many, because that is slow."""
+FINDINGS = Path("build/fuzz")
+
+
+class Broken(AssertionError):
+    """A promise that was not kept, with the input to see it again: ``python SCRIPT --input HEX``."""
+
+    def __init__(self, what: str, data: bytes) -> None:
+        super().__init__(f"{what}; input {data.hex()}")
+
+
+def instrumented(script: str, *modules: str) -> AbstractContextManager[Any]:
+    """Around the imports of what is to be covered, in a script that is run itself and finds atheris."""
+    if script != "__main__" or not find_spec("atheris") or "--plain" in sys.argv:
+        return nullcontext()
+    import atheris
+
+    manager: AbstractContextManager[Any] = atheris.instrument_imports(include=list(modules))
+    return manager
+
+
+def main(description: str | None, check: Check, seeds: Callable[[], Sequence[bytes]], memory: int) -> None:
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--runs", type=int, default=1_000_000)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--plain", action="store_true", help="by chance alone, without atheris")
+    parser.add_argument("--input", type=bytes.fromhex, help="check this input alone, in hex")
+    options = parser.parse_args()
+    if options.input is not None:
+        print(guarded(check, memory)(options.input))
+    elif options.plain or not find_spec("atheris"):
+        start = time.perf_counter()
+        outcomes = run(check, seeds(), options.runs, options.seed, memory)
+        _report(outcomes, time.perf_counter() - start, f"seed {options.seed}, by chance")
+    else:
+        _explore(guarded(check, memory), seeds(), options.runs, options.seed)
+
+
+def run(check: Check, seeds: Sequence[bytes], runs: int, seed: int, memory: int) -> Counter[str]:
+    """Check so many mutations of the seeds; the counts of what became of them."""
+    random = Random(seed)
+    guard = guarded(check, memory)
+    outcomes: Counter[str] = Counter()
+    for number in range(runs):
+        data = seeds[number % len(seeds)]
+        if random.random() < 0.98:
+            data = mutate(data, seeds[int(random.random() * len(seeds))], random)
+        outcomes[guard(data)] += 1
+    return outcomes
+
+
+def guarded(check: Check, memory: int) -> Check:
+    """``check`` with limits: the time of every input, and now and then its memory, at most ``memory`` bytes."""
+    number = 0
+
+    def guard(data: bytes) -> str:
+        nonlocal number
+        number += 1
+        measured = number % MEMORY_EVERY == 0
+        if measured:
+            tracemalloc.start()
+        start = time.process_time()
+        try:
+            outcome = check(data)
+            seconds = time.process_time() - start
+            peak = tracemalloc.get_traced_memory()[1] if measured else 0
+        except Broken:
+            raise
+        except BaseException as error:
+            raise Broken(f"it raised {error!r}", data) from error
+        finally:
+            if measured:
+                tracemalloc.stop()
+        if seconds > SECONDS:
+            raise Broken(f"it took {seconds:.1f} seconds", data)
+        if peak > memory:
+            raise Broken(f"it took {peak:,} bytes of memory", data)
+        return outcome
+
+    return guard
+
+
+def _explore(check: Check, seeds: Sequence[bytes], runs: int, seed: int) -> NoReturn:
+    """libFuzzer, which ends the process itself."""
+    import atheris
+
+    outcomes: Counter[str] = Counter()
+    start = time.perf_counter()
+
+    def one(data: bytes) -> None:
+        outcomes[check(data)] += 1
+        if outcomes.total() == runs:
+            found = sum(1 for _ in corpus.iterdir()) - len(seeds)
+            _report(outcomes, time.perf_counter() - start, f"seed {seed}, {found} of which reached something new")
+
+    corpus = FINDINGS / Path(sys.argv[0]).stem
+    shutil.rmtree(corpus, ignore_errors=True)
+    corpus.mkdir(parents=True)
+    for data in seeds:
+        (corpus / sha1(data).hexdigest()).write_bytes(data)
+    limits = [
+        f"-runs={runs}",
+        f"-seed={seed}",
+        f"-max_len={MAX_LENGTH}",
+        "-len_control=0",
+        "-verbosity=0",
+        "-rss_limit_mb=2048",
+    ]
+    atheris.Setup([sys.argv[0], *limits, f"-artifact_prefix={FINDINGS}/", str(corpus)], one)
+    atheris.Fuzz()
+    raise AssertionError("libFuzzer does not return")
+
+
+def _report(outcomes: Counter[str], seconds: float, how: str) -> None:
+    print(f"{outcomes.total()} inputs, {how}, {seconds:.0f} seconds")
+    for outcome, number in outcomes.most_common():
+        print(f"{number:>10}  {outcome}")
+    sys.stdout.flush()

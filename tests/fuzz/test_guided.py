@@ -1,0 +1,49 @@
+"""The short versions of ``records.py``, ``connections.py`` and ``logs.py``, and inputs that once broke a promise."""
+
+from __future__ import annotations
+
+from types import ModuleType
+
+import connections
+import logs
+import pytest
+import records
+from guided import MEMORY_EVERY, Broken, guarded, run
+
+
+@pytest.mark.parametrize(
+    ("script", "runs", "expected"),
+    [
+        (records, 6000, {"canonical", "rewritten", "refused", "truncated", "corrupt"}),
+        (connections, 3000, {"RequestEvent and ResponseEvent", "NotKafka and Skipped", "served and answered"}),
+        (logs, 10_000, {"read", "unread", "tombstone", "with more inside", "segment", "segment with errors"}),
+    ],
+    ids=lambda value: value.__name__ if isinstance(value, ModuleType) else "",
+)
+def test_broken_input(script: ModuleType, runs: int, expected: set[str]) -> None:
+    outcomes = run(script.check, script.seeds(), runs, seed=1, memory=script.MEMORY)
+    assert outcomes.total() == runs
+    assert {outcome for outcome in expected if outcomes[outcome] > 3} == expected
+
+
+@pytest.mark.parametrize(
+    ("script", "data"),
+    [
+        (records, "837031ac18"),  # a message of magic 0 lost the bits of its attributes that mean nothing
+        (records, "07040300000000000000000000001bc41620360080000000040000000200000009000000000001010100"),  # inside
+        (connections, "010000155353482d32"),  # bytes of a connection that turns out to be no Kafka when it is closed
+    ],
+)
+def test_inputs_that_once_broke_a_promise(script: ModuleType, data: str) -> None:
+    assert script.check(bytes.fromhex(data))
+
+
+def test_broken_promises_are_found() -> None:
+    """What the guard is for: other exceptions, time and memory."""
+    with pytest.raises(Broken, match=r"raised ZeroDivisionError.*; input 00"):
+        guarded(lambda data: str(1 // data[0]), memory=1000)(b"\0")
+    guard = guarded(lambda data: str(len(bytearray(1 << 20))), memory=1 << 16)
+    for _ in range(MEMORY_EVERY - 1):
+        guard(b"")
+    with pytest.raises(Broken, match="bytes of memory"):
+        guard(b"")

@@ -1,0 +1,75 @@
+"""Kafka's own jars, with all they need, fetched by Maven coordinates into ``build/jars/RELEASE``.
+
+``python -m tests.real_kafka.jars 4.1.1`` fetches a release by hand. It takes a java and ``mvn`` on the path.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+RELEASES = ("4.1.1", "3.9.1")
+JARS = Path(__file__).resolve().parents[2] / "build" / "jars"
+ARTIFACTS = ("kafka_2.13", "kafka-streams")
+"""The broker brings clients, coordinators, metadata, raft, storage and server-common."""
+
+POM = """\
+<project>
+  <modelVersion>4.0.0</modelVersion>
+  <groupId>kwire</groupId>
+  <artifactId>jars</artifactId>
+  <version>1</version>
+  <dependencies>
+{dependencies}
+  </dependencies>
+</project>
+"""
+DEPENDENCY = "    <dependency><groupId>{}</groupId><artifactId>{}</artifactId><version>{}</version></dependency>"
+
+
+class FetchFailed(Exception):
+    """Maven could not bring the jars; the message is what it said."""
+
+
+def fetch(release: str) -> Path:
+    """The folder with the jars of a Kafka release and all they depend on; fetched unless it is there already."""
+    folder = JARS / release
+    pom = _pom(release)
+    fetched_for = folder / "pom.xml"
+    if fetched_for.is_file() and fetched_for.read_text() == pom:
+        return folder
+    JARS.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=JARS) as scratch:
+        fresh = Path(scratch) / "fresh"
+        _copy_dependencies(pom, Path(scratch), fresh)
+        (fresh / "pom.xml").write_text(pom)
+        shutil.rmtree(folder, ignore_errors=True)
+        fresh.rename(folder)  # all or nothing: a folder that exists is complete
+    return folder
+
+
+def classpath(release: str) -> str:
+    """What ``java -cp`` wants in order to see all jars of a release."""
+    return str(fetch(release) / "*")
+
+
+def _pom(release: str) -> str:
+    wanted = [("org.apache.kafka", artifact, release) for artifact in ARTIFACTS]
+    wanted.append(("org.slf4j", "slf4j-simple", "1.7.36"))
+    return POM.format(dependencies="\n".join(DEPENDENCY.format(*coordinates) for coordinates in wanted))
+
+
+def _copy_dependencies(pom: str, project: Path, target: Path) -> None:
+    (project / "pom.xml").write_text(pom)
+    command = ["mvn", "--batch-mode", "--quiet", "dependency:copy-dependencies", f"-DoutputDirectory={target}"]
+    done = subprocess.run(command, cwd=project, capture_output=True, text=True, timeout=900, check=False)
+    if done.returncode or not target.is_dir():
+        raise FetchFailed(done.stdout + done.stderr)
+
+
+if __name__ == "__main__":
+    for wanted_release in sys.argv[1:] or RELEASES:
+        print(fetch(wanted_release))
