@@ -28,7 +28,7 @@ def one_field(parsed: Any, attributes: str) -> FieldDecl:
     return field
 
 
-def test_comments_of_all_kinds(parsed: Any, snapshot: Any) -> None:
+def test_trap_38_comments_of_all_kinds(parsed: Any, snapshot: Any) -> None:
     text = f"""// Licensed to nobody.
 /* Two lines
    of it. */
@@ -64,13 +64,13 @@ def test_all_attributes(parsed: Any, snapshot: Any) -> None:
     assert {name for names in attribute_names().values() for name in names} <= written
 
 
-def test_text_behind_the_definition_is_a_warning(parsed: Any, snapshot: Any) -> None:
+def test_trap_38_text_behind_the_definition_is_a_warning(parsed: Any, snapshot: Any) -> None:
     document, findings = parsed(f'{{ {HEAD}, "fields": [] }}\n}} , "more"')
     assert findings == snapshot
     assert [message.name.value for message in document.messages] == ["Clock"]
 
 
-def test_numbers_and_booleans_may_be_strings(parsed: Any) -> None:
+def test_trap_38_numbers_and_booleans_may_be_strings(parsed: Any) -> None:
     field = one_field(
         parsed,
         '"name": "A", "type": "int8", "versions": "2+", "taggedVersions": "2+", "tag": "0", "ignorable": "true",'
@@ -84,7 +84,7 @@ def test_numbers_and_booleans_may_be_strings(parsed: Any) -> None:
     assert hexadecimal.api_key.value == 18
 
 
-def test_a_single_value_counts_as_a_list(parsed: Any) -> None:
+def test_trap_38_a_single_value_counts_as_a_list(parsed: Any) -> None:
     message = one_message(
         parsed,
         f'{{ {HEAD}, "listeners": "broker", "fields": {{ "name": "A", "type": "int8", "versions": 1 }},'
@@ -97,13 +97,13 @@ def test_a_single_value_counts_as_a_list(parsed: Any) -> None:
     assert [struct.name.value for struct in message.common_structs] == ["B"]
 
 
-def test_a_reserved_key_needs_no_fields(parsed: Any) -> None:
+def test_trap_33_a_reserved_key_needs_no_fields(parsed: Any) -> None:
     message = one_message(parsed, '{ "apiKey": 4, "type": "request", "name": "Gone", "validVersions": "none" }')
     assert message.valid_versions is not None
     assert (message.valid_versions.value, message.fields, message.flexible_versions) == (NONE, None, None)
 
 
-def test_a_tagged_field_needs_no_versions(parsed: Any) -> None:
+def test_trap_31_a_tagged_field_needs_no_versions(parsed: Any) -> None:
     field = one_field(parsed, '"name": "A", "type": "int8", "taggedVersions": "2+", "tag": 0')
     assert field.versions is None
     assert field.tagged_versions is not None
@@ -163,6 +163,12 @@ def test_bundle_of_definitions(parsed: Any) -> None:
         ("A", None, "4.0.0.jsonl:1:26"),
         ("B", "clients", "4.0.0.jsonl:3:76"),
     ]
+
+
+def test_trap_38_unknown_attributes_are_refused(parsed: Any) -> None:
+    """Kafka's generator does so too: a misspelt one would silently say nothing."""
+    _, findings = parsed(f'{{ {HEAD}, "feilds": [], "fields": [] }}')
+    assert findings.startswith("error[K011]: a message has no attribute `feilds`")
 
 
 @pytest.mark.parametrize("text", ["", "  \n", "// only a comment\n"])

@@ -22,7 +22,7 @@ def of(name: str) -> PrimitiveType:
 
 
 @pytest.mark.parametrize("type_", [*map(of, PRIMITIVES), ARRAY, STRUCT], ids=str)
-def test_json_null_is_no_default_the_string_null_is_one(type_: Type) -> None:
+def test_trap_27_json_null_is_no_default_the_string_null_is_one(type_: Type) -> None:
     assert typed_default(None, type_) is IMPLICIT
     if isinstance(type_, ArrayType | StructType) or type_.name in ("string", "bytes", "records"):
         assert typed_default("null", type_) is None
@@ -40,12 +40,12 @@ def test_empty_text_is_the_implicit_default(type_: Type) -> None:
     ("literal", "value"),
     [("0", 0), ("-1", -1), (-1, -1), (" 7 ", 7), ("0x7f", 127), ("0X7F", 127), ("-0x80", -128), (0x7F, 127)],
 )
-def test_integers_are_decimal_or_hexadecimal(literal: Literal, value: int) -> None:
+def test_trap_30_integers_are_decimal_or_hexadecimal(literal: Literal, value: int) -> None:
     assert typed_default(literal, of("int8")) == value
 
 
 @pytest.mark.parametrize("literal", ["017", "00", "-010"])
-def test_a_leading_zero_is_refused_because_readers_disagree_about_it(literal: str) -> None:
+def test_trap_30_a_leading_zero_is_refused_because_readers_disagree_about_it(literal: str) -> None:
     with pytest.raises(ValueError, match="octal"):
         typed_default(literal, of("int32"))
 

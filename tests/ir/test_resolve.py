@@ -76,7 +76,7 @@ def test_types_are_bound_below_all_arrays() -> None:
     assert (c.type, base_type(a.type)) == (StructType("Pair"), StructType("Pair"))
 
 
-def test_a_common_struct_may_be_used_before_it_is_defined_and_contain_itself() -> None:
+def test_trap_35_a_common_struct_may_be_used_before_it_is_defined_and_contain_itself() -> None:
     message = one(
         data(
             '{ "name": "Root", "type": "Tree", "versions": "1+" }',
@@ -98,7 +98,7 @@ def test_usage_is_where_some_field_leads_to_a_struct() -> None:
     assert message.usage == {"Clock": {0, 1, 2, 3}, "Outer": {1, 2}, "Inner": {2}, "Unused": set()}
 
 
-def test_tagged_versions_stand_for_missing_versions() -> None:
+def test_trap_31_tagged_versions_stand_for_missing_versions() -> None:
     [field] = one(data('{ "name": "A", "type": "int8", "taggedVersions": "2+", "tag": 0 }')).root.fields
     assert (str(field.versions), str(field.tagged), field.tag) == ("2+", "2+", 0)
 

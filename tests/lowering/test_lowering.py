@@ -144,8 +144,8 @@ def test_common_structs_are_filtered_by_the_version_of_the_message(lowered: Any)
     ]
 
 
-def test_what_has_no_effect_on_the_bytes_is_not_in_the_layout(lowered: Any) -> None:
-    """[36] [37], and names"""
+def test_trap_37_what_has_no_effect_on_the_bytes_is_not_in_the_layout(lowered: Any) -> None:
+    """[36] map keys too, and names"""
     plain = lowered(f'{{ "name": "A", "type": "bytes", {ALWAYS} }}')
     rich = lowered(
         f'{{ "name": "B", "type": "bytes", {ALWAYS}, "about": "x", "zeroCopy": true, "ignorable": true,'

@@ -258,6 +258,17 @@ def test_what_a_release_advertises_is_taken_to_go_on(union: Union) -> None:
     assert '"accepts": "1-2", "advertises": "0-2"' in releases.read_text()
 
 
+def test_trap_34_an_unstable_latest_version_is_one_of_the_api(union: Union) -> None:
+    """Written on the request it holds for the response too, until a release calls it stable."""
+    answer = request(field("Time", "int64"), name="ClockResponse") | {"type": "response"}
+    del answer["listeners"]
+    union.merge("1.0.0", request(field("Id"), latestVersionUnstable=True), answer)
+    union.merge("2.0.0", request(field("Id")), answer)
+    facts = json.loads((union.root / "releases.json").read_text())
+    assert [facts[release]["apis"]["7"].get("unstable") for release in facts] == ["1", None]
+    assert "latestVersionUnstable" not in union.definition("ClockRequest")
+
+
 @pytest.mark.parametrize("order", [("1.0.0", "2.0.0"), ("2.0.0", "1.0.0")])
 def test_attributes_that_only_older_versions_need_are_kept(union: Union, order: tuple[str, str]) -> None:
     rich = field("Id", "string", ignorable=True, entityType="groupId", default="x", nullableVersions="0")

@@ -41,6 +41,27 @@ def test_versions_with_equal_layouts_write_equal_bytes(layouts: Layouts) -> None
     assert compared > 300
 
 
+@pytest.mark.parametrize(
+    ("message", "first", "last"),
+    [
+        ("ProduceRequest", 3, 8),
+        ("ProduceRequest", 9, 12),
+        ("ProduceResponse", 5, 7),
+        ("ProduceResponse", 10, 12),
+        ("FetchRequest", 13, 14),
+        ("FetchRequest", 15, 16),
+        ("ListOffsetsRequest", 6, 9),
+        ("ListOffsetsResponse", 6, 10),
+    ],
+)
+def test_trap_47_new_meanings_of_the_same_bytes(layouts: Layouts, message: str, first: int, last: int) -> None:
+    """Versions that changed nothing but what the bytes mean are one layout, so a comparison can say so."""
+    versions = layouts.by_message[message]
+    same = {versions[version].fingerprint for version in range(first, last + 1)}
+    assert len(same) == 1
+    assert not same & {versions[other].fingerprint for other in (first - 1, last + 1) if other in versions}
+
+
 def test_every_message_and_version_of_the_definitions_has_a_codec(layouts: Layouts) -> None:
     for name, versions in layouts.by_message.items():
         assert list(PROTOCOL.message(name).VALID_VERSIONS) == list(versions)

@@ -9,8 +9,14 @@ from typing import Any
 
 import pytest
 
-from kwirec.diagnostics.diagnostic import Diagnostic, Label
-from kwirec.validation.examples import ABSENT, clock, field, files, request, response, struct
+from kwirec.diagnostics.diagnostic import Diagnostic, Label, Report
+from kwirec.diagnostics.source import Source
+from kwirec.emitters.codecs import emit_module
+from kwirec.emitters.modules import group_modules
+from kwirec.frontend import parse
+from kwirec.ir import resolve
+from kwirec.validation.examples import ABSENT, ANOTHER_FILE, clock, field, files, request, response, struct
+from kwirec.validation.types import MAX_NESTING
 
 TAG = {"versions": "1+", "taggedVersions": "1+"}
 
@@ -27,6 +33,14 @@ def facts(one: Diagnostic) -> str:
 
 def cycle(*structs: Any) -> str:
     return clock(field("Start", "A"), commonStructs=list(structs))
+
+
+def chain(length: int, type_: str = "S", **attributes: Any) -> str:
+    """A message with ``length`` structs below it, each in the one before."""
+    names = [f"{type_}{n}" for n in range(1, length + 1)]
+    inner = [field("Next", name, **attributes) for name in names[1:]] + [field("Last", "int8")]
+    structs = [struct(name.strip("[]"), one) for name, one in zip(names, inner, strict=True)]
+    return clock(field("First", names[0], **attributes), commonStructs=structs)
 
 
 FINDINGS: dict[str, tuple[str, list[str]]] = {
@@ -211,6 +225,20 @@ FINDINGS: dict[str, tuple[str, list[str]]] = {
         clock(field("Start", "Time", versions="7+"), commonStructs=[struct("Time", field("Millis", "int64"))]),
         ['K303 Start "7+" + "0-2"'],
     ),
+    "longer than the stack of whoever follows it": (chain(3000), [f"K411 S{MAX_NESTING}.Next S{MAX_NESTING + 1}"]),
+    "one level too many": (chain(MAX_NESTING + 1), [f"K411 S{MAX_NESTING}.Next S{MAX_NESTING + 1}"]),
+    "the deepest level is in no version": (
+        clock(
+            field("A", "S1", versions="0-1"),
+            commonStructs=[
+                *(struct(f"S{n}", field("Next", f"S{n + 1}")) for n in range(1, MAX_NESTING)),
+                struct(f"S{MAX_NESTING}", field("Next", "Last", versions="2")),
+                struct("Last", field("Millis", "int64")),
+            ],
+        ),
+        [f'K303 S{MAX_NESTING}.Next "2" + "0-2"'],
+    ),
+    "one version too many": (clock(validVersions="5-1005"), ['K311 - "5-1005"']),
     # Defaults
     "null by default and never nullable": (clock(field("Zone", default="null")), ['K501 Zone "null"']),
     "null by default, nullable too late": (
@@ -398,6 +426,7 @@ CLEAN: dict[str, str] = {
     ),
     "unstable latest version is not unstable": clock(latestVersionUnstable=False),
     "no listeners": clock(listeners=[]),
+    "as many versions as may be": clock(validVersions="5-1004"),
 }
 
 
@@ -413,10 +442,46 @@ def test_clean(check: Any, case: str) -> None:
 
 
 def test_structs_that_are_shared_over_and_over_take_no_time(check: Any) -> None:
-    """There are 2**40 ways from the first of these structs to the last."""
+    """There are 2**40 ways from the first of these structs to the last, and one finding about them."""
     structs = [struct(f"S{n}", field("A", f"S{n + 1}"), field("B", f"[]S{n + 1}")) for n in range(40)]
     last = struct("S40", field("Millis", "int64"))
-    assert check(clock(field("Start", "S0"), commonStructs=[*structs, last])) == []
+    [finding] = check(clock(field("Start", "S0"), commonStructs=[*structs, last]))
+    assert facts(finding) == "K411 S15.A S16"
+
+
+DEEP: dict[str, Any] = {
+    "structs": {},
+    "arrays": {"type_": "[]S"},
+    "nullable": {"type_": "S", "nullableVersions": "0+"},
+    "nullable arrays": {"type_": "[]S", "nullableVersions": "0+"},
+    "tagged": {"versions": "0+", "taggedVersions": "1+", "tag": 0},
+    "tagged arrays": {"type_": "[]S", "versions": "0+", "taggedVersions": "1+", "tag": 0, "nullableVersions": "0+"},
+}
+
+
+@pytest.mark.parametrize("case", DEEP)
+def test_what_may_be_nested_can_be_compiled(check: Any, case: str) -> None:
+    """Python nests at most 20 loops; the deepest message that no rule refuses must fit."""
+    text = chain(MAX_NESTING, **DEEP[case])
+    assert check(text) == []
+    schema = resolve([parse(Source("Clock.json", text), Report())], Report())
+    [group] = group_modules(schema)
+    compile(emit_module(group).text, "clock.py", "exec")
+    assert [facts(one) for one in check(chain(MAX_NESTING + 1, **DEEP[case]))] == [
+        f"K411 S{MAX_NESTING}.Next S{MAX_NESTING + 1}"
+    ]
+
+
+def test_trap_33_a_reserved_key_is_taken_and_has_no_codec(check: Any) -> None:
+    """Without versions a message needs no fields; nobody else may have its key."""
+    gone = {"validVersions": "none", "flexibleVersions": ABSENT, "fields": ABSENT}
+    reserved = files(request(**gone), response(**gone))
+    assert check(reserved) == []
+    assert [facts(one) for one in check(files(reserved, request(name="AlarmRequest")))] == ["K702 - 900 + 900"]
+    texts = enumerate(reserved.split(ANOTHER_FILE))
+    schema = resolve([parse(Source(f"{n}.json", text), Report()) for n, text in texts], Report())
+    assert [message.api_key for message in schema.messages] == [900, 900]
+    assert list(group_modules(schema)) == []
 
 
 def test_records_of_different_logs_have_numbers_of_their_own(check_files: Any) -> None:

@@ -177,16 +177,17 @@ class Message:
         """For every struct the valid versions in which some field of the message contains it."""
         used: dict[str, set[int]] = {struct.name: set() for struct in self.structs}
 
-        def visit(name: str, versions: frozenset[int]) -> None:
+        everywhere = frozenset(self.valid) if not self.valid.is_open else frozenset[int]()
+        pending = [(self.root.name, everywhere)]
+        while pending:
+            name, versions = pending.pop()
             if versions <= used[name]:
-                return
+                continue
             used[name] |= versions
             for inner in self._by_name[name].fields:
                 base = base_type(inner.type)
                 if isinstance(base, StructType) and base.name in self._by_name:
-                    visit(base.name, frozenset(v for v in versions if v in inner.versions))
-
-        visit(self.root.name, frozenset(self.valid) if not self.valid.is_open else frozenset())
+                    pending.append((base.name, frozenset(v for v in versions if v in inner.versions)))
         return {name: frozenset(versions) for name, versions in used.items()}
 
 

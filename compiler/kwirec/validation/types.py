@@ -10,6 +10,9 @@ from kwirec.validation.examples import clock, field, struct
 from kwirec.validation.rule import on_field, on_message, on_struct
 from kwirec.validation.sites import FieldSite, Finding, MessageSite, StructSite
 
+MAX_NESTING = 16
+"""So many levels of structs a message may have below itself."""
+
 
 @on_field(
     "K401",
@@ -207,11 +210,7 @@ def recursive_struct(at: MessageSite) -> Iterator[Finding]:
     The layout of a version is a finite list of fields, and a struct of defaults could never be built. Trees are
     sent as a list of nodes that refer to each other by number.
     """
-    edges = {
-        struct.struct.name: [one for one in struct.fields if isinstance(one.base, StructType)]
-        for struct in at.structs
-    }
-    for cycle in _cycles(edges):
+    for cycle in _cycles(_edges(at)):
         first, *rest = cycle
         way = " → ".join([first.struct.name, *(str(one.base) for one in cycle)])
         yield first.finding(
@@ -224,23 +223,36 @@ def recursive_struct(at: MessageSite) -> Iterator[Finding]:
         )
 
 
-def _cycles(edges: Mapping[str, Iterable[FieldSite]]) -> Iterator[list[FieldSite]]:
-    """Ways from a struct to itself, so many that cutting each once leaves none; a depth-first search."""
-    done: set[str] = set()
+def _edges(at: MessageSite) -> dict[str, list[FieldSite]]:
+    """For every struct its fields that are structs or arrays of them."""
+    return {
+        struct.struct.name: [one for one in struct.fields if isinstance(one.base, StructType)]
+        for struct in at.structs
+    }
 
-    def visit(name: str, way: list[FieldSite]) -> Iterator[list[FieldSite]]:
-        for one in edges[name]:
-            target = str(one.base)
-            names = [step.struct.name for step in (*way, one)]
-            if target in names:
+
+def _cycles(edges: Mapping[str, Iterable[FieldSite]]) -> Iterator[list[FieldSite]]:
+    """Ways from a struct to itself, so many that cutting each once leaves none; a depth-first search.
+
+    Without recursion: a chain of common structs may be longer than Python's stack.
+    """
+    done: set[str] = set()
+    for start in edges:
+        if start in done:
+            continue
+        names, way, open_edges = [start], list[FieldSite](), [iter(edges[start])]
+        while open_edges:
+            one = next(open_edges[-1], None)
+            if one is None:
+                open_edges.pop()
+                done.add(names.pop())
+                del way[-1:]
+            elif (target := str(one.base)) in names:
                 yield [*way, one][names.index(target) :]
             elif target not in done:
-                yield from visit(target, [*way, one])
-        done.add(name)
-
-    for name in edges:
-        if name not in done:
-            yield from visit(name, [])
+                names.append(target)
+                way.append(one)
+                open_edges.append(iter(edges[target]))
 
 
 @on_message(
@@ -273,6 +285,40 @@ def unused_struct(at: MessageSite) -> Iterator[Finding]:
             )
 
 
+@on_message(
+    "K411",
+    "deep-nesting",
+    offending=clock(
+        field("Start", "[]Wheel1"),
+        commonStructs=[
+            *(struct(f"Wheel{n}", field("Inner", f"[]Wheel{n + 1}")) for n in range(1, MAX_NESTING + 1)),
+            struct(f"Wheel{MAX_NESTING + 1}", field("Teeth", "int16")),
+        ],
+    ),
+    corrected=clock(field("Wheels", "[]Wheel", fields=[field("Inside", "int32"), field("Teeth", "int16")])),
+)
+def deep_nesting(at: MessageSite) -> Iterator[Finding]:
+    """Structs are nested more than 16 levels deep, with or without arrays between them.
+
+    Codecs read and write a struct where it stands, an array as a loop in the loop around it, and Python nests at
+    most 20 blocks. Kafka's deepest message has five levels.
+    """
+    edges = _edges(at)
+    if any(_cycles(edges)):
+        return  # that is K409
+    level = {at.message.root.name}
+    for _ in range(MAX_NESTING):
+        level = {str(one.base) for name in level for one in edges[name] if one.live}
+    for one in (one for name in edges if name in level for one in edges[name] if one.live):
+        yield one.finding(
+            f"structs are nested more than {MAX_NESTING} levels deep",
+            one.decl.type.name_span,
+            f"`{one.base}` is level {MAX_NESTING + 1} of `{at.message.name}`",
+            helps=["send a list of elements that refer to each other by number"],
+        )
+        return
+
+
 RULES = (
     nested_array,
     not_nullable,
@@ -284,4 +330,5 @@ RULES = (
     flexible_type,
     recursive_struct,
     unused_struct,
+    deep_nesting,
 )

@@ -12,6 +12,9 @@ from kwirec.validation.rule import on_field, on_message
 from kwirec.validation.sites import FieldSite, Finding, MessageSite, spoken
 from kwirec.versions import VersionRange
 
+MAX_VALID_VERSIONS = 1000
+"""So many versions of one message are compiled without asking."""
+
 
 @on_message(
     "K301",
@@ -270,6 +273,29 @@ def outlived(at: FieldSite) -> Iterator[Finding]:
             return
 
 
+@on_message(
+    "K311",
+    "many-versions",
+    relaxable=True,
+    offending=clock(validVersions="0-32766"),
+    corrected=clock(validVersions="0-18"),
+)
+def many_versions(at: MessageSite) -> Iterator[Finding]:
+    """A message has more than 1000 valid versions.
+
+    Every version is laid out by itself and checked against all fields: thousands take minutes. Kafka's longest
+    range has 19 versions, so this is usually a slip for `0+`, which `validVersions` may not be.
+    """
+    written, count = at.decl.valid_versions, len(at.message.valid)
+    if written is not None and count > MAX_VALID_VERSIONS and not at.message.valid.is_open:
+        yield at.finding(
+            f"message `{at.message.name}` has {count} versions",
+            written.span,
+            f"more than {MAX_VALID_VERSIONS}",
+            helps=["end with the highest version that is defined"],
+        )
+
+
 def _is_outlived(at: FieldSite, versions: VersionRange) -> bool:
     return bool(versions) and versions.high < at.message.valid.low
 
@@ -285,4 +311,5 @@ RULES = (
     deprecated_not_valid,
     struct_not_in_version,
     outlived,
+    many_versions,
 )

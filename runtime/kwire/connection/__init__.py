@@ -1,0 +1,42 @@
+"""Kafka connections without I/O: bytes in, events out. One is decoded from outside, or served from either end.
+
+``ConnectionDecoder`` is for captures and proxies; ``ClientConnection`` and ``ServerConnection`` are the two ends.
+"""
+
+from kwire.connection.client import ClientConnection, NoCommonVersion, OutOfStep
+from kwire.connection.decoder import ConnectionDecoder
+from kwire.connection.events import (
+    CLIENT,
+    SERVER,
+    Direction,
+    Event,
+    Gap,
+    NotKafka,
+    RequestEvent,
+    ResponseEvent,
+    SaslToken,
+    Skipped,
+    Unanswered,
+    Undecodable,
+)
+from kwire.connection.server import ServerConnection
+
+__all__ = [
+    "CLIENT",
+    "SERVER",
+    "ClientConnection",
+    "ConnectionDecoder",
+    "Direction",
+    "Event",
+    "Gap",
+    "NoCommonVersion",
+    "NotKafka",
+    "OutOfStep",
+    "RequestEvent",
+    "ResponseEvent",
+    "SaslToken",
+    "ServerConnection",
+    "Skipped",
+    "Unanswered",
+    "Undecodable",
+]

@@ -1,0 +1,158 @@
+"""A connection seen from outside: bytes of both directions go in, what they mean comes out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kwire.connection.events import CLIENT, SERVER, NotKafka, SaslToken, Unanswered, Undecodable
+from kwire.connection.frame import Frame
+from kwire.connection.lane import Lane
+from kwire.connection.reading import REQUEST_START, SASL_HANDSHAKE, Reader, undecodable
+from kwire.connection.sides import TOKEN, Apis, ClientSide, ServerSide
+from kwire.connection.waiting import Waiting, WaitingRequests
+from kwire.frames import MAX_FRAME
+from kwire.headers import ResponseHeader
+from kwire.policy import LIKE_KAFKA
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Literal
+
+    from kwire.connection.events import Direction, Event
+    from kwire.policy import Policy
+    from kwire.protocol import Protocol
+
+
+class ConnectionDecoder:
+    """One TCP connection between a client and a Kafka server.
+
+    Feed it the bytes of each direction in their order, in whatever pieces, and both directions in the order in which
+    they were seen. It never fails for any bytes, and every byte is part of an event or waits for more.
+
+    ``start`` is ``beginning`` if the first byte fed is the first of the connection: then one that does not start like
+    Kafka is not Kafka. If nobody knows, the first whole message is searched for in both directions.
+
+    ``bodies=False`` decodes headers only: messages are ``None``, and Envelopes stay closed.
+
+    The default policy accepts what Kafka does, because who watches wants to know what was said, not whether it was
+    said well. Frames larger than ``limit`` bytes are not believed. Requests wait for their responses, up to
+    ``max_waiting`` of them and ``max_waiting_bytes`` in all; the oldest of more are unanswered, as all are whose
+    response does not come before that to a later one, since servers answer in order.
+    """
+
+    def __init__(
+        self,
+        protocol: Protocol,
+        *,
+        policy: Policy = LIKE_KAFKA,
+        bodies: bool = True,
+        start: Literal["unknown", "beginning"] = "unknown",
+        limit: int = MAX_FRAME,
+        max_waiting: int = 1000,
+        max_waiting_bytes: int = MAX_FRAME,
+    ) -> None:
+        if start not in ("unknown", "beginning"):
+            raise ValueError(f"start must be unknown or beginning, not {start!r}")
+        apis = Apis(protocol)
+        self._reader = Reader(apis, policy, bodies=bodies)
+        self._waiting = WaitingRequests(max_waiting, max_waiting_bytes)
+        self._client = ClientSide(apis, limit)
+        self._server = ServerSide(apis, self._waiting, limit)
+        beginning = start == "beginning"
+        self._lanes = {
+            CLIENT: Lane(self._client, CLIENT, limit, beginning=beginning),
+            SERVER: Lane(self._server, SERVER, limit, beginning=beginning),
+        }
+        self._closed = False
+
+    def feed(self, direction: Direction, data: bytes | bytearray | memoryview, time: float) -> list[Event]:
+        """The events that ``data``, seen at ``time``, completes."""
+        return self._events(self._lane(direction).feed(data, time))
+
+    def gap(self, direction: Direction, size: int, time: float) -> list[Event]:
+        """``size`` bytes were sent now that nobody saw; 0 if it is not known how many.
+
+        If they are all of one frame, that one is undecodable and the stream goes on behind it. Otherwise the next
+        whole message is searched for.
+        """
+        if size < 0:
+            raise ValueError(f"a gap of {size} bytes")
+        return self._events(self._lane(direction).gap(size, time))
+
+    def close(self, time: float) -> list[Event]:
+        """What is left when the connection, or the capture, ends. Nothing may be fed after that."""
+        lanes = [self._lane(CLIENT), self._lane(SERVER)]
+        self._closed = True
+        events = [event for lane in lanes for event in self._events(lane.close(time))]
+        return events + self._unanswered(self._waiting.clear(), "the connection ended", time)
+
+    @property
+    def waiting(self) -> int:
+        """How many requests wait for their response."""
+        return len(self._waiting)
+
+    def _lane(self, direction: Direction) -> Lane:
+        if self._closed:
+            raise ValueError("this connection is closed")
+        return self._lanes[direction]
+
+    def _events(self, items: Iterator[Frame | Event]) -> list[Event]:
+        events: list[Event] = []
+        for item in items:
+            if isinstance(item, Frame):
+                events += self._requested(item) if item.direction == CLIENT else self._responded(item)
+                continue
+            events.append(item)
+            if isinstance(item, NotKafka):
+                for lane in self._lanes.values():
+                    lane.ignore()
+        return events
+
+    def _requested(self, frame: Frame) -> list[Event]:
+        if frame.verdict == TOKEN:
+            self._client.tokens = self._server.tokens = True  # without any handshake too [KAFKA-WIRE 9]
+            return [_token(frame)]
+        event = self._reader.damaged_request(frame) if frame.missing else self._reader.request(frame)
+        events: list[Event] = [event]
+        if frame.intact < 8 or self._closed:
+            return events
+        api_key, version, correlation_id = REQUEST_START.unpack_from(frame.data)
+        self._client.tokens = api_key == SASL_HANDSHAKE and version == 0
+        if isinstance(event, Undecodable) or event.expects_response:
+            asked = Waiting(event, api_key, version, correlation_id, self._lanes[SERVER].lost)
+            events += self._unanswered(self._waiting.add(asked), "too many requests wait", frame.time)
+        return events
+
+    def _responded(self, frame: Frame) -> list[Event]:
+        if frame.verdict == TOKEN:
+            return [_token(frame)]
+        if frame.intact < 4:
+            return [undecodable(frame, "its correlation id was not seen")]
+        correlation_id = int.from_bytes(frame.data[:4], "big", signed=True)
+        if correlation_id not in self._waiting:
+            stray = undecodable(frame, f"no request was seen with correlation id {correlation_id}")
+            stray.header = ResponseHeader(correlation_id=correlation_id)
+            return [stray]
+        asked, passed = self._waiting.take(correlation_id)
+        events = self._unanswered(passed, "a later request was answered", frame.time)
+        if asked.api_key == SASL_HANDSHAKE and asked.version == 0:
+            agreed = frame.data[4:6] == b"\0\0"
+            self._server.tokens, self._client.tokens = agreed, agreed and self._client.tokens
+        else:
+            self._server.tokens = False
+        read = self._reader.damaged_response if frame.missing else self._reader.response
+        return [*events, read(frame, asked)]
+
+    def _unanswered(self, requests: list[Waiting], reason: str, time: float) -> list[Event]:
+        events: list[Event] = []
+        for asked in requests:
+            lost = asked.lost != self._lanes[SERVER].lost
+            why = f"{reason}, and bytes of the server are missing since it was sent" if lost else reason
+            events.append(Unanswered(time, CLIENT, asked.request.position, asked.request, why))
+        return events
+
+
+def _token(frame: Frame) -> Event:
+    if frame.missing:
+        return undecodable(frame, f"{frame.missing} bytes of it were not seen", name="SASL token")
+    return SaslToken(frame.time, frame.direction, frame.position, frame.started, frame.data)

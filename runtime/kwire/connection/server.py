@@ -1,0 +1,70 @@
+"""The server's end of a connection, for tools that stand in for a broker: requests come out, responses go in."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kwire.connection.events import CLIENT, RequestEvent, SaslToken
+from kwire.connection.frame import Frame
+from kwire.connection.reading import REQUEST_START, Reader
+from kwire.connection.sides import Apis
+from kwire.frames import MAX_FRAME, FrameReader, frame
+from kwire.headers import ResponseHeader
+from kwire.policy import LIKE_KAFKA
+from kwire.protocol import API_VERSIONS
+
+if TYPE_CHECKING:
+    from kwire.connection.events import Undecodable
+    from kwire.message import Message
+    from kwire.policy import Policy
+    from kwire.protocol import Protocol
+
+
+class ServerConnection:
+    """Bytes in, requests out, in their order, in which they are to be answered; responses in, bytes out."""
+
+    def __init__(self, protocol: Protocol, *, policy: Policy = LIKE_KAFKA, limit: int = MAX_FRAME) -> None:
+        self.tokens = False
+        """Whether frames are bare SASL tokens: set it after a SaslHandshake version 0 was answered, until the
+        mechanism is done."""
+        self._protocol = protocol
+        self._reader = Reader(Apis(protocol), policy, bodies=True)
+        self._frames = FrameReader(limit)
+        self._received = 0
+
+    def receive(
+        self, data: bytes | bytearray | memoryview, time: float = 0.0
+    ) -> list[RequestEvent | Undecodable | SaslToken]:
+        """The requests and tokens that ``data`` completes; one that cannot be read is an :class:`Undecodable`.
+
+        Raises :class:`DecodeError` for a frame beyond the limit.
+        """
+        return [self._take(payload, time) for payload in self._frames.feed(data)]
+
+    def send(self, request: RequestEvent, message: Message, version: int | None = None) -> bytes:
+        """The bytes of the response to ``request``; none if it does not ask for one.
+
+        The version is that of the request, or 0 if that is one of ApiVersions nobody knows [KAFKA-WIRE 6].
+        """
+        if not request.expects_response:
+            return b""
+        if version is None:
+            unknown = request.api_key == API_VERSIONS and request.version not in message.VALID_VERSIONS
+            version = 0 if unknown else request.version
+        return frame(self._protocol.encode_response(message, version, correlation_id=request.correlation_id))
+
+    def send_raw(self, request: RequestEvent | Undecodable, body: bytes, *, header_version: int = 0) -> bytes:
+        """The bytes of a response with a body that is encoded already."""
+        _, _, correlation_id = REQUEST_START.unpack_from(request.data)
+        return frame(ResponseHeader(correlation_id=correlation_id).encode(header_version) + body)
+
+    def send_token(self, token: bytes) -> bytes:
+        """The bytes of a bare SASL token."""
+        return frame(token)
+
+    def _take(self, payload: bytes, time: float) -> RequestEvent | Undecodable | SaslToken:
+        position = self._received
+        self._received += 4 + len(payload)
+        if self.tokens:
+            return SaslToken(time, CLIENT, position, time, payload)
+        return self._reader.request(Frame(time, CLIENT, position, time, payload))

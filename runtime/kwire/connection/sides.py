@@ -1,0 +1,275 @@
+"""What a frame of either direction looks like, judged by its first bytes, and how sure one can be of a whole one."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from struct import Struct
+from typing import TYPE_CHECKING, Protocol
+
+from kwire.connection.waiting import MAX_HEADS
+from kwire.errors import DecodeError
+from kwire.headers import RequestHeader
+from kwire.policy import STRICT
+from kwire.protocol import UnknownApi
+
+if TYPE_CHECKING:
+    from kwire.connection.waiting import WaitingRequests
+    from kwire.message import Message
+    from kwire.protocol import Protocol as KafkaProtocol
+
+MORE, GOOD, DOUBTFUL, TOKEN, BAD = range(5)
+"""What the first bytes of a frame say: too few yet; a request or response as expected; one may be, but of an unknown
+api, version or correlation id; a SASL token; impossible."""
+
+SURE, NEWER, LIKELY, UNSURE, UNLIKELY = range(5)
+"""How a whole frame weighs that stands where nobody knows whether a frame begins: it decodes; its version is slightly
+above those that are known; its header is fine; it does not decode, or answers nothing; it makes no sense."""
+
+MAX_TOKEN = 524_288
+"""The default of Kafka's ``sasl.server.max.receive.size``, for the only frames without any header."""
+
+NEWER_VERSIONS = 2
+"""So many versions above the highest known one a frame may have that nobody expects where it is."""
+
+HIGHEST_VERSION = 255
+"""The highest version that is believed of an api nobody knows."""
+
+_REQUEST = Struct(">hhih")
+_ID = Struct(">i")
+
+
+class Side(Protocol):
+    """One of the two sides, as a lane and a search know it."""
+
+    head: int
+    """Bytes by which frames are judged, with the four of their size."""
+
+    outlook: int
+    """Bytes behind a frame that one is not sure of, which show whether another begins within it."""
+
+    def judge(self, buffer: bytearray, at: int, size: int) -> int:
+        """What the frame of ``size`` bytes is whose size is at ``at``."""
+
+    def candidate(self, buffer: bytearray, start: int, stop: int) -> int:
+        """Where the first frame may begin from ``start`` on, of which the head ends at or before ``stop``; or -1."""
+
+    def promises(self, buffer: bytearray, at: int) -> bool:
+        """Whether the candidate at ``at`` is good enough to give up a frame one is not sure of."""
+
+    def weigh(self, payload: bytes) -> int:
+        """How sure it is that ``payload`` is a whole frame."""
+
+
+class Apis:
+    """Which api keys and versions there are. Classes are loaded as they are met."""
+
+    def __init__(self, protocol: KafkaProtocol) -> None:
+        self.protocol = protocol
+        self.keys = frozenset(protocol.api_keys)
+        self._classes: dict[int, type[Message]] = {}
+
+    def header_version(self, api_key: int, version: int) -> int:
+        """The version of the header of a request, -1 if api key or version are not known."""
+        if api_key not in self.keys:
+            return -1
+        cls = self._request(api_key)
+        return cls.header_version(version) if version in cls.VALID_VERSIONS else -1
+
+    def is_newer(self, api_key: int, version: int) -> bool:
+        """Whether a known api has slightly lower versions than this one."""
+        return api_key in self.keys and 0 <= version - self._request(api_key).VALID_VERSIONS.stop < NEWER_VERSIONS
+
+    def reads(self, payload: bytes, api_key: int, version: int) -> bool:
+        """Whether ``payload`` is a request of this version from its first to its last byte."""
+        header_version = self.header_version(api_key, version)
+        if header_version < 0:
+            return False
+        try:
+            header, offset = RequestHeader._read(payload, 0, header_version)
+        except Exception:  # readers fail in any way they like
+            return False
+        if not (header.client_id or "").isprintable():
+            return False
+        return _reads(self._classes[api_key], payload, offset, version)
+
+    def _request(self, api_key: int) -> type[Message]:
+        known = self._classes.get(api_key)
+        if known is None:
+            known = self._classes[api_key] = self.protocol.request(api_key)
+        return known
+
+    def name(self, api_key: int) -> str:
+        """The name of an api, as ``Fetch``, or its number."""
+        try:
+            return self.protocol.request(api_key).__name__.removesuffix("Request")
+        except UnknownApi:
+            return f"api key {api_key}"
+
+
+class ClientSide:
+    """Requests, and tokens while ``tokens`` is set."""
+
+    head = 14
+    """Size, api key, version, correlation id and length of the client id: enough to judge by."""
+
+    outlook = 64
+    """A head and most client ids."""
+
+    def __init__(self, apis: Apis, limit: int) -> None:
+        self.tokens = False
+        self._apis = apis
+        self._pattern = _request_pattern(apis.keys, limit)
+
+    def judge(self, buffer: bytearray, at: int, size: int) -> int:
+        if self.tokens and size < self.head - 4:
+            return TOKEN
+        if size < self.head - 4:
+            return BAD
+        if len(buffer) < at + self.head:
+            return MORE
+        api_key, version, _, length = _REQUEST.unpack_from(buffer, at + 4)
+        fits = -1 <= length <= size - 10
+        header_version = self._apis.header_version(api_key, version)
+        if header_version >= 0 and (fits or header_version == 0):
+            return GOOD
+        if (self.tokens and size <= MAX_TOKEN) or is_gssapi(buffer, at + 4, size):
+            return TOKEN
+        believed = api_key in self._apis.keys or version <= HIGHEST_VERSION
+        return DOUBTFUL if fits and api_key >= 0 and version >= 0 and believed else BAD
+
+    def candidate(self, buffer: bytearray, start: int, stop: int) -> int:
+        while found := self._pattern.search(buffer, start, stop):
+            index: int = found.start()
+            size, api_key, version = _SIZE_AND_API.unpack_from(buffer, index)
+            if self._apis.header_version(api_key, version) >= 0 or self._apis.is_newer(api_key, version):
+                if _LENGTH.unpack_from(buffer, index + 12)[0] <= size - 10:
+                    return index
+            start = index + 1
+        return -1
+
+    def promises(self, buffer: bytearray, at: int) -> bool:
+        name, end = at + 14, at + 14 + _LENGTH.unpack_from(buffer, at + 12)[0]
+        return name < end <= len(buffer) and is_name(buffer[name:end])
+
+    def weigh(self, payload: bytes) -> int:
+        if len(payload) < self.head - 4:
+            return LIKELY if self.tokens else UNLIKELY
+        api_key, version, _, length = _REQUEST.unpack_from(payload)
+        if self._apis.reads(payload, api_key, version):
+            return SURE
+        if self.tokens or is_gssapi(payload, 0, len(payload)):
+            return LIKELY
+        if length <= 0 or not is_name(payload[10 : 10 + length]):
+            return UNLIKELY
+        if self._apis.header_version(api_key, version) >= 0:
+            return UNSURE
+        return NEWER if self._apis.is_newer(api_key, version) else LIKELY
+
+
+class ServerSide:
+    """Responses, known by the correlation ids of the requests that wait for them, and tokens."""
+
+    head = 8
+    """Size and correlation id."""
+
+    outlook = 7
+
+    def __init__(self, apis: Apis, waiting: WaitingRequests, limit: int) -> None:
+        self.tokens = False
+        self._apis = apis
+        self._waiting = waiting
+        self._limit = limit
+
+    def judge(self, buffer: bytearray, at: int, size: int) -> int:
+        if size < 4:
+            return TOKEN if self.tokens else BAD
+        if len(buffer) < at + self.head:
+            return MORE
+        if _ID.unpack_from(buffer, at + 4)[0] in self._waiting:
+            return GOOD
+        return TOKEN if self.tokens and size <= MAX_TOKEN else DOUBTFUL
+
+    def candidate(self, buffer: bytearray, start: int, stop: int) -> int:
+        if not len(self._waiting):
+            return -1
+        pattern = _response_pattern(self._limit, frozenset(self._waiting.heads))
+        while found := pattern.search(buffer, start, stop):
+            index: int = found.start()
+            if _ID.unpack_from(buffer, index + 4)[0] in self._waiting:
+                return index
+            start = index + 1
+        return -1
+
+    def promises(self, buffer: bytearray, at: int) -> bool:
+        return True
+
+    def weigh(self, payload: bytes) -> int:
+        if len(payload) < 4 or _ID.unpack_from(payload)[0] not in self._waiting:
+            return LIKELY if self.tokens else UNSURE
+        asked = self._waiting.first(_ID.unpack_from(payload)[0])
+        try:
+            protocol = self._apis.protocol
+            _, offset, cls, version = protocol.response_header(payload, asked.api_key, asked.version, STRICT)
+        except DecodeError:
+            return UNSURE
+        return SURE if cls is not None and _reads(cls, payload, offset, version) else LIKELY
+
+
+def is_name(client_id: bytes | bytearray) -> bool:
+    """Whether this can be a client id: people choose them, so they can be printed."""
+    try:
+        return client_id.decode().isprintable()
+    except UnicodeDecodeError:
+        return False
+
+
+def is_gssapi(data: bytes | bytearray, at: int, size: int) -> bool:
+    """Whether the frame at ``at`` is the first token of GSSAPI, as clients sent it without any handshake before Kafka
+    4.0 [KAFKA-WIRE 9]: the DER header of RFC 2743, 3.1, with exactly this length, before an object identifier."""
+    if size < 4 or data[at] != 0x60 or len(data) < at + 6:
+        return False
+    length, skip = data[at + 1], 2
+    if length > 0x80:
+        skip += length - 0x80
+        if skip > 5:
+            return False
+        length = int.from_bytes(data[at + 2 : at + skip], "big")
+    return skip + length == size and data[at + skip] == 0x06
+
+
+def _reads(cls: type[Message], payload: bytes, offset: int, version: int) -> bool:
+    """Whether ``payload`` is such a message to its last byte; without finding out why not, which takes long."""
+    try:
+        return bool(cls._read(payload, offset, version)[1] == len(payload))
+    except Exception:  # readers fail in any way they like
+        return False
+
+
+_SIZE_AND_API = Struct(">ihh")
+_LENGTH = Struct(">h")
+
+
+@lru_cache(8)
+def _request_pattern(keys: frozenset[int], limit: int) -> re.Pattern[bytes]:
+    """14 bytes: a size, a known api key, a version, a correlation id, the length of a client id."""
+    high = b"".join(re.escape(bytes([byte])) for byte in sorted({key >> 8 & 0xFF for key in keys}))
+    low = b"".join(re.escape(bytes([byte])) for byte in sorted({key & 0xFF for key in keys}))
+    return re.compile(
+        rb"(?s)(?!\0\0\0[\0-\x09])[\0-%b]...[%b][%b]\0.....(?:[\0-\x7f].|\xff\xff)"
+        % (_top(limit), high or b"\0", low or b"\0")
+    )
+
+
+@lru_cache(64)
+def _response_pattern(limit: int, heads: frozenset[int]) -> re.Pattern[bytes]:
+    """8 bytes: a size and a correlation id with one of these upper halves."""
+    ids = b"|".join(re.escape(head.to_bytes(2, "big", signed=True)) for head in sorted(heads))
+    if len(heads) > MAX_HEADS:
+        ids = b".."
+    return re.compile(rb"(?s)(?!\0\0\0[\0-\x03])[\0-%b]...(?:%b).." % (_top(limit), ids))
+
+
+def _top(limit: int) -> bytes:
+    """The highest first byte of a size, as part of a pattern."""
+    return re.escape(bytes([limit >> 24]))
