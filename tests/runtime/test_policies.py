@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import re
+import zlib
 from pathlib import Path
 from typing import Any
 
 import pytest
+from crc32c import crc32c
 
 from kwire import LIKE_KAFKA, STRICT, DecodeError, Policy
+from kwire.compression import GZIP, compress
+from kwire.records import Record, encode_batch, read_batches
 from kwire_kafka import (
     PROTOCOL,
     ApiVersionsRequest,
@@ -52,6 +56,36 @@ def header(**expected: Any) -> Any:
     return lambda request: fields(**expected)(request.header)
 
 
+def message(value: bytes, attributes: int = 0) -> bytes:
+    """A message of magic 0 without key, with whatever stands for length and bytes of its value."""
+    body = bytes((0, attributes)) + b"\xff\xff\xff\xff" + value
+    return bytes(8) + (len(body) + 4).to_bytes(4, "big") + zlib.crc32(body).to_bytes(4, "big") + body
+
+
+def batch(data: bytes) -> Any:
+    def read(policy: Policy) -> list[bytes | None]:
+        (batch,) = read_batches(data, policy=policy)
+        return [record.value for record in batch]
+
+    return read
+
+
+def values(*expected: bytes) -> Any:
+    def check(found: list[bytes | None]) -> None:
+        assert found == list(expected)
+
+    return check
+
+
+def uncounted() -> bytes:
+    data = encode_batch([Record(b"k")])
+    counted = data[21:57] + bytes(4) + data[61:]
+    return data[:17] + crc32c(counted).to_bytes(4, "big") + counted
+
+
+WHOLE = message(b"\0\0\0\1a")
+CUT = compress(GZIP, WHOLE + WHOLE[:-1])
+
 ACCEPTED: dict[str, tuple[Any, Any]] = {
     "tag-order": (
         response("02  02 01 01  01 08 0000000000000005"),
@@ -79,6 +113,9 @@ ACCEPTED: dict[str, tuple[Any, Any]] = {
         lambda policy: HeartbeatResponse.decode(HeartbeatResponse(error_code=27).encode(0) + b"xx", 0, policy),
         fields(error_code=27),
     ),
+    "records-value": (batch(message(b"\0\0\0\1amore")), values(b"a")),
+    "records-inner": (batch(message(len(CUT).to_bytes(4, "big") + CUT, attributes=GZIP)), values(b"a")),
+    "records-uncounted": (batch(uncounted()), values()),
 }
 """Case of the first table → decode under a policy, and check what is read."""
 

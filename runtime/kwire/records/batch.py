@@ -10,6 +10,7 @@ import zlib
 from struct import Struct
 
 from kwire.errors import DecodeError
+from kwire.policy import STRICT, Policy
 from kwire.records import explained, messages
 from kwire.records.errors import NAMES, ChecksumError
 from kwire.records.loops import HUGE, Record, read_records
@@ -53,6 +54,7 @@ class Batch:
     ``base_timestamp``, ``max_timestamp``         as stored, in milliseconds since 1970 UTC; -1 for magic 0
     ``producer_id``, ``producer_epoch``,          -1 where there is none
     ``base_sequence``
+    ``lenient``                                   whether bytes are passed over that Kafka does not look at
     ============================================  ===================================================================
 
     Iterating reads the records, :class:`DecodeError` says what is wrong with them; every iteration reads anew. The
@@ -71,6 +73,7 @@ class Batch:
         "crc",
         "last_offset",
         "leader_epoch",
+        "lenient",
         "magic",
         "max_timestamp",
         "position",
@@ -94,10 +97,19 @@ class Batch:
     _base_offset: int | None
     _count: int | None
 
-    def __init__(self, view: memoryview, position: int, *, verify: bool = True, limit: int | None = None) -> None:
+    def __init__(
+        self,
+        view: memoryview,
+        position: int,
+        *,
+        verify: bool = True,
+        limit: int | None = None,
+        policy: Policy = STRICT,
+    ) -> None:
         self._view = view
         self._verify = verify
         self._limit = limit
+        self.lenient = policy.trailing == "ignore"
         self.position = position
         self.magic = view[MAGIC]
         if self.magic == 2:
@@ -221,6 +233,8 @@ class Batch:
         """The records as bytes, decompressed; of magic 0 and 1 the value of the message, decompressed."""
         if self.magic < 2:
             return messages.payload(self)
+        if self.lenient and not self.count:
+            return b""  # Kafka does not look at what the batch does not count.
         stored = self._view[BATCH_HEADER.size :]
         return self.decompressed(stored, BATCH_HEADER.size) if self.codec and stored else bytes(stored)
 

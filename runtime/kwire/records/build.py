@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 KNOWN_ATTRIBUTES = 0x7F
 CRC = Struct(">I")
-MESSAGE = (Struct(">BBi"), Struct(">BBqi"))
+MESSAGE = (Struct(">Bbi"), Struct(">Bbqi"))
 """From magic to the key's length, by magic."""
 SIZE = Struct(">i")
 HEAD = Struct(">qiI")
@@ -115,14 +115,16 @@ def encode_message_set(
     last_offset: int | None = None,
     timestamp_type: TimestampType = "create",
     max_timestamp: int | None = None,
+    attributes: int = 0,
     inner_attributes: int = 0,
 ) -> bytes:
     """Messages of magic 0 or 1; with a ``codec``, one message that holds them all [KAFKA-WIRE 44].
 
-    Records without an offset are numbered, from ``base_offset`` or 0 on. The last three arguments are about the one
-    that holds the others: its offset is that of the last record (or ``last_offset``), its timestamp the largest (or
-    ``max_timestamp``), and inner offsets of magic 1 count from ``base_offset``, which is that of the first record
-    unless given. Magic 0 has no timestamps, and neither has headers.
+    Records without an offset are numbered, from ``base_offset`` or 0 on. The message that holds the others has the
+    offset of the last record (or ``last_offset``) and the largest timestamp (or ``max_timestamp``); inner offsets of
+    magic 1 count from ``base_offset``, which is that of the first record unless given. Magic 0 has no timestamps, and
+    neither has headers. Bits of ``attributes`` that have no meaning here are kept; ``inner_attributes`` are those of
+    the messages inside.
     """
     if magic not in (0, 1):
         raise EncodeError(f"a message set has magic 0 or 1, not {magic}", message="MessageSet", version=magic)
@@ -130,10 +132,11 @@ def encode_message_set(
         raise EncodeError(f"codec {codec} is not one of message sets", message="MessageSet", version=magic)
     rows = list(records)
     offsets = _offsets(rows, base_offset)
-    append = _append_bit(timestamp_type if magic else "create", magic=1)
-    if not _codec(codec):
+    bits = (attributes & ~(CODEC | APPEND_TIME if magic else CODEC)) | _codec(codec)
+    bits |= _append_bit(timestamp_type if magic else "create", magic=1)
+    if not codec:
         return b"".join(
-            _message(offset, magic, append, row.timestamp, row.key, row.value, row, number)
+            _message(offset, magic, bits, row.timestamp, row.key, row.value, row, number)
             for number, (row, offset) in enumerate(zip(rows, offsets, strict=True))
         )
     if not rows:
@@ -146,7 +149,7 @@ def encode_message_set(
     if max_timestamp is None:
         max_timestamp = max(row.timestamp for row in rows)
     last = offsets[-1] if last_offset is None else last_offset
-    return _message(last, magic, codec | append, max_timestamp, None, _compress(codec, inner, magic, level))
+    return _message(last, magic, bits, max_timestamp, None, _compress(codec, inner, magic, level))
 
 
 def rebuild(batch: Batch, records: Iterable[Record] | None, changes: dict[str, Any]) -> bytes:
@@ -170,7 +173,8 @@ def rebuild(batch: Batch, records: Iterable[Record] | None, changes: dict[str, A
         }
         return encode_batch(batch.stored_records() if records is None else records, **(settings | changes))
     stored, base, inner_attributes = messages.read(batch, verify=False, stored=True)
-    settings |= {"magic": batch.magic, "timestamp_type": batch.timestamp_type, "inner_attributes": inner_attributes}
+    settings |= {"magic": batch.magic, "timestamp_type": batch.timestamp_type}
+    settings |= {"attributes": batch.attributes, "inner_attributes": inner_attributes}
     if records is None:
         settings |= {"base_offset": base, "last_offset": batch.last_offset, "max_timestamp": batch.max_timestamp}
     return encode_message_set(stored if records is None else records, **(settings | changes))

@@ -87,13 +87,13 @@ class _Reader:
         return None if length < 0 else self.take(length)
 
     def length(self, field: str, *, nullable: bool) -> int:
-        """A length that the bytes which are left can hold; -1 is null where that is allowed."""
+        """A length that the bytes which are left can hold; a negative one is null where that is allowed, as in Kafka."""
         start = self.pos
         length = self.varint(field, 32)
         left = len(self.data) - self.pos
         if length > left:
             self.refuse(f"it has length {length}, {left} bytes are left", start)
-        if length < (-1 if nullable else 0):
+        if length < 0 and not nullable:
             self.refuse(f"it has length {length}", start)
         return length
 

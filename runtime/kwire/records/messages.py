@@ -70,6 +70,8 @@ def _inner(batch: Batch, data: bytes, verify: bool) -> list[_Message]:
         number = len(found)
         size = 12 + int.from_bytes(data[pos + 8 : pos + 12], "big", signed=True)
         least = 12 + LEAST[0]
+        if batch.lenient and found and (len(data) - pos < 12 or least <= size > len(data) - pos):
+            break
         if not least <= size <= len(data) - pos:
             _refuse_inner(batch, data, pos, number, f"a message of {size} bytes, {len(data) - pos} are left")
         magic = data[pos + 16]
@@ -117,16 +119,16 @@ class _Message:
         self.timestamp = int.from_bytes(data[at + 18 : pos], "big", signed=True) if self.magic else -1
         self.key, pos = self._read("key", pos, at + size)
         self.value, pos = self._read("value", pos, at + size)
-        if pos != at + size:
+        if pos != at + size and not batch.lenient:
             self.refuse("", pos - at, f"{at + size - pos} bytes are left behind the value")
 
     def _read(self, field: str, pos: int, end: int) -> tuple[bytes | None, int]:
         if pos + 4 > end:
             self.refuse(field, pos - self.at, "it lies beyond the end of the message")
         length = int.from_bytes(self.data[pos : pos + 4], "big", signed=True)
-        if length > end - pos - 4 or length < -1:
+        if length > end - pos - 4:
             self.refuse(field, pos - self.at, f"it has length {length}, {end - pos - 4} bytes are left")
-        if length < 0:
+        if length < 0:  # any negative one is null, as in Kafka
             return None, pos + 4
         return self.data[pos + 4 : pos + 4 + length], pos + 4 + length
 

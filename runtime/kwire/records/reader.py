@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kwire.errors import DecodeError
+from kwire.policy import STRICT, Policy
 from kwire.records.batch import Batch
 from kwire.records.errors import KEPT, CorruptRecord, RecordsError, UnknownMagic
 
@@ -27,14 +28,28 @@ class BatchReader:
     Only a batch whose size makes no sense stops it elsewhere.
     """
 
-    __slots__ = ("_limit", "_skip", "_start", "_stopped", "_verify", "_view", "errors", "position", "truncated")
+    __slots__ = (
+        "_limit",
+        "_policy",
+        "_skip",
+        "_start",
+        "_stopped",
+        "_verify",
+        "_view",
+        "errors",
+        "position",
+        "truncated",
+    )
 
-    def __init__(self, view: memoryview, *, position: int, verify: bool, skip: bool, limit: int | None) -> None:
+    def __init__(
+        self, view: memoryview, *, position: int, verify: bool, skip: bool, limit: int | None, policy: Policy
+    ) -> None:
         self._view = view
         self._start = position
         self._verify = verify
         self._skip = skip
         self._limit = limit
+        self._policy = policy
         self._stopped = False
         self.position = position
         self.truncated = 0
@@ -96,7 +111,8 @@ class BatchReader:
         if whole > left:
             self._end(left)
             return None
-        batch = Batch(self._view[at : at + whole], self.position, verify=self._verify, limit=self._limit)
+        view = self._view[at : at + whole]
+        batch = Batch(view, self.position, verify=self._verify, limit=self._limit, policy=self._policy)
         self.position += whole
         if self._verify:
             batch.verify()
@@ -129,6 +145,7 @@ def read_batches(
     verify: bool = True,
     skip: bool = False,
     limit: int | None = None,
+    policy: Policy = STRICT,
 ) -> BatchReader:
     """The batches of ``data``, which is what a records field or a log segment holds; ``None`` is an empty field.
 
@@ -138,8 +155,10 @@ def read_batches(
 
     ``position`` is where ``data`` starts in what it was taken from, for the positions of batches and the offsets of
     errors. ``limit`` bounds the decompressed bytes of one batch; ``kwire.compression.DEFAULT_LIMIT`` if not given.
+
+    Of a ``policy`` only ``trailing`` has a meaning here: "ignore" passes over bytes that Kafka does not look at.
     """
     view = memoryview(b"" if data is None else data)
     if view.format != "B" or view.ndim != 1:
         view = view.cast("B")
-    return BatchReader(view, position=position, verify=verify, skip=skip, limit=limit)
+    return BatchReader(view, position=position, verify=verify, skip=skip, limit=limit, policy=policy)

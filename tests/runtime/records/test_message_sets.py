@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from kwire import EncodeError
+from kwire import LIKE_KAFKA, EncodeError
 from kwire.compression import GZIP, LZ4, SNAPPY, ZSTD, compress
 from kwire.records import Batch, ChecksumError, CorruptRecord, Record, UnknownMagic, encode_message_set, read_batches
 
@@ -153,10 +153,29 @@ def test_messages_that_lie_about_their_lengths() -> None:
 
     longer = refused(patched(26, pack(">i", 9)))
     assert (longer.path, longer.offset, longer.reason) == ("key", 26, "it has length 9, 8 bytes are left")
-    assert refused(patched(26, pack(">i", -2))).path == "key"
     assert refused(patched(31, pack(">i", 2))).reason == "1 bytes are left behind the value"
     assert refused(patched(31, pack(">i", 4))).path == "value"
     assert refused(patched(26, pack(">i", 6))).path == "value", "its length lies beyond the end"
+
+
+def test_any_negative_length_is_null_as_in_kafka() -> None:
+    body = by_hand(0, None)[16:].replace(pack(">i", -1), pack(">i", -7))
+    (record,) = only(by_hand(0, None)[:12] + pack(">I", zlib.crc32(body)) + body).records()
+    assert (record.key, record.value) == (None, None)
+
+
+def test_what_kafka_does_not_look_at_is_passed_over_if_the_policy_says_so() -> None:
+    body = by_hand(0, b"abc")[16:] + b"more"
+    behind = pack(">qiI", 0, len(body) + 4, zlib.crc32(body)) + body
+    assert refused(behind).reason == "4 bytes are left behind the value"
+    assert only(behind, policy=LIKE_KAFKA).records()[0].value == b"abc"
+    message = by_hand(0, b"abc")
+    for left in range(1, len(message)):
+        cut = wrapped(0, message + message[:left])
+        assert refused(cut).path.startswith("records[1]")
+        assert [record.value for record in only(cut, policy=LIKE_KAFKA)] == [b"abc"]
+    with pytest.raises(CorruptRecord):
+        only(wrapped(0, message[:-1]), policy=LIKE_KAFKA).records()
 
 
 @pytest.mark.parametrize("size", [-1, 13, 14, 100, 2**31 - 1])

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from crc32c import crc32c
 
-from kwire import DecodeError
+from kwire import LIKE_KAFKA, DecodeError
 from kwire.compression import NAMES, DecompressionLimit, compress
 from kwire.records import (
     Batch,
@@ -225,14 +225,11 @@ def record(body: bytes, size: int | None = None) -> bytes:
         (record(b"\0\0\0\1\1\0", 9), 1, "records[0].length", 0, "it has length 9, 6 bytes are left"),
         (b"\x0b\0\0\0\1\1\0", 1, "records[0].length", 0, "it has length -6"),
         (b"\x0d\0\0\0\1\1\0", 1, "records[0].length", 0, "it has length -7"),
-        (record(b"\0\0\0\3\1\0"), 1, "records[0].key", 4, "it has length -2"),
-        (record(b"\0\0\0\1\3\0"), 1, "records[0].value", 5, "it has length -2"),
         (record(b"\0\0\0\x06\1\0"), 1, "records[0].key", 4, "it has length 3, 2 bytes are left"),
         (record(b"\0\0\0\1\x04\0"), 1, "records[0].value", 5, "it has length 2, 1 bytes are left"),
         (record(b"\0\0\0\1\1\1"), 1, "records[0].headers", 6, "there are -1 headers, but 0 bytes left"),
         (record(b"\0\0\0\1\1\2"), 1, "records[0].headers", 6, "there are 1 headers, but 0 bytes left"),
         (record(b"\0\0\0\1\1\2\1\0"), 1, "records[0].headers[0].key", 7, "it has length -1"),
-        (record(b"\0\0\0\1\1\2\0\3"), 1, "records[0].headers[0].value", 8, "it has length -2"),
         (record(b"\0\0\0\1\1\2\4a"), 1, "records[0].headers[0].key", 7, "it has length 2, 1 bytes are left"),
         (record(b"\0\0\0\1\1\x04\0\0"), 1, "records[0].headers[1].key", 9, "it needs 1 bytes, 0 are left"),
         (record(b"\0\x80"), 1, "records[0].timestamp", 3, "it needs 1 bytes, 0 are left"),
@@ -251,6 +248,22 @@ def test_records_that_lie(payload: bytes, count: int, path: str, at: int, reason
         inner = refused(around(compress(1, payload), count, codec=1))
         assert inner.reason == f"{error.reason} (byte {at} of {len(payload)} decompressed ones)"
         assert (inner.path, inner.offset) == (path, 61)
+
+
+@pytest.mark.parametrize("field", ["key", "value", "header"])
+def test_any_negative_length_is_null_as_in_kafka(field: str) -> None:
+    lengths = {"key": b"\1", "value": b"\1", "header": b"\1"} | {field: b"\3"}
+    payload = record(b"\0\0\0" + lengths["key"] + lengths["value"] + b"\2\2h" + lengths["header"])
+    (batch,) = read_batches(around(payload))
+    assert batch.records() == list(batch) == [Record(None, None, (("h", None),), -1, 0)]
+
+
+@pytest.mark.parametrize("codec", range(5))
+def test_uncounted_bytes_are_passed_over_if_the_policy_says_so(codec: int) -> None:
+    uncounted = around(b"\1\2\3", count=0, codec=codec)
+    refused(uncounted, DecodeError)
+    (batch,) = read_batches(uncounted, policy=LIKE_KAFKA)
+    assert batch.records() == list(batch) == []
 
 
 def test_offsets_of_errors_count_from_the_start_of_the_input() -> None:
