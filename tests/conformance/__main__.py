@@ -72,7 +72,7 @@ def lines(reports: Sequence[ReleaseReport]) -> Iterator[str]:
     yield ""
     yield from _leniency(broken)
     yield ""
-    yield "Broken record batches that Java reads and kwire refuses, for which there is no policy"
+    yield "Broken record batches that Java reads and kwire refuses, and the choice that passes over it"
     for reason, number in sum((report.only_java for report in reports), Counter[str]()).most_common():
         yield f"  {number:9,} {reason}"
 
