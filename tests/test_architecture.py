@@ -21,7 +21,7 @@ LAYERS = (
     ("frontend",),
     ("ir", "naming"),
     ("validation", "lowering"),
-    ("merge", "emitters", "dump", "catalogue", "config", "native"),
+    ("merge", "emitters", "dump", "catalogue", "config", "native", "diff"),
     ("driver", "terminal"),
     ("cli",),
 )
@@ -120,7 +120,8 @@ def test_nothing_names_an_address_of_a_package_registry_or_a_path_of_a_machine()
 
 
 def test_the_examples_of_the_readme_run() -> None:
-    first, second, *_ = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    readme = (ROOT / "README.md").read_text()
+    first, second, records, connections, logs = re.findall(r"```python\n(.*?)```", readme, re.DOTALL)
 
     def run(code: str) -> str:
         done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
@@ -129,6 +130,20 @@ def test_the_examples_of_the_readme_run() -> None:
     assert "NONE" in run(first)
     assert re.search(r"^ 18 ApiVersions +0 to 4$", run(first), re.MULTILINE)
     assert "client_id='me'" in run(second)
+    assert run(records).splitlines() == ["3 7 41", "40 b'key' b'value'", "41 b'key' None"]
+    answered, seen = run(connections).splitlines()
+    assert answered == "5"
+    assert seen.startswith("[('ApiVersions', 'me', 0.00")
+    assert re.search(r"^\d+ g0 t7 \d+$", run(logs), re.MULTILINE)
+
+
+def test_the_tree_in_the_readme_is_printed_as_it_says() -> None:
+    readme = (ROOT / "README.md").read_text()
+    shown = re.search(r"\$ kwire (decode .*)\n((?:.+\n)+)```", readme)
+    assert shown is not None
+    command = [sys.executable, "-m", "kwire", *shown[1].split()]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout == shown[2]
 
 
 def test_the_notation_page_has_every_attribute() -> None:
