@@ -15,6 +15,7 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
+from typing import ClassVar
 
 from kwire.frames import FrameReader, frame
 from kwire_kafka import PROTOCOL, MetadataRequest, MetadataResponse
@@ -37,11 +38,16 @@ LOGIN_MODULES = {
     "SCRAM-SHA-512": "org.apache.kafka.common.security.scram.ScramLoginModule required",
 }
 
+PROTOCOLS = {"PLAINTEXT": "PLAINTEXT", "SASL_PLAINTEXT": "SASL_PLAINTEXT", "CONTROLLER": "PLAINTEXT"}
+"""By listener."""
+
 UNSTABLE = {
     "unstable.api.versions.enable": "true",
     "unstable.feature.versions.enable": "true",
 }
-ONE_OF_EVERYTHING = {
+ALWAYS = {
+    "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+    "super.users": "User:ANONYMOUS;User:admin",
     "num.partitions": "1",
     "offsets.topic.num.partitions": "1",
     "offsets.topic.replication.factor": "1",
@@ -52,7 +58,8 @@ ONE_OF_EVERYTHING = {
     "share.coordinator.state.topic.replication.factor": "1",
     "share.coordinator.state.topic.min.isr": "1",
     "group.initial.rebalance.delay.ms": "0",
-    "log.cleaner.enable": "false",  # every record that was ever written stays to be read,
+    "broker.session.timeout.ms": "60000",  # a busy machine is no reason to be fenced
+    "log.cleaner.enable": "false",  # every record that was ever written stays to be read
     "log.retention.ms": "-1",  # however old it says it is
 }
 
@@ -64,7 +71,7 @@ class BrokerFailed(Exception):
 class Broker:
     """One node of its own cluster. Entering starts it and waits until it answers; leaving stops the process."""
 
-    started: list[subprocess.Popen[bytes]] = []
+    started: ClassVar[list[subprocess.Popen[bytes]]] = []
     """Every java that was ever started here, so that a run can prove that none is left."""
 
     def __init__(
@@ -79,10 +86,11 @@ class Broker:
     ) -> None:
         """``folder`` is for this broker alone: its log directories, its configuration and its output.
 
-        ``sasl`` names the mechanisms of a second listener; with ``unstable`` it speaks versions that may still change;
+        ``sasl`` names the mechanisms of a second listener, ``unstable`` allows versions that may still change,
         ``features`` are levels to format with (``share.version``), ``properties`` further settings of the server.
         """
         self.release = release
+        self.unstable = unstable
         self.name = f"Kafka {release} unstable" if unstable else f"Kafka {release}"
         self.folder = folder
         self.log_dirs = (folder / "data-1", folder / "data-2")
@@ -160,17 +168,15 @@ class Broker:
             "node.id": str(NODE),
             "listeners": ",".join(addresses.values()),
             "advertised.listeners": ",".join(addresses[name] for name in addresses if name != "CONTROLLER"),
-            "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,SASL_PLAINTEXT:SASL_PLAINTEXT,CONTROLLER:PLAINTEXT",
+            "listener.security.protocol.map": ",".join(f"{name}:{protocol}" for name, protocol in PROTOCOLS.items()),
             "controller.listener.names": "CONTROLLER",
             "inter.broker.listener.name": "PLAINTEXT",
             "controller.quorum.bootstrap.servers": f"{HOST}:{self.controller_port}",
             "log.dirs": ",".join(str(folder) for folder in self.log_dirs),
             "metadata.log.dir": str(self.log_dir),
-            "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
-            "super.users": "User:ANONYMOUS;User:admin",
             **({"sasl.enabled.mechanisms": ",".join(self._sasl)} if self._sasl else {}),
             **logins,
-            **ONE_OF_EVERYTHING,
+            **ALWAYS,
         }
 
     def _format(self, configuration: Path) -> None:
