@@ -33,8 +33,10 @@ INTERPRETED: Mapping[str, str] = {
     "protocol": "imports modules by name and looks classes up in tables; nothing in it is hot",
     "primitives": "for use by hand, on values of any type",
     "records": "all but its loops: headers of batches and slow paths",
+    "models": "pydantic makes the classes, when they are asked for",
     "logs": "reads files and looks classes up; the codecs and loops behind it are compiled",
     "compression": "all its time is spent in zlib and cramjam",
+    "releases": "looks facts up in tables; used by people and tools, not by codecs",
     "connection": "cuts streams and looks at the first bytes of frames; the codecs behind it are compiled",
 }
 """The modules of ``kwire`` that stay Python, each with its reason."""

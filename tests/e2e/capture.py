@@ -33,7 +33,7 @@ from kwire.errors import KwireError
 from kwire.logs import Embedded, embedded
 from kwire.records import Batch, Record, decode_control, read_batches
 from kwire.uuids import Uuid
-from kwire_kafka import PROTOCOL, FetchResponse, MetadataResponse, ProduceRequest
+from kwire_kafka import PROTOCOL, FetchResponse, MetadataResponse, ProduceRequest, ProduceResponse
 from tests.e2e.clients.library import Sent
 
 AT_THE_END = "the connection ended"
@@ -159,11 +159,12 @@ class Study:
                 elif inside.version.to_bytes(2, "big") + inside.message.encode(inside.version) != inside.raw:
                     self.problems.append(f"{event}: {inside} is not written as {inside.raw.hex()}")
             try:
-                if isinstance(message, ProduceRequest):
-                    for topic in message.topic_data:
-                        name = topic.name or self._names[topic.topic_id]
-                        for one in topic.partition_data:
-                            self.produced += _records(name, one.records)
+                if isinstance(event, RequestEvent):
+                    if isinstance(message, ProduceRequest) and not event.expects_response:
+                        self._take_produced(message, set())
+                elif isinstance(message, ProduceResponse) and isinstance(event.request, RequestEvent):
+                    assert isinstance(event.request.message, ProduceRequest)
+                    self._take_produced(event.request.message, set(_refused(message)))
                 elif isinstance(message, FetchResponse):
                     for answer in message.responses:
                         name = answer.topic or self._names[answer.topic_id]
@@ -171,6 +172,21 @@ class Study:
                             self.fetched += _records(name, part.records)
             except (KwireError, KeyError) as error:
                 self.problems.append(f"records of {event}: {error!r}")
+
+    def _take_produced(self, request: ProduceRequest, refused: set[tuple[str, Uuid, int]]) -> None:
+        """Only what the broker took: clients send again what it refuses at first."""
+        for topic in request.topic_data:
+            name = topic.name or self._names[topic.topic_id]
+            for part in topic.partition_data:
+                if (topic.name, topic.topic_id, part.index) not in refused:
+                    self.produced += _records(name, part.records)
+
+
+def _refused(response: ProduceResponse) -> Iterator[tuple[str, Uuid, int]]:
+    for topic in response.responses:
+        for part in topic.partition_responses:
+            if part.error_code:
+                yield topic.name, topic.topic_id, part.index
 
 
 def _events(recording: Recording) -> Iterator[Event]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING
 
+from kwire.connection.apis import Apis
 from kwire.connection.events import CLIENT, SERVER, SaslToken, Undecodable
 from kwire.connection.frame import Frame
 from kwire.connection.reading import REQUEST_START, Reader
-from kwire.connection.sides import Apis
 from kwire.connection.waiting import Waiting
 from kwire.errors import DecodeError, KwireError
 from kwire.frames import MAX_FRAME, FrameReader, frame
@@ -84,7 +84,10 @@ class ClientConnection:
         own = request.VALID_VERSIONS
         common = range(max(own.start, offered.start), min(own.stop, offered.stop))
         if not common:
-            raise NoCommonVersion(f"{request.__name__}: the server has {offered.start} to {offered.stop - 1}")
+            raise NoCommonVersion(
+                f"{request.__name__}: the server has versions {offered.start} to {offered.stop - 1}, "
+                f"the client {own.start} to {own.stop - 1}"
+            )
         return common[-1]
 
     def send(
@@ -152,11 +155,14 @@ class ClientConnection:
         self._received += 4 + len(payload)
         if not self._pending:
             raise DecodeError("a response nobody asked for", message="ResponseHeader", data=payload)
-        asked = self._pending[0]
-        found = Frame(time, SERVER, start, time, payload)
-        if asked is not None and payload[:4] != asked.correlation_id.to_bytes(4, "big", signed=True):
-            number = int.from_bytes(payload[:4], "big", signed=True)
+        asked = self._pending.popleft()
+        if asked is None:
+            return SaslToken(time, SERVER, start, time, payload)
+        number = int.from_bytes(payload[:4], "big", signed=True)
+        if len(payload) < 4:
+            reason = f"a response of {len(payload)} bytes, it begins with a correlation id of 4"
+        elif number != asked.correlation_id:
             reason = f"a response to {number}, the next should be to {asked.correlation_id}"
-            raise DecodeError(reason, message="ResponseHeader", data=payload)
-        self._pending.popleft()
-        return SaslToken(time, SERVER, start, time, payload) if asked is None else self._reader.response(found, asked)
+        else:
+            return self._reader.response(Frame(time, SERVER, start, time, payload), asked)
+        raise DecodeError(reason, message="ResponseHeader", data=payload)

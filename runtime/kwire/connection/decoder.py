@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kwire.connection.apis import Apis
 from kwire.connection.events import CLIENT, SERVER, NotKafka, SaslToken, Unanswered, Undecodable
 from kwire.connection.frame import Frame
 from kwire.connection.lane import Lane
 from kwire.connection.reading import REQUEST_START, SASL_HANDSHAKE, Reader, undecodable
-from kwire.connection.sides import TOKEN, Apis, ClientSide, ServerSide
+from kwire.connection.sides import TOKEN, ClientSide, ServerSide
 from kwire.connection.waiting import Waiting, WaitingRequests
 from kwire.frames import MAX_FRAME
 from kwire.headers import ResponseHeader
@@ -114,7 +115,7 @@ class ConnectionDecoder:
             return [_token(frame)]
         event = self._reader.damaged_request(frame) if frame.missing else self._reader.request(frame)
         events: list[Event] = [event]
-        if frame.intact < 8 or self._closed:
+        if frame.intact < 8 or (self._closed and not frame.complete):
             return events
         api_key, version, correlation_id = REQUEST_START.unpack_from(frame.data)
         self._client.tokens = api_key == SASL_HANDSHAKE and version == 0

@@ -146,8 +146,8 @@ class Unanswered(Event):
 class Undecodable(Event):
     """A frame that cannot be read: ``data`` is what was seen of its payload, ``missing`` how many bytes were not.
 
-    ``error`` is what decoding said, if it came to that; ``reason`` is always there. ``header`` is that of the frame if
-    it could be read; ``request`` the request that this should be the response to.
+    ``error`` is what decoding said, if it came to that; ``reason`` is always there. ``header`` is that of the frame
+    if it could be read; ``request`` the request that this should be the response to.
     """
 
     started: float

@@ -97,7 +97,7 @@ class Lane:
         """All that is left over, because nothing will follow."""
         if self._ignored is None:
             yield from self._give_up(time, "the stream ends behind them")
-        elif self._ignored:
+        if self._ignored:
             yield Skipped(time, self._direction, self._base, self._ignored, b"", "this connection is not Kafka")
 
     def ignore(self) -> None:

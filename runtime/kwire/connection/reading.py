@@ -10,8 +10,8 @@ from kwire.errors import DecodeError
 from kwire.headers import ResponseHeader
 
 if TYPE_CHECKING:
+    from kwire.connection.apis import Apis
     from kwire.connection.frame import Frame
-    from kwire.connection.sides import Apis
     from kwire.connection.waiting import Waiting
     from kwire.headers import RequestHeader
     from kwire.message import Message

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kwire.connection.apis import Apis
 from kwire.connection.events import CLIENT, RequestEvent, SaslToken
 from kwire.connection.frame import Frame
 from kwire.connection.reading import REQUEST_START, Reader
-from kwire.connection.sides import Apis
 from kwire.frames import MAX_FRAME, FrameReader, frame
 from kwire.headers import ResponseHeader
 from kwire.policy import LIKE_KAFKA

@@ -8,15 +8,10 @@ from struct import Struct
 from typing import TYPE_CHECKING, Protocol
 
 from kwire.connection.waiting import MAX_HEADS
-from kwire.errors import DecodeError
-from kwire.headers import RequestHeader
-from kwire.policy import STRICT
-from kwire.protocol import UnknownApi
 
 if TYPE_CHECKING:
+    from kwire.connection.apis import Apis
     from kwire.connection.waiting import WaitingRequests
-    from kwire.message import Message
-    from kwire.protocol import Protocol as KafkaProtocol
 
 MORE, GOOD, DOUBTFUL, TOKEN, BAD = range(5)
 """What the first bytes of a frame say: too few yet; a request or response as expected; one may be, but of an unknown
@@ -28,9 +23,6 @@ above those that are known; its header is fine; it does not decode, or answers n
 
 MAX_TOKEN = 524_288
 """The default of Kafka's ``sasl.server.max.receive.size``, for the only frames without any header."""
-
-NEWER_VERSIONS = 2
-"""So many versions above the highest known one a frame may have that nobody expects where it is."""
 
 HIGHEST_VERSION = 255
 """The highest version that is believed of an api nobody knows."""
@@ -59,52 +51,6 @@ class Side(Protocol):
 
     def weigh(self, payload: bytes) -> int:
         """How sure it is that ``payload`` is a whole frame."""
-
-
-class Apis:
-    """Which api keys and versions there are. Classes are loaded as they are met."""
-
-    def __init__(self, protocol: KafkaProtocol) -> None:
-        self.protocol = protocol
-        self.keys = frozenset(protocol.api_keys)
-        self._classes: dict[int, type[Message]] = {}
-
-    def header_version(self, api_key: int, version: int) -> int:
-        """The version of the header of a request, -1 if api key or version are not known."""
-        if api_key not in self.keys:
-            return -1
-        cls = self._request(api_key)
-        return cls.header_version(version) if version in cls.VALID_VERSIONS else -1
-
-    def is_newer(self, api_key: int, version: int) -> bool:
-        """Whether a known api has slightly lower versions than this one."""
-        return api_key in self.keys and 0 <= version - self._request(api_key).VALID_VERSIONS.stop < NEWER_VERSIONS
-
-    def reads(self, payload: bytes, api_key: int, version: int) -> bool:
-        """Whether ``payload`` is a request of this version from its first to its last byte."""
-        header_version = self.header_version(api_key, version)
-        if header_version < 0:
-            return False
-        try:
-            header, offset = RequestHeader._read(payload, 0, header_version)
-        except Exception:  # readers fail in any way they like
-            return False
-        if not (header.client_id or "").isprintable():
-            return False
-        return _reads(self._classes[api_key], payload, offset, version)
-
-    def _request(self, api_key: int) -> type[Message]:
-        known = self._classes.get(api_key)
-        if known is None:
-            known = self._classes[api_key] = self.protocol.request(api_key)
-        return known
-
-    def name(self, api_key: int) -> str:
-        """The name of an api, as ``Fetch``, or its number."""
-        try:
-            return self.protocol.request(api_key).__name__.removesuffix("Request")
-        except UnknownApi:
-            return f"api key {api_key}"
 
 
 class ClientSide:
@@ -156,7 +102,7 @@ class ClientSide:
         if len(payload) < self.head - 4:
             return LIKELY if self.tokens else UNLIKELY
         api_key, version, _, length = _REQUEST.unpack_from(payload)
-        if self._apis.reads(payload, api_key, version):
+        if self._apis.reads_request(payload, api_key, version):
             return SURE
         if self.tokens or is_gssapi(payload, 0, len(payload)):
             return LIKELY
@@ -208,12 +154,8 @@ class ServerSide:
         if len(payload) < 4 or _ID.unpack_from(payload)[0] not in self._waiting:
             return LIKELY if self.tokens else UNSURE
         asked = self._waiting.first(_ID.unpack_from(payload)[0])
-        try:
-            protocol = self._apis.protocol
-            _, offset, cls, version = protocol.response_header(payload, asked.api_key, asked.version, STRICT)
-        except DecodeError:
-            return UNSURE
-        return SURE if cls is not None and _reads(cls, payload, offset, version) else LIKELY
+        reads = self._apis.reads_response(payload, asked.api_key, asked.version)
+        return LIKELY if reads is None else SURE if reads else UNSURE
 
 
 def is_name(client_id: bytes | bytearray) -> bool:
@@ -236,14 +178,6 @@ def is_gssapi(data: bytes | bytearray, at: int, size: int) -> bool:
             return False
         length = int.from_bytes(data[at + 2 : at + skip], "big")
     return skip + length == size and data[at + skip] == 0x06
-
-
-def _reads(cls: type[Message], payload: bytes, offset: int, version: int) -> bool:
-    """Whether ``payload`` is such a message to its last byte; without finding out why not, which takes long."""
-    try:
-        return bool(cls._read(payload, offset, version)[1] == len(payload))
-    except Exception:  # readers fail in any way they like
-        return False
 
 
 _SIZE_AND_API = Struct(">ihh")

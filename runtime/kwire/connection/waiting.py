@@ -43,7 +43,7 @@ class WaitingRequests:
         self._limit = limit
         self._limit_bytes = limit_bytes
         self._queue: deque[Waiting] = deque()
-        self._by_id: dict[int, deque[Waiting]] = {}
+        self._by_id: dict[int, list[Waiting]] = {}
         self._bytes = 0
         self.heads: set[int] = set()
         """The upper halves of all correlation ids so far; if more than ``MAX_HEADS``, not all of them."""
@@ -61,7 +61,7 @@ class WaitingRequests:
     def add(self, waiting: Waiting) -> list[Waiting]:
         """Let ``waiting`` queue up. Gives the oldest ones if there are now too many, which no longer wait."""
         self._queue.append(waiting)
-        self._by_id.setdefault(waiting.correlation_id, deque()).append(waiting)
+        self._by_id.setdefault(waiting.correlation_id, []).append(waiting)
         self._bytes += len(waiting.request.data)
         if len(self.heads) <= MAX_HEADS:
             self.heads.add(waiting.correlation_id >> 16)
@@ -88,7 +88,7 @@ class WaitingRequests:
     def _pop(self) -> Waiting:
         oldest = self._queue.popleft()
         same = self._by_id[oldest.correlation_id]
-        same.popleft()
+        del same[0]
         if not same:
             del self._by_id[oldest.correlation_id]
         self._bytes -= len(oldest.request.data)

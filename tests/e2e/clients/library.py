@@ -33,8 +33,10 @@ class Endpoint:
 class Library(Protocol):
     """One library at one endpoint. Every call opens its connections and closes them before it returns."""
 
-    codecs: tuple[str, ...]
-    """The codecs it can write here, by their names in Kafka's configuration."""
+    @property
+    def codecs(self) -> tuple[str, ...]:
+        """The codecs it can write here, by their names in Kafka's configuration."""
+        ...
 
     null_headers: bool
     """Whether it writes headers without a value."""

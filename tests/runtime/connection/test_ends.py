@@ -1,0 +1,214 @@
+"""Both ends of a connection: a client and a server that talk to each other, and what else the client may hear."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kwire import DecodeError, EncodeError
+from kwire.connection import (
+    CLIENT,
+    SERVER,
+    ClientConnection,
+    NoCommonVersion,
+    OutOfStep,
+    RequestEvent,
+    ResponseEvent,
+    SaslToken,
+    ServerConnection,
+    Undecodable,
+)
+from kwire.frames import frame
+from kwire_kafka import (
+    PROTOCOL,
+    ApiVersionsRequest,
+    ApiVersionsResponse,
+    FetchRequest,
+    HeartbeatRequest,
+    HeartbeatResponse,
+    MetadataRequest,
+    MetadataResponse,
+    ProduceRequest,
+    SaslHandshakeRequest,
+    SaslHandshakeResponse,
+)
+from kwire_kafka.api.api_versions import ApiVersion
+from tests.runtime.connection.conversations import play, raw
+
+BEAT = HeartbeatRequest(group_id="g")
+
+
+def pair() -> tuple[ClientConnection, ServerConnection]:
+    return ClientConnection(PROTOCOL, client_id="test"), ServerConnection(PROTOCOL)
+
+
+def heard(server: ServerConnection, data: bytes) -> RequestEvent:
+    (event,) = server.receive(data)
+    assert isinstance(event, RequestEvent)
+    return event
+
+
+def test_client_and_server_understand_each_other() -> None:
+    client, server = pair()
+    request = heard(server, client.send(MetadataRequest(topics=None), 12, time=1.0))
+    assert (request.message, request.version, request.client_id) == (MetadataRequest(topics=None), 12, "test")
+    assert client.pending == 1
+    (response,) = client.receive(server.send(request, MetadataResponse(cluster_id="c")), time=3.5)
+    assert isinstance(response, ResponseEvent)
+    assert (response.message, response.latency) == (MetadataResponse(cluster_id="c"), 2.5)
+    assert response.request.data == request.data
+    assert client.pending == 0
+
+
+@given(st.lists(st.integers(1, 30), min_size=1))
+def test_any_pieces_of_any_number_of_responses(sizes: list[int]) -> None:
+    client, server = pair()
+    sent = b"".join(client.send(BEAT, 4) for _ in range(5))
+    requests = [event for event in server.receive(sent) if isinstance(event, RequestEvent)]
+    assert [event.correlation_id for event in requests] == [0, 1, 2, 3, 4]
+    data = b"".join(server.send(request, HeartbeatResponse(error_code=code)) for code, request in enumerate(requests))
+    answers = []
+    for turn in range(len(data)):
+        size = sizes[turn % len(sizes)]
+        answers += client.receive(data[:size])
+        data = data[size:]
+    assert [event.message for event in answers if isinstance(event, ResponseEvent)] == [
+        HeartbeatResponse(error_code=code) for code in range(5)
+    ]
+
+
+def test_both_ends_agree_with_the_decoder() -> None:
+    client, server = pair()
+    sent = client.send(BEAT, 4)
+    answer = server.send(heard(server, sent), HeartbeatResponse())
+    (response,) = client.receive(answer)
+    seen = play([(CLIENT, sent), (SERVER, answer)])
+    assert [event.data for event in seen if isinstance(event, ResponseEvent)] == [response.data]
+
+
+def test_versions_are_negotiated() -> None:
+    client, server = pair()
+    with pytest.raises(NoCommonVersion, match="versions have not been negotiated"):
+        client.send(BEAT)
+    offered = [
+        ApiVersion(api_key=12, min_version=0, max_version=2),
+        ApiVersion(api_key=3, min_version=0, max_version=99),
+    ]
+    offered += [ApiVersion(api_key=1, min_version=90, max_version=99)]
+    request = heard(server, client.send(ApiVersionsRequest(), 4))
+    (response,) = client.receive(server.send(request, ApiVersionsResponse(api_keys=offered)))
+    assert isinstance(response, ResponseEvent)
+    assert response.message is not None
+    client.negotiate(response.message)
+    assert client.version(HeartbeatRequest) == 2
+    assert client.version(MetadataRequest) == MetadataRequest.VALID_VERSIONS[-1]
+    assert heard(server, client.send(BEAT)).version == 2
+    with pytest.raises(NoCommonVersion, match=r"FetchRequest: the server has versions 90 to 99"):
+        client.send(FetchRequest())
+    with pytest.raises(NoCommonVersion, match="ProduceRequest: the server does not offer it"):
+        client.send(ProduceRequest())
+
+
+def test_trap_06_a_server_that_does_not_know_the_version() -> None:
+    client, server = pair()
+    asked = client.send_raw(18, 99, raw("00"), header_version=1)
+    request = heard(server, asked)
+    assert request.message is None
+    ranges = [ApiVersion(api_key=18, min_version=0, max_version=4)]
+    (response,) = client.receive(server.send(request, ApiVersionsResponse(error_code=35, api_keys=ranges)))
+    assert isinstance(response, ResponseEvent)
+    assert response.version == 0
+    assert response.message is not None
+    client.negotiate(response.message)
+    assert client.version(ApiVersionsRequest) == 4
+
+
+def test_trap_08_nothing_comes_back_for_acks_0() -> None:
+    client, server = pair()
+    request = heard(server, client.send(ProduceRequest(acks=0), 9))
+    assert client.pending == 0
+    assert server.send(request, MetadataResponse()) == b""
+
+
+def test_trap_09_bare_tokens() -> None:
+    client, server = pair()
+    request = heard(server, client.send(SaslHandshakeRequest(mechanism="PLAIN"), 0))
+    client.receive(server.send(request, SaslHandshakeResponse()))
+    server.tokens = True
+    assert server.receive(client.send_token(b"\0a\0b")) == [SaslToken(0.0, CLIENT, 25, 0.0, b"\0a\0b")]
+    assert client.pending == 1
+    server.tokens = False
+    assert client.receive(server.send_token(b"")) == [SaslToken(0.0, SERVER, 14, 0.0, b"")]
+    (response,) = client.receive(server.send(heard(server, client.send(BEAT, 0)), HeartbeatResponse()))
+    assert isinstance(response, ResponseEvent)
+
+
+def test_trap_05_apis_nobody_knows() -> None:
+    client, server = pair()
+    request = heard(server, client.send_raw(500, 1, b"vendor", correlation_id=9))
+    assert (request.api_key, request.message, request.body) == (500, None, b"vendor")
+    (response,) = client.receive(server.send_raw(request, b"says so"))
+    assert isinstance(response, ResponseEvent)
+    assert (response.message, response.body, response.correlation_id) == (None, b"says so", 9)
+    assert heard(server, client.send(BEAT, 4)).correlation_id == 10
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        ("00000006 00000001 0000", "a response to 1, the next should be to 0"),
+        ("00000002 0000", "a response of 2 bytes, it begins with a correlation id of 4"),
+        ("7fffffff", "a frame of 2147483647 bytes, the limit is 104857600"),
+    ],
+)
+def test_what_nobody_asked_for(data: str, reason: str) -> None:
+    client, _ = pair()
+    client.send(BEAT, 0)
+    client.send(BEAT, 0)
+    with pytest.raises(OutOfStep) as caught:
+        client.receive(raw(data))
+    assert caught.value.events == []
+    assert caught.value.reason == reason
+
+
+def test_answers_before_the_wrong_one_are_kept() -> None:
+    client, _ = pair()
+    client.send(BEAT, 0)
+    with pytest.raises(OutOfStep, match="a response nobody asked for") as caught:
+        client.receive(raw("00000006 00000000 0000") * 2)
+    assert [event.message for event in caught.value.events] == [HeartbeatResponse()]
+
+
+def test_a_response_that_cannot_be_read_is_not_the_end() -> None:
+    client, server = pair()
+    first, second = (heard(server, client.send(BEAT, 0)) for _ in range(2))
+    bad, good = client.receive(server.send_raw(first, b"\0") + server.send(second, HeartbeatResponse()))
+    assert isinstance(bad, Undecodable)
+    assert isinstance(bad.error, DecodeError)
+    assert bad.error.message == "HeartbeatResponse"
+    assert isinstance(good, ResponseEvent)
+
+
+def test_nothing_is_expected_for_what_was_never_sent() -> None:
+    client, _ = pair()
+    with pytest.raises(EncodeError):
+        client.send(BEAT, 99)
+    with pytest.raises(EncodeError):
+        client.send(HeartbeatResponse(), 0)
+    assert client.pending == 0
+
+
+def test_correlation_ids_start_again_at_0() -> None:
+    client, server = pair()
+    assert heard(server, client.send(BEAT, 0, correlation_id=0x7FFFFFFF)).correlation_id == 0x7FFFFFFF
+    assert heard(server, client.send(BEAT, 0)).correlation_id == 0
+
+
+def test_a_server_hears_what_it_cannot_read() -> None:
+    _, server = pair()
+    bad = server.receive(frame(raw("000c 0000 00000001 ffff 00")))
+    assert isinstance(bad[0], Undecodable)
+    assert server.send_raw(bad[0], b"x") == frame(raw("00000001") + b"x")
+    with pytest.raises(DecodeError, match="the limit is"):
+        server.receive(raw("7fffffff"))

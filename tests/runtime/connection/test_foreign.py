@@ -1,0 +1,81 @@
+"""Connections that do not speak Kafka, and what is said about them."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+
+from kwire.connection import CLIENT, SERVER, Direction, NotKafka, RequestEvent, Skipped, Unanswered
+from kwire_kafka import HeartbeatRequest
+from tests.runtime.connection.conversations import Segment, accounted, asked, decoder, play, raw
+
+CLIENT_HELLO = raw("16 0301 0200 010001fc 0303") + bytes(503)
+ALERT = raw("15 0303 0002 0228")
+
+FOREIGN: list[tuple[str, Direction, bytes]] = [
+    ("TLS", CLIENT, CLIENT_HELLO),
+    ("TLS", CLIENT, raw("17 0303 0018") + bytes(24)),
+    ("TLS", SERVER, ALERT),
+    ("HTTP", CLIENT, b"GET / HTTP/1.1\r\nHost: kafka:9092\r\n\r\n"),
+    ("HTTP", CLIENT, b"OPTIONS * HTTP/1.1\r\n\r\n"),
+    ("HTTP", CLIENT, b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"),
+    ("HTTP", SERVER, b"HTTP/1.1 400 Bad Request\r\n\r\n"),
+]
+
+
+@pytest.mark.parametrize("start", ["unknown", "beginning"])
+@pytest.mark.parametrize(("protocol", "side", "data"), FOREIGN)
+def test_tls_and_http_are_named(protocol: str, side: Direction, data: bytes, start: str) -> None:
+    for size in (1, 3, len(data)):
+        pieces: list[Segment] = [(side, data[at : at + size]) for at in range(0, len(data), size)]
+        found, rest = play([*pieces, (side, data)], decoder(start))  # type: ignore[arg-type]
+        assert isinstance(found, NotKafka)
+        assert (found.protocol, found.direction, found.position) == (protocol, side, 0)
+        assert data.startswith(found.data)
+        assert isinstance(rest, Skipped)
+        assert (rest.position, rest.size, rest.data) == (len(found.data), 2 * len(data) - len(found.data), b"")
+        assert rest.reason == "this connection is not Kafka"
+
+
+@pytest.mark.parametrize(
+    "data", [b"SSH-2.0-OpenSSH_9.6\r\n", b"\xff" * 20, raw("00000005 0102030405"), b"GETS it all"]
+)
+def test_what_else_does_not_begin_like_kafka(data: bytes) -> None:
+    found, rest = play([(CLIENT, data)])
+    assert isinstance(found, NotKafka)
+    assert found.protocol == "unknown"
+    assert isinstance(rest, Skipped)
+    assert accounted(found) + rest.size == len(data)
+
+
+def test_without_a_beginning_nobody_can_tell() -> None:
+    events = play([(CLIENT, b"SSH-2.0-OpenSSH_9.6\r\n"), asked(HeartbeatRequest(), 4, 1)], decoder("unknown"))
+    assert [type(event) for event in events] == [Skipped, RequestEvent, Unanswered]
+
+
+def test_a_tls_server_tells_who_speaks_kafka_to_it() -> None:
+    request, found, unanswered = play([asked(HeartbeatRequest(), 4, 1), (SERVER, ALERT[:5])])
+    assert isinstance(request, RequestEvent)
+    assert isinstance(found, NotKafka)
+    assert (found.protocol, found.direction) == ("TLS", SERVER)
+    assert isinstance(unanswered, Unanswered)
+
+
+def test_the_rest_is_counted_in_both_directions() -> None:
+    connection = decoder()
+    connection.feed(SERVER, b"\0\0", 1.0)
+    connection.feed(CLIENT, CLIENT_HELLO, 1.0)
+    assert connection.feed(CLIENT, bytes(1_000_000), 2.0) == []
+    assert connection.feed(SERVER, bytes(2_000_000), 2.0) == []
+    (gap,) = connection.gap(CLIENT, 10, 3.0)
+    assert gap.position == 1_000_000 + len(CLIENT_HELLO)
+    events = connection.close(4.0)
+    assert [accounted(event) for event in events] == [1_000_000 + len(CLIENT_HELLO) - 5, 2_000_002]
+
+
+def test_every_start_of_a_hello_is_enough_or_not() -> None:
+    events = [play([(CLIENT, CLIENT_HELLO[:size])], decoder("unknown")) for size in range(10)]
+    assert [bool(found) and isinstance(found[0], NotKafka) for found in events] == [False] * 5 + [True] * 5
+    assert all(sum(map(accounted, found)) == size for size, found in enumerate(events))
+    assert all(accounted(first[0]) <= accounted(second[0]) for first, second in pairwise(events[5:]))

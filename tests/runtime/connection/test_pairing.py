@@ -1,0 +1,276 @@
+"""Requests and their responses, and what is told of those that have none."""
+
+from __future__ import annotations
+
+import pickle
+
+import pytest
+
+from kwire.connection import (
+    CLIENT,
+    SERVER,
+    ConnectionDecoder,
+    RequestEvent,
+    ResponseEvent,
+    SaslToken,
+    Skipped,
+    Unanswered,
+    Undecodable,
+)
+from kwire.frames import frame
+from kwire_kafka import (
+    PROTOCOL,
+    EnvelopeRequest,
+    EnvelopeResponse,
+    HeartbeatRequest,
+    HeartbeatResponse,
+    MetadataRequest,
+    MetadataResponse,
+)
+from tests.runtime.connection.conversations import Segment, answered, asked, decoder, play, raw, real, told
+
+BEAT = HeartbeatRequest(group_id="g")
+
+
+def test_times_are_those_of_the_last_byte() -> None:
+    connection = decoder()
+    (_, request), (_, response) = asked(BEAT, 4, 1), answered(HeartbeatResponse(), 4, 1)
+    assert connection.feed(CLIENT, request[:5], 1.0) == []
+    assert connection.feed(CLIENT, request[5:-1], 1.5) == []
+    (first,) = connection.feed(CLIENT, request[-1:], 2.0)
+    assert connection.waiting == 1
+    assert connection.feed(SERVER, response[:-1], 2.25) == []
+    (second,) = connection.feed(SERVER, memoryview(response[-1:]), 2.5)
+    assert isinstance(first, RequestEvent)
+    assert isinstance(second, ResponseEvent)
+    assert (first.started, first.time, second.started, second.time, second.latency) == (1.0, 2.0, 2.25, 2.5, 0.5)
+    assert connection.waiting == 0
+
+
+def test_responses_find_their_requests_in_order() -> None:
+    segments = [asked(BEAT, 4, number) for number in (5, 6, 7)] + [asked(MetadataRequest(), 12, 8)]
+    segments += [answered(HeartbeatResponse(error_code=number), 4, number) for number in (5, 6, 7)]
+    segments += [answered(MetadataResponse(), 12, 8)]
+    events = play(segments)
+    assert [type(event) for event in events] == [RequestEvent] * 4 + [ResponseEvent] * 4
+    responses = [event for event in events if isinstance(event, ResponseEvent)]
+    assert [event.request for event in responses] == events[:4]
+    assert [event.name for event in responses] == ["Heartbeat"] * 3 + ["Metadata"]
+
+
+def test_requests_that_are_passed_over_are_unanswered() -> None:
+    segments = [asked(BEAT, 4, number) for number in (1, 2, 3)] + [answered(HeartbeatResponse(), 4, 3)]
+    segments += [answered(HeartbeatResponse(), 4, 1)]  # too late
+    *requests, one, two, response, late = play(segments)
+    for event, request in zip((one, two), requests, strict=False):
+        assert isinstance(event, Unanswered)
+        assert (event.request, event.reason, event.time) == (request, "a later request was answered", 4.0)
+    assert isinstance(response, ResponseEvent)
+    assert response.request is requests[2]
+    assert isinstance(late, Undecodable)
+    assert late.reason == "no request was seen with correlation id 1"
+
+
+def test_correlation_ids_may_repeat() -> None:
+    segments = [asked(BEAT, 4, 0)] * 3 + [answered(HeartbeatResponse(error_code=code), 4, 0) for code in range(3)]
+    *requests, one, two, three = play(segments)
+    for request, response in zip(requests, (one, two, three), strict=True):
+        assert isinstance(response, ResponseEvent)
+        assert response.request is request
+
+
+def test_the_end_leaves_requests_unanswered() -> None:
+    request, unanswered = play([asked(BEAT, 4, 1)])
+    assert isinstance(unanswered, Unanswered)
+    assert (unanswered.request, unanswered.reason, unanswered.time) == (request, "the connection ended", 2.0)
+
+
+def test_frames_that_are_cut_off_by_the_end() -> None:
+    (_, request), (_, response) = asked(BEAT, 4, 2), answered(HeartbeatResponse(), 4, 1)
+    segments: list[Segment] = [asked(BEAT, 4, 1), (CLIENT, request[:-2]), (SERVER, response[:-1])]
+    _, cut_request, cut_response = play(segments)
+    assert isinstance(cut_request, Undecodable)
+    assert (cut_request.data, cut_request.missing, cut_request.correlation_id) == (request[4:-2], 2, 2)
+    assert isinstance(cut_response, Undecodable)
+    assert cut_response.reason == "1 of its 12 bytes were not seen"
+    assert isinstance(cut_response.request, RequestEvent)
+
+
+def test_one_direction_alone_is_kept_within_bounds() -> None:
+    connection = decoder(max_waiting=10)
+    events = [event for number in range(100) for event in connection.feed(*asked(BEAT, 4, number), float(number))]
+    unanswered = [event for event in events if isinstance(event, Unanswered)]
+    assert [event.request.correlation_id for event in unanswered] == list(range(90))
+    assert {event.reason for event in unanswered} == {"too many requests wait"}
+    assert connection.waiting == 10
+
+
+def test_large_requests_are_kept_within_bounds_too() -> None:
+    connection = decoder(max_waiting_bytes=10_000)
+    large = HeartbeatRequest(group_id="g" * 4000)
+    for number in range(10):
+        connection.feed(*asked(large, 4, number), 1.0)
+        assert connection.waiting == min(number + 1, 2)
+    connection.feed(*asked(HeartbeatRequest(group_id="g" * 20_000), 4, 11), 1.0)
+    assert connection.waiting == 1
+
+
+@pytest.mark.parametrize("start", ["unknown", "beginning"])
+def test_responses_to_requests_before_the_capture(start: str) -> None:
+    segments = [answered(HeartbeatResponse(), 4, 1), answered(MetadataResponse(), 12, 2), asked(BEAT, 4, 3)]
+    events = play([*segments, answered(HeartbeatResponse(), 4, 3)], decoder(start))  # type: ignore[arg-type]
+    strays = [event for event in events if isinstance(event, Undecodable)]
+    assert [(event.reason, event.data) for event in strays] == [
+        (f"no request was seen with correlation id {number}", data[4:])
+        for number, (_, data) in enumerate(segments[:2], start=1)
+    ]
+    assert isinstance(events[-1], ResponseEvent)
+
+
+def test_undecodable_requests_and_responses_do_not_stop_the_stream() -> None:
+    request = raw("000c 0000 00000001 0002 6d65 | 0001 67 00000000")
+    segments: list[Segment] = [
+        (CLIENT, frame(request)),
+        (SERVER, frame(raw("00000001 | 00"))),
+        asked(BEAT, 0, 2),
+        answered(HeartbeatResponse(), 0, 2),
+    ]
+    bad_request, bad_response, *rest = play(segments)
+    assert isinstance(bad_request, Undecodable)
+    assert bad_request.error is not None
+    assert (bad_request.error.message, bad_request.error.path, bad_request.error.offset) == (
+        "HeartbeatRequest",
+        "member_id",
+        19,
+    )
+    assert (bad_request.data, bad_request.name, bad_request.correlation_id) == (request, "Heartbeat", 1)
+    assert isinstance(bad_response, Undecodable)
+    assert bad_response.request is bad_request
+    assert bad_response.error is not None
+    assert bad_response.error.message == "HeartbeatResponse"
+    assert [type(event) for event in rest] == [RequestEvent, ResponseEvent]
+
+
+@pytest.mark.parametrize("start", ["000c 0000 00000002 0fff", "000c 0000 00000002 fffe", "ffff 0000 00000002 0000"])
+def test_a_frame_that_cannot_be_a_request_means_out_of_step(start: str) -> None:
+    noise = frame(raw(start) + b"me" * 5)
+    first, skipped, second = play([asked(BEAT, 0, 1), (CLIENT, noise), asked(BEAT, 0, 3)])[:3]
+    assert isinstance(first, RequestEvent)
+    assert isinstance(skipped, Skipped)
+    assert (skipped.data, skipped.reason) == (noise, "no frame begins there")
+    assert isinstance(second, RequestEvent)
+
+
+def test_headers_alone() -> None:
+    request, response = play([asked(BEAT, 4, 1), answered(HeartbeatResponse(), 4, 1)], decoder(bodies=False))
+    assert isinstance(request, RequestEvent)
+    assert (request.name, request.version, request.client_id, request.message) == ("Heartbeat", 4, "me", None)
+    assert isinstance(response, ResponseEvent)
+    assert (response.request, response.message) == (request, None)
+
+
+# Envelopes
+
+
+def envelope(data: bytes) -> EnvelopeRequest:
+    return EnvelopeRequest(request_data=data, request_principal=b"", client_host_address=b"\x7f\0\0\1")
+
+
+def test_envelopes_are_opened() -> None:
+    inner = PROTOCOL.encode_request(BEAT, 4, correlation_id=77, client_id="inner")
+    reply = PROTOCOL.encode_response(HeartbeatResponse(error_code=27), 4, correlation_id=77)
+    request, response = play([asked(envelope(inner), 0, 1), answered(EnvelopeResponse(response_data=reply), 0, 1)])
+    assert isinstance(request, RequestEvent)
+    assert isinstance(request.inner, RequestEvent)
+    assert (request.name, request.inner.name, request.inner.message) == ("Envelope", "Heartbeat", BEAT)
+    assert (request.inner.client_id, request.inner.correlation_id, request.inner.data) == ("inner", 77, inner)
+    assert isinstance(response, ResponseEvent)
+    assert isinstance(response.inner, ResponseEvent)
+    assert response.inner.request is request.inner
+    assert response.inner.message == HeartbeatResponse(error_code=27)
+    assert "inner='Heartbeat'" in repr(request)
+
+
+def test_envelopes_with_nothing_readable_in_them() -> None:
+    segments = [
+        asked(envelope(b"\0\x0c\0"), 0, 1),
+        answered(EnvelopeResponse(response_data=None, error_code=31), 0, 1),
+        asked(envelope(PROTOCOL.encode_request(BEAT, 4, correlation_id=1)), 0, 2),
+        answered(EnvelopeResponse(response_data=b"\0"), 0, 2),
+    ]
+    first, second, third, fourth = play(segments)
+    assert isinstance(first, RequestEvent)
+    assert isinstance(first.inner, Undecodable)
+    assert first.inner.data == b"\0\x0c\0"
+    assert isinstance(second, ResponseEvent)
+    assert second.inner is None
+    assert isinstance(third, RequestEvent)
+    assert isinstance(fourth, ResponseEvent)
+    assert isinstance(fourth.inner, Undecodable)
+    assert fourth.inner.request is third.inner
+
+
+# Use
+
+
+def test_events_say_what_they_are() -> None:
+    segments = [asked(BEAT, 4, 1), answered(HeartbeatResponse(), 4, 1), asked(BEAT, 4, 2), asked(BEAT, 4, 3)]
+    segments += [answered(HeartbeatResponse(), 4, 3), (SERVER, b"\0")]
+    assert told(play(segments)) == [
+        "<RequestEvent Heartbeat v4 #1 from 'me', 26 bytes at 0 of client>",
+        "<ResponseEvent Heartbeat v4 #1, 16 bytes after 1.000000 at 0 of server>",
+        "<RequestEvent Heartbeat v4 #2 from 'me', 26 bytes at 26 of client>",
+        "<RequestEvent Heartbeat v4 #3 from 'me', 26 bytes at 52 of client>",
+        "<Unanswered Heartbeat #2: a later request was answered at 26 of client>",
+        "<ResponseEvent Heartbeat v4 #3, 16 bytes after 1.000000 at 16 of server>",
+        "<Skipped 1 bytes: the stream ends behind them at 32 of server>",
+    ]
+
+
+def test_events_are_told_apart_by_class() -> None:
+    def kind(event: object) -> str:
+        match event:
+            case RequestEvent(direction="client", name=name):
+                return f"asks {name}"
+            case ResponseEvent(request=RequestEvent(client_id=client)):
+                return f"answers {client}"
+            case SaslToken() | Undecodable():
+                return "bytes"
+        return "other"
+
+    assert [kind(event) for event in play([asked(BEAT, 4, 1), answered(HeartbeatResponse(), 4, 1)])] == [
+        "asks Heartbeat",
+        "answers me",
+    ]
+
+
+def test_decoders_and_events_can_be_pickled() -> None:
+    """A stream processor keeps the state of a connection between batches."""
+    connection = decoder()
+    events = []
+    for side, data in real()[:20]:
+        events += connection.feed(side, data[:9], 1.0)
+        connection = pickle.loads(pickle.dumps(connection))
+        events += connection.feed(side, data[9:], 1.0)
+    assert [type(event) for event in events] == [RequestEvent, ResponseEvent] * 10
+    assert pickle.loads(pickle.dumps(events)) == events
+
+
+def test_nothing_may_be_fed_after_the_end() -> None:
+    connection = decoder()
+    connection.close(1.0)
+    with pytest.raises(ValueError, match="closed"):
+        connection.feed(CLIENT, b"", 1.0)
+    with pytest.raises(ValueError, match="closed"):
+        connection.gap(CLIENT, 1, 1.0)
+    with pytest.raises(ValueError, match="closed"):
+        connection.close(1.0)
+
+
+def test_arguments_are_checked() -> None:
+    with pytest.raises(ValueError, match="start must be"):
+        ConnectionDecoder(PROTOCOL, start="middle")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="limit of frames must be below"):
+        ConnectionDecoder(PROTOCOL, limit=1 << 30)
+    with pytest.raises(KeyError):
+        decoder().feed("both", b"", 1.0)  # type: ignore[arg-type]

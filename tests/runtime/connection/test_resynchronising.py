@@ -1,0 +1,274 @@
+"""Streams that were joined in the middle, or of which bytes are missing: the next whole message is found."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from kwire.connection import (
+    CLIENT,
+    SERVER,
+    Direction,
+    Event,
+    Gap,
+    RequestEvent,
+    ResponseEvent,
+    Skipped,
+    Unanswered,
+    Undecodable,
+)
+from kwire_kafka import FetchResponse, HeartbeatRequest, HeartbeatResponse, MetadataRequest, ProduceRequest
+from kwire_kafka.api.fetch import FetchableTopicResponse, PartitionData
+from tests.e2e.capture import load
+from tests.runtime.connection.conversations import Segment, accounted, answered, asked, decoder, play, raw, real
+
+UNKNOWN_VERSION = 99
+
+
+def joined(segments: list[Segment], skip: int) -> list[Segment]:
+    """What is left of a conversation after its first ``skip`` bytes."""
+    left: list[Segment] = []
+    for side, data in segments:
+        if data[skip:]:
+            left.append((side, data[skip:]))
+        skip = max(0, skip - len(data))
+    return left
+
+
+def messages(events: list[Event]) -> list[tuple[Direction, bytes]]:
+    return [(event.direction, event.data) for event in events if isinstance(event, (RequestEvent, ResponseEvent))]
+
+
+# All kinds of messages; each conversation begins anew every few frames, to be joined at each of its bytes.
+PARTS = [list(real()[first : first + 6]) for first in range(12, len(real()) - 6, 51)]
+
+
+@pytest.mark.parametrize("segments", PARTS, ids=range(len(PARTS)))
+def test_joined_at_any_byte_all_later_frames_are_decoded(segments: list[Segment]) -> None:
+    for skip in range(sum(len(data) for _, data in segments)):
+        left = joined(segments, skip)
+        events = play(left, decoder("unknown"))
+        assert sum(map(accounted, events)) == sum(len(data) for _, data in left)
+        # The first of what is left may be a part, and what answers it was not asked for.
+        whole = [(side, data[4:]) for side, data in left if (side, data) in segments]
+        if whole and whole[0][0] == SERVER:
+            whole.pop(0)
+        assert [found for found in messages(events) if found in whole] == whole
+
+
+CAPTURES = sorted((Path(__file__).parents[2] / "data" / "captures").glob("*.json.gz"))
+STREAMS = [[(side, data) for side, _, data in one.segments] for path in CAPTURES for one in load(path)]
+
+
+def length(segments: list[Segment], side: str) -> int:
+    return sum(len(data) for whose, data in segments if whose == side)
+
+
+def frames(events: list[Event]) -> Counter[tuple[str, bytes]]:
+    return Counter(messages(events))
+
+
+def untouched(events: list[Event], ranges: dict[Direction, list[range]]) -> Counter[tuple[str, bytes]]:
+    """What has to be found if these parts of the streams are missing: frames outside, if their request is."""
+
+    def whole(event: RequestEvent | ResponseEvent) -> bool:
+        return not any(
+            part.start < event.position + event.size and event.position < part.stop
+            for part in ranges[event.direction]
+        )
+
+    found = [event for event in events if isinstance(event, RequestEvent) and whole(event)]
+    answers = [event for event in events if isinstance(event, ResponseEvent) and event.request in found]
+    every: list[RequestEvent | ResponseEvent] = [*found, *filter(whole, answers)]
+    return Counter((event.direction, event.data) for event in every)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_captures_of_real_clients_joined_anywhere(seed: int) -> None:
+    random = Random(seed)
+    for segments in STREAMS:
+        skip = random.randrange(sum(len(data) for _, data in segments))
+        left = joined(segments, skip)
+        missing = {side: [range(length(segments, side) - length(left, side))] for side in (CLIENT, SERVER)}
+        wanted = untouched(play(segments), missing)  # type: ignore[arg-type]
+        assert not wanted - frames(play(left, decoder("unknown")))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_captures_of_real_clients_with_lost_segments(seed: int) -> None:
+    random = Random(seed)
+    for segments in STREAMS:
+        connection = decoder()
+        events: list[Event] = []
+        lost: dict[Direction, list[range]] = {CLIENT: [], SERVER: []}
+        position = {CLIENT: 0, SERVER: 0}
+        for side, data in segments:
+            for at in range(0, len(data), 1448):
+                part = data[at : at + 1448]
+                if random.random() < 0.05:
+                    lost[side].append(range(position[side], position[side] + len(part)))
+                    events += connection.gap(side, len(part), 1.0)
+                else:
+                    events += connection.feed(side, part, 1.0)
+                position[side] += len(part)
+        assert not untouched(play(segments), lost) - frames(events + connection.close(2.0))
+
+
+def test_directions_joined_at_different_places() -> None:
+    segments = list(real()[200:220])
+    for client, server in ((7, 0), (0, 9), (3, 70), (90, 3), (33, 44)):
+        cut: list[Segment] = []
+        left = {CLIENT: client, SERVER: server}
+        for side, data in segments:
+            if data[left[side] :]:
+                cut.append((side, data[left[side] :]))
+            left[side] = max(0, left[side] - len(data))
+        events = play(cut, decoder("unknown"))
+        assert messages(events)[-9:] == [(side, data[4:]) for side, data in segments[-9:]]
+
+
+def test_what_was_skipped_is_told() -> None:
+    tail = asked(ProduceRequest(transactional_id="of the one before"), 9, 1)[1][-9:]
+    events = play(
+        [(CLIENT, tail), asked(HeartbeatRequest(), 4, 2), answered(HeartbeatResponse(), 4, 2)], decoder("unknown")
+    )
+    skipped, request, response = events
+    assert isinstance(skipped, Skipped)
+    assert (skipped.direction, skipped.position, skipped.data) == (CLIENT, 0, tail)
+    assert skipped.reason == "the stream was joined in the middle"
+    assert isinstance(request, RequestEvent)
+    assert request.position == len(tail)
+    assert isinstance(response, ResponseEvent)
+    assert response.request is request
+
+
+def test_long_runs_come_in_pieces() -> None:
+    noise = bytes(range(256)) * 1024
+    connection = decoder("unknown")
+    events = connection.feed(CLIENT, noise, 1.0)
+    assert {event.size for event in events if isinstance(event, Skipped)} == {65_536}
+    events += connection.feed(*asked(HeartbeatRequest(), 0, 1), 2.0)
+    assert b"".join(event.data for event in events if isinstance(event, Skipped)) == noise
+    assert isinstance(events[-1], RequestEvent)
+
+
+def test_a_beginning_that_is_none_holds_nothing_up() -> None:
+    """Its size claims 90 MB; the frames behind it are found as soon as they are there."""
+    connection = decoder("unknown")
+    pretender = raw("05500000 | 0003 0009 00000001 0002 6d65 00")
+    assert connection.feed(CLIENT, pretender, 1.0) == []
+    _, request = connection.feed(*asked(HeartbeatRequest(), 4, 5), 2.0)
+    assert isinstance(request, RequestEvent)
+    assert request.name == "Heartbeat"
+
+
+def test_a_slightly_newer_version_is_found() -> None:
+    newest = HeartbeatRequest.VALID_VERSIONS.stop
+    newer = raw(f"0000000f | 000c {newest:04x} 00000005 0002 6d65 | 00 00 00")
+    events = play([(CLIENT, b"\xff\xff\xff\xff" + newer)], decoder("unknown"))
+    assert [type(event) for event in events] == [Skipped, RequestEvent, Unanswered]
+    assert isinstance(events[1], RequestEvent)
+    assert (events[1].version, events[1].message) == (newest, None)
+
+
+# Gaps
+
+
+def test_a_hole_damages_one_frame_only() -> None:
+    connection = decoder()
+    (_, first), second = asked(MetadataRequest(topics=None), 12, 1), asked(HeartbeatRequest(), 4, 2)
+    assert connection.feed(CLIENT, first[:-3], 1.0) == []
+    gap, damaged = connection.gap(CLIENT, 3, 2.0)
+    assert gap == Gap(2.0, CLIENT, len(first) - 3, 3)
+    assert isinstance(damaged, Undecodable)
+    assert (damaged.data, damaged.missing, damaged.position) == (first[4:-3], 3, 0)
+    assert (damaged.name, damaged.started, damaged.time) == ("Metadata", 1.0, 2.0)
+    assert damaged.header is not None
+    assert damaged.correlation_id == 1
+    (request,) = connection.feed(*second, 3.0)
+    assert isinstance(request, RequestEvent)
+    assert request.position == len(first)
+
+
+def test_two_holes_in_a_response() -> None:
+    topic = FetchableTopicResponse(topic="t", partitions=[PartitionData(records=b"x" * 1000)])
+    _, data = answered(FetchResponse(responses=[topic]), 4, 1)
+    connection = decoder()
+    (request,) = connection.feed(*asked(HeartbeatRequest(), 0, 1), 0.0)
+    events = connection.feed(SERVER, data[:100], 1.0)
+    events += connection.gap(SERVER, 100, 2.0)
+    events += connection.feed(SERVER, data[200:300], 3.0)
+    events += connection.gap(SERVER, 50, 4.0)
+    assert [type(event) for event in events] == [Gap, Gap]
+    damaged, following = connection.feed(SERVER, data[350:] + answered(HeartbeatResponse(), 0, 9)[1], 5.0)
+    assert isinstance(damaged, Undecodable)
+    assert (damaged.data, damaged.missing) == (data[4:100] + data[200:300] + data[350:], 150)
+    assert damaged.request is request
+    assert isinstance(following, Undecodable)
+    assert following.position == len(data)
+
+
+@pytest.mark.parametrize("size", [0, 60])
+def test_a_gap_over_frames_is_followed_by_a_search(size: int) -> None:
+    connection = decoder()
+    _, first = asked(MetadataRequest(topics=None), 12, 1)
+    lost = asked(HeartbeatRequest(group_id="a group"), 4, 2)[1]
+    last = asked(HeartbeatRequest(group_id="another"), 4, 3)[1]
+    connection.feed(CLIENT, first[:-3], 1.0)
+    broken, gap = connection.gap(CLIENT, size, 2.0)
+    assert isinstance(broken, Undecodable)
+    assert (broken.missing, broken.name, broken.correlation_id) == (3, "Metadata", 1)
+    assert isinstance(gap, Gap)
+    skipped, request = connection.feed(CLIENT, lost[-5:] + last, 3.0)
+    assert isinstance(skipped, Skipped)
+    assert skipped.data == lost[-5:]
+    assert isinstance(request, RequestEvent)
+    assert request.position == len(first) - 3 + size + 5
+    assert request.correlation_id == 3
+
+
+def test_a_response_to_a_damaged_request_is_paired() -> None:
+    connection = decoder()
+    _, data = asked(HeartbeatRequest(group_id="a group"), 4, 8)
+    connection.feed(CLIENT, data[:-4], 1.0)
+    _, damaged = connection.gap(CLIENT, 4, 2.0)
+    (response,) = connection.feed(*answered(HeartbeatResponse(error_code=27), 4, 8), 5.0)
+    assert isinstance(response, ResponseEvent)
+    assert response.request is damaged
+    assert (response.message, response.latency) == (HeartbeatResponse(error_code=27), 3.0)
+
+
+def test_lost_responses_are_told_from_missing_ones() -> None:
+    connection = decoder()
+    for number in (1, 2):
+        connection.feed(*asked(HeartbeatRequest(), 0, number), 1.0)
+    connection.gap(SERVER, 10, 2.0)
+    connection.feed(*asked(HeartbeatRequest(), 0, 3), 3.0)
+    connection.feed(*asked(HeartbeatRequest(), 0, 4), 3.0)
+    *unanswered, response = connection.feed(*answered(HeartbeatResponse(), 0, 4), 4.0)
+    assert isinstance(response, ResponseEvent)
+    lost = "a later request was answered, and bytes of the server are missing since it was sent"
+    assert [event.reason for event in unanswered if isinstance(event, Unanswered)] == [
+        lost,
+        lost,
+        "a later request was answered",
+    ]
+
+
+def test_a_gap_has_a_size() -> None:
+    with pytest.raises(ValueError, match="a gap of -1 bytes"):
+        decoder().gap(CLIENT, -1, 1.0)
+
+
+@pytest.mark.parametrize("side", [CLIENT, SERVER])
+@pytest.mark.parametrize("pattern", ["00", "01", "0000001e 0003 0000 00000000 0000", "0010000000030000000700000000"])
+def test_searching_takes_linear_time(side: Direction, pattern: str) -> None:
+    """The last two are full of beginnings of frames that are none. Quadratic, this would take minutes."""
+    connection = decoder("unknown")
+    connection.feed(*asked(HeartbeatRequest(), 0, 7), 0.0)
+    noise = raw("ffffffff") + raw(pattern) * (300_000 // len(raw(pattern)))
+    events = connection.feed(side, noise, 1.0) + connection.close(2.0)
+    assert sum(map(accounted, events)) == len(noise)
