@@ -185,6 +185,77 @@ def merge(paths: Sequence[Path], form: str, config: Path | None, release: str, i
     )
 
 
+@main.command()
+@click.argument("old")
+@click.argument("new")
+@click.option(
+    "--level", type=click.Choice(["wire", "json", "source", "policy"]), help="What to look for; default: wire."
+)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "markdown", "json", "github", "junit"]),
+    default="text",
+    show_default=True,
+)
+@click.option(
+    "--config",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="A pyproject.toml with [tool.kwirec.diff]; default: the one in this folder or above.",
+)
+@click.option(
+    "--union",
+    type=click.Path(path_type=Path),
+    default=Path("message_defs/kafka"),
+    show_default=True,
+    help="The union of releases that `release:` is about.",
+)
+def diff(old: str, new: str, level: str | None, form: str, config: Path | None, union: Path) -> None:
+    """Say what changes from OLD to NEW, and what that breaks.
+
+    Each side is a file, folder, jar or zip; `ARCHIVE!FILE`; a git revision, `git:main` (the path of the other side)
+    or `git:v1.2:PATH`; or a release of the union, `release:3.9.1`. Levels, each with those before it: wire (bytes of
+    a numbered version), json (names in request logs), source (generated Python), policy (rules on evolution).
+    """
+    from kwirec.diff import Level, compare, judge
+    from kwirec.diff.report import diff_summary, render_diff
+    from kwirec.diff.sides import SideError, read_sides
+    from kwirec.diff.waivers import load_diff_config
+
+    path = config or _nearest_config()
+    try:
+        settings = load_diff_config(path)
+    except ConfigError as problem:
+        raise click.UsageError(str(problem)) from problem
+    report = Report()
+    try:
+        before, after = read_sides(old, new, union, report)
+    except SideError as problem:
+        raise click.UsageError(str(problem)) from problem
+    if report.has_errors():
+        _show(report, "text")
+        sys.exit(USAGE)
+    at = Level[level.upper()] if level else settings.level
+    judgement = judge(compare(before.schema, after.schema), at, old=before.schema, waivers=settings.waivers)
+    click.echo(render_diff(judgement, before, after, form, color=form == "text" and sys.stdout.isatty()), nl=False)
+    for waiver in judgement.unused:
+        click.echo(f"the waiver of {waiver.rule} for `{waiver.message}` covers nothing: remove it", err=True)
+    if uncertain := sorted(before.uncertain | after.uncertain):
+        click.echo(f"not compared, for the union has other bytes than the release: {', '.join(uncertain)}", err=True)
+    click.echo(diff_summary(judgement, at), err=True)
+    sys.exit(FINDINGS if judgement.breaking else CLEAN)
+
+
+@main.command("lint-rules")
+@click.option("--format", "form", type=click.Choice(["text", "json", "markdown"]), default="text", show_default=True)
+def lint_rules(form: str) -> None:
+    """List the rules of `kwirec diff` with their levels."""
+    from kwirec.diff import RULES
+    from kwirec.diff.report import list_rules
+
+    click.echo(list_rules(RULES, form), nl=False)
+
+
 def _report(config: Path | None) -> Report:
     path = config or _nearest_config()
     if path is None:

@@ -1,0 +1,152 @@
+"""Facts about messages: two schemas → ``Change``s, in the order of message names.
+
+Versions are compared one by one as layouts, never as ranges: what a definition says in other words is no change.
+Below messages, ``compare_fields`` goes on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kwirec.diff import changes as c
+from kwirec.diff.compare_fields import compare_fields
+from kwirec.diff.pairing import RPC, MessagePair, Pairing, pair, unstable
+from kwirec.ir.schema import Schema
+from kwirec.lowering import lower_message
+from kwirec.lowering.headers import header_versions
+from kwirec.validation.sites import FieldSite, MessageSite
+
+
+def compare(old: Schema, new: Schema) -> list[c.Change]:
+    """Everything that changed from ``old`` to ``new``."""
+    pairing = pair(old, new)
+    found = [*_gone_and_new(pairing), *_numbers(pairing), *_ranges(old, new, pairing)]
+    for one in pairing.persisted:
+        if not one.old.message.valid or not one.new.message.valid:
+            continue
+        found += _message(one)
+        found += _versions(one)
+        found += _stability(one, old, new)
+        found += compare_fields(one)
+    return sorted(found, key=lambda change: change.message.name)
+
+
+def _gone_and_new(pairing: Pairing) -> Iterator[c.Change]:
+    """Messages with versions on one side only; a definition without versions just keeps a number reserved."""
+    lost: list[tuple[MessageSite, MessageSite | None]] = [(site, None) for site in pairing.removed]
+    lost += [(one.old, one.new) for one in pairing.persisted if not one.new.message.valid]
+    for old, reserved in lost:
+        if old.message.valid:
+            yield c.MessageRemoved(old=old, new=reserved, versions=frozenset(old.message.valid))
+    gained = [*pairing.added, *(one.new for one in pairing.persisted if not one.old.message.valid)]
+    for new in gained:
+        if new.message.valid:
+            yield c.MessageAdded(old=None, new=new, versions=frozenset(new.message.valid))
+
+
+def _numbers(pairing: Pairing) -> Iterator[c.Change]:
+    """Api keys that went to another message. That of a request speaks for its response."""
+    before = [*pairing.removed, *(one.old for one in pairing.persisted)]
+    newly = [
+        *pairing.added,
+        *(one.new for one in pairing.persisted if one.old.message.api_key != one.new.message.api_key),
+    ]
+    for new in newly:
+        for old in before:
+            mine, theirs = old.message, new.message
+            if mine.kind is RPC[0] is theirs.kind and mine.api_key == theirs.api_key and mine.name != theirs.name:
+                yield c.ApiKeyReused(old=old, new=new)
+
+
+def _ranges(old: Schema, new: Schema, pairing: Pairing) -> Iterator[c.Change]:
+    """Requests and responses whose versions differ now; where they differed before, nothing has changed."""
+    sites = {id(one.message): one for one in (*pairing.added, *(both.new for both in pairing.persisted))}
+    agreed = {key: a.valid == b.valid for key, a, b in old.pairs() if a is not None and b is not None}
+    for key, request, response in new.pairs():
+        if request is not None and response is not None and request.valid != response.valid and agreed.get(key, True):
+            yield c.RangesDiverged(old=sites[id(request)], new=sites[id(response)])
+
+
+def _message(one: MessagePair) -> Iterator[c.Change]:
+    old, new = one.old.message, one.new.message
+    shared = frozenset(one.shared)
+    if old.name != new.name:
+        yield c.MessageRenamed(old=one.old, new=one.new, versions=shared)
+    if old.kind is not new.kind:
+        yield c.KindChanged(old=one.old, new=one.new, versions=shared)
+    if old.api_key != new.api_key and old.api_key is not None:
+        yield c.ApiKeyChanged(old=one.old, new=one.new, versions=shared)
+    if set(old.listeners) != set(new.listeners):
+        yield c.ListenersChanged(old=one.old, new=one.new, versions=shared)
+    for now in (True, False):
+        if turned := frozenset(v for v in shared if (v in old.flexible, v in new.flexible) == (not now, now)):
+            yield c.FlexibilityChanged(old=one.old, new=one.new, versions=turned, flexible=now)
+        if marked := frozenset(v for v in shared if (v in old.deprecated, v in new.deprecated) == (not now, now)):
+            yield c.DeprecationChanged(old=one.old, new=one.new, versions=marked, deprecated=now)
+    yield from _headers(one)
+
+
+def _headers(one: MessagePair) -> Iterator[c.Change]:
+    old, new = one.old.message, one.new.message
+    mine, theirs = header_versions(old), header_versions(new)
+    for before, after in sorted({(mine[v], theirs[v]) for v in one.shared if v in mine and v in theirs}):
+        versions = frozenset(
+            v
+            for v in one.shared
+            if (mine[v], theirs[v]) == (before, after) and (v in old.flexible) == (v in new.flexible)
+        )
+        if before != after and versions:
+            yield c.HeaderChanged(old=one.old, new=one.new, versions=versions, before=before, after=after)
+
+
+def _versions(one: MessagePair) -> Iterator[c.Change]:
+    old, new = one.old.message, one.new.message
+    lost, gained = set(old.valid) - set(new.valid), set(new.valid) - set(old.valid)
+    for versions, kind in (
+        ({v for v in lost if v < new.valid.low}, c.MinRaised),
+        ({v for v in lost if v > new.valid.high}, c.MaxLowered),
+        ({v for v in gained if v < old.valid.low}, c.VersionsRestored),
+    ):
+        if versions:
+            yield kind(old=one.old, new=one.new, versions=frozenset(versions))
+    for version in sorted(v for v in gained if v > old.valid.high):
+        yield _added(one, version)
+
+
+def _added(one: MessagePair, version: int) -> c.VersionAdded:
+    versions = frozenset({version})
+    before = next((site for site in (one.new, one.old) if version - 1 in site.message.valid), None)
+    if before is None:
+        return c.VersionAdded(old=one.old, new=one.new, versions=versions, before=None)
+    there, here = _live(before, version - 1), _live(one.new, version)
+    return c.VersionAdded(
+        old=one.old,
+        new=one.new,
+        versions=versions,
+        before=version - 1,
+        same_bytes=lower_message(before.message, version - 1) == lower_message(one.new.message, version),
+        gained=tuple(site for path, site in here.items() if path not in there),
+        lost=tuple(site for path, site in there.items() if path not in here),
+        altered=tuple(
+            site
+            for path, site in here.items()
+            if path in there and _how(site, version) != _how(there[path], version - 1)
+        ),
+    )
+
+
+def _how(site: FieldSite, version: int) -> tuple[bool, bool]:
+    return version in site.field.nullable, version in site.field.tagged
+
+
+def _live(message: MessageSite, version: int) -> dict[str | None, FieldSite]:
+    return {site.path: site for site in message.fields if version in site.live}
+
+
+def _stability(one: MessagePair, old: Schema, new: Schema) -> Iterator[c.Change]:
+    before, after = unstable(one.old.message, old), unstable(one.new.message, new)
+    shared = frozenset(one.shared)
+    if settled := (before - after) & shared:
+        yield c.StabilityGained(old=one.old, new=one.new, versions=settled)
+    if unsettled := (after - before) & shared:
+        yield c.StabilityLost(old=one.old, new=one.new, versions=unsettled)

@@ -1,0 +1,210 @@
+"""Facts about fields: one message on both sides → ``Change``s.
+
+Every version that both sides have is looked at on its own; the same fact in several versions is one change.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterator
+
+from kwirec.diff import changes as c
+from kwirec.diff.matching import Entry
+from kwirec.diff.pairing import FieldPair, MessagePair, StructPair
+from kwirec.ir.schema import Field, Implicit, StructType, base_type
+from kwirec.lowering.layout import ArrayKind, BlobKind, Kind, ScalarKind, StructKind
+
+TWINS = ({"int16", "uint16"}, {"int32", "uint32"}, {"int8", "bool"})
+"""Types of the same size: one reads what the other writes, as far as both have the value."""
+
+
+def compare_fields(one: MessagePair) -> Iterator[c.Change]:
+    """Everything that changed below a message."""
+    renamed = set()
+    for struct in one.structs:
+        yield from _lost(one, struct)
+        yield from _gained(one, struct)
+        yield from _reused_tags(one, struct)
+        for field in struct.fields.values():
+            for change in _in_versions(one, struct, field):
+                structs = str(base_type(change.before.field.type)), str(base_type(change.after.field.type))
+                if type(change) is not c.StructRenamed or structs not in renamed:
+                    yield change
+                if type(change) is c.StructRenamed:
+                    renamed.add(structs)
+            yield from _attributes(one, struct, field)
+
+
+def _lost(one: MessagePair, struct: StructPair) -> Iterator[c.Change]:
+    paired = {old for old, _ in struct.fields}
+    for site in struct.old.fields:
+        entries = struct.lost.get(site.field.name, {})
+        for kind in (c.FieldLost, c.TagLost):
+            if versions := frozenset(v for v, entry in entries.items() if (kind is c.TagLost) == bool(entry.tag)):
+                after = struct.successor(site)
+                yield kind(old=one.old, new=one.new, versions=versions, before=site, after=after, struct=struct.new)
+        if site.live and not entries and site.field.name not in paired:
+            yield c.FieldDropped(
+                old=one.old, new=one.new, versions=site.live, before=site, after=None, struct=struct.new
+            )
+
+
+def _gained(one: MessagePair, struct: StructPair) -> Iterator[c.Change]:
+    before = {pair.new.field.name: pair.old for pair in struct.fields.values()}
+    for site in struct.new.fields:
+        entries = struct.gained.get(site.field.name, {})
+        for kind in (c.FieldAdded, c.TagAdded):
+            if versions := frozenset(v for v, entry in entries.items() if (kind is c.TagAdded) == bool(entry.tag)):
+                was = before.get(site.field.name)
+                yield kind(old=one.old, new=one.new, versions=versions, before=was, after=site, struct=struct.old)
+
+
+def _reused_tags(one: MessagePair, struct: StructPair) -> Iterator[c.Change]:
+    """A number that was one field's and is another's, in whichever versions."""
+    before = {site.field.tag: site for site in struct.old.fields if site.live_tagged}
+    same = {(id(pair.old), id(pair.new)) for pair in struct.fields.values()}
+    for site in struct.new.fields:
+        first = before.get(site.field.tag)
+        if site.live_tagged and first is not None and (id(first), id(site)) not in same:
+            yield c.TagReused(
+                old=one.old,
+                new=one.new,
+                versions=site.live_tagged,
+                before=first,
+                after=site,
+                struct=struct.new,
+            )
+
+
+def _in_versions(one: MessagePair, struct: StructPair, field: FieldPair) -> Iterator[c.FieldPersists]:
+    """What the layouts of shared versions say about one field, versions with the same fact together."""
+    facts: dict[type[c.FieldPersists], set[int]] = {}
+    for version, (before, after) in field.entries.items():
+        same_coding = (version in one.old.message.flexible) == (version in one.new.message.flexible)
+        for fact in _facts(before, after, same_coding):
+            facts.setdefault(fact, set()).add(version)
+    if field.moved:
+        facts[c.FieldReordered] = field.moved
+    for fact, versions in facts.items():
+        yield fact(
+            old=one.old,
+            new=one.new,
+            versions=frozenset(versions),
+            before=field.old,
+            after=field.new,
+            struct=struct.new,
+        )
+
+
+def _facts(before: Entry, after: Entry, same_coding: bool) -> Iterator[type[c.FieldPersists]]:
+    if before.name != after.name:
+        yield c.FieldRenamed
+    names = [base_type(entry.site.field.type) for entry in (before, after)]
+    if all(isinstance(name, StructType) for name in names) and names[0] != names[1]:
+        yield c.StructRenamed
+    if before.tag is not None and after.tag is not None:
+        if before.tag.tag != after.tag.tag:
+            yield c.TagNumberChanged
+        if before.tag.default != after.tag.default:
+            yield c.TagDefaultChanged
+    elif before.tag is not after.tag and same_coding:
+        yield c.TaggingChanged
+    yield from _kinds(before.kind, after.kind, same_coding)
+
+
+def _kinds(before: Kind, after: Kind, same_coding: bool) -> Iterator[type[c.FieldPersists]]:
+    match before, after:
+        case ArrayKind(), ArrayKind():
+            yield from _nullability(before.nullable, after.nullable)
+            yield from _kinds(before.element, after.element, same_coding)
+        case StructKind(), StructKind():
+            yield from _nullability(before.nullable, after.nullable)
+        case (BlobKind(), BlobKind()) if (before.string, before.records) == (after.string, after.records):
+            yield from _nullability(before.nullable, after.nullable)
+            if before.compact != after.compact and same_coding:
+                yield c.LengthCodingChanged
+        case (ScalarKind(a), ScalarKind(b)) if a == b:
+            pass
+        case _:
+            yield c.FieldRetypedAlike if _same_bytes(before, after) else c.FieldRetyped
+
+
+def _nullability(before: bool, after: bool) -> Iterator[type[c.FieldPersists]]:
+    if before != after:
+        yield c.NullabilityWidened if after else c.NullabilityNarrowed
+
+
+def _same_bytes(before: Kind, after: Kind) -> bool:
+    """Whether every value is written the same, or at least one of every size is."""
+    match before, after:
+        case ArrayKind(), ArrayKind():
+            same = (before.compact, before.nullable) == (after.compact, after.nullable)
+            return same and _same_bytes(before.element, after.element)
+        case BlobKind(), BlobKind():
+            same = (before.compact, before.nullable) == (after.compact, after.nullable)
+            return same and (before.compact or before.string == after.string)
+        case ScalarKind(a), ScalarKind(b) if any({a, b} <= twins for twins in TWINS):
+            return True
+        case _:
+            return before.text == after.text
+
+
+def _attributes(one: MessagePair, struct: StructPair, field: FieldPair) -> Iterator[c.Change]:
+    """What a definition says about a field beyond its bytes. A default of tagged fields is part of the bytes."""
+    tagged = any(before.tag and after.tag for before, after in field.entries.values())
+    # Whether a value may be left out only matters where both sides have versions without the field.
+    lacking = (field.old.reachable - field.old.live) & (field.new.reachable - field.new.live)
+    ignorable = (field.old.field.ignorable, field.new.field.ignorable) if lacking else (False, False)
+    for attribute, was, now in (
+        ("default", *(("", "") if tagged else _defaults(field.old.field, field.new.field))),
+        ("ignorable", _word(ignorable[0]), _word(ignorable[1])),
+        ("entityType", field.old.field.entity_type or "none", field.new.field.entity_type or "none"),
+        ("mapKey", _word(field.old.field.map_key), _word(field.new.field.map_key)),
+    ):
+        if was != now:
+            yield c.AttributeChanged(
+                old=one.old,
+                new=one.new,
+                versions=field.new.live,
+                before=field.old,
+                after=field.new,
+                struct=struct.new,
+                attribute=attribute,
+                was=was,
+                now=now,
+            )
+
+
+def _word(value: bool) -> str:
+    return str(value).lower()
+
+
+def _defaults(old: Field, new: Field) -> tuple[str, str]:
+    """The defaults of an untagged field. Where both sides spell none, these follow the type."""
+    if isinstance(old.default, Implicit) and isinstance(new.default, Implicit):
+        return "", ""
+    return default_text(old), default_text(new)
+
+
+def default_text(field: Field) -> str:
+    """The default of a field as a definition spells it, also where it spells none."""
+    default = field.default
+    zeroes: tuple[object, ...] = (0, False, 0.0, "", bytes(16))
+    if isinstance(default, Implicit) or default in zeroes:
+        return _IMPLICIT.get(str(field.type), "empty")
+    if default is None:
+        return "null"
+    if isinstance(default, bytes):
+        return base64.urlsafe_b64encode(default).decode().rstrip("=")
+    return _word(default) if isinstance(default, bool) else str(default)
+
+
+_INTEGERS = ("int8", "int16", "uint16", "int32", "uint32", "int64")
+_IMPLICIT = dict.fromkeys(_INTEGERS, "0") | {
+    "bool": "false",
+    "float64": "0.0",
+    "uuid": "zero",
+    "records": "null",
+    "string": '""',
+    "bytes": '""',
+}

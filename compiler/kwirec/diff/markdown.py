@@ -1,0 +1,126 @@
+"""A judgement as Markdown for a pull request: grouped by API, with a table of the fields before and after."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from kwirec.diagnostics.diagnostic import Severity
+from kwirec.diagnostics.render_text import summary
+from kwirec.diff.changes import ApiKeyReused, Change, FieldChange, FieldReordered, RangesDiverged, VersionAdded
+from kwirec.diff.compare_fields import default_text
+from kwirec.diff.judge import Finding, Judgement
+from kwirec.diff.sides import Side
+from kwirec.ir.schema import Message, MessageKind
+from kwirec.validation.sites import FieldSite
+from kwirec.versions import NONE
+
+SIGNS = {Severity.ERROR: "🔴", Severity.WARNING: "🟡", Severity.NOTE: "⚪"}
+
+
+def render_markdown(judgement: Judgement, old: Side, new: Side) -> str:
+    """The whole report. APIs come in the order of their keys, other messages after them by name."""
+    lines = [f"## Protocol changes: {_code(old.name)} → {_code(new.name)}", ""]
+    counts = summary(one.diagnostic for one in judgement.findings)
+    waived = f", {len(judgement.waived)} waived" if judgement.waived else ""
+    lines.append(f"**{'Breaking' if judgement.breaking else 'Not breaking'}**: {counts}{waived}.")
+    groups: dict[tuple[int, str], list[Finding]] = {}
+    for one in judgement.findings:
+        groups.setdefault(_group(one.change.message), []).append(one)
+    for (_, title), findings in sorted(groups.items()):
+        lines += ["", *_section(title, findings)]
+    if judgement.waived:
+        lines += ["", "### Waived", ""]
+        lines += [f"- `{one.rule.name}`: {one.diagnostic.message}. {_reason(one)}" for one in judgement.waived]
+    return "\n".join(lines) + "\n"
+
+
+def _reason(one: Finding) -> str:
+    if one.waiver is None:
+        return ""
+    until = f" (until {one.waiver.expires})" if one.waiver.expires else ""
+    return f"*{one.waiver.reason}*{until}"
+
+
+def _group(message: Message) -> tuple[int, str]:
+    if message.kind in (MessageKind.REQUEST, MessageKind.RESPONSE):
+        name = message.name.removesuffix("Request").removesuffix("Response")
+        return message.api_key or 0, f"{name} (api key {message.api_key})"
+    return 1 << 16, message.name
+
+
+def _section(title: str, findings: list[Finding]) -> Iterator[str]:
+    yield f"### {title}"
+    yield ""
+    shown = sorted(findings, key=lambda one: (one.rule.level, one.severity is Severity.NOTE))
+    for one in shown:
+        notes = "".join(f"; {note}" for note in one.diagnostic.notes)
+        yield f"- {SIGNS[one.severity]} `{one.rule.name}` ({one.rule.level.word}): {one.diagnostic.message}{notes}"
+    rows = list(_rows(one.change for one in shown))
+    if rows:
+        yield ""
+        yield "| | before | after |"
+        yield "|---|---|---|"
+        yield from dict.fromkeys(rows)
+
+
+def _rows(changes: Iterable[Change]) -> Iterator[str]:
+    """A row for the versions of each message whose versions changed and for each field that changed."""
+    for change in changes:
+        if change.old and change.new and not isinstance(change, ApiKeyReused | RangesDiverged):
+            was, now = change.old.message, change.new.message
+            if was.valid != now.valid:
+                yield _row(f"`{now.name}`", f"versions {was.valid}", f"versions {now.valid}")
+        if isinstance(change, FieldReordered):
+            yield _row(f"`{change.message.name}.{change.path}`", _place(change.before), _place(change.after))
+        elif isinstance(change, FieldChange):
+            yield _field_row(change.message, change.before, change.after)
+        elif isinstance(change, VersionAdded):
+            for site in (*change.gained, *change.lost, *change.altered):
+                before = next((one for one in change.old.fields if one.path == site.path), None)
+                after = next((one for one in change.new.fields if one.path == site.path), None)
+                yield _field_row(change.message, before, after)
+
+
+def _place(site: FieldSite) -> str:
+    return f"place {site.struct.fields.index(site.field) + 1} of {len(site.struct.fields)}"
+
+
+def _field_row(message: Message, before: FieldSite | None, after: FieldSite | None) -> str:
+    site = after or before
+    assert site is not None
+    name = f"`{message.name}.{site.path}`"
+    return _row(name, _described(before, after), _described(after, before))
+
+
+def _described(site: FieldSite | None, other: FieldSite | None) -> str:
+    """A field in the words of its definition: its type and versions, and the rest as far as it has it."""
+    if site is None:
+        return "–"
+    one = site.field
+    parts = [f"{_code(str(one.type))}", f"versions {one.versions}"]
+    if other is not None and other.field.name != one.name:
+        parts.insert(0, _code(one.name))
+    if one.nullable != NONE:
+        parts.append(f"nullable {one.nullable}")
+    if one.tag is not None:
+        parts.append(f"tag {one.tag} in {one.tagged}")
+    if one.flexible is not None:
+        parts.append(f"flexible {one.flexible}")
+    if site.decl.default is not None:
+        parts.append(f"default {_code(default_text(one))}")
+    parts += ["ignorable"] if one.ignorable else []
+    parts += ["map key"] if one.map_key else []
+    parts += [f"entity {one.entity_type}"] if one.entity_type else []
+    return ", ".join(parts)
+
+
+def _row(name: str, before: str, after: str) -> str:
+    return f"| {name} | {_cell(before)} | {_cell(after)} |"
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ")
+
+
+def _code(text: str) -> str:
+    return f"`{text.replace('`', '')}`"

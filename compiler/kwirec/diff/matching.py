@@ -1,0 +1,130 @@
+"""Pairs up the fields of one struct in one version: what is the same, moved, renamed, lost and gained.
+
+::
+
+    old   A  B  C  D  @0 T             pairs  A–A  B–X (renamed)  C–C (moved)  T–T
+    new   C  A  X  E  E2  @0 T         lost   D        gained  E  E2
+"""
+
+from __future__ import annotations
+
+import bisect
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kwirec.lowering.layout import ArrayKind, Kind, StructKind, TagLayout
+from kwirec.validation.sites import FieldSite
+
+
+@dataclass(frozen=True, eq=False)
+class Entry:
+    """A field as one version has it. ``tag`` is there for tagged ones."""
+
+    site: FieldSite
+    kind: Kind
+    tag: TagLayout | None = None
+
+    @property
+    def name(self) -> str:
+        return self.site.field.name
+
+
+Pair = tuple[Entry, Entry]
+
+
+@dataclass(frozen=True)
+class Matching:
+    """``moved`` are those of ``pairs`` whose place among the others is another one."""
+
+    pairs: list[Pair]
+    moved: list[Pair]
+    lost: list[Entry]
+    gained: list[Entry]
+
+
+def match(old: Sequence[Entry], new: Sequence[Entry]) -> Matching:
+    """By name, by former names, then by place or tag."""
+    pairs = _by_name(old, new)
+    plain = [pair for pair in pairs if pair[0].tag is None and pair[1].tag is None]
+    places = [new.index(after) for _, after in plain]
+    steady = [plain[index] for index in _longest_increasing(places)]
+    pairs += _by_place(old, new, pairs, steady)
+    pairs += _by_tag(old, new, pairs)
+    return Matching(
+        pairs=pairs,
+        moved=[pair for pair in plain if pair not in steady],
+        lost=_rest(old, [before for before, _ in pairs]),
+        gained=_rest(new, [after for _, after in pairs]),
+    )
+
+
+def _by_name(old: Sequence[Entry], new: Sequence[Entry]) -> list[Pair]:
+    """In the order of ``old``. A name that both sides have decides; former names come after."""
+    theirs = {entry.name: entry for entry in new}
+    mine = {entry.name for entry in old}
+    found: dict[str, Entry] = {name: theirs[name] for name in mine if name in theirs}
+    for before in old:
+        for after in new:
+            known = before.name in after.site.field.aliases or after.name in before.site.field.aliases
+            if known and before.name not in theirs and after.name not in mine and after not in found.values():
+                found.setdefault(before.name, after)
+    return [(before, found[before.name]) for before in old if before.name in found]
+
+
+def _by_place(old: Sequence[Entry], new: Sequence[Entry], pairs: list[Pair], steady: list[Pair]) -> list[Pair]:
+    """Renames: where as many fields are left between two steady neighbours on both sides, in their order."""
+    found: list[Pair] = []
+    rest = _rest(old, [before for before, _ in pairs]), _rest(new, [after for _, after in pairs])
+    starts = (-1, -1)
+    for ends in [*((old.index(a), new.index(b)) for a, b in steady), (len(old), len(new))]:
+        left, right = (
+            [one for one in side[start + 1 : end] if one in unpaired and one.tag is None]
+            for side, unpaired, start, end in zip((old, new), rest, starts, ends, strict=True)
+        )
+        if len(left) == len(right):
+            found += [(a, b) for a, b in zip(left, right, strict=True) if _same_shape(a.kind, b.kind)]
+        starts = ends
+    return found
+
+
+def _by_tag(old: Sequence[Entry], new: Sequence[Entry], pairs: list[Pair]) -> list[Pair]:
+    """Renames of tagged fields: the same number with the same bytes."""
+    mine = [one.tag for one in _rest(old, [before for before, _ in pairs])]
+    theirs = {tag.tag: one for one in _rest(new, [after for _, after in pairs]) if (tag := one.tag)}
+    by_tag = {one.tag: one for one in old}
+    return [
+        (by_tag[tag], theirs[tag.tag]) for tag in mine if tag and tag.tag in theirs and theirs[tag.tag].tag == tag
+    ]
+
+
+def _same_shape(a: Kind, b: Kind) -> bool:
+    """Whether one may be the other under a new name: the same bytes, or structs that have half their fields alike."""
+    if isinstance(a, ArrayKind) and isinstance(b, ArrayKind):
+        return _same_shape(a.element, b.element)
+    if isinstance(a, StructKind) and isinstance(b, StructKind):
+        mine, theirs = ({one.name for one in kind.fields} for kind in (a, b))
+        return a.text == b.text or 2 * len(mine & theirs) >= max(len(mine), len(theirs), 1)
+    return a.text == b.text
+
+
+def _rest(entries: Sequence[Entry], taken: Sequence[Entry]) -> list[Entry]:
+    ids = {id(one) for one in taken}
+    return [one for one in entries if id(one) not in ids]
+
+
+def _longest_increasing(numbers: Sequence[int]) -> list[int]:
+    """The indexes of one longest increasing subsequence: what stays put when the others are moved."""
+    tails: list[int] = []
+    ends: list[int] = []
+    before: dict[int, int | None] = {}
+    for index, number in enumerate(numbers):
+        at = bisect.bisect_left(tails, number)
+        before[index] = ends[at - 1] if at else None
+        tails[at : at + 1] = [number]
+        ends[at : at + 1] = [index]
+    chain: list[int] = []
+    last = ends[-1] if ends else None
+    while last is not None:
+        chain.append(last)
+        last = before[last]
+    return chain[::-1]

@@ -1,0 +1,210 @@
+"""Which message, struct and field of the old schema is which of the new one.
+
+Takes two schemas, gives pairs, before anything is compared. Messages are paired by name, by a name that one of them
+once had, then by number. Fields are paired version by version, on the layouts of both sides: by name, by a former
+name, and what then is left between two neighbours that are paired, by place: a rename. A field whose name is found
+at another place is the same field at another place, never a rename.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from kwirec.diff.matching import Entry, match
+from kwirec.ir.schema import Message, MessageKind, Schema
+from kwirec.lowering import lower_message
+from kwirec.lowering.layout import ArrayKind, Kind, StructKind
+from kwirec.validation.sites import FieldSite, MessageSite, Sites, StructSite
+
+RPC = (MessageKind.REQUEST, MessageKind.RESPONSE)
+
+
+@dataclass(eq=False)
+class FieldPair:
+    """One field on both sides: what it is in every version in which both sides have it."""
+
+    old: FieldSite
+    new: FieldSite
+    entries: dict[int, tuple[Entry, Entry]] = field(default_factory=dict)
+    moved: set[int] = field(default_factory=set)
+
+
+@dataclass(eq=False)
+class StructPair:
+    """One struct on both sides. ``lost`` and ``gained`` say of single fields in which shared versions they are."""
+
+    old: StructSite
+    new: StructSite
+    fields: dict[tuple[str, str], FieldPair] = field(default_factory=dict)
+    lost: dict[str, dict[int, Entry]] = field(default_factory=dict)
+    gained: dict[str, dict[int, Entry]] = field(default_factory=dict)
+
+    def successor(self, old: FieldSite) -> FieldSite | None:
+        """The field of the new side that ``old`` is or, where no version decides, that has its name."""
+        paired = next((pair.new for pair in self.fields.values() if pair.old is old), None)
+        return paired or _named(self.new, old.field.name)
+
+
+class MessagePair:
+    """One message on both sides."""
+
+    def __init__(self, old: MessageSite, new: MessageSite) -> None:
+        self.old = old
+        self.new = new
+        self.shared = sorted(set(old.message.valid) & set(new.message.valid))
+
+    @cached_property
+    def structs(self) -> list[StructPair]:
+        """Pairs of structs, that of the messages first."""
+        return list(_Walk(self).run().values())
+
+
+@dataclass(frozen=True)
+class Pairing:
+    """All messages of two schemas: only on the old side, only on the new side, on both."""
+
+    removed: tuple[MessageSite, ...]
+    added: tuple[MessageSite, ...]
+    persisted: tuple[MessagePair, ...]
+
+
+def pair(old: Schema, new: Schema) -> Pairing:
+    """Pair up the messages of two schemas."""
+    theirs = {site.message.name: site for site in Sites(new).messages}
+    mine = {site.message.name: site for site in Sites(old).messages}
+    found: dict[str, str] = {name: name for name in mine if name in theirs}
+    for is_same in (_once_named, _SameNumber(old, new)):
+        rest = [site for name, site in theirs.items() if name not in found.values()]
+        for name, site in mine.items():
+            if name not in found:
+                partner = next((other for other in rest if is_same(site.message, other.message)), None)
+                if partner is not None:
+                    found[name] = partner.message.name
+                    rest.remove(partner)
+    return Pairing(
+        removed=tuple(site for name, site in mine.items() if name not in found),
+        added=tuple(site for name, site in theirs.items() if name not in found.values()),
+        persisted=tuple(MessagePair(mine[a], theirs[b]) for a, b in found.items()),
+    )
+
+
+def _once_named(old: Message, new: Message) -> bool:
+    return old.kind is new.kind and (old.name in new.aliases or new.name in old.aliases)
+
+
+class _SameNumber:
+    """Whether a message of the same kind and number, with another name, is the same message after all.
+
+    Of a request and its response the request decides, unless it has no fields to tell by.
+    """
+
+    def __init__(self, old: Schema, new: Schema) -> None:
+        self._old = {key: (request, response) for key, request, response in old.pairs()}
+        self._new = {key: (request, response) for key, request, response in new.pairs()}
+
+    def __call__(self, old: Message, new: Message) -> bool:
+        if old.api_key is None or (old.kind, old.api_key) != (new.kind, new.api_key):
+            return False
+        if old.kind not in RPC:
+            elsewhere = old.module and new.module and old.module != new.module
+            return not elsewhere and _alike(old, new)
+        nothing = (None, None)
+        halves = zip(self._old.get(old.api_key, nothing), self._new.get(old.api_key, nothing), strict=True)
+        telling = ((a, b) for a, b in halves if a and b and a.root.fields and b.root.fields)
+        return next((_alike(a, b) for a, b in telling), False)
+
+
+def _alike(old: Message, new: Message) -> bool:
+    """Whether they have a version with the same bytes or most of their fields by name."""
+    shared = set(old.valid) & set(new.valid)
+    if any(lower_message(old, v).body.fields and lower_message(old, v) == lower_message(new, v) for v in shared):
+        return True
+    mine, theirs = ({one.name for one in message.root.fields} for message in (old, new))
+    return 2 * len(mine & theirs) > max(len(mine), len(theirs))
+
+
+class _Walk:
+    """Goes through the layouts of all versions that both sides have and pairs what it meets."""
+
+    def __init__(self, pair: MessagePair) -> None:
+        self._pair = pair
+        self._old = {site.struct.name: site for site in pair.old.structs}
+        self._new = {site.struct.name: site for site in pair.new.structs}
+        self._found: dict[tuple[str, str], StructPair] = {}
+        self._seen: set[tuple[int, str, str]] = set()
+
+    def run(self) -> dict[tuple[str, str], StructPair]:
+        old, new = self._pair.old.message, self._pair.new.message
+        self._struct(old.root.name, new.root.name)
+        for version in self._pair.shared:
+            self._visit(version, lower_message(old, version).body, lower_message(new, version).body)
+        self._rest()
+        return self._found
+
+    def _struct(self, old: str, new: str) -> StructPair:
+        key = (old, new)
+        if key not in self._found:
+            self._found[key] = StructPair(self._old[old], self._new[new])
+        return self._found[key]
+
+    def _visit(self, version: int, old: StructKind, new: StructKind) -> None:
+        if (version, old.name, new.name) in self._seen:
+            return
+        self._seen.add((version, old.name, new.name))
+        pair = self._struct(old.name, new.name)
+        matching = match(_entries(pair.old, old), _entries(pair.new, new))
+        for before, after in matching.pairs:
+            key = (before.name, after.name)
+            fields = pair.fields.setdefault(key, FieldPair(before.site, after.site))
+            fields.entries[version] = before, after
+            if (before, after) in matching.moved:
+                fields.moved.add(version)
+            inner = _struct_below(before.kind), _struct_below(after.kind)
+            if inner[0] is not None and inner[1] is not None:
+                self._visit(version, inner[0], inner[1])
+        for entry in matching.lost:
+            pair.lost.setdefault(entry.name, {})[version] = entry
+        for entry in matching.gained:
+            pair.gained.setdefault(entry.name, {})[version] = entry
+
+    def _rest(self) -> None:
+        """Structs and fields that no shared version decides, by name."""
+        paired = {old for old, _ in self._found}, {new for _, new in self._found}
+        for name in self._old:
+            if name in self._new and name not in paired[0] and name not in paired[1]:
+                self._struct(name, name)
+        for pair in self._found.values():
+            taken = {old for old, _ in pair.fields}, {new for _, new in pair.fields}
+            for site in pair.old.fields:
+                name = site.field.name
+                partner = _named(pair.new, name)
+                if partner is not None and name not in taken[0] and name not in taken[1]:
+                    pair.fields[name, name] = FieldPair(site, partner)
+
+
+def _entries(struct: StructSite, kind: StructKind) -> list[Entry]:
+    """The fields of one struct in one version, the tagged ones last."""
+    sites = {site.field.name: site for site in struct.fields}
+    plain = [Entry(sites[one.name], one.kind) for one in kind.fields]
+    return plain + [Entry(sites[tag.name], tag.kind, tag) for tag in kind.tags or ()]
+
+
+def _struct_below(kind: Kind) -> StructKind | None:
+    while isinstance(kind, ArrayKind):
+        kind = kind.element
+    return kind if isinstance(kind, StructKind) else None
+
+
+def _named(struct: StructSite, name: str) -> FieldSite | None:
+    return next((site for site in struct.fields if site.field.name == name), None)
+
+
+def unstable(message: Message, schema: Schema) -> frozenset[int]:
+    """The version that its request marks as unstable: of the response it is so too [KAFKA-WIRE 34]."""
+    request: Iterable[Message] = (message,)
+    if message.kind is MessageKind.RESPONSE:
+        request = (m for m in schema.messages if (m.kind, m.api_key) == (MessageKind.REQUEST, message.api_key))
+    flagged = any(one.latest_unstable for one in request)
+    return frozenset({message.valid.high}) if flagged and message.valid else frozenset()

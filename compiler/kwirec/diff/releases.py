@@ -1,0 +1,73 @@
+"""One release of Kafka, as the union of all releases knows it.
+
+The union has the bytes of every version of every release, but one name and one set of attributes for each field,
+those of the newest. A release is the union without the versions and the late tagged fields that it did not have;
+renames between releases are not in it. For these, diff the definitions of the releases themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from kwirec.ir.schema import Message, MessageKind, Schema
+from kwirec.merge.history import History, read_history, release_key
+from kwirec.versions import NONE, VersionRange
+
+
+class NoRelease(Exception):
+    """The union knows no such release."""
+
+
+def release_schema(union: Schema, root: Path, release: str) -> tuple[Schema, frozenset[str]]:
+    """The release, and the names of messages of which a version had other bytes than it has in the union."""
+    history = read_history(root)
+    if release not in history.releases:
+        known = ", ".join(sorted(history.releases, key=release_key))
+        raise NoRelease(f"the union in `{root.as_posix()}` has no release `{release}`, only {known or 'none'}")
+    versions = _versions(union, history, release)
+    messages = (_as_of(message, versions.get(message.name, NONE), history, release) for message in union.messages)
+    uncertain = frozenset(entry.message for entry in history.exceptions if release in entry.releases)
+    return Schema(messages=tuple(message for message in messages if message.valid)), uncertain
+
+
+def _versions(union: Schema, history: History, release: str) -> Mapping[str, VersionRange]:
+    """Which versions of each message a release has; before there were definitions, those that brokers accepted."""
+    found: dict[str, set[int]] = {}
+    for message, version in history.evidence_of(release):
+        found.setdefault(message, set()).add(version)
+    if not found:
+        facts = history.releases[release]
+        return {
+            message.name: VersionRange.parse(facts[message.api_key].accepts)
+            for message in union.messages
+            if _is_rpc(message) and message.api_key in facts
+        }
+    return {name: VersionRange(min(versions), max(versions)) for name, versions in found.items()}
+
+
+def _is_rpc(message: Message) -> bool:
+    return message.kind in (MessageKind.REQUEST, MessageKind.RESPONSE)
+
+
+def _as_of(message: Message, versions: VersionRange, history: History, release: str) -> Message:
+    valid = message.valid.intersect(versions)
+    facts = history.releases[release].get(message.api_key) if message.api_key is not None else None
+    is_request = facts is not None and message.kind is MessageKind.REQUEST
+    at = release_key(release)
+    structs = []
+    for struct in message.structs:
+        fields = (one for one in struct.fields if one.since is None or release_key(one.since) <= at)
+        structs.append(replace(struct, fields=tuple(fields)))
+    return replace(
+        message,
+        valid=valid,
+        deprecated=_range(facts.deprecated) if facts and is_request else NONE,
+        latest_unstable=bool(facts and is_request and valid.high in _range(facts.unstable)),
+        structs=tuple(structs),
+    )
+
+
+def _range(text: str | None) -> VersionRange:
+    return VersionRange.parse(text) if text else NONE

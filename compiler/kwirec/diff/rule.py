@@ -1,0 +1,115 @@
+"""What a rule is: an identifier, one sentence of purpose, a level, and a check that sees one change.
+
+::
+
+    @rule(c.FieldRenamed, Level.JSON, before=clock(field("Zone")), after=clock(field("Region")))
+    def field_renamed(it: c.FieldRenamed) -> Said | None:
+        \"\"\"A field has another name.
+
+        Request logs print names, and so …
+        \"\"\"
+
+The name of the function in capitals is the identifier, the first paragraph of its docstring the purpose, the second
+the reason. A check that returns ``None`` has nothing to say about this change.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from kwirec.diagnostics.diagnostic import Code, Label, Severity
+from kwirec.diagnostics.source import Span
+from kwirec.diff.changes import Change
+
+C = TypeVar("C", bound=Change)
+
+
+class Level(enum.IntEnum):
+    """What a change is bad for. Every level includes those before it."""
+
+    WIRE = 1
+    """Bytes of a numbered version mean something else, or nothing any more."""
+    JSON = 2
+    """Names or values in request logs and other JSON are others."""
+    SOURCE = 3
+    """Names, types or defaults in the generated Python are others."""
+    POLICY = 4
+    """The project's own rules on how a protocol may evolve are broken."""
+
+    @property
+    def word(self) -> str:
+        return self.name.lower()
+
+
+LEVELS = tuple(level.word for level in Level)
+
+
+@dataclass(frozen=True)
+class Said:
+    """What a check says about one change. The first place is the one that the finding is about."""
+
+    text: str
+    primary: Label
+    others: tuple[Label, ...] = ()
+    notes: tuple[str, ...] = ()
+    helps: tuple[str, ...] = ()
+
+
+def said(
+    text: str,
+    span: Span,
+    label: str = "",
+    *,
+    others: Iterable[tuple[Span, str]] = (),
+    notes: Iterable[str] = (),
+    helps: Iterable[str] = (),
+) -> Said:
+    """``Said`` without the wrapping."""
+    return Said(text, Label(span, label), tuple(Label(*one) for one in others), tuple(notes), tuple(helps))
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A code with its level and its check. In ``code`` the examples are the case before and after the change."""
+
+    code: Code
+    level: Level
+    kind: type[Change]
+    check: Callable[[Any], Said | None]
+
+    @property
+    def name(self) -> str:
+        return self.code.number
+
+    @property
+    def purpose(self) -> str:
+        return self.code.what
+
+    def look_at(self, change: Change) -> Said | None:
+        """What the rule says about a change, ``None`` if it is not about such changes."""
+        return self.check(change) if type(change) is self.kind else None
+
+
+def rule(
+    kind: type[C], level: Level, *, before: str, after: str, severity: Severity = Severity.ERROR
+) -> Callable[[Callable[[C], Said | None]], Rule]:
+    """Make a rule of a check for changes of one kind."""
+
+    def decorate(check: Callable[[C], Said | None]) -> Rule:
+        what, why = ((check.__doc__ or "") + "\n\n").split("\n\n")[:2]
+        code = Code(
+            number=check.__name__.upper(),
+            name=level.word,  # Annotations print it beside the identifier.
+            what=" ".join(what.split()),
+            why=" ".join(why.split()),
+            offending=before,
+            corrected=after,
+            severity=severity,
+            relaxable=True,
+        )
+        return Rule(code, level, kind, check)
+
+    return decorate

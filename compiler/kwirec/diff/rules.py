@@ -1,0 +1,17 @@
+"""All rules, in the order in which they are listed everywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from kwirec.diff import rules_fields, rules_messages, rules_tags, rules_versions
+from kwirec.diff.rule import Rule
+
+RULES: tuple[Rule, ...] = tuple(
+    sorted(
+        (*rules_versions.RULES, *rules_messages.RULES, *rules_fields.RULES, *rules_tags.RULES),
+        key=lambda rule: rule.level,
+    )
+)
+
+BY_NAME: Mapping[str, Rule] = {rule.name: rule for rule in RULES}

@@ -1,0 +1,123 @@
+"""What a user names as one side of a diff → its schema.
+
+===================================  ==================================================================
+``message_defs/kafka``, ``x.jar``    a file, folder, jar or zip, as ``kwirec check`` takes it
+``releases.zip!4.0.0.jsonl``         one file of an archive
+``git:main``                         the other side's path at a revision
+``git:v1.2:message_defs/kafka``      a path at a revision, from the current folder as all paths
+``release:3.9.1``                    what the union of releases says about one of them
+===================================  ==================================================================
+"""
+
+from __future__ import annotations
+
+import io
+import subprocess
+import tempfile
+import zipfile
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+
+from kwirec.diagnostics.diagnostic import Report, Severity
+from kwirec.diagnostics.reading import read_sources
+from kwirec.diagnostics.source import Source
+from kwirec.diff.releases import NoRelease, release_schema
+from kwirec.frontend import parse
+from kwirec.ir import Schema, resolve
+from kwirec.validation import validate
+
+GIT, RELEASE, MEMBER = "git:", "release:", "!"
+
+
+class SideError(Exception):
+    """A side cannot be had: no such revision, release or member."""
+
+
+@dataclass(frozen=True)
+class Side:
+    """One side. ``uncertain`` names the messages of which the union cannot say what the release had."""
+
+    name: str
+    schema: Schema
+    uncertain: frozenset[str] = field(default=frozenset())
+
+
+def read_sides(old: str, new: str, union: Path, report: Report) -> tuple[Side, Side]:
+    """Both sides of a diff; ``report`` gets what is wrong with their definitions. Raises ``SideError``."""
+    whole = cache(lambda: _load(read_sources([union], report), report))
+    sides = tuple(_read(name, other, union, whole, report) for name, other in ((old, new), (new, old)))
+    uncertain = sides[0].uncertain | sides[1].uncertain
+    return _without(sides[0], uncertain), _without(sides[1], uncertain)
+
+
+def _read(name: str, other: str, union: Path, whole: Callable[[], Schema], report: Report) -> Side:
+    if name.startswith(RELEASE):
+        try:
+            return Side(name, *release_schema(whole(), union, name.removeprefix(RELEASE)))
+        except NoRelease as problem:
+            raise SideError(str(problem)) from problem
+    if name.startswith(GIT):
+        revision, _, path = name.removeprefix(GIT).partition(":")
+        if not path:
+            if other.startswith((GIT, RELEASE)):
+                raise SideError(f"`{name}` needs a path: `{name}:PATH`")
+            path = other
+        return Side(name, _load(_at_revision(revision, path, report), report))
+    archive, bang, member = name.partition(MEMBER)
+    sources = read_sources([Path(archive)], report)
+    if bang:
+        sources = [source for source in sources if source.name == f"{Path(archive).as_posix()}{MEMBER}{member}"]
+        if not sources and not report.has_errors():
+            raise SideError(f"there is no `{member}` in `{archive}`")
+    return Side(name, _load(sources, report))
+
+
+def _load(sources: Iterable[Source], report: Report) -> Schema:
+    """The schema, with its findings in ``report`` as far as they keep it from being compiled.
+
+    What is wrong between messages (K7xx) does not: a diff may be about a single file, or show what is wrong.
+    """
+    found = Report()
+    schema = resolve([parse(source, found) for source in sources], found)
+    if not found.has_errors():
+        validate(schema, found)
+    for one in found.diagnostics:
+        if one.severity is Severity.ERROR and not one.code.relaxable and one.code.number < "K7":
+            report.merge(one)
+    return schema
+
+
+def _at_revision(revision: str, path: str, report: Report) -> list[Source]:
+    """The definitions below ``path``, which is relative to the current folder, as they were at ``revision``."""
+    if revision.startswith("-"):
+        raise SideError(f"`{revision}` is not a revision")
+    wanted = Path(path).resolve()
+    parent = next(folder for folder in wanted.parents if folder.is_dir())
+    root = Path(_git(parent, "rev-parse", "--show-toplevel").decode().strip()).resolve()
+    where = wanted.relative_to(root)
+    archive = _git(root, "archive", "--format=zip", revision, "--", where.as_posix())
+    with tempfile.TemporaryDirectory() as folder:
+        zipfile.ZipFile(io.BytesIO(archive)).extractall(folder)
+        there = Path(folder, where)
+        sources = read_sources([there], report)
+        names = (source.name.removeprefix(there.as_posix()).lstrip("/") for source in sources)
+        shown = (Path(path, name).as_posix() if name else Path(path).as_posix() for name in names)
+        return [Source(f"{revision}:{name}", one.text) for name, one in zip(shown, sources, strict=True)]
+
+
+def _git(folder: Path, *arguments: str) -> bytes:
+    try:
+        done = subprocess.run(["git", *arguments], cwd=folder, capture_output=True, check=False)
+    except FileNotFoundError as problem:
+        raise SideError("git is not installed") from problem
+    if done.returncode:
+        reason = done.stderr.decode(errors="replace").strip().partition("\n")[0].removeprefix("fatal: ")
+        raise SideError(f"git {arguments[0]} failed: {reason}")
+    return done.stdout
+
+
+def _without(side: Side, names: frozenset[str]) -> Side:
+    messages = tuple(message for message in side.schema.messages if message.name not in names)
+    return Side(side.name, Schema(messages=messages), side.uncertain)

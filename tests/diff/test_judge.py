@@ -1,0 +1,178 @@
+"""Levels, warnings for what was unstable, and waivers."""
+
+from __future__ import annotations
+
+import datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kwirec.config import ConfigError
+from kwirec.diagnostics.diagnostic import Severity
+from kwirec.diff import Level
+from kwirec.diff.waivers import Waiver, load_diff_config
+from kwirec.validation.examples import clock, field, request
+from kwirec.versions import VersionRange
+
+BEFORE = request(field("A", "int8"), field("B"), field("C", versions="1+", default="x"), deprecatedVersions="0")
+AFTER = request(field("A", "int16"), field("X"), field("C", versions="1+", default="y"), validVersions="1-2")
+JUNE = datetime.date(2026, 6, 1)
+
+
+def names(findings: Any) -> set[str]:
+    return {one.rule.name for one in findings}
+
+
+def test_each_level_includes_those_before_it(diff: Any) -> None:
+    found = [names(diff(BEFORE, AFTER, level).findings) for level in Level]
+    wire = {"FIELD_TYPE_CHANGED", "VERSION_MIN_RAISED"}
+    json = wire | {"FIELD_RENAMED"}
+    source = json | {"FIELD_DEFAULT_CHANGED"}
+    assert found == [wire, json, source, source]
+    assert names(diff(request(), request(validVersions="1-2"), Level.POLICY).findings) == {
+        "VERSION_MIN_RAISED",
+        "VERSION_REMOVED_UNDEPRECATED",
+    }
+
+
+def test_notes_do_not_break(diff: Any) -> None:
+    assert diff(clock(), clock(validVersions="0-3")).findings
+    assert not diff(clock(), clock(validVersions="0-3")).breaking
+    assert diff(clock(), clock(validVersions="0-1")).breaking
+
+
+def test_what_was_unstable_breaks_nobody(diff: Any) -> None:
+    before = request(field("A"), field("B", "int8", versions="2+"), latestVersionUnstable=True)
+    judgement = diff(before, request(field("A"), field("B", "int16", versions="2+")), Level.SOURCE)
+    [one] = judgement.findings
+    assert (one.rule.name, one.severity) == ("FIELD_TYPE_CHANGED", Severity.WARNING)
+    assert one.diagnostic.notes == ("version 2 was unstable",)
+    assert not judgement.breaking
+
+
+def test_a_change_of_stable_versions_too_stays_an_error(diff: Any) -> None:
+    before = request(field("A"), field("B", "int8", versions="1+"), latestVersionUnstable=True)
+    assert diff(before, request(field("A"), field("B", "int16", versions="1+"))).breaking
+
+
+def test_an_unstable_version_of_the_new_side_excuses_nothing(diff: Any) -> None:
+    before = request(field("A", "int8", versions="2+"))
+    assert diff(before, request(field("A", "int16", versions="2+"), latestVersionUnstable=True), Level.WIRE).breaking
+
+
+def waiver(**changes: Any) -> Waiver:
+    return Waiver(**{"rule": "FIELD_TYPE_CHANGED", "message": "ClockRequest", "reason": "never spoken", **changes})
+
+
+@pytest.mark.parametrize(
+    ("accepts", "changes"),
+    [
+        (True, {}),
+        (True, {"message": "*"}),
+        (True, {"field": "A"}),
+        (True, {"versions": VersionRange(1, 2)}),
+        (True, {"expires": JUNE}),
+        (False, {"rule": "FIELD_RENAMED"}),
+        (False, {"message": "Clock"}),
+        (False, {"field": "B"}),
+        (False, {"versions": VersionRange(1, 1)}),
+        (False, {"expires": JUNE - datetime.timedelta(1)}),
+    ],
+)
+def test_waiver(diff: Any, accepts: bool, changes: dict[str, Any]) -> None:
+    judgement = diff(BEFORE, AFTER, Level.WIRE, [waiver(**changes)], JUNE)
+    assert ("FIELD_TYPE_CHANGED" in names(judgement.waived)) is accepts
+    assert ("FIELD_TYPE_CHANGED" in names(judgement.findings)) is not accepts
+
+
+def test_a_renamed_field_is_waived_by_either_name(diff: Any) -> None:
+    for name in ("B", "X"):
+        judgement = diff(BEFORE, AFTER, Level.JSON, [waiver(rule="FIELD_RENAMED", field=name)])
+        assert names(judgement.waived) == {"FIELD_RENAMED"}
+
+
+def test_waived_findings_do_not_break(diff: Any) -> None:
+    judgement = diff(clock(), clock(validVersions="0-1"), waivers=[waiver(rule="VERSION_MAX_LOWERED", message="*")])
+    assert not judgement.breaking
+    assert [one.waiver.reason for one in judgement.waived] == ["never spoken"]
+
+
+def test_an_expired_waiver_is_said_so(diff: Any) -> None:
+    expired = waiver(expires=JUNE)
+    judgement = diff(BEFORE, AFTER, Level.WIRE, [expired], JUNE + datetime.timedelta(1))
+    [one] = [one for one in judgement.findings if one.rule.name == "FIELD_TYPE_CHANGED"]
+    assert one.diagnostic.notes == ("its waiver expired on 2026-06-01: never spoken",)
+    assert judgement.unused == ()
+
+
+def test_a_waiver_that_covers_nothing_is_named_unless_its_level_was_not_looked_at(diff: Any) -> None:
+    idle, beyond = waiver(field="B"), waiver(rule="FIELD_RENAMED", message="Nothing")
+    assert diff(BEFORE, AFTER, Level.WIRE, [idle, beyond]).unused == (idle,)
+    assert diff(BEFORE, AFTER, Level.JSON, [idle, beyond]).unused == (idle, beyond)
+
+
+CONFIG = """
+[tool.kwirec.diff]
+level = "source"
+
+[[tool.kwirec.diff.waivers]]
+rule = "version-min-raised"
+message = "AlarmRequest"
+versions = "0-1"
+reason = "no client ever spoke them"
+expires = 2027-01-31
+"""
+
+
+def test_configuration(tmp_path: Path) -> None:
+    path = tmp_path / "pyproject.toml"
+    path.write_text(CONFIG)
+    config = load_diff_config(path)
+    assert config.level is Level.SOURCE
+    assert config.waivers == (
+        waiver(
+            rule="VERSION_MIN_RAISED",
+            message="AlarmRequest",
+            versions=VersionRange(0, 1),
+            reason="no client ever spoke them",
+            expires=datetime.date(2027, 1, 31),
+        ),
+    )
+
+
+def test_no_configuration_is_the_default(tmp_path: Path) -> None:
+    path = tmp_path / "pyproject.toml"
+    path.write_text("[tool.kwirec]\n")
+    assert load_diff_config(path) == load_diff_config(None)
+    assert load_diff_config(None).level is Level.WIRE
+
+
+def test_all_mistakes_in_a_configuration_are_told(tmp_path: Path) -> None:
+    path = tmp_path / "pyproject.toml"
+    path.write_text(
+        '[tool.kwirec.diff]\nlevel = "wires"\nwaiver = []\n'
+        "[[tool.kwirec.diff.waivers]]\n"
+        'rule = "FIELD_RENAMES"\nmessage = "A"\nversions = "0..1"\nexpires = "2027-01-31"\nmesage = "B"\nfield = 1\n'
+    )
+    with pytest.raises(ConfigError) as caught:
+        load_diff_config(path)
+    assert caught.value.problems == (
+        "[tool.kwirec.diff] has no `waiver`; known are level, waivers",
+        "level: `wires` is none of wire, json, source, policy",
+        "waiver 1: `expires` has to be a date such as 2027-01-31, without quotes",
+        "waiver 1: there is no `mesage`; did you mean `message`?",
+        "waiver 1: `field` has to be a string",
+        "waiver 1: no `reason` is given",
+        "waiver 1: there is no rule `FIELD_RENAMES`; did you mean `FIELD_RENAMED`?",
+        "waiver 1: versions: expected `N`, `N-M`, `N+` or `none`",
+    )
+    for text in (
+        "[tool.kwirec]\ndiff = 1\n",
+        "[tool]\nkwirec = 1\n",
+        "[tool.kwirec.diff]\nwaivers = 3\n",
+        "tool = 1\n",
+    ):
+        path.write_text(text)
+        with pytest.raises(ConfigError):
+            load_diff_config(path)

@@ -1,0 +1,156 @@
+"""What a diff prints: every format of one pair of small schemas, read whenever it changes; and the command."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+from click.testing import CliRunner, Result
+
+from kwirec.cli import main
+from kwirec.diff import RULES
+from kwirec.diff.report import FORMATS, list_rules
+from kwirec.diff.rule import LEVELS
+from kwirec.validation.examples import clock, field, request, response
+
+OLD = {
+    "ClockRequest": request(field("Zone"), field("Hour", "int8", versions="0"), deprecatedVersions="0"),
+    "ClockResponse": response(
+        field("Ticks", "[]Tick", fields=[field("Millis", "int32"), field("Note", nullableVersions="0+")]),
+        field("Leap", "bool", versions="1+"),
+    ),
+    "Alarm": clock(field("Volume", "int8"), name="Alarm"),
+}
+NEW = {
+    "ClockRequest": request(
+        field("Region"), field("Format", versions="3+", nullableVersions="3+", default="null"), validVersions="1-3"
+    ),
+    "ClockResponse": response(
+        field("Leap", "bool", versions="1+"),
+        field(
+            "Ticks",
+            "[]Tick",
+            fields=[
+                field("Millis", "int64"),
+                field("Note", nullableVersions="0+"),
+                field("Source", versions="1+", taggedVersions="1+", tag=0),
+            ],
+        ),
+        validVersions="1-3",
+    ),
+}
+WAIVER = """
+[tool.kwirec.diff]
+level = "json"
+
+[[tool.kwirec.diff.waivers]]
+rule = "MESSAGE_REMOVED"
+message = "Alarm"
+reason = "nobody was ever woken by it"
+expires = 2999-12-31
+
+[[tool.kwirec.diff.waivers]]
+rule = "TAG_REUSED"
+message = "Alarm"
+reason = "no longer needed"
+"""
+
+
+@pytest.fixture(autouse=True)
+def in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for folder, definitions in (("old", OLD), ("new", NEW)):
+        Path(folder).mkdir()
+        for name, text in definitions.items():
+            Path(folder, f"{name}.json").write_text(text)
+
+
+def kwirec(*arguments: str) -> Result:
+    return CliRunner().invoke(main, list(arguments), catch_exceptions=False)
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_format(form: str, snapshot: Any) -> None:
+    Path("pyproject.toml").write_text(WAIVER)
+    result = kwirec("diff", "old", "new", "--format", form, "--level", "policy")
+    assert result.exit_code == 1
+    assert result.stdout == snapshot
+
+
+def test_json_is_an_object_a_line_with_both_places() -> None:
+    found = [json.loads(line) for line in kwirec("diff", "old", "new", "--format", "json").stdout.splitlines()]
+    [moved] = [one for one in found if one["rule"] == "FIELD_REORDERED"]
+    assert [place["file"] for place in moved["places"]] == ["new/ClockResponse.json", "old/ClockResponse.json"]
+    assert (moved["level"], moved["severity"], moved["versions"], moved["api_key"]) == ("wire", "error", [1, 2], 900)
+
+
+def test_junit_and_github_name_files_of_the_new_side() -> None:
+    suite = ElementTree.fromstring(kwirec("diff", "old", "new", "--format", "junit").stdout)
+    assert len(suite.findall(".//failure")) == 5
+    lines = kwirec("diff", "old", "new", "--format", "github").stdout.splitlines()
+    assert sum(line.startswith("::error file=new/") for line in lines) == 4
+    assert sum(line.startswith("::error file=old/Alarm.json") for line in lines) == 1
+
+
+def test_exit_codes() -> None:
+    assert kwirec("diff", "old", "old").exit_code == 0
+    assert kwirec("diff", "old", "new").exit_code == 1
+    Path("Zone.json").write_text(clock(field("Zone")))
+    Path("Region.json").write_text(clock(field("Region")))
+    assert kwirec("diff", "Zone.json", "Region.json").exit_code == 0
+    assert kwirec("diff", "Zone.json", "Region.json", "--level", "json").exit_code == 1
+
+
+def test_configuration_of_the_project() -> None:
+    Path("pyproject.toml").write_text(WAIVER)
+    result = kwirec("diff", "old", "new")
+    assert "MESSAGE_REMOVED" not in result.stdout
+    assert "FIELD_RENAMED" in result.stdout
+    assert "FIELD_REMOVED]" not in result.stdout
+    assert "the waiver of TAG_REUSED for `Alarm` covers nothing: remove it" in result.stderr
+    assert result.stderr.endswith("at level json; 1 waived\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (["git:nowhere", "new"], "git"),
+        (["release:1.2.3.4", "new"], "no definitions|no release"),
+        (["old", "nowhere"], "K001"),
+        (["old", "Broken.json"], "K101"),
+        (["old"], "Missing argument"),
+        (["old", "new", "--level", "bytes"], "bytes"),
+    ],
+)
+def test_wrong_usage_exits_2(arguments: list[str], reason: str) -> None:
+    Path("Broken.json").write_text(clock(field("A", "strng")))
+    result = kwirec("diff", *arguments)
+    assert result.exit_code == 2
+    assert any(word in result.stderr for word in reason.split("|"))
+    assert result.stdout == ""
+
+
+def test_a_configuration_with_mistakes_exits_2() -> None:
+    Path("pyproject.toml").write_text("[tool.kwirec.diff]\nlevel = 3\n")
+    result = kwirec("diff", "old", "new")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "level: `3` is none of wire" in result.stderr
+
+
+def test_lint_rules_lists_the_catalogue() -> None:
+    assert "FIELD_REORDERED                  wire    error" in kwirec("lint-rules").stdout
+    rules = [json.loads(line) for line in kwirec("lint-rules", "--format", "json").stdout.splitlines()]
+    assert {"rule", "level", "severity", "purpose", "why"} == set(rules[0])
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_the_command_knows_every_level(level: str) -> None:
+    assert kwirec("diff", "old", "old", "--level", level).stderr == f"no findings at level {level}\n"
+
+
+def test_the_page_lists_the_catalogue() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "diff.md").read_text()
+    assert list_rules(RULES, "markdown") in page

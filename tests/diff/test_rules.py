@@ -1,0 +1,75 @@
+"""Every rule has a case that shows it and nothing else of its level, and one form in which it prints."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import pytest
+
+from kwirec.diagnostics.diagnostic import Report
+from kwirec.diagnostics.render_text import render_text
+from kwirec.diagnostics.source import Source
+from kwirec.diff import RULES, Judgement, Rule
+from kwirec.diff.report import list_rules
+from kwirec.frontend import parse
+from kwirec.ir import resolve
+from kwirec.validation import validate
+from kwirec.validation.examples import ANOTHER_FILE
+
+CASES = [pytest.param(rule, id=rule.name) for rule in RULES]
+
+
+def case(diff: Any, rule: Rule) -> Judgement:
+    judgement: Judgement = diff(rule.code.offending, rule.code.corrected, rule.level)
+    return judgement
+
+
+@pytest.mark.parametrize("rule", CASES)
+def test_case(diff: Any, rule: Rule, snapshot: Any) -> None:
+    alike = [
+        one for one in case(diff, rule).findings if (one.rule.level, one.severity) == (rule.level, rule.code.severity)
+    ]
+    assert {one.rule.name for one in alike} == {rule.name}
+    assert render_text([one.diagnostic for one in alike]) == snapshot
+
+
+@pytest.mark.parametrize("rule", CASES)
+def test_nothing_is_found_where_nothing_changed(diff: Any, rule: Rule) -> None:
+    for example in (rule.code.offending, rule.code.corrected):
+        assert diff(example, example).findings == ()
+
+
+@pytest.mark.parametrize("rule", CASES)
+def test_case_is_made_of_definitions_that_compile(rule: Rule) -> None:
+    """Only rules about what the compiler refuses between messages (K7xx) may have others."""
+    for example in (rule.code.offending, rule.code.corrected):
+        report = Report()
+        texts = enumerate(example.split(ANOTHER_FILE))
+        schema = resolve([parse(Source(f"{number}.json", text), report) for number, text in texts], report)
+        validate(schema, report)
+        serious = {one.code.number for one in report.diagnostics if not one.code.relaxable}
+        assert serious <= ({"K706"} if rule.name == "REQUEST_RESPONSE_RANGE_MISMATCH" else set())
+
+
+@pytest.mark.parametrize("rule", CASES)
+def test_wording(diff: Any, rule: Rule) -> None:
+    """A purpose is one sentence; messages and labels start in lower case or with a name and have no full stop."""
+    assert re.fullmatch(r"[A-Z]+(_[A-Z]+)+", rule.name)
+    assert re.fullmatch(r"[^.]+\.", rule.purpose)
+    assert rule.code.why.endswith(".")
+    for one in (one.diagnostic for one in case(diff, rule).findings):
+        for text in (one.message, one.primary.text, *(label.text for label in one.others), *one.helps, *one.notes):
+            assert not text.endswith(".")
+            assert not re.match(r"[A-Z][a-z]", text)
+
+
+def test_names_are_unique() -> None:
+    assert len({rule.name for rule in RULES}) == len(RULES)
+
+
+def test_the_list_names_every_rule(snapshot: Any) -> None:
+    assert list_rules(RULES) == snapshot
+    assert [json.loads(line)["rule"] for line in list_rules(RULES, "json").splitlines()] == [r.name for r in RULES]
+    assert all(f"| `{rule.name}` | {rule.level.word} |" in list_rules(RULES, "markdown") for rule in RULES)

@@ -1,0 +1,148 @@
+"""What can be named as a side: paths, members of archives, revisions, releases of the union."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kwirec.diagnostics.diagnostic import Report
+from kwirec.diff import Level, compare, judge
+from kwirec.diff.sides import Side, SideError, read_sides
+from kwirec.validation.examples import clock, field, struct
+
+ROOT = Path(__file__).parents[2]
+UNION = ROOT / "message_defs" / "kafka"
+ARCHIVE = ROOT / "tests" / "data" / "kafka_releases.zip"
+
+
+def sides(old: str, new: str, union: Path = UNION) -> tuple[Side, Side]:
+    report = Report()
+    found = read_sides(old, new, union, report)
+    assert report.diagnostics == []
+    return found
+
+
+def names(old: Side, new: Side, level: Level = Level.POLICY) -> list[str]:
+    found = judge(compare(old.schema, new.schema), level, old=old.schema).findings
+    return [f"{one.rule.name} {one.change.message.name}" for one in found]
+
+
+@pytest.fixture
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Two commits: ``defs/Clock.json`` with two fields, then without the second; the first has the tag v1."""
+    monkeypatch.chdir(tmp_path)
+    git("init", "--quiet")
+    (tmp_path / "defs").mkdir()
+    for version, fields in (("v1", "AB"), ("v2", "A")):
+        (tmp_path / "defs" / "Clock.json").write_text(clock(*map(field, fields)))
+        git("add", "defs")
+        git("commit", "--quiet", "--message", version)
+        git("tag", version)
+    return tmp_path
+
+
+def git(*arguments: str) -> None:
+    identity = ["-c", "user.name=Test", "-c", "user.email=test@example.org", "-c", "commit.gpgsign=false"]
+    subprocess.run(["git", *identity, *arguments], check=True, capture_output=True)
+
+
+def test_the_same_path_at_a_revision(repository: Path) -> None:
+    old, new = sides("git:v1", "defs")
+    assert names(old, new) == ["FIELD_REMOVED_FROM_VERSION Clock"]
+    assert old.schema.messages[0].decl.span.source.name == "v1:defs/Clock.json"
+    assert names(*sides("git:v2", "defs")) == []
+    assert names(*sides("defs/Clock.json", "git:v1")) == ["FIELD_ADDED_TO_VERSION Clock"]
+
+
+def test_a_path_of_its_own_at_a_revision(repository: Path) -> None:
+    assert names(*sides("git:v1:defs/Clock.json", "git:HEAD:defs")) == ["FIELD_REMOVED_FROM_VERSION Clock"]
+
+
+def test_a_revision_seen_from_a_folder_below(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(repository / "defs")
+    assert names(*sides("git:v1", "Clock.json")) == ["FIELD_REMOVED_FROM_VERSION Clock"]
+    assert names(*sides("git:v1", ".")) == ["FIELD_REMOVED_FROM_VERSION Clock"]
+    assert names(*sides("git:v1", str(repository / "defs"))) == ["FIELD_REMOVED_FROM_VERSION Clock"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "reason"),
+    [
+        ("git:nowhere", "defs", "git archive failed: not a valid object name: nowhere"),
+        ("git:v1:docs", "defs", "git archive failed: pathspec 'docs' did not match any files"),
+        ("git:--output=x:defs", "defs", "is not a revision"),
+        ("git:v1", "git:v2", "`git:v1` needs a path"),
+        ("git:v1", "release:4.0.0", "`git:v1` needs a path"),
+        ("git:v1:/elsewhere/defs", "defs", "git rev-parse failed: not a git repository"),
+        ("release:9.9.9", "defs", "has no release `9.9.9`"),
+        (f"{ARCHIVE}!9.9.9.jsonl", "defs", "there is no `9.9.9.jsonl`"),
+    ],
+)
+def test_sides_that_cannot_be_had(repository: Path, old: str, new: str, reason: str) -> None:
+    with pytest.raises(SideError) as caught:
+        sides(old, new)
+    assert reason in str(caught.value)
+    assert not (repository / "x").exists()
+
+
+def test_a_path_that_is_not_there_is_reported(tmp_path: Path) -> None:
+    report = Report()
+    read_sides(str(tmp_path / "nowhere"), str(ARCHIVE) + "!4.0.0.jsonl", UNION, report)
+    assert [one.code.number for one in report.diagnostics] == ["K001"]
+
+
+def test_definitions_that_cannot_be_compiled_are_reported(tmp_path: Path) -> None:
+    """A struct that holds itself has no layout."""
+    path = tmp_path / "Clock.json"
+    path.write_text(clock(field("A", "T"), commonStructs=[struct("T", field("B", "[]T"))]))
+    report = Report()
+    read_sides(str(path), str(path), UNION, report)
+    assert "K409" in {one.code.number for one in report.diagnostics}
+
+
+def test_what_is_wrong_between_messages_keeps_nobody_from_a_diff() -> None:
+    """A request without its response, from the folder or alone."""
+    path = (UNION / "apis" / "produce_fetch" / "FetchRequest.json").as_posix()
+    old, new = sides(path, path)
+    assert names(old, new) == []
+    assert len(old.schema.messages) == 1
+
+
+@pytest.mark.parametrize(("old", "new"), [("3.9.1", "4.0.0"), ("2.8.2", "3.0.2")])
+def test_releases_of_the_union_say_what_their_definitions_say_of_bytes(old: str, new: str) -> None:
+    """Names are those of the newest release, so the wire is compared; some internal records are uncertain."""
+    mine = sides(f"release:{old}", f"release:{new}")
+    whole = sides(f"{ARCHIVE}!{old}.jsonl", f"{ARCHIVE}!{new}.jsonl")
+    uncertain = mine[0].uncertain | mine[1].uncertain
+    newest = {alias: one.name for one in sides(str(UNION), str(UNION))[0].schema.messages for alias in one.aliases}
+
+    def of(pair: tuple[Side, Side]) -> set[str]:
+        found = (line.split() for line in names(*pair, Level.WIRE))
+        return {f"{rule} {newest.get(name, name)}" for rule, name in found if newest.get(name, name) not in uncertain}
+
+    assert of(mine) == of(whole)
+
+
+def test_a_release_has_only_the_tags_it_knew() -> None:
+    found = names(*sides("release:3.6.2", "release:4.1.1"), Level.WIRE)
+    assert any(line.startswith("TAG_ADDED") for line in found)
+
+
+def test_messages_whose_bytes_the_union_does_not_know_are_left_out() -> None:
+    old, new = sides("release:2.8.2", "release:3.0.2")
+    assert "PartitionRecord" in old.uncertain
+    assert old.schema.message("PartitionRecord") is None
+    assert new.schema.message("PartitionRecord") is None
+
+
+def test_releases_before_there_were_definitions_have_what_their_brokers_accepted() -> None:
+    old, _ = sides("release:0.9.0", "release:2.2.2")
+    fetch = old.schema.message("FetchRequest")
+    facts: Any = json.loads((UNION / "releases.json").read_text())["0.9.0"]["apis"]
+    assert fetch is not None
+    assert str(fetch.valid) == facts["1"]["accepts"]
+    assert {one.api_key for one in old.schema.messages} == {int(key) for key in facts}
