@@ -16,6 +16,8 @@ from pathlib import Path
 from kwirec.diagnostics.diagnostic import Report
 from kwirec.diagnostics.reading import read_sources
 from kwirec.emitters.codecs import emit_module
+from kwirec.emitters.compat import emit_compatibility, history_of
+from kwirec.emitters.models import emit_models
 from kwirec.emitters.modules import group_modules
 from kwirec.emitters.package import emit_package, read_errors
 from kwirec.emitters.write import WriteOutcome, is_ours, write
@@ -94,6 +96,8 @@ def generate(
         phase("emit", number, len(groups))
     errors = [error for path in paths if path.is_dir() for error in read_errors(path / "errors.json")]
     artifacts += emit_package(groups, name=package, errors=errors)
+    artifacts += emit_compatibility(schema, layouts, groups, history_of(paths), package=package)
+    artifacts += emit_models(groups, package=package)
     outcome = write(
         artifacts,
         folder,

@@ -37,6 +37,7 @@ INTERPRETED: Mapping[str, str] = {
     "logs": "reads files and looks classes up; the codecs and loops behind it are compiled",
     "compression": "all its time is spent in zlib and cramjam",
     "releases": "looks facts up in tables; used by people and tools, not by codecs",
+    "request_log": "reads text; all its time is spent in json and pydantic",
     "connection": "cuts streams and looks at the first bytes of frames; the codecs behind it are compiled",
 }
 """The modules of ``kwire`` that stay Python, each with its reason."""

@@ -9,7 +9,10 @@ from enum import IntEnum
 
 
 class ErrorCode(IntEnum):
-    """What ``error_code`` fields mean. ``ErrorCode(n)`` raises ``ValueError`` for codes that are not known."""
+    """What ``error_code`` fields mean.
+
+    A code that a newer broker may have sent is a member ``UNKNOWN_n``; ``ValueError`` only for what is no int16.
+    """
 
     UNKNOWN_SERVER_ERROR = -1
     """Broker hit an unclassified internal failure; look in its log for the stack trace before deciding whether to
@@ -330,7 +333,16 @@ class ErrorCode(IntEnum):
     @property
     def description(self) -> str:
         """One line on what happened and what to do."""
-        return DESCRIPTIONS[self]
+        return DESCRIPTIONS.get(self, "Not known to this release of the definitions.")
+
+    @classmethod
+    def _missing_(cls, value: object) -> ErrorCode | None:
+        if type(value) is not int or not -0x8000 <= value <= 0x7FFF:
+            return None
+        member = int.__new__(cls, value)
+        member._name_ = f"UNKNOWN_{value}"
+        member._value_ = value
+        return member
 
 
 RETRIABLE: frozenset[ErrorCode] = frozenset(

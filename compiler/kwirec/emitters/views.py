@@ -176,12 +176,12 @@ def field_view(message: Message, struct: Struct, one: Field, names: Mapping[str,
         initial=initial,
         value=value,
         sentinel=sentinel,
-        doc=docstring(_described(message, one), indent=8 if lazy else 4),
+        doc=docstring(described(message, one), indent=8 if lazy else 4),
         spec=_spec(one, name, names, message),
     )
 
 
-def _described(message: Message, one: Field) -> str:
+def described(message: Message, one: Field) -> str:
     """The description of a field, and its versions where it is not in all of them."""
     if all(version in one.versions for version in message.valid):
         return one.doc

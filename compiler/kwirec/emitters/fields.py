@@ -1,0 +1,31 @@
+"""Fields by their place in a message: ``topics[].partitions[].leader_epoch``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from kwirec.ir.schema import ArrayType, Field, Message, Struct, StructType, base_type
+from kwirec.naming import python_name
+
+
+def field_paths(message: Message, live: Callable[[Field], bool] = lambda one: True) -> Iterator[tuple[str, Field]]:
+    """All fields that are ``live``, from the outside in; those of an array's elements have ``[]`` in their path."""
+    yield from _below(message, message.root, "", live)
+
+
+def _below(
+    message: Message, struct: Struct, prefix: str, live: Callable[[Field], bool]
+) -> Iterator[tuple[str, Field]]:
+    for one in struct.fields:
+        if live(one):
+            path = f"{prefix}{python_name(one.name)}"
+            yield path, one
+            base = base_type(one.type)
+            if isinstance(base, StructType):
+                array = "[]" if isinstance(one.type, ArrayType) else ""
+                yield from _below(message, message.struct(base.name), f"{path}{array}.", live)
+
+
+def parent(path: str) -> str:
+    """The path of the field around a field, ``""`` for one at the top."""
+    return path.rpartition(".")[0].removesuffix("[]")

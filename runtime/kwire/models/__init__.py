@@ -1,0 +1,21 @@
+"""Pydantic models of messages: for those who validate messages, look at them, or exchange them as JSON.
+
+A generated package has a module of them beside each of its codecs, so that both share names::
+
+    from kwire_kafka.models import FetchRequestModel
+
+    Fetch = FetchRequestModel.for_version(13)
+    fetch = Fetch.model_validate_json(text)         # Kafka's JSON form, as in a broker's request log
+    data = fetch.to_codec().encode(13)
+    assert Fetch.from_codec(FetchRequest.decode(data, 13)) == fetch
+
+A model knows its version: it has the fields of that version, no others, and ``model_json_schema()`` describes them.
+Needs the extra ``models``; nothing else in kwire imports this package.
+"""
+
+from __future__ import annotations
+
+from kwire.models.index import Models
+from kwire.models.model import OPTIONAL, WITH_RECORDS, ModelOf
+
+__all__ = ["OPTIONAL", "WITH_RECORDS", "ModelOf", "Models"]

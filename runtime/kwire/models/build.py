@@ -1,0 +1,96 @@
+"""Models of one version, made from the codec class when they are first asked for."""
+
+from __future__ import annotations
+
+import functools
+import sys
+import threading
+from operator import index
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from pydantic import AliasChoices, Field, create_model
+
+from kwire.message import Struct
+from kwire.models.fields import SIZE_ATTRIBUTE, SIZE_NAME, LiveField, lacked_fields, live_fields
+from kwire.models.kinds import KINDS, SIZE, array_of
+
+if TYPE_CHECKING:
+    from kwire.models.model import ModelOf
+
+    M = TypeVar("M", bound=ModelOf[Any])
+
+SUFFIX = "Model"
+"""What the names of models have behind those of codec classes."""
+
+_BUILDING = threading.RLock()
+
+
+def build(model: type[M], version: int) -> type[M]:
+    """The subclass of ``model`` that has the fields of ``version``, the same each time."""
+    version = index(version)
+    valid = model.MESSAGE.VALID_VERSIONS
+    if version not in valid:
+        raise LookupError(f"{model.MESSAGE.__name__} has versions {valid[0]} to {valid[-1]}, not {version}")
+    with _BUILDING:  # two classes for one version would refuse each other's instances
+        return _built(model, version)  # type: ignore[return-value]
+
+
+@functools.cache
+def _built(model: type[ModelOf[Any]], version: int) -> type[ModelOf[Any]]:
+    struct = model.STRUCT
+    flexible = version in model.MESSAGE.FLEXIBLE_VERSIONS
+    live = live_fields(struct, version, flexible=flexible, former=model.FORMER)
+    fields: dict[str, Any] = {}
+    for field in live:
+        fields |= _definitions(model, version, field)
+    built = create_model(
+        f"{struct.__name__}V{version}", __base__=model, __module__=model.__module__, __doc__=model.__doc__, **fields
+    )
+    built.model_config["title"] = f"{struct.__name__} version {version}"
+    built.VERSION, built.GENERAL = version, model
+    built.LIVE = live
+    built.LACKED = lacked_fields(struct, version)
+    return built
+
+
+def _definitions(model: type[ModelOf[Any]], version: int, field: LiveField) -> dict[str, Any]:
+    """The pydantic field of ``field``; records have a second one for their size."""
+    names, annotation = field.json_names, _annotation(model, version, field)
+    if not field.is_records:
+        return {field.name: (annotation, _field(names, _default(model, version, field)))}
+    sizes = tuple(name + SIZE_NAME for name in names)
+    return {
+        field.name: (annotation, _field(names, {"default": None})),
+        field.name + SIZE_ATTRIBUTE: (SIZE, _field(sizes, {"default": None})),
+    }
+
+
+def _field(names: tuple[str, ...], default: dict[str, Any]) -> Any:
+    alias = names[0] if len(names) == 1 else AliasChoices(*names)
+    return Field(**default, validation_alias=alias, serialization_alias=names[0])
+
+
+def _annotation(model: type[ModelOf[Any]], version: int, field: LiveField) -> Any:
+    name = field.kind.removeprefix("[]")
+    plain = KINDS[name] if name in KINDS else _nested(model, name).for_version(version)
+    annotation = array_of(plain) if field.kind.startswith("[]") else plain
+    return annotation | None if field.nullable else annotation
+
+
+def _nested(model: type[ModelOf[Any]], name: str) -> type[ModelOf[Any]]:
+    found: type[ModelOf[Any]] = getattr(sys.modules[model.__module__], name + SUFFIX)
+    return found
+
+
+def _default(model: type[ModelOf[Any]], version: int, field: LiveField) -> dict[str, Any]:
+    """How a field that was left out gets its value. Only tagged ones may be."""
+    if not field.tagged:
+        return {}
+    if isinstance(field.default, list):
+        return {"default_factory": list}
+    if isinstance(field.default, Struct):
+        nested = _nested(model, field.kind).for_version(version)
+        return {"default_factory": lambda: nested.from_codec(field.default)}
+    if isinstance(field.default, bytes):
+        return {"default_factory": lambda: field.default}  # pydantic could not show it in a JSON Schema
+    return {"default": field.default}

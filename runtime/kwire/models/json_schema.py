@@ -1,0 +1,86 @@
+"""What pydantic's JSON Schema of a model lacks: the names of earlier releases, sizes of records, descriptions."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import inspect
+import sys
+from collections.abc import Iterator
+from itertools import combinations, pairwise
+from typing import TYPE_CHECKING, Any
+
+from kwire.models.fields import SIZE_NAME, LiveField
+from kwire.models.kinds import in_base64
+from kwire.uuids import Uuid
+
+if TYPE_CHECKING:
+    from kwire.models.model import ModelOf
+
+Schema = dict[str, Any]
+
+
+def complete(model: type[ModelOf[Any]], schema: Schema) -> None:
+    """Make ``schema``, which pydantic made of ``model``, accept just what the model accepts."""
+    texts = _texts(model.GENERAL) if model.GENERAL else {}
+    properties: Schema = schema.get("properties", {})
+    required: list[str] = schema.pop("required", [])
+    rules: list[Schema] = []
+    for field in model.LIVE:
+        place = properties[field.json_name]
+        place.pop("title", None)
+        if field.is_records:
+            place.pop("default")
+        if field.tagged and isinstance(field.default, bytes):
+            place["default"] = str(field.default) if isinstance(field.default, Uuid) else in_base64(field.default)
+        if field.name in texts:
+            place["description"] = texts[field.name]
+        names = _alternatives(field, properties)
+        if len(names) > 1:
+            required = [name for name in required if name not in names]
+            rules.append(_none_or_one(names) if field.tagged else {"oneOf": [{"required": [name]} for name in names]})
+    if required:
+        schema["required"] = required
+    if rules:
+        schema["allOf"] = rules
+
+
+def _alternatives(field: LiveField, properties: Schema) -> list[str]:
+    """All names under which a field may stand; adds the properties of those that pydantic leaves out."""
+    names = list(field.json_names)
+    for name in names[1:]:
+        properties[name] = properties[field.json_name] | {"deprecated": True}
+    if field.is_records:
+        size = properties[field.json_name + SIZE_NAME]
+        size.clear()
+        size |= {"type": "integer", "minimum": 0, "maximum": 2**31 - 1, "description": "Size of records left out."}
+        for name in names[1:]:
+            properties[name + SIZE_NAME] = size | {"deprecated": True}
+        names += [name + SIZE_NAME for name in names]
+    return names
+
+
+def _none_or_one(names: list[str]) -> Schema:
+    return {"not": {"anyOf": [{"required": list(pair)} for pair in combinations(names, 2)]}}
+
+
+def _texts(general: type[ModelOf[Any]]) -> dict[str, str]:
+    """Attribute → its description: the string below it in the generated source, where that can be read."""
+    return _all_texts(general.__module__).get(general.__name__, {})
+
+
+@functools.cache
+def _all_texts(module: str) -> dict[str, dict[str, str]]:
+    try:
+        tree = ast.parse(inspect.getsource(sys.modules[module]))
+    except (OSError, TypeError):
+        return {}
+    return {node.name: dict(_described(node)) for node in tree.body if isinstance(node, ast.ClassDef)}
+
+
+def _described(node: ast.ClassDef) -> Iterator[tuple[str, str]]:
+    body = [statement for block in node.body if isinstance(block, ast.If) for statement in block.body]
+    for one, text in pairwise(body):
+        if isinstance(one, ast.AnnAssign) and isinstance(one.target, ast.Name) and isinstance(text, ast.Expr):
+            if isinstance(text.value, ast.Constant) and isinstance(text.value.value, str):
+                yield one.target.id, inspect.cleandoc(text.value.value).replace("\n", " ")

@@ -1,0 +1,153 @@
+"""The types of the protocol as pydantic knows them: what a value must be, its JSON form, its JSON Schema.
+
+Values are taken as Python has them (``bytes``, :class:`Uuid`, ``float``) and as Kafka's JSON form has them (base64,
+URL-safe base64 without padding, ``"NaN"``), from Python and from JSON alike: a line of a log may be parsed before it
+gets here. Nothing else is converted: ``"1"`` and ``True`` are no integers.
+"""
+
+from __future__ import annotations
+
+import binascii
+import math
+import re
+from typing import Annotated, Any
+
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    PlainSerializer,
+    PlainValidator,
+    SerializationInfo,
+    Strict,
+    WithJsonSchema,
+)
+from pydantic_core import PydanticCustomError
+
+from kwire.uuids import Uuid
+
+INTEGERS = {
+    "int8": (-(2**7), 2**7 - 1),
+    "int16": (-(2**15), 2**15 - 1),
+    "uint16": (0, 2**16 - 1),
+    "int32": (-(2**31), 2**31 - 1),
+    "uint32": (0, 2**32 - 1),
+    "int64": (-(2**63), 2**63 - 1),
+}
+LONGEST_STRING = 0x7FFF
+"""In bytes of UTF-8, whatever the coding of its length [KAFKA-WIRE 14]."""
+
+NOT_FINITE = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
+"""Numbers that JSON does not have, as Kafka writes them."""
+
+WITH_RECORDS = {"records": True}
+"""A serialization context: records are written in full, as base64, where Kafka has but their size."""
+
+# A `$` would let a line break pass in some dialects of regular expressions; nothing follows in any of them.
+_END = r"(?![\s\S])"
+_BASE64 = rf"^(?:[A-Za-z0-9+/]{{4}})*(?:[A-Za-z0-9+/][AQgw]==|[A-Za-z0-9+/]{{2}}[AEIMQUYcgkosw048]=)?{_END}"
+_UUID = rf"^[A-Za-z0-9_-]{{21}}[AQgw]{_END}"
+_match_base64 = re.compile(_BASE64).match
+_match_uuid = re.compile(_UUID).match
+
+
+def _whole(value: Any) -> Any:
+    """JSON does not tell 1.0 from 1."""
+    return int(value) if type(value) is float and value.is_integer() else value
+
+
+def _utf8(value: str) -> str:
+    try:
+        size = len(value.encode())
+    except UnicodeEncodeError:
+        raise PydanticCustomError("string_unicode", "String should be Unicode, without lone surrogates") from None
+    if size > LONGEST_STRING:
+        limits = {"longest": LONGEST_STRING, "size": size}
+        raise PydanticCustomError("string_size", "String should have at most {longest} bytes, not {size}", limits)
+    return value
+
+
+def _number(value: Any) -> Any:
+    return NOT_FINITE.get(value, value) if type(value) is str else value
+
+
+def _bytes(value: Any) -> Any:
+    if type(value) is not str:
+        return value
+    if not _match_base64(value):
+        raise PydanticCustomError("base64", "String should be base64, padded and without line breaks")
+    return binascii.a2b_base64(value)
+
+
+def _uuid(value: Any) -> Uuid:
+    if isinstance(value, bytes) and len(value) == 16:
+        return value if type(value) is Uuid else Uuid(value)
+    if type(value) is str and _match_uuid(value):
+        return Uuid.parse(value)
+    raise PydanticCustomError("uuid", "Input should be a uuid: 16 bytes, or 22 characters of URL-safe base64")
+
+
+def _number_in_json(value: float) -> float | str:
+    if math.isfinite(value):
+        return value
+    return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+
+
+def in_base64(value: bytes) -> str:
+    """As Kafka's JSON form has bytes."""
+    return binascii.b2a_base64(value, newline=False).decode()
+
+
+def _records_in_json(value: bytes | None, info: SerializationInfo[Any]) -> str | int | None:
+    if value is None:  # left out, also where it may not be null
+        return None
+    return in_base64(value) if info.context == WITH_RECORDS else len(value)
+
+
+_BASE64_SCHEMA = {"type": "string", "contentEncoding": "base64", "pattern": _BASE64}
+
+KINDS: dict[str, Any] = {
+    "bool": Annotated[bool, Strict()],
+    "float64": Annotated[
+        float,
+        Strict(),
+        BeforeValidator(_number),
+        PlainSerializer(_number_in_json, when_used="json"),
+        WithJsonSchema({"anyOf": [{"type": "number"}, {"enum": [*NOT_FINITE]}]}),
+    ],
+    "string": Annotated[str, Strict(), Field(max_length=LONGEST_STRING), AfterValidator(_utf8)],
+    "uuid": Annotated[
+        Uuid,
+        PlainValidator(_uuid),
+        PlainSerializer(str, when_used="json"),
+        WithJsonSchema({"type": "string", "pattern": _UUID}),
+    ],
+    "bytes": Annotated[
+        bytes,
+        Strict(),
+        BeforeValidator(_bytes),
+        PlainSerializer(in_base64, when_used="json"),
+        WithJsonSchema(_BASE64_SCHEMA),
+    ],
+    "records": Annotated[
+        bytes,
+        Strict(),
+        BeforeValidator(_bytes),
+        PlainSerializer(_records_in_json, when_used="json"),
+        WithJsonSchema(_BASE64_SCHEMA),
+    ],
+}
+"""Primitive type of the protocol → annotation."""
+
+for _name, (_low, _high) in INTEGERS.items():
+    KINDS[_name] = Annotated[int, Strict(), Field(ge=_low, le=_high), BeforeValidator(_whole)]
+
+SIZE = Annotated[
+    int, Strict(), Field(ge=0, le=INTEGERS["int32"][1]), BeforeValidator(_whole), PlainSerializer(lambda size: size)
+]
+"""The size of records that a log left out; as a default it is ``None``, which nobody may write."""
+
+
+def array_of(element: Any) -> Any:
+    """The annotation of an array: lists, and no other collections."""
+    return Annotated[list[element], Strict()]

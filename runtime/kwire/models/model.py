@@ -1,0 +1,220 @@
+"""The base of all models: between Kafka's JSON form, pydantic and the codec classes."""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, SupportsIndex, TypeVar
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    GetJsonSchemaHandler,
+    PrivateAttr,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+    model_validator,
+)
+from pydantic_core import CoreSchema, PydanticCustomError
+
+from kwire.message import FieldTags, Message, Struct
+from kwire.models.build import build
+from kwire.models.fields import SIZE_ATTRIBUTE, SIZE_NAME, LackedField, LiveField
+from kwire.models.kinds import WITH_RECORDS as WITH_RECORDS
+
+S = TypeVar("S", bound=Struct)
+
+OPTIONAL: Any = None
+"""Stands behind attributes that not every version demands. Only type checkers see it."""
+
+if TYPE_CHECKING:
+    from pydantic.functional_validators import ModelWrapValidatorHandler
+
+    class _Typed(BaseModel, Generic[S]):
+        """A model of codec class ``S``."""
+
+else:
+
+    class _Typed(BaseModel):
+        """``_Typed[S]`` is for type checkers alone: pydantic would make a class of each."""
+
+        def __class_getitem__(cls, item: object) -> type:
+            return cls
+
+
+class ModelOf(_Typed[S]):
+    """A struct or message as a pydantic model.
+
+    Generated classes stand for all versions and only declare attributes; :meth:`for_version` gives the model of one.
+    Attributes are named as in the codec class. The constructor takes them as keywords; everything else that is
+    validated has Kafka's names, or those of an earlier release.
+    """
+
+    model_config = ConfigDict(extra="forbid", defer_build=True, protected_namespaces=())
+
+    STRUCT: ClassVar[type[Struct]]
+    """The codec class."""
+
+    MESSAGE: ClassVar[type[Message]]
+    """The codec class of the whole message."""
+
+    FORMER: ClassVar[dict[str, tuple[str, ...]]] = {}
+    """Attribute → names that the field had in the JSON form of earlier releases."""
+
+    VERSION: ClassVar[int | None] = None
+    """The version; ``None`` in a class that stands for all of them."""
+
+    GENERAL: ClassVar[type[ModelOf[Any]] | None] = None
+    """In the model of one version the class that stands for all."""
+
+    LIVE: ClassVar[tuple[LiveField, ...]] = ()
+    LACKED: ClassVar[tuple[LackedField, ...]] = ()
+
+    _unknown_tags: FieldTags = PrivateAttr(())
+
+    @classmethod
+    def for_version(cls, version: int) -> type[Self]:
+        """The model of one version; ``LookupError`` if the message has no such version."""
+        general: type[Self] = cls.GENERAL or cls  # type: ignore[assignment]
+        return build(general, version)
+
+    @classmethod
+    def from_codec(cls, struct: S) -> Self:
+        """The model of what ``struct`` is in this version.
+
+        As in encoding, fields that the version lacks are left out if they may be ignored. Anything else that
+        the version cannot have is in the ``ValidationError``, by its path.
+        """
+        return cls.model_validate(struct)
+
+    def to_codec(self) -> S:
+        """The codec object. ``ValueError`` where a log left records out: nobody knows them."""
+        values = {field.codec_name: _to_codec(getattr(self, field.name)) for field in self.LIVE}
+        for field in self.LIVE:
+            if field.is_records and values[field.codec_name] is None:
+                values[field.codec_name] = self._records_of_size(field)
+        made: S = self._codec()(**values, unknown_tags=self._unknown_tags)
+        return made
+
+    def _records_of_size(self, field: LiveField) -> bytes | None:
+        size: int | None = getattr(self, field.name + SIZE_ATTRIBUTE)
+        if size:
+            raise ValueError(f"{field.json_name} were left out: only their size is known")
+        return None if size is None else b""
+
+    @property
+    def unknown_tags(self) -> FieldTags:
+        """Tagged fields that nobody knows. They go to and from the codec class; Kafka's JSON form lacks them."""
+        return self._unknown_tags
+
+    @unknown_tags.setter
+    def unknown_tags(self, tags: FieldTags) -> None:
+        if tags and self.VERSION not in self.MESSAGE.FLEXIBLE_VERSIONS:
+            raise ValueError(f"version {self.VERSION} of {self.MESSAGE.__name__} has no tagged fields")
+        self._unknown_tags = tags
+
+    def __init__(self, /, **fields: Any) -> None:
+        names = {field.name: field.json_name for field in self.LIVE}
+        super().__init__(**{names.get(name, name): value for name, value in fields.items()})
+
+    if not TYPE_CHECKING:
+        # To pydantic this constructor is its own: validation does not go through it.
+        __init__.__pydantic_base_init__ = True
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _validated(cls, value: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
+        cls._must_be_of_a_version()
+        if isinstance(value, cls):
+            return handler(value)
+        if type(value) is not cls._codec():
+            return cls._with_records(handler(value))
+        model = cls._with_records(handler(cls._taken_apart(value)))
+        model.unknown_tags = value.unknown_tags
+        return model
+
+    @classmethod
+    def _must_be_of_a_version(cls) -> None:
+        if cls.VERSION is None:
+            raise TypeError(f"{cls.__name__} stands for all versions: use {cls.__name__}.for_version(…)")
+
+    @classmethod
+    def _codec(cls) -> Any:
+        """The codec class, as one that has tags and takes fields."""
+        return cls.STRUCT
+
+    @classmethod
+    def _taken_apart(cls, struct: Struct) -> dict[str, Any]:
+        """What a codec object says, one level deep: nested ones are taken apart by their own models."""
+        values = {field.json_name: getattr(struct, field.codec_name) for field in cls.LIVE}
+        for lacked in cls.LACKED:
+            value = getattr(struct, lacked.codec_name)
+            if value != lacked.default:
+                values[lacked.json_name] = value  # which is refused, as a field too many
+        return values
+
+    @classmethod
+    def _with_records(cls, model: Self) -> Self:
+        """Records or their size, not neither and not both."""
+        for field in cls.LIVE:
+            if field.is_records:
+                given = {field.name, field.name + SIZE_ATTRIBUTE} & model.model_fields_set
+                if len(given) != 1:
+                    names = {"name": field.json_name, "size": field.json_name + SIZE_NAME}
+                    raise PydanticCustomError("records", "Either {name} or {size} is required", names)
+        return model
+
+    @model_serializer(mode="wrap", when_used="json")
+    def _in_json(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Kafka's form: its names, tagged fields only with values of their own, of records the size."""
+        left: dict[str, Any] = handler(self)
+        shown = {}
+        for field in self.LIVE:
+            key = field.name if field.name in left else field.json_name
+            if key not in left:  # excluded
+                continue
+            name, value = field.json_name, left.pop(key)
+            if field.is_records:
+                size = left.pop(field.name + SIZE_ATTRIBUTE, None)
+                size = left.pop(field.json_name + SIZE_NAME, size)
+                value = size if value is None else value
+                name += SIZE_NAME if type(value) is int else ""
+            if not field.tagged or getattr(self, field.name) != _default(type(self), field.name):
+                shown[name] = value
+        return shown | left  # what a derived class has on top
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        from kwire.models.json_schema import complete
+
+        cls._must_be_of_a_version()
+        schema = handler(core_schema)
+        complete(cls, handler.resolve_ref_schema(schema))
+        return schema
+
+    def __repr_args__(self) -> Any:
+        yield from super().__repr_args__()
+        if self._unknown_tags:
+            yield "unknown_tags", self._unknown_tags
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> Any:
+        if self.GENERAL is None or type(self) is not self.for_version(self.VERSION or 0):
+            return super().__reduce_ex__(protocol)  # a class of somebody else's, which can be found by its name
+        return _restored, (self.GENERAL, self.VERSION, self.__getstate__())
+
+
+@functools.cache
+def _default(model: type[BaseModel], name: str) -> Any:
+    return model.model_fields[name].get_default(call_default_factory=True)
+
+
+def _to_codec(value: Any) -> Any:
+    if type(value) is list:
+        return [_to_codec(item) for item in value]
+    return value.to_codec() if isinstance(value, ModelOf) else value
+
+
+def _restored(model: type[ModelOf[Any]], version: int, state: dict[Any, Any]) -> ModelOf[Any]:
+    cls = model.for_version(version)
+    copy = cls.__new__(cls)
+    copy.__setstate__(state)
+    return copy

@@ -1,0 +1,62 @@
+"""The little clockwork protocol with a history of four releases, compiled once."""
+
+from __future__ import annotations
+
+import importlib
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from kwirec.diagnostics.diagnostic import Report
+from kwirec.driver import generate, load
+from kwirec.lowering import lower
+from kwirec.merge.history import ApiFacts, History, write_history
+
+CLOCKWORK = Path(__file__).parents[1] / "data" / "clockwork"
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "properties"))
+
+
+def history(definitions: Path) -> History:
+    """Release 1.0.0 is only remembered, 1.2.0 had other bytes, 2.0.0 advertises versions that it takes away."""
+    both = ("broker", "controller")
+    found = History(sources={"1.0.0": "memory"})
+    found.releases = {
+        "1.0.0": {900: ApiFacts("Watch", "0")},
+        "1.1.0": {900: ApiFacts("Watch", "0-2", listeners=both)},
+        "1.2.0": {900: ApiFacts("Clock", "0-3", deprecated="0", listeners=both), 901: ApiFacts("Sundial", "0")},
+        "2.0.0": {900: ApiFacts("Clock", "2-4", advertises="0-4", unstable="4", listeners=both)},
+    }
+    schema = load([definitions], Report()).schema
+    for message, versions in lower(schema).by_message.items():
+        for version, layout in versions.items():
+            for release in ("1.1.0", "1.2.0", "2.0.0"):
+                odd = (message, version, release) == ("ClockResponse", 1, "1.2.0")
+                found.record_layout(message, version, "0" * 16 if odd else layout.fingerprint, release)
+    return found
+
+
+@pytest.fixture(scope="session")
+def clockwork_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The folder of the compiled package ``clockwork_releases``."""
+    definitions = tmp_path_factory.mktemp("definitions") / "clockwork"
+    shutil.copytree(CLOCKWORK, definitions)
+    write_history(definitions, history(definitions))
+    out = tmp_path_factory.mktemp("generated")
+    report = Report()
+    loaded = load([definitions], report)
+    assert not report.has_errors(), [found.message for found in report.diagnostics]
+    generate(loaded, [definitions], package="clockwork_releases", out=out)
+    sys.path.insert(0, str(out))
+    importlib.invalidate_caches()
+    yield out / "clockwork_releases"
+    sys.path.remove(str(out))
+
+
+@pytest.fixture(scope="session")
+def clockwork(clockwork_folder: Path) -> ModuleType:
+    return importlib.import_module(clockwork_folder.name)

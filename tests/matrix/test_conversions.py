@@ -1,0 +1,211 @@
+"""The matrix is computed from the schema; here the codecs say whether it is right."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import permutations
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+from values import NAMES, Extreme, as_decoded, exact, make, message_class
+
+from kwire.errors import EncodeError
+from kwire.message import Message
+from kwire.releases.matrix import Conversion, MessageMatrix
+from kwire_kafka.compat import MATRIX
+from kwirec.merge.history import read_history
+
+NULL_IS_REFUSED = "null, which it may not be"
+
+
+class Set(Extreme):  # type: ignore[misc]
+    """Every field of a version set to something that is not its default; short, because there are many."""
+
+    def text(self) -> str:
+        return "é"
+
+    def blob(self) -> bytes:
+        return b"\1"
+
+
+SOURCES = (Set("max"), Set("min"))
+"""Two, because one of them may be the default: ``true``, or the largest integer."""
+
+
+def value_of(cls: type[Message], version: int, source: Extreme) -> Message:
+    """A value as a reader of ``version`` has it."""
+    return cls.decode(make(cls, version, source).encode(version), version)
+
+
+def holders(value: Any, path: str) -> Iterator[tuple[Any, str]]:
+    """All structs that have the last field of a path, with its name."""
+    first, _, rest = path.partition(".")
+    if not rest:
+        yield value, first
+        return
+    inner = getattr(value, first.removesuffix("[]"))
+    for one in inner if first.endswith("[]") else [inner]:
+        yield from holders(one, rest)
+
+
+def reset(value: Any, path: str) -> None:
+    """Give a field its default, wherever it occurs."""
+    for holder, name in holders(value, path):
+        setattr(holder, name, getattr(type(holder)(), name))
+
+
+def refused(value: Message, version: int) -> list[str]:
+    """The fields for which ``version`` refuses ``value``: each is reset once it was named, until none is."""
+    found: list[str] = []
+    while True:
+        try:
+            value.encode(version)
+            return found
+        except EncodeError as error:
+            path = re.sub(r"\[\d+\]", "[]", error.path)
+            assert path not in found, f"{path} is refused with its default too"
+            found.append(path)
+            reset(value, path)
+
+
+def is_bare(value: Message, path: str) -> bool:
+    """Whether a field is a struct without fields: it differs from its default only by unknown tags."""
+    return all(getattr(getattr(holder, name), "FIELDS", None) == () for holder, name in holders(value, path))
+
+
+def check(cls: type[Message], source: int, target: int, conversion: Conversion) -> None:
+    blocking, bare = set(), set()
+    for values in SOURCES:
+        value = value_of(cls, source, values)
+        bare |= {path for path in conversion.blocking if is_bare(value, path)}
+        before = value.encode(source)
+        blocking |= set(refused(value, target))
+        after = cls.decode(value.encode(target), target)
+        for path in conversion.lost:
+            reset(value, path)
+        assert exact(as_decoded(value, source)) == exact(as_decoded(after, source)), "only what is lost may be lost"
+        if conversion.relation == "same":
+            assert value.encode(target) == before
+        if conversion.relation in ("same", "lossless"):
+            assert exact(cls.decode(before, source)) == exact(after)
+    assert blocking == set(conversion.blocking) - bare
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_encoding_fails_for_the_fields_that_the_matrix_names_and_no_others(name: str) -> None:
+    cls, matrix = message_class(name), MATRIX[name]
+    for source, target in permutations(cls.VALID_VERSIONS, 2):
+        conversion = matrix.convert(source, target)
+        assert not conversion.missing, "Kafka has no default that one of its own versions cannot carry"
+        check(cls, source, target, conversion)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_null_is_refused_where_the_matrix_says_so(name: str) -> None:
+    cls, matrix = message_class(name), MATRIX[name]
+    for source, target in permutations(cls.VALID_VERSIONS, 2):
+        conversion = matrix.convert(source, target)
+        for path in nullable(cls, source):
+            value = value_of(cls, source, Set("max"))
+            for holder, field in holders(value, path):
+                setattr(holder, field, None)
+            value.encode(source)
+            named = [one for one in refused_with_reasons(value, target) if one == (path, NULL_IS_REFUSED)]
+            assert bool(named) == (path in conversion.null)
+
+
+def nullable(cls: type[Message], version: int) -> list[str]:
+    """The fields that are null in a value of a version with every null, outermost only where one is in another."""
+    paths = {path for target in cls.VALID_VERSIONS for path in MATRIX[cls.__name__].convert(version, target).null}
+    return sorted(paths | set(nulls_of(cls, version, "")))
+
+
+def nulls_of(cls: type[Any], version: int, prefix: str) -> Iterator[str]:
+    for spec in cls.FIELDS:
+        if spec[4] is not None and spec[3][0] <= version <= spec[3][1] and spec[4][0] <= version <= spec[4][1]:
+            yield f"{prefix}{spec[0]}"
+
+
+def refused_with_reasons(value: Message, version: int) -> list[tuple[str, str]]:
+    found: list[tuple[str, str]] = []
+    while True:
+        try:
+            value.encode(version)
+            return found
+        except EncodeError as error:
+            path = re.sub(r"\[\d+\]", "[]", error.path)
+            found.append((path, error.reason))
+            if error.reason == NULL_IS_REFUSED:
+                return found
+            reset(value, path)
+
+
+def test_the_small_protocol_too(clockwork: ModuleType) -> None:
+    """With what Kafka does not have: a default that a version cannot carry, nulls and tags of all kinds."""
+    from clockwork_releases.compat import MATRIX as small  # type: ignore[import-not-found]
+
+    checked = 0
+    for name, matrix in small.items():
+        cls = getattr(clockwork, name)
+        for source, target in permutations(cls.VALID_VERSIONS, 2):
+            if not matrix.convert(source, target).missing:
+                check(cls, source, target, matrix.convert(source, target))
+                checked += 1
+    assert checked > 30
+
+
+def test_versions_have_what_classes_and_evidence_say() -> None:
+    evidence = read_history(Path(__file__).parents[2] / "message_defs" / "kafka").layouts
+    assert set(MATRIX) == set(NAMES)
+    for name in NAMES:
+        cls, matrix = message_class(name), MATRIX[name]
+        assert list(matrix.versions) == list(cls.VALID_VERSIONS)
+        assert matrix.api_key == cls.API_KEY
+        for version, facts in matrix.versions.items():
+            assert facts.flexible == (version in cls.FLEXIBLE_VERSIONS)
+            assert facts.header == (cls.header_version(version) if matrix.kind in ("request", "response") else None)
+            prints = evidence[name][version]
+            assert {one for found in prints.values() for one in found} <= set(facts.releases)
+            others = {one for print_, found in prints.items() if print_ != facts.layout for one in found}
+            assert set(facts.other_bytes_in) == others
+
+
+@pytest.mark.parametrize(
+    ("message", "version", "status", "first", "last"),
+    [
+        ("ProduceRequest", 2, "removed", "0.10.0", "3.9.1"),
+        ("ProduceRequest", 13, "stable", "4.1.1", "4.1.1"),
+        ("ControlledShutdownRequest", 0, "removed", "0.8.0", "3.9.1"),
+        ("JoinGroupRequest", 0, "stable", "0.8.2", "4.1.1"),
+        ("InitProducerIdResponse", 6, "unstable", "4.1.1", "4.1.1"),
+        ("AccessControlRecord", 0, "removed", "2.8.2", "3.4.0"),
+        ("TransactionLogValue", 1, "stable", "3.5.1", "4.1.1"),
+    ],
+)
+def test_life_of_versions(message: str, version: int, status: str, first: str, last: str) -> None:
+    facts = MATRIX[message].versions[version]
+    assert (facts.status, facts.first, facts.last) == (status, first, last)
+
+
+def test_join_group_was_away_for_one_release() -> None:
+    """KAFKA-19444: 4.0.0 took versions 0 and 1 away, 4.0.1 brought them back."""
+    releases = MATRIX["JoinGroupRequest"].versions[1].releases
+    assert "3.9.1" in releases
+    assert "4.0.0" not in releases
+    assert "4.0.1" in releases
+
+
+def test_relations_by_example() -> None:
+    produce: MessageMatrix = MATRIX["ProduceRequest"]
+    assert produce.convert(9, 12).relation == "same"
+    assert produce.convert(2, 3).relation == "lossless"
+    fetch = MATRIX["FetchResponse"]
+    assert fetch.convert(1, 0) == Conversion("lossy", ("throttle_time_ms",), (), (), ())
+    metadata = MATRIX["MetadataRequest"].convert(12, 0)
+    assert metadata.relation == "inconvertible"
+    assert metadata.null == ("topics", "topics[].name")
+    with pytest.raises(KeyError):
+        produce.convert(0, 99)

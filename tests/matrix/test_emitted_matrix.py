@@ -1,0 +1,69 @@
+"""What is emitted: the whole matrix of a small protocol, some messages of Kafka, and how long it takes."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+
+import pytest
+from syrupy.assertion import SnapshotAssertion
+
+import kwire_kafka
+from kwirec.diagnostics.diagnostic import Report
+from kwirec.driver import load
+from kwirec.emitters.compat import emit_compatibility, history_of
+from kwirec.emitters.modules import group_modules
+from kwirec.lowering import lower
+
+KAFKA = Path(__file__).parents[2] / "message_defs" / "kafka"
+EMITTED = Path(str(kwire_kafka.__file__)).parent
+
+
+def test_everything_emitted_for_the_small_protocol(clockwork_folder: Path, snapshot: SnapshotAssertion) -> None:
+    found = [clockwork_folder / "releases.py", clockwork_folder / "compat.py", clockwork_folder / "compat.json"]
+    for path in [*found, *sorted((clockwork_folder / "matrix").rglob("*.md"))]:
+        assert path.read_text() == snapshot(name=path.relative_to(clockwork_folder).as_posix())
+
+
+@pytest.mark.parametrize(
+    "page", ["api/produce", "api/offset_fetch", "metadata/partition_change_record", "coordinator/offset_commit"]
+)
+def test_pages_of_kafka(page: str, snapshot: SnapshotAssertion) -> None:
+    assert (EMITTED / "matrix" / f"{page}.md").read_text() == snapshot
+
+
+def test_overview_of_kafka_fits_a_page(snapshot: SnapshotAssertion) -> None:
+    overview, _, _ = (EMITTED / "matrix" / "README.md").read_text().partition("## Pages")
+    assert overview == snapshot
+    header = next(line for line in overview.splitlines() if line.startswith("| key |"))
+    assert header.count("|") <= 15
+
+
+def test_every_link_of_the_overview_leads_to_a_page_that_leads_back() -> None:
+    folder = EMITTED / "matrix"
+    links = [part.partition(")")[0] for part in (folder / "README.md").read_text().split("](")[1:]]
+    assert {path.relative_to(folder).as_posix() for path in folder.rglob("*.md")} == {*links, "README.md"}
+    for link in links:
+        back = (folder / link).read_text().partition("[overview](")[2].partition(")")[0]
+        assert (folder / link).parent.joinpath(back).resolve() == (folder / "README.md").resolve()
+
+
+def test_the_whole_matrix_is_emitted_in_five_seconds() -> None:
+    schema = load([KAFKA], Report()).schema
+    start = time.process_time()
+    artifacts = emit_compatibility(schema, lower(schema), group_modules(schema), history_of([KAFKA]), package="x")
+    assert time.process_time() - start < 5
+    assert {artifact.path for artifact in artifacts} > {"releases.py", "compat.py", "compat.json", "matrix/README.md"}
+
+
+def test_a_protocol_without_releases_has_a_matrix_of_messages_only(tmp_path: Path) -> None:
+    schema = load([KAFKA.parents[1] / "tests" / "data" / "clockwork"], Report()).schema
+    artifacts = emit_compatibility(schema, lower(schema), group_modules(schema), history_of([tmp_path]), package="x")
+    texts = {artifact.path: artifact.text for artifact in artifacts}
+    assert not {"releases.py", "matrix/releases.md", "matrix/negotiation.md"} & set(texts)
+    data = json.loads(texts["compat.json"])
+    assert data["releases"] == []
+    statuses = [one["status"] for one in data["messages"]["ClockRequest"]["versions"]]
+    assert statuses == ["deprecated", "stable", "stable", "stable", "unstable"]
+    assert "releases.md" not in texts["matrix/README.md"]

@@ -1,0 +1,141 @@
+"""JSON Schema of every message and version: what it accepts and what it rejects is what the model does.
+
+The judge is the jsonschema library. What a schema cannot say is tested here too: strings are limited in bytes.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from functools import cache
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+from pydantic import ValidationError
+
+from kwire.models import WITH_RECORDS
+from kwire_kafka import PROTOCOL
+from kwire_kafka.models import FetchResponseModel, ProduceRequestModel
+from tests.models.support import Model, changed, model_of, mutated
+from tests.properties.values import FIXED, NAMES, RandomSource, make, pairs
+
+CHANGES = 8
+"""How many changes of each message and version are judged, at random."""
+
+
+@cache
+def judge(model: Model) -> Draft202012Validator:
+    return Draft202012Validator(model.model_json_schema())
+
+
+def accepts(model: Model, value: Any) -> bool:
+    """Whether the model takes a value, from JSON and from Python alike."""
+    try:
+        model.model_validate_json(json.dumps(value))
+        taken = True
+    except ValidationError:
+        taken = False
+    try:
+        model.model_validate(value)
+    except ValidationError:
+        assert not taken
+    else:
+        assert taken
+    return taken
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_schema_and_model_agree(name: str) -> None:
+    chosen = random.Random(name)
+    for cls, version in pairs([name]):
+        model = model_of(cls, version)
+        for source in (FIXED["null"], RandomSource(chosen)):
+            value = model.from_codec(make(cls, version, source)).model_dump(mode="json")
+            assert judge(model).is_valid(value)
+            assert accepts(model, value)
+        for _ in range(CHANGES):
+            other = mutated(value, chosen)
+            assert judge(model).is_valid(other) == accepts(model, other), other
+
+
+def test_changes_are_of_both_kinds() -> None:
+    """Else the test above would say nothing."""
+    model = model_of(PROTOCOL.message("FetchRequest"), 17)
+    value = model.from_codec(make(PROTOCOL.message("FetchRequest"), 17, FIXED["max"])).model_dump(mode="json")
+    verdicts = [judge(model).is_valid(other) for other in changed(value)]
+    assert verdicts.count(True) > 30
+    assert verdicts.count(False) > 100
+    assert [accepts(model, other) for other in changed(value)] == verdicts
+
+
+def test_schemas_are_schemas() -> None:
+    for name in ("ProduceRequest", "AlterClientQuotasRequest", "VoteRequest"):
+        for cls, version in pairs([name]):
+            Draft202012Validator.check_schema(model_of(cls, version).model_json_schema())
+
+
+def test_names_of_all_releases_but_one_at_a_time() -> None:
+    model = ProduceRequestModel.for_version(9)
+    partition = {"index": 3, "recordsSizeInBytes": 7}
+    value = {"transactionalId": None, "acks": 1, "timeoutMs": 1}
+    topic = {"name": "a", "partitionData": [partition]}
+    old = {"name": "a", "partitions": [{"partitionIndex": 3, "records": None}]}
+    rights: list[dict[str, Any]] = [{"topicData": [topic]}, {"topics": [old]}, {"topicData": [old]}, {"topics": []}]
+    for right in rights:
+        assert judge(model).is_valid(value | right)
+        assert accepts(model, value | right)
+    both = {"index": 3, "partitionIndex": 3, "records": None}
+    none = {"records": None}
+    more = {"index": 3, "records": None, "recordsSizeInBytes": 4}
+    neither = {"index": 3}
+    for wrong in (both, none, more, neither):
+        json = value | {"topicData": [{"name": "a", "partitionData": [wrong]}]}
+        assert not judge(model).is_valid(json)
+        assert not accepts(model, json)
+
+
+def test_records_are_base64_or_a_size() -> None:
+    cls = PROTOCOL.message("FetchResponse")
+    model = model_of(cls, 13)
+    message = make(cls, 13, FIXED["max"])
+    for context in (None, WITH_RECORDS):
+        value = model.from_codec(message).model_dump(mode="json", context=context)
+        assert judge(model).is_valid(value)
+
+
+def test_schemas_describe_their_fields() -> None:
+    schema = FetchResponseModel.for_version(16).model_json_schema()
+    assert schema["title"] == "FetchResponse version 16"
+    assert schema["description"].startswith("Broker's answer")
+    place = schema["properties"]["throttleTimeMs"]
+    assert (place["minimum"], place["maximum"], place["type"]) == (-(2**31), 2**31 - 1, "integer")
+    assert "quota" in place["description"]
+    assert "topic" not in schema["$defs"]["FetchableTopicResponseV16"]["properties"]
+    state = schema["$defs"]["PartitionDataV16"]["properties"]["divergingEpoch"]
+    assert state["$ref"] == "#/$defs/EpochEndOffsetV16"
+
+
+@pytest.mark.parametrize(
+    "text", ["A" * 21 + "B", "A" * 23, "A" * 21, "A" * 21 + "=", "A" * 21 + "\n", "+" * 21 + "A"]
+)
+def test_uuids_have_one_form(text: str) -> None:
+    """So that what was read is written again: 22 characters hold four bits more than a uuid has."""
+    model = model_of(PROTOCOL.message("DeleteTopicsRequest"), 6)
+    value = {"topics": [{"name": None, "topicId": "A" * 22}], "timeoutMs": 1}
+    assert accepts(model, value)
+    value["topics"] = [{"name": None, "topicId": text}]
+    assert not accepts(model, value)
+    assert not judge(model).is_valid(value)
+
+
+def test_strings_are_limited_in_bytes_which_schemas_cannot_say() -> None:
+    model = model_of(PROTOCOL.message("HeartbeatRequest"), 0)
+    value = {"groupId": "ü" * 16384, "generationId": 1, "memberId": ""}
+    assert judge(model).is_valid(value)
+    with pytest.raises(ValidationError, match=r"groupId\n.*at most 32767 bytes, not 32768"):
+        model.model_validate(value)
+    assert model.model_validate(value | {"groupId": "ü" * 16383}).to_codec().encode(0)
+    for too_long in ("a" * 32768, "\ud800"):
+        with pytest.raises(ValidationError, match="groupId"):
+            model.model_validate(value | {"groupId": too_long})

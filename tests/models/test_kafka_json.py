@@ -1,0 +1,81 @@
+"""The JSON form of models is that of Kafka's own converters, as the conformance vectors have it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from kwire_kafka import PROTOCOL
+from tests.conformance import vectors
+from tests.models.support import model_of
+
+RENAMED = {
+    ("ListConfigResourcesResponse", 0): {"clientMetricsResources": "configResources", "name": "resourceName"},
+    ("VoteRequest", 0): {"candidateEpoch": "replicaEpoch", "candidateId": "replicaId"},
+    ("VoteRequest", 1): {
+        "candidateEpoch": "replicaEpoch",
+        "candidateId": "replicaId",
+        "candidateDirectoryId": "replicaDirectoryId",
+    },
+}
+"""What 3.9.1 called fields that have other names in 4.1.1, which are those of models."""
+
+
+def renamed(json: Any, names: dict[str, str]) -> Any:
+    if isinstance(json, list):
+        return [renamed(item, names) for item in json]
+    if isinstance(json, dict):
+        return {names.get(name, name): renamed(value, names) for name, value in json.items()}
+    return json
+
+
+@pytest.mark.parametrize("release", vectors.RELEASES)
+def test_models_print_what_kafka_prints(release: str) -> None:
+    """Java's bytes → model → Java's JSON, with its fields in the same order."""
+    found = 0
+    for vector in vectors.messages(release):
+        if vector.shape == "random" and release != vectors.RELEASES[-1]:
+            continue
+        cls = PROTOCOL.message(vector.message)
+        model = model_of(cls, vector.version).from_codec(cls.decode(vector.data, vector.version))
+        assert model.to_codec().encode(vector.version) == vector.data
+        names = RENAMED.get((vector.message, vector.version), {}) if release == "3.9.1" else {}
+        expected = renamed(vector.json, names)
+        assert order(json.loads(model.model_dump_json())) == order(expected), f"{vector}"
+        found += 1
+    assert found > 2000
+
+
+def order(json: Any) -> Any:
+    """A form in which the order of names counts, True is not 1, and -0.0 is not 0.0."""
+    if isinstance(json, list):
+        return [order(item) for item in json]
+    if isinstance(json, dict):
+        return [(name, order(value)) for name, value in json.items()]
+    return repr(json)
+
+
+@pytest.mark.parametrize("release", vectors.RELEASES)
+def test_models_read_what_kafka_prints(release: str) -> None:
+    """Java's JSON, by the names of its release, is the model of Java's bytes but for records and unknown tags."""
+    for vector in vectors.messages(release):
+        if vector.shape == "random":
+            continue
+        cls = PROTOCOL.message(vector.message)
+        model = model_of(cls, vector.version)
+        read = model.model_validate_json(json.dumps(vector.json))
+        if "SizeInBytes" not in str(vector.json):
+            assert nested(read.to_codec()) == nested(cls.decode(vector.data, vector.version))
+        assert model.model_validate(vector.json) == read
+        assert model.model_validate_json(read.model_dump_json()) == read
+
+
+def nested(struct: Any) -> Any:
+    """A codec object as plain values, without the unknown tags that Kafka does not print."""
+    if isinstance(struct, list):
+        return [nested(item) for item in struct]
+    if hasattr(struct, "FIELDS"):
+        return {spec[0]: nested(getattr(struct, spec[0])) for spec in struct.FIELDS}
+    return repr(struct)
