@@ -15,7 +15,7 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from kwire.frames import FrameReader, frame
 from kwire_kafka import PROTOCOL, MetadataRequest, MetadataResponse
@@ -40,6 +40,9 @@ LOGIN_MODULES = {
 
 PROTOCOLS = {"PLAINTEXT": "PLAINTEXT", "SASL_PLAINTEXT": "SASL_PLAINTEXT", "CONTROLLER": "PLAINTEXT"}
 """By listener."""
+
+DYNAMIC_QUORUM = (3, 9)
+"""The release since which a controller may be formatted as the only voter."""
 
 UNSTABLE = {
     "unstable.api.versions.enable": "true",
@@ -90,11 +93,12 @@ class Broker:
         ``features`` are levels to format with (``share.version``), ``properties`` further settings of the server.
         """
         self.release = release
+        self.version = tuple(map(int, release.split(".")))
         self.unstable = unstable
         self.name = f"Kafka {release} unstable" if unstable else f"Kafka {release}"
         self.folder = folder
         self.log_dirs = (folder / "data-1", folder / "data-2")
-        self.port, self.controller_port, self.sasl_port = _free_ports(3)
+        self.port, self.controller_port, self.sasl_port = free_ports(3)
         self._sasl = tuple(sasl)
         self._features = dict(features or {})
         self._properties = self._settings() | (UNSTABLE if unstable else {}) | dict(properties or {})
@@ -130,7 +134,7 @@ class Broker:
         output = self.folder / "output.txt"
         return output.read_text(errors="replace") if output.exists() else ""
 
-    def __enter__(self) -> Broker:
+    def __enter__(self) -> Self:
         self.folder.mkdir(parents=True, exist_ok=True)
         configuration = self.folder / "server.properties"
         configuration.write_text("".join(f"{name}={value}\n" for name, value in self._properties.items()))
@@ -152,7 +156,7 @@ class Broker:
         atexit.unregister(self.stop)
         process, self._process = self._process, None
         if process is not None:
-            _end(process)
+            end(process)
 
     def _settings(self) -> dict[str, str]:
         listeners = {"PLAINTEXT": self.port, "CONTROLLER": self.controller_port}
@@ -171,7 +175,7 @@ class Broker:
             "listener.security.protocol.map": ",".join(f"{name}:{protocol}" for name, protocol in PROTOCOLS.items()),
             "controller.listener.names": "CONTROLLER",
             "inter.broker.listener.name": "PLAINTEXT",
-            "controller.quorum.bootstrap.servers": f"{HOST}:{self.controller_port}",
+            **self._quorum(),
             "log.dirs": ",".join(str(folder) for folder in self.log_dirs),
             "metadata.log.dir": str(self.log_dir),
             **({"sasl.enabled.mechanisms": ",".join(self._sasl)} if self._sasl else {}),
@@ -179,25 +183,34 @@ class Broker:
             **ALWAYS,
         }
 
+    def _quorum(self) -> dict[str, str]:
+        if self.version >= DYNAMIC_QUORUM:
+            return {"controller.quorum.bootstrap.servers": f"{HOST}:{self.controller_port}"}
+        return {"controller.quorum.voters": f"{NODE}@{HOST}:{self.controller_port}"}
+
     def _format(self, configuration: Path) -> None:
-        features = [part for name, level in self._features.items() for part in ("--feature", f"{name}={level}")]
-        command = ("format", "-t", "Zm9vYmFyZm9vYmFyZm9vYg", "-c", str(configuration), "--standalone", *features)
+        options = ["--standalone"] if self.version >= DYNAMIC_QUORUM else []
+        options += [part for name, level in self._features.items() for part in ("--feature", f"{name}={level}")]
+        command = ("format", "-t", "Zm9vYmFyZm9vYmFyZm9vYg", "-c", str(configuration), *options)
         process = self._java("kafka.tools.StorageTool", *command)
         try:
             failed = process.wait(STARTING)
         finally:
-            _end(process)
+            end(process)
         if failed:
             raise BrokerFailed(f"formatting for Kafka {self.release} failed:\n{self.log_text}")
 
     def _java(self, program: str, *arguments: str) -> subprocess.Popen[bytes]:
-        command = [*JAVA, "-cp", classpath(self.release), program, *arguments]
+        command = [*JAVA, *self._java_options(), program, *arguments]
         with (self.folder / "output.txt").open("ab") as output:
             process = subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, cwd=self.folder
             )
         self.started.append(process)
         return process
+
+    def _java_options(self) -> list[str]:
+        return ["-cp", classpath(self.release)]
 
     def _wait_until_ready(self, process: subprocess.Popen[bytes]) -> None:
         deadline = time.monotonic() + STARTING
@@ -225,14 +238,14 @@ def _knows_itself(address: tuple[str, int]) -> bool:
     return False
 
 
-def _free_ports(count: int) -> list[int]:
+def free_ports(count: int) -> list[int]:
     """Ports that nobody listens on. All are held until all are found, or one would be found twice."""
     with ExitStack() as held:
         found = [held.enter_context(socket.create_server((HOST, 0))) for _ in range(count)]
         return [listener.getsockname()[1] for listener in found]
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
+def end(process: subprocess.Popen[bytes]) -> None:
     process.terminate()
     try:
         process.wait(STOPPING)

@@ -16,6 +16,11 @@ JARS = Path(__file__).resolve().parents[2] / "build" / "jars"
 ARTIFACTS = ("kafka_2.13", "kafka-streams")
 """The broker brings clients, coordinators, metadata, raft, storage and server-common."""
 
+SIMPLE = ("org.slf4j", "slf4j-simple", "1.7.36")
+LOG4J1 = ("org.slf4j", "slf4j-reload4j", "1.7.36")
+LOG4J2 = ("org.apache.logging.log4j", "log4j-slf4j-impl", "2.24.3")
+"""What a broker logs through: standard error, or what its release comes with, 4.0 and later with LOG4J2."""
+
 POM = """\
 <project>
   <modelVersion>4.0.0</modelVersion>
@@ -34,10 +39,10 @@ class FetchFailed(Exception):
     """Maven could not bring the jars; the message is what it said."""
 
 
-def fetch(release: str) -> Path:
+def fetch(release: str, logging: tuple[str, str, str] = SIMPLE) -> Path:
     """The folder with the jars of a Kafka release and all they depend on; fetched unless it is there already."""
-    folder = JARS / release
-    pom = _pom(release)
+    folder = JARS / (release if logging == SIMPLE else f"{release}-{logging[1]}")
+    pom = _pom(release, logging)
     fetched_for = folder / "pom.xml"
     if fetched_for.is_file() and fetched_for.read_text() == pom:
         return folder
@@ -51,14 +56,13 @@ def fetch(release: str) -> Path:
     return folder
 
 
-def classpath(release: str) -> str:
+def classpath(release: str, logging: tuple[str, str, str] = SIMPLE) -> str:
     """What ``java -cp`` wants in order to see all jars of a release."""
-    return str(fetch(release) / "*")
+    return str(fetch(release, logging) / "*")
 
 
-def _pom(release: str) -> str:
-    wanted = [("org.apache.kafka", artifact, release) for artifact in ARTIFACTS]
-    wanted.append(("org.slf4j", "slf4j-simple", "1.7.36"))
+def _pom(release: str, logging: tuple[str, str, str]) -> str:
+    wanted = [*(("org.apache.kafka", artifact, release) for artifact in ARTIFACTS), logging]
     return POM.format(dependencies="\n".join(DEPENDENCY.format(*coordinates) for coordinates in wanted))
 
 

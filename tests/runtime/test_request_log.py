@@ -1,0 +1,215 @@
+"""Lines of the request log taken apart: what is in them, what is none, and what is broken."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from base64 import b64encode
+from contextlib import suppress
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kwire.protocol import Request
+from kwire.request_log import Address, RequestLogError, RequestLogLine, parse_line
+from kwire_kafka import PROTOCOL, DescribeGroupsRequest, DescribeGroupsResponse, EnvelopeResponse
+
+BODY: dict[str, Any] = {
+    "isForwarded": False,
+    "requestHeader": {
+        "requestApiKey": 2,
+        "requestApiVersion": 1,
+        "correlationId": 7,
+        "clientId": "älter",
+        "requestApiKeyName": "LIST_OFFSETS",
+        "requestApiVersionDeprecated": True,
+    },
+    "request": {"replicaId": -1, "topics": []},
+    "response": {"topics": []},
+    "connection": "10.0.0.1:9092-10.0.0.2:51198-2-1",
+    "totalTimeMs": 2.5,
+    "requestQueueTimeMs": 0.5,
+    "localTimeMs": 1.0,
+    "remoteTimeMs": 0.0,
+    "throttleTimeMs": 0,
+    "responseQueueTimeMs": 0.25,
+    "sendTimeMs": 0.75,
+    "securityProtocol": "PLAINTEXT",
+    "principal": "User:ANONYMOUS",
+    "listener": "PLAINTEXT",
+    "clientInformation": {"softwareName": "unknown", "softwareVersion": "unknown"},
+}
+
+
+def logged(body: dict[str, Any] = BODY, **other: Any) -> str:
+    text = json.dumps(body | other, separators=(",", ":"), ensure_ascii=False)
+    return f"[2026-11-21 16:35:31,089] INFO Completed request:{text} (kafka.request.logger)\n"
+
+
+def parsed(text: str) -> RequestLogLine:
+    line = parse_line(text)
+    assert line is not None
+    return line
+
+
+def test_a_line_has_what_the_broker_wrote() -> None:
+    line = parsed(logged())
+    assert line.prefix == "[2026-11-21 16:35:31,089] INFO"
+    header = line.header
+    assert (header.api_key, header.api_version, header.api_name) == (2, 1, "LIST_OFFSETS")
+    assert (header.correlation_id, header.client_id, header.deprecated) == (7, "älter", True)
+    assert (line.request, line.response) == ({"replicaId": -1, "topics": []}, {"topics": []})
+    assert line.is_forwarded is False
+    assert (line.local, line.remote) == (Address("10.0.0.1", 9092), Address("10.0.0.2", 51198))
+    assert (line.total_time_ms, line.request_queue_time_ms, line.local_time_ms) == (2.5, 0.5, 1.0)
+    assert (line.remote_time_ms, line.throttle_time_ms) == (0.0, 0)
+    assert (line.response_queue_time_ms, line.send_time_ms) == (0.25, 0.75)
+    assert (line.security_protocol, line.principal, line.listener) == ("PLAINTEXT", "User:ANONYMOUS", "PLAINTEXT")
+    assert (line.software_name, line.software_version) == ("unknown", "unknown")
+    assert line.more == {}
+
+
+@pytest.mark.parametrize(
+    ("connection", "local", "remote"),
+    [
+        ("127.0.0.1:9092-127.0.0.1:57344-0", ("127.0.0.1", 9092), ("127.0.0.1", 57344)),
+        ("127.0.0.1:9092-127.0.0.1:57344-2-10", ("127.0.0.1", 9092), ("127.0.0.1", 57344)),
+        ("0:0:0:0:0:0:0:1:9092-0:0:0:0:0:0:0:1:5-3", ("0:0:0:0:0:0:0:1", 9092), ("0:0:0:0:0:0:0:1", 5)),
+        ("fe80:0:0:0:0:0:0:1%br-1a:9092-10.0.0.2:5-0-3", ("fe80:0:0:0:0:0:0:1%br-1a", 9092), ("10.0.0.2", 5)),
+        ("10.0.0.2:5-fe80:0:0:0:0:0:0:1%br-1a:9092-0-3", ("10.0.0.2", 5), ("fe80:0:0:0:0:0:0:1%br-1a", 9092)),
+    ],
+)
+def test_both_ends_of_a_connection(connection: str, local: tuple[str, int], remote: tuple[str, int]) -> None:
+    line = parsed(logged(connection=connection))
+    assert (line.connection, line.local, line.remote) == (connection, local, remote)
+
+
+@pytest.mark.parametrize("connection", ["", "mock", "10.0.0.1-10.0.0.2-1", "1:2-" * 100_000])
+def test_a_connection_of_another_form_is_kept(connection: str) -> None:
+    line = parsed(logged(connection=connection))
+    assert (line.connection, line.local, line.remote) == (connection, None, None)
+
+
+def test_what_is_unknown_is_kept_and_what_is_absent_is_none() -> None:
+    client = {"softwareName": "kwire", "flavour": "plain"}
+    header = BODY["requestHeader"] | {"cluster": 3}
+    line = parsed(logged(requestHeader=header, clientInformation=client, temporaryMemoryBytes=128))
+    inner = {"requestHeader": {"cluster": 3}, "clientInformation": {"flavour": "plain"}}
+    assert line.more == {"temporaryMemoryBytes": 128, **inner}
+    assert (line.software_name, line.software_version) == ("kwire", None)
+    least = parsed('Completed request:{"requestHeader":{"requestApiKey":0,"requestApiVersion":3}}')
+    assert (least.request, least.response, least.listener, least.total_time_ms) == (None, None, None, None)
+    assert (least.prefix, least.header.deprecated) == ("", False)
+
+
+def test_an_empty_string_is_no_body() -> None:
+    line = parsed(logged(request="", response=""))
+    assert line.request is None
+    assert line.response is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "\n",
+        "[2026-11-21 16:35:31,089] INFO Registered broker 1 (kafka.server.KafkaServer)",
+        "TRACE Completed request:RequestHeader(apiKey=FETCH, apiVersion=11) -- {replica_id=-1},response:{error=0}",
+    ],
+)
+def test_other_lines_are_none(text: str) -> None:
+    assert parse_line(text) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "what"),
+    [
+        ("Completed request:", "", "this is no JSON"),
+        ("Completed request: {", "", "this is no JSON"),
+        (logged()[:200], "", "this is no JSON"),
+        ("Completed request:" + '{"a":' * 100_000, "", "beyond measure"),
+        ('Completed request:{"a":' + "9" * 10_000 + "}", "", "beyond measure"),
+        ("Completed request:{}", "requestHeader.requestApiKey", "missing"),
+        (logged(requestHeader=None), "requestHeader", "object"),
+        (logged(requestHeader={"requestApiKey": 2}), "requestHeader.requestApiVersion", "missing"),
+        (logged(requestHeader={"requestApiKey": "2"}), "requestHeader.requestApiKey", "wrong type"),
+        (logged(requestHeader={"requestApiKey": True}), "requestHeader.requestApiKey", "wrong type"),
+        (logged(request=[]), "request", "object"),
+        (logged(response="-"), "response", "object"),
+        (logged(totalTimeMs="2"), "totalTimeMs", "wrong type"),
+        (logged(clientInformation="me"), "clientInformation", "object"),
+    ],
+)
+def test_a_broken_line_is_a_typed_error(text: str, path: str, what: str) -> None:
+    with pytest.raises(RequestLogError, match=what) as error:
+        parse_line(text)
+    assert error.value.path == path
+    assert error.value.data == text.encode()
+
+
+def test_an_error_counts_bytes() -> None:
+    """The client id is not ASCII, and stands before the place where the line ends."""
+    cut = logged().partition('"response"')[0]
+    with pytest.raises(RequestLogError) as error:
+        parse_line(cut)
+    assert error.value.offset == len(cut.encode())
+
+
+@given(st.integers(0, len(logged()) - 1), st.text(max_size=3))
+def test_nothing_but_typed_errors(place: int, other: str) -> None:
+    for text in (logged()[:place], logged()[:place] + other + logged()[place + 1 :]):
+        with suppress(RequestLogError):
+            parse_line(text)
+
+
+def envelope(request: bytes | str, response: bytes | str | None = None) -> RequestLogLine:
+    body = {"requestData": in_base64(request), "requestPrincipal": None, "clientHostAddress": "fwAAAQ=="}
+    answer = {"responseData": in_base64(response), "errorCode": 0}
+    return parsed(logged(requestHeader={"requestApiKey": 58, "requestApiVersion": 0}, request=body, response=answer))
+
+
+def in_base64(data: bytes | str | None) -> str | None:
+    return b64encode(data).decode() if isinstance(data, bytes) else data
+
+
+def test_an_envelope_is_opened() -> None:
+    asked, answered = DescribeGroupsRequest(groups=["g"]), DescribeGroupsResponse(throttle_time_ms=3)
+    line = envelope(
+        PROTOCOL.encode_request(asked, 5, correlation_id=4711, client_id="inner"),
+        PROTOCOL.encode_response(answered, 5, correlation_id=4711),
+    )
+    opened = line.enveloped(PROTOCOL)
+    assert opened is not None
+    request, response = opened
+    assert isinstance(request, Request)
+    assert (request.header.client_id, request.message) == ("inner", asked)
+    assert response is not None
+    assert (response.header.correlation_id, response.message) == (4711, answered)
+
+
+def test_a_refused_envelope_has_no_response_in_it() -> None:
+    line = envelope(PROTOCOL.encode_request(DescribeGroupsRequest(), 5, correlation_id=1))
+    opened = line.enveloped(PROTOCOL)
+    assert opened is not None
+    assert opened[1] is None
+
+
+def test_what_is_no_envelope_has_nothing_in_it() -> None:
+    assert parsed(logged()).enveloped(PROTOCOL) is None
+    assert EnvelopeResponse.API_KEY == 58
+
+
+def test_an_envelope_that_is_no_base64() -> None:
+    for wrong in ("*", "A", 5):
+        with pytest.raises(RequestLogError) as error:
+            envelope(wrong).enveloped(PROTOCOL)  # type: ignore[arg-type]
+        assert error.value.path == "requestData"
+
+
+def test_it_does_without_pydantic() -> None:
+    code = "import sys, kwire.request_log; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert not {"pydantic", "pydantic_core", "kwire.models", "kwire_kafka"} & set(done.stdout.split())
