@@ -39,7 +39,22 @@ _FIRST_BUFFER = 1 << 16
 
 
 class CompressionError(DecodeError):
-    """An unknown codec, or a stream that its codec cannot read; ``message`` is the name of the codec."""
+    """An unknown codec, or a stream that its codec cannot read; ``message`` is the name of the codec.
+
+    For the records of a batch it is as a ``RecordsError`` is: ``position`` says where the batch starts in the input,
+    ``offset`` where in the input the problem is, and ``data`` are the bytes of the batch.
+    """
+
+    position: int | None = None
+
+    def __str__(self) -> str:
+        if self.position is None:
+            return super().__str__()
+        where = f"{self.message} v{self.version} at byte {self.position}, field {self.path}"
+        return f"{where}, byte {self.offset}: {self.reason}"
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (*super().__reduce__(), {"position": self.position})
 
 
 class DecompressionLimit(CompressionError):
@@ -155,17 +170,17 @@ def _read_snappy(data: bytes | memoryview, limit: int) -> bytes:
         at += 4
         if size > len(data) - at:
             raise CompressionError(f"a block of {size} bytes, {len(data) - at} are left", offset=at)
-        out += _read_snappy_block(data[at : at + size], at, limit - len(out))
+        out += _read_snappy_block(data[at : at + size], at, limit, len(out))
         at += size
     return bytes(out)
 
 
-def _read_snappy_block(block: bytes | memoryview, at: int, limit: int) -> bytes:
+def _read_snappy_block(block: bytes | memoryview, at: int, limit: int, done: int = 0) -> bytes:
     import cramjam
 
     try:
         size = cramjam.snappy.decompress_raw_len(block)
-        _check_limit(size, limit, at)
+        _check_limit(done + size, limit, at)
         if not block or size * 3 > len(block) * 64:  # the best that snappy can do is 64 bytes for 3
             raise CompressionError(f"{len(block)} bytes that say they hold {size}", offset=at)
         return bytes(cramjam.snappy.decompress_raw(block))

@@ -346,6 +346,13 @@ def test_bombs_are_refused_within_their_bound(name: str, codec: int, data: bytes
     assert peak < 4 * limit + 255 * len(data), name
 
 
+def test_the_limit_that_is_named_is_that_of_the_whole() -> None:
+    stream = compress(SNAPPY, bytes(100_000))
+    with pytest.raises(DecompressionLimit, match="more than the limit of 90000 bytes"):
+        decompress(SNAPPY, stream, limit=90_000)
+    assert decompress(SNAPPY, stream, limit=100_000) == bytes(100_000)
+
+
 def test_bombs_take_no_memory_outside_of_python_either() -> None:
     """What the libraries allocate themselves shows in the resident memory of a process."""
     script = """

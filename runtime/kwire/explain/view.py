@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from math import isfinite
 
+from kwire.compression import CompressionError
 from kwire.errors import DecodeError
 from kwire.explain.batches import expand_records
 from kwire.explain.trace import Span, Trace, trace
@@ -19,19 +21,23 @@ _TITLES = ("offset", "bytes", "field", "type", "value")
 
 
 def show(found: Trace, note: Note | None = None, *, last: int | None = None) -> str:
-    """All lines, or the ``last`` ones before the end. Below a byte that is wrong stands a mark with the reason."""
+    """All lines, or ``last`` ones: those up to the byte that is wrong, or else to the end. Below a byte that is wrong
+    stands a mark with the reason."""
     spans = [*found.spans, *_unread(found)]
-    hidden = max(0, len(spans) - last) if last is not None else 0
-    rows = [_row(span, found.data, note) for span in spans[hidden:]]
+    marked = _marked(found, spans)
+    hidden, after = _hidden(spans, marked, last)
+    spans = spans[hidden : len(spans) - after]
+    rows = [_row(span, found.data, note) for span in spans]
     widths = [max(map(len, column)) for column in zip(_TITLES, *rows, strict=True)]
     lines = [_line(_TITLES, widths)]
     if hidden:
         lines.append(f"{'…':>{widths[0]}}  {hidden} lines before")
-    marked = _marked(found, spans)
-    for span, row in zip(spans[hidden:], rows, strict=True):
+    for span, row in zip(spans, rows, strict=True):
         lines.append(_line(row, widths))
         if span is marked and found.error:
             lines.append(" " * (widths[0] + 2) + f"^^ {found.error.reason}")
+    if after:
+        lines.append(f"{'…':>{widths[0]}}  {after} lines behind")
     return "\n".join(lines) + "\n"
 
 
@@ -41,7 +47,7 @@ def show_error(error: DecodeError, lines: int) -> str:
     if error.origin and error.version is not None:
         cls, offset, policy = error.origin
         found = trace(cls, error.data, error.version, policy, offset=offset)
-    elif isinstance(error, RecordsError):
+    elif isinstance(error, (CompressionError, RecordsError)) and error.position is not None:
         spans = list(expand_records(error.data, 0, len(error.data), "", 0))
         inside = DecodeError(error.reason, offset=error.offset - error.position, data=error.data)
         return f"{error}\n\nthe batch:\n{show(Trace(error.data, spans, inside), last=lines)}"
@@ -106,6 +112,18 @@ def _marked(found: Trace, spans: list[Span]) -> Span | None:
     return holding[0] if holding else None
 
 
+def _hidden(spans: list[Span], marked: Span | None, last: int | None) -> tuple[int, int]:
+    """How many lines to leave out before and behind, so that ``last`` are left and the marked one is among them. It
+    need not be near the end: a wrong checksum stands before the records."""
+    if last is None or last >= len(spans):
+        return 0, 0
+    before = len(spans) - last
+    if marked is not None:
+        place = next(number for number, span in enumerate(spans) if span is marked)
+        before = min(before, max(0, place + 1 - last))
+    return before, len(spans) - last - before
+
+
 def _row(span: Span, data: bytes, note: Note | None) -> tuple[str, ...]:
     has_place = span.end > span.start or span.kind == "?"
     value = _value(span)
@@ -115,7 +133,7 @@ def _row(span: Span, data: bytes, note: Note | None) -> tuple[str, ...]:
         _hex(data, span),
         "  " * span.depth + span.name,
         span.kind,
-        f"{value}  {more}" if value and more else value or more,
+        _printable(f"{value}  {more}" if value and more else value or more),
     )
 
 
@@ -123,6 +141,13 @@ def _line(row: tuple[str, ...], widths: list[int]) -> str:
     offset, *others = row
     cells = [f"{offset:>{widths[0]}}", *[f"{cell:<{width}}" for cell, width in zip(others, widths[1:], strict=True)]]
     return "  ".join(cells).rstrip()
+
+
+def _printable(text: str) -> str:
+    """Others chose it: what would move the cursor or turn the direction of writing is shown as an escape."""
+    if text.isprintable():
+        return text
+    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in text)
 
 
 def _hex(data: bytes, span: Span) -> str:
@@ -154,6 +179,8 @@ def _count(number: object, what: str) -> str:
 def _plain(value: object) -> object:
     if value is ...:
         return None
+    if isinstance(value, float) and not isfinite(value):
+        return str(value)  # which JSON has no number for
     if isinstance(value, int | float | str | dict | None):
         return value
     return value.hex() if type(value) is bytes else str(value)

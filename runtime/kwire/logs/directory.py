@@ -9,14 +9,14 @@ from kwire.errors import DecodeError
 from kwire.logs.internal import InternalRecord, decode_record
 from kwire.logs.segment import Checkpoint, LogSegment
 from kwire.policy import STRICT, Policy
-from kwire.records import decode_control
+from kwire.records import Record, decode_control
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kwire.protocol import Protocol
-    from kwire.records import Batch, Record
+    from kwire.records import Batch
 
 _KINDS = {".log": LogSegment, ".checkpoint": Checkpoint}
 _NAME = re.compile(r"\d{20}\.log|(\d{20}-\d{10}|bootstrap)\.checkpoint")
@@ -64,6 +64,7 @@ def internal_records(
     topic: str | None = None,
     verify: bool = True,
     errors: list[DecodeError] | None = None,
+    limit: int | None = None,
     policy: Policy = STRICT,
 ) -> Iterator[LoggedRecord]:
     """All records of an internal topic's partition, given its folder, or one ``.log`` or ``.checkpoint`` file of it.
@@ -71,23 +72,20 @@ def internal_records(
     The topic is that of the folder's name unless ``topic`` says otherwise. Of a folder, segments are read and
     checkpoints, which repeat what was in segments, are not. A corrupt batch is a ``DecodeError``, or is left out and
     noted in ``errors`` if there is such a list. What is in a record never raises: see :class:`InternalRecord`.
+    ``limit`` and ``policy`` are those of ``kwire.records.read_batches`` and :func:`decode_record`.
     """
     for segment in _segments(Path(path)):
-        name = topic or segment.topic or ""
-        reader = segment.batches(verify=verify, skip=errors is not None)
-        for batch in reader:
-            try:
-                records = batch.records()
-            except DecodeError as error:
-                if errors is None:
-                    raise
-                errors.append(error)
-                continue
-            for record in records:
-                row = _control(protocol, name, record) if batch.control else _data(protocol, name, record, policy)
-                yield LoggedRecord(batch, record.offset, record.timestamp, row)
+        name = topic or segment.topic
+        if name is None:
+            raise ValueError(f"{segment.path} is not in the folder of a partition: say which topic it is of")
+        reader = segment.batches(verify=verify, skip=errors is not None, limit=limit, policy=policy)
         if errors is not None:
-            errors += reader.errors
+            reader.errors = errors
+        for batch, records in reader.with_records():
+            decode = _control if batch.control else decode_record
+            for record in records:
+                row = decode(protocol, name, record.key, record.value, policy)
+                yield LoggedRecord(batch, record.offset, record.timestamp, row)
 
 
 def _segments(path: Path) -> list[LogSegment]:
@@ -96,21 +94,19 @@ def _segments(path: Path) -> list[LogSegment]:
     return [_KINDS.get(path.suffix, LogSegment)(path)]
 
 
-def _data(protocol: Protocol, topic: str, record: Record, policy: Policy) -> InternalRecord:
-    return decode_record(protocol, topic, record.key, record.value, policy)
-
-
-def _control(protocol: Protocol, topic: str, record: Record) -> InternalRecord:
+def _control(
+    protocol: Protocol, topic: str, key: bytes | None, value: bytes | None, policy: Policy
+) -> InternalRecord:
     """Transaction markers in ``__consumer_offsets``, elections and voters in ``__cluster_metadata``, and so on."""
-    control = decode_control(protocol, record)
+    control = decode_control(protocol, Record(key, value), policy)
     return InternalRecord(
         topic,
-        record.key,
-        record.value,
+        key,
+        value,
         control=True,
         type=control.type,
         name=control.name,
         version=control.version,
         value=control.message,
-        reason=None if control.message is not None else f"unknown control record of type {control.type}",
+        reason=control.reason,
     )

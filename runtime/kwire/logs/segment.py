@@ -15,16 +15,17 @@ from struct import Struct
 from kwire.errors import DecodeError
 from kwire.frames import MAX_FRAME
 from kwire.logs.indexes import offset_of, position_of
+from kwire.policy import STRICT, Policy
 from kwire.records import read_batches
 from kwire.records.errors import KEPT, CorruptRecord
-from kwire.records.reader import LEAST, OVERHEAD
+from kwire.records.reader import LEAST, OVERHEAD, with_records
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import BinaryIO
 
-    from kwire.records import Batch
+    from kwire.records import Batch, Record
 
 WINDOW = 1 << 20
 MAX_BATCH = MAX_FRAME
@@ -69,12 +70,15 @@ class LogSegment:
         start_time: int | None = None,
         verify: bool = True,
         skip: bool = False,
+        limit: int | None = None,
+        policy: Policy = STRICT,
     ) -> SegmentReader:
         """The batches of the segment in order, from the first that holds ``start_offset`` or a later offset, or from
         the first with a timestamp of at least ``start_time`` (milliseconds since the epoch).
 
         The indexes beside the file say where to begin, if they are there and agree with it. ``verify`` compares
-        checksums. A corrupt batch is a ``DecodeError``; with ``skip`` it is left out and noted instead.
+        checksums. A corrupt batch is a ``DecodeError``; with ``skip`` it is left out and noted instead. ``limit`` and
+        ``policy`` are those of ``kwire.records.read_batches``.
         """
         position = 0
         if start_offset is not None:
@@ -87,7 +91,7 @@ class LogSegment:
                 start_time is not None and batch.max_timestamp < start_time
             )
 
-        return SegmentReader(self.path, position, early, verify=verify, skip=skip)
+        return SegmentReader(self.path, position, early, verify=verify, skip=skip, limit=limit, policy=policy)
 
     def _find_offset(self, offset: int) -> int:
         """The position that the index has for an offset; 0 unless a batch is there that can hold it."""
@@ -135,20 +139,31 @@ class Checkpoint(LogSegment):
 
 
 class SegmentReader:
-    """An iterator over the batches of a file, as large as it is when the iteration begins.
+    """An iterator over the batches of a file, as large as it is when the iteration begins. It ends with the first
+    error that it raises.
 
     ``Batch.position`` counts from the start of the file. Afterwards ``truncated`` is the number of bytes of a last
     batch that is not complete, as an active segment may have, ``padding`` the number of zeros at the end, which a
     segment with ``log.preallocate`` has, and ``errors`` what was skipped.
     """
 
-    __slots__ = ("_batches", "_skip", "_verify", "errors", "padding", "truncated")
+    __slots__ = ("_batches", "_limit", "_policy", "_skip", "_verify", "errors", "padding", "truncated")
 
     def __init__(
-        self, path: Path, position: int, early: Callable[[Batch], bool], *, verify: bool, skip: bool
+        self,
+        path: Path,
+        position: int,
+        early: Callable[[Batch], bool],
+        *,
+        verify: bool,
+        skip: bool,
+        limit: int | None = None,
+        policy: Policy = STRICT,
     ) -> None:
         self._verify = verify
         self._skip = skip
+        self._limit = limit
+        self._policy = policy
         self._batches = self._read(path, position, early)
         self.truncated = 0
         self.padding = 0
@@ -159,6 +174,10 @@ class SegmentReader:
 
     def __next__(self) -> Batch:
         return next(self._batches)
+
+    def with_records(self) -> Iterator[tuple[Batch, list[Record]]]:
+        """The batches with all their records: as ``BatchReader.with_records``."""
+        return with_records(self, self._skip, self.errors)
 
     def _read(self, path: Path, position: int, early: Callable[[Batch], bool]) -> Iterator[Batch]:
         with path.open("rb") as file:
@@ -172,9 +191,16 @@ class SegmentReader:
             whole, needed = _complete(data)
             if whole:
                 part = memoryview(data)[:whole]
-                reader = read_batches(part, position=position, verify=self._verify, skip=self._skip)
+                reader = read_batches(
+                    part,
+                    position=position,
+                    verify=self._verify,
+                    skip=self._skip,
+                    limit=self._limit,
+                    policy=self._policy,
+                )
+                reader.errors = self.errors
                 yield from reader
-                self.errors += reader.errors
                 position += whole
                 window = WINDOW
             elif window < needed <= min(MAX_BATCH, size - position):

@@ -9,7 +9,6 @@ from __future__ import annotations
 import zlib
 from struct import Struct
 
-from kwire.errors import DecodeError
 from kwire.policy import STRICT, Policy
 from kwire.records import explained, messages
 from kwire.records.errors import NAMES, ChecksumError
@@ -57,7 +56,7 @@ class Batch:
     ``lenient``                                   whether bytes are passed over that Kafka does not look at
     ============================================  ===================================================================
 
-    Iterating reads the records, :class:`DecodeError` says what is wrong with them; every iteration reads anew. The
+    Iterating reads the records, a ``DecodeError`` says what is wrong with them; every iteration reads anew. The
     batch refers to the input: a ``bytearray`` cannot be resized, an ``mmap`` not be closed before it is gone.
     """
 
@@ -240,14 +239,14 @@ class Batch:
 
     def decompressed(self, stored: bytes | memoryview, start: int) -> bytes:
         """What ``stored`` holds, which starts at byte ``start`` of the batch."""
-        from kwire.compression import DEFAULT_LIMIT, decompress
+        from kwire.compression import DEFAULT_LIMIT, CompressionError, decompress
 
         limit = DEFAULT_LIMIT if self._limit is None else self._limit
         try:
             return decompress(self.codec, stored, magic=self.magic, limit=limit)
-        except DecodeError as problem:
+        except CompressionError as problem:
             problem.message, problem.version, problem.path = NAMES[self.magic], self.magic, "records"
-            problem.offset += self.position + start
+            problem.position, problem.offset = self.position, problem.offset + self.position + start
             problem.data = self.data
             raise
 

@@ -128,7 +128,7 @@ def encode_message_set(
     """
     if magic not in (0, 1):
         raise EncodeError(f"a message set has magic 0 or 1, not {magic}", message="MessageSet", version=magic)
-    if codec >= ZSTD:
+    if _codec(codec) >= ZSTD:
         raise EncodeError(f"codec {codec} is not one of message sets", message="MessageSet", version=magic)
     rows = list(records)
     offsets = _offsets(rows, base_offset)
@@ -154,14 +154,18 @@ def encode_message_set(
 
 def rebuild(batch: Batch, records: Iterable[Record] | None, changes: dict[str, Any]) -> bytes:
     """What ``Batch.encode`` does."""
+    kind = changes.get("timestamp_type", batch.timestamp_type)
+    # The largest timestamp of other records is another one, but what the broker gave to all of them stays.
+    same_times = kind == batch.timestamp_type and (records is None or kind == "append")
     settings: dict[str, Any] = {"codec": batch.codec}
+    if same_times:
+        settings["max_timestamp"] = batch.max_timestamp
     if batch.magic == 2:
         settings |= {
             "base_offset": batch.base_offset,
             "last_offset": batch.last_offset if records is None else None,
             "timestamp_type": batch.timestamp_type,
             "base_timestamp": batch.base_timestamp,
-            "max_timestamp": batch.max_timestamp if records is None or batch.timestamp_type == "append" else None,
             "delete_horizon": batch.delete_horizon,
             "producer_id": batch.producer_id,
             "producer_epoch": batch.producer_epoch,
@@ -176,7 +180,7 @@ def rebuild(batch: Batch, records: Iterable[Record] | None, changes: dict[str, A
     settings |= {"magic": batch.magic, "timestamp_type": batch.timestamp_type}
     settings |= {"attributes": batch.attributes, "inner_attributes": inner_attributes}
     if records is None:
-        settings |= {"base_offset": base, "last_offset": batch.last_offset, "max_timestamp": batch.max_timestamp}
+        settings |= {"base_offset": base, "last_offset": batch.last_offset}
     return encode_message_set(stored if records is None else records, **(settings | changes))
 
 
@@ -304,8 +308,8 @@ def _compress(codec: int, data: bytes, magic: int, level: int | None) -> bytes:
 
 
 def _codec(codec: int) -> int:
-    if not 0 <= codec <= CODEC:
-        raise EncodeError(f"there is no codec {codec}")
+    if not isinstance(codec, int) or not 0 <= codec <= CODEC:
+        raise EncodeError(f"there is no codec {codec!r}")
     return codec
 
 

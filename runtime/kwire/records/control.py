@@ -9,6 +9,7 @@ from __future__ import annotations
 from struct import Struct
 
 from kwire.errors import DecodeError, EncodeError
+from kwire.policy import STRICT, Policy
 from kwire.records.loops import Record
 
 TYPE_CHECKING = False
@@ -33,12 +34,20 @@ VERSION = Struct(">h")
 
 class ControlRecord:
     """A control record taken apart. ``message`` is ``None`` where type or version are not known or the value cannot
-    be read; ``key`` and ``value`` are all of its bytes. ``type`` and ``version`` are -1 if they are missing."""
+    be read, and ``reason`` then says why; ``key`` and ``value`` are all of its bytes. ``type`` and ``version`` are -1
+    if they are missing."""
 
-    __slots__ = ("key", "message", "name", "type", "value", "version")
+    __slots__ = ("key", "message", "name", "reason", "type", "value", "version")
 
     def __init__(
-        self, type: int, name: str, version: int, message: Message | None, key: bytes | None, value: bytes | None
+        self,
+        type: int,
+        name: str,
+        version: int,
+        message: Message | None,
+        key: bytes | None,
+        value: bytes | None,
+        reason: str | None = None,
     ) -> None:
         self.type = type
         self.name = name
@@ -46,6 +55,7 @@ class ControlRecord:
         self.message = message
         self.key = key
         self.value = value
+        self.reason = reason
 
     def __repr__(self) -> str:
         return (
@@ -53,17 +63,20 @@ class ControlRecord:
         )
 
 
-def decode_control(protocol: Protocol, record: Record) -> ControlRecord:
-    """What a record of a control batch says. Never an error: new types and versions are to be ignored."""
+def decode_control(protocol: Protocol, record: Record, policy: Policy = STRICT) -> ControlRecord:
+    """What a record of a control batch says. Never an error: new types and versions are to be ignored.
+
+    ``policy`` is how tolerant its message is read: Kafka ignores bytes behind it.
+    """
     key, value = record.key, record.value
     type = KEY.unpack_from(key)[1] if key is not None and len(key) >= KEY.size else -1
     version = VERSION.unpack_from(value)[0] if value is not None and len(value) >= VERSION.size else -1
     name, message = "unknown", None
+    reason: str | None = f"unknown control record of type {type}"
     if 0 <= type < len(TYPES):
         name, schema = TYPES[type]
-        if value is not None:
-            message = _decode(protocol.message(schema), version, value)
-    return ControlRecord(type, name, version, message, key, value)
+        message, reason = _decode(protocol.message(schema), version, value, policy)
+    return ControlRecord(type, name, version, message, key, value, reason)
 
 
 def encode_control(name: str, message: Message, *, timestamp: int = -1, offset: int = -1) -> Record:
@@ -79,11 +92,16 @@ def encode_control(name: str, message: Message, *, timestamp: int = -1, offset: 
     return Record(KEY.pack(0, number), value, (), timestamp, offset)
 
 
-def _decode(cls: type[Message], version: int, value: bytes) -> Message | None:
+def _decode(
+    cls: type[Message], version: int, value: bytes | None, policy: Policy
+) -> tuple[Message | None, str | None]:
+    """The message, or why there is none."""
+    if value is None:
+        return None, "the record has no value"
     if version not in cls.VALID_VERSIONS:
-        return None
+        return None, f"unknown version {version} of {cls.__name__}"
     prefix = 0 if any(spec[0] == "version" for spec in cls.FIELDS) else VERSION.size
     try:
-        return cls.decode(value[prefix:], version)
-    except DecodeError:
-        return None
+        return cls.decode(value[prefix:], version, policy), None
+    except DecodeError as error:
+        return None, str(error)

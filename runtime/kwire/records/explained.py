@@ -87,7 +87,7 @@ class _Reader:
         return None if length < 0 else self.take(length)
 
     def length(self, field: str, *, nullable: bool) -> int:
-        """A length that the bytes which are left can hold; a negative one is null where that is allowed, as in Kafka."""
+        """A length that the bytes left can hold; a negative one is null where that is allowed, as in Kafka."""
         start = self.pos
         length = self.varint(field, 32)
         left = len(self.data) - self.pos

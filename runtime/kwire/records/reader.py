@@ -9,7 +9,7 @@ from kwire.records.errors import KEPT, CorruptRecord, RecordsError, UnknownMagic
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from kwire.records.loops import Record
 
@@ -74,15 +74,7 @@ class BatchReader:
     def with_records(self) -> Iterator[tuple[Batch, list[Record]]]:
         """The batches with all their records: a batch of which one record cannot be read counts as one that cannot
         be taken, and with ``skip`` is passed over like it."""
-        for batch in self:
-            try:
-                records = batch.records()
-            except DecodeError as problem:
-                if not self._skip:
-                    raise
-                self.errors.append(problem)
-            else:
-                yield batch, records
+        return with_records(self, self._skip, self.errors)
 
     def _next(self) -> Batch | None:
         """The batch at the position; ``None`` at the end."""
@@ -153,8 +145,14 @@ def read_batches(
     ``truncated`` says how long it is [KAFKA-WIRE 44]. Errors: :class:`ChecksumError` (``verify=False`` checks none),
     :class:`UnknownMagic`, :class:`CorruptRecord`, and while records are read, ``kwire.compression.CompressionError``.
 
+    With ``skip`` such batches are passed over and their errors kept in the reader's ``errors``. Whether the records
+    of a batch can be read shows when they are: :meth:`BatchReader.with_records` passes over that batch as well, a
+    loop over its records raises.
+
     ``position`` is where ``data`` starts in what it was taken from, for the positions of batches and the offsets of
     errors. ``limit`` bounds the decompressed bytes of one batch; ``kwire.compression.DEFAULT_LIMIT`` if not given.
+    Records take more memory than their bytes, tiny headers 40 times as much: bytes that nobody vouches for call for a
+    lower limit.
 
     Of a ``policy`` only ``trailing`` has a meaning here: "ignore" passes over bytes that Kafka does not look at.
     """
@@ -162,3 +160,18 @@ def read_batches(
     if view.format != "B" or view.ndim != 1:
         view = view.cast("B")
     return BatchReader(view, position=position, verify=verify, skip=skip, limit=limit, policy=policy)
+
+
+def with_records(
+    batches: Iterable[Batch], skip: bool, errors: list[DecodeError]
+) -> Iterator[tuple[Batch, list[Record]]]:
+    """Batches with all their records. What cannot be read raises, or with ``skip`` is added to ``errors``."""
+    for batch in batches:
+        try:
+            records = batch.records()
+        except DecodeError as problem:
+            if not skip:
+                raise
+            errors.append(problem)
+        else:
+            yield batch, records

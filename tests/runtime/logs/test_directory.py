@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from kwire.compression import DecompressionLimit
 from kwire.errors import DecodeError
 from kwire.logs import Checkpoint, internal_records, read_producer_snapshot, scan
 from kwire.records import ChecksumError, CorruptRecord, Record, encode_batch, encode_control
@@ -106,6 +107,23 @@ def test_trap_42_an_unknown_control_record_is_a_row(partition: Path) -> None:
     assert record.reason == "unknown control record of type 99"
 
 
+def test_trap_42_a_control_record_that_cannot_be_read_says_why(partition: Path) -> None:
+    (partition / f"{0:020}.log").write_bytes(
+        encode_batch([Record(b"\0\0\0\1", b"\0\1\0\0\0\3", (), 0, 0)], control=True)
+    )
+    record = next(internal_records(PROTOCOL, partition)).record
+    assert (record.name, record.value, record.reason) == ("commit", None, "unknown version 1 of EndTxnMarker")
+
+
+def test_decompression_is_bounded(partition: Path) -> None:
+    (partition / f"{0:020}.log").write_bytes(encode_batch([commit(0)] * 50, codec=1))
+    with pytest.raises(DecompressionLimit):
+        list(internal_records(PROTOCOL, partition, limit=100))
+    errors: list[DecodeError] = []
+    assert [row.offset for row in internal_records(PROTOCOL, partition, limit=100, errors=errors)] == [4]
+    assert [type(error) for error in errors] == [DecompressionLimit]
+
+
 def test_one_file_may_be_given(partition: Path) -> None:
     rows = list(internal_records(PROTOCOL, partition / f"{4:020}.log"))
     assert [row.offset for row in rows] == [4]
@@ -114,7 +132,7 @@ def test_one_file_may_be_given(partition: Path) -> None:
 def test_a_copy_elsewhere_needs_its_topic(partition: Path, tmp_path: Path) -> None:
     copy = tmp_path / "copy.log"
     copy.write_bytes((partition / f"{4:020}.log").read_bytes())
-    with pytest.raises(ValueError, match="'' is no internal topic"):
+    with pytest.raises(ValueError, match=r"copy\.log is not in the folder of a partition"):
         list(internal_records(PROTOCOL, copy))
     assert len(list(internal_records(PROTOCOL, copy, topic="__consumer_offsets"))) == 1
 

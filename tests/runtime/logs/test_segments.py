@@ -9,12 +9,15 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from crc32c import crc32c
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kwire.compression import DecompressionLimit
 from kwire.errors import DecodeError
 from kwire.logs import Checkpoint, LogSegment
 from kwire.logs import segment as segments
+from kwire.policy import LIKE_KAFKA
 from kwire.records import ChecksumError, CorruptRecord, Record, UnknownMagic, encode_batch, encode_message_set
 
 BASE = 1000
@@ -303,6 +306,33 @@ def test_a_corrupt_batch_is_an_error_with_its_place_in_the_file(
     reader = segment.batches(skip=True)
     assert [batch.base_offset for batch in reader] == [BASE + STEP * number for number in range(20) if number != 12]
     assert [type(problem) for problem in reader.errors] == [error]
+
+
+def test_batches_with_their_records_and_errors_in_order(segment: LogSegment) -> None:
+    damaged(segment, 12, 80, b"\xee")
+    lying = bytearray(batch_at(BASE))
+    lying[61] ^= 2
+    lying[17:21] = crc32c(lying[21:]).to_bytes(4, "big")
+    damaged(segment, 3, 8, bytes(lying[8:]))
+    reader = segment.batches(skip=True)
+    found = {batch.base_offset: len(records) for batch, records in reader.with_records()}
+    assert found == {BASE + STEP * number: STEP for number in range(20) if number not in (3, 12)}
+    assert [type(problem) for problem in reader.errors] == [CorruptRecord, ChecksumError]
+    with pytest.raises(CorruptRecord):
+        list(segment.batches().with_records())
+
+
+def test_the_limit_of_decompression_and_the_policy_can_be_chosen(folder: Path) -> None:
+    path = folder / f"{BASE:020}.log"
+    path.write_bytes(encode_batch([Record(None, bytes(1000))], codec=1))
+    (batch,) = LogSegment(path).batches(limit=500)
+    with pytest.raises(DecompressionLimit):
+        batch.records()
+    uncounted = bytearray(batch_at(BASE))
+    uncounted[57:61] = bytes(4)
+    path.write_bytes(uncounted)
+    (batch,) = LogSegment(path).batches(verify=False, policy=LIKE_KAFKA)
+    assert batch.records() == []
 
 
 def test_skipping_ends_where_the_size_makes_no_sense(segment: LogSegment) -> None:

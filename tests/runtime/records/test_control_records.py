@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kwire import EncodeError, Uuid
+from kwire import LIKE_KAFKA, EncodeError, Uuid
 from kwire.message import Message
 from kwire.records import Record, decode_control, encode_batch, encode_control, read_batches
 from kwire.records.control import TYPES
@@ -79,6 +79,22 @@ def test_trap_42_what_is_not_known_is_never_an_error(
     control = decode_control(PROTOCOL, Record(key, value))
     assert (control.type, control.version, control.name, control.message) == (type, version, name, None)
     assert (control.key, control.value) == (key, value)
+    assert control.reason
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "reason"),
+    [
+        (b"\0\0\0\x07", b"", "unknown control record of type 7"),
+        (b"\0\0\0\1", None, "the record has no value"),
+        (b"\0\0\0\1", b"\0\1\0\0\0\1", "unknown version 1 of EndTxnMarker"),
+        (b"\0\0\0\1", b"\0\0\0\0\0\1x", "EndTxnMarker v0, byte 4 of 5: 1 bytes behind the end of the message"),
+    ],
+)
+def test_trap_42_the_reason_why_there_is_no_message(key: bytes, value: bytes | None, reason: str) -> None:
+    assert decode_control(PROTOCOL, Record(key, value)).reason == reason
+    good = decode_control(PROTOCOL, Record(b"\0\0\0\1", b"\0\0\0\0\0\1x"), LIKE_KAFKA)
+    assert (good.message, good.reason) == (EndTxnMarker(coordinator_epoch=1), None)
 
 
 def test_trap_42_a_newer_key_may_be_longer() -> None:

@@ -60,6 +60,12 @@ def test_append_time_of_a_plain_message() -> None:
     assert encode_message_set([Record(None, b"v", (), 99, 3)], timestamp_type="append") == data
 
 
+def test_flags_of_magic_2_mean_nothing_before_it() -> None:
+    batch = only(by_hand(3, b"v", attributes=0x70, time=99))
+    assert (batch.transactional, batch.control, batch.delete_horizon, batch.attributes) == (False, False, None, 0x70)
+    assert batch.encode() == batch.data
+
+
 @pytest.mark.parametrize("codec", [GZIP, SNAPPY, LZ4])
 def test_trap_44_wrappers_of_magic_1_have_relative_offsets_inside(codec: int) -> None:
     inner = by_hand(0, b"a", time=5) + by_hand(2, b"b", time=9)
@@ -108,6 +114,8 @@ def test_trap_44_append_time_of_the_wrapper_overrides_that_of_its_messages(inner
     assert [record.timestamp for record in batch] == [42, 42]
     assert [record.timestamp for record in batch.stored_records()] == [5, 9]
     assert batch.encode() == data
+    assert only(batch.encode(batch.stored_records())).max_timestamp == 42
+    assert only(batch.encode(timestamp_type="create")).max_timestamp == 9
 
 
 def test_trap_44_old_messages_inside_a_newer_wrapper_have_no_timestamp() -> None:
@@ -203,6 +211,7 @@ def test_inner_messages_with_bad_magic_or_checksum() -> None:
         lambda: encode_message_set([Record(timestamp=5)], magic=0),
         lambda: encode_message_set([Record(headers=(("k", b""),))]),
         lambda: encode_message_set([], codec=GZIP),
+        lambda: encode_message_set([Record()], codec="lz4"),  # type: ignore[arg-type]
         lambda: encode_message_set([Record("text")]),  # type: ignore[arg-type]
         lambda: encode_message_set([Record(timestamp=2**63)]),
         lambda: encode_message_set([Record(offset=2**63)]),

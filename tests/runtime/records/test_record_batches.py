@@ -135,6 +135,7 @@ def test_trap_43_a_compacted_batch_may_have_no_records() -> None:
         [], base_offset=50, last_offset=54, max_timestamp=99, producer_id=5, producer_epoch=1, base_sequence=0
     )
     assert built == data
+    assert (only(encode_batch([], base_offset=50)).last_offset, len(encode_batch([], codec=4))) == (50, 61)
 
 
 def test_trap_43_the_delete_horizon_takes_the_place_of_the_base_timestamp() -> None:
@@ -239,6 +240,19 @@ def test_building_again_with_changes() -> None:
     assert moved.records() == batch.records()
 
 
+def test_building_again_with_another_type_of_timestamp() -> None:
+    """The time of the broker is not one of the records."""
+    created = only(encode_batch([Record(timestamp=5), Record(timestamp=3)]))
+    appended = only(created.encode(timestamp_type="append", max_timestamp=99))
+    assert [record.timestamp for record in appended] == [99, 99]
+    assert only(appended.encode([Record(timestamp=7)])).max_timestamp == 99
+    assert only(created.encode([Record(timestamp=4)])).max_timestamp == 4
+    for again in (appended.encode(timestamp_type="create"), created.encode(timestamp_type="append")):
+        assert only(again).max_timestamp == 5
+    other = only(appended.encode([Record(timestamp=7)], timestamp_type="create"))
+    assert (other.max_timestamp, other.records()[0].timestamp) == (7, 7)
+
+
 @pytest.mark.parametrize(
     ("make", "path"),
     [
@@ -256,6 +270,7 @@ def test_building_again_with_changes() -> None:
         (lambda: encode_batch([Record()], leader_epoch=None), ""),  # type: ignore[arg-type]
         (lambda: encode_batch([Record()], codec=8), ""),
         (lambda: encode_batch([Record()], codec=7), ""),
+        (lambda: encode_batch([Record()], codec="lz4"), ""),  # type: ignore[arg-type]
         (lambda: encode_batch([Record()], timestamp_type="none"), ""),
     ],
 )

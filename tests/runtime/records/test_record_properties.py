@@ -84,7 +84,7 @@ def test_message_sets_round_trip(data: st.DataObject, magic: int, codec: int, ap
     assert read == records
 
 
-@settings(max_examples=300)
+@settings(max_examples=300, deadline=None)
 @given(logs(), st.integers(0, 4), st.data())
 def test_damage_gives_typed_errors_and_loses_nothing(records: list[Record], codec: int, data: st.DataObject) -> None:
     """With checksums ignored, so that what lies behind them is reached."""

@@ -11,7 +11,7 @@ import pytest
 from crc32c import crc32c
 
 from kwire import LIKE_KAFKA, DecodeError
-from kwire.compression import NAMES, DecompressionLimit, compress
+from kwire.compression import NAMES, CompressionError, DecompressionLimit, compress
 from kwire.records import (
     Batch,
     ChecksumError,
@@ -230,6 +230,7 @@ def record(body: bytes, size: int | None = None) -> bytes:
         (record(b"\0\0\0\1\1\1"), 1, "records[0].headers", 6, "there are -1 headers, but 0 bytes left"),
         (record(b"\0\0\0\1\1\2"), 1, "records[0].headers", 6, "there are 1 headers, but 0 bytes left"),
         (record(b"\0\0\0\1\1\2\1\0"), 1, "records[0].headers[0].key", 7, "it has length -1"),
+        (record(b"\0\0\0\1\1\2\0\x06a", 11), 1, "records[0].length", 0, "it has length 11, 9 bytes are left"),
         (record(b"\0\0\0\1\1\2\4a"), 1, "records[0].headers[0].key", 7, "it has length 2, 1 bytes are left"),
         (record(b"\0\0\0\1\1\x04\0\0"), 1, "records[0].headers[1].key", 9, "it needs 1 bytes, 0 are left"),
         (record(b"\0\x80"), 1, "records[0].timestamp", 3, "it needs 1 bytes, 0 are left"),
@@ -308,6 +309,19 @@ def test_a_bomb_is_refused(codec: int) -> None:
     reader = read_batches(data, limit=1 << 16, skip=True)
     assert list(reader.with_records()) == []
     assert isinstance(reader.errors[0], DecompressionLimit)
+
+
+def test_an_error_of_compression_says_which_batch_it_is() -> None:
+    data = around(b"no zstd stream", 1, codec=4)
+    (batch,) = read_batches(data, position=5000)
+    with pytest.raises(CompressionError) as caught:
+        batch.records()
+    error = caught.value
+    assert (error.position, error.offset, error.data) == (5000, 5061, data)
+    assert str(error) == f"RecordBatch v2 at byte 5000, field records, byte 5061: {error.reason}"
+    assert "base_offset" in error.annotated()
+    again = pickle.loads(pickle.dumps(error))
+    assert (str(again), again.__dict__) == (str(error), error.__dict__)
 
 
 @pytest.mark.parametrize("codec", [5, 6, 7])
