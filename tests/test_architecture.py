@@ -22,7 +22,7 @@ LAYERS = (
     ("ir", "naming"),
     ("validation", "lowering"),
     ("merge", "emitters", "dump", "catalogue", "config", "native", "diff"),
-    ("driver", "terminal"),
+    ("driver", "terminal", "scaffold"),
     ("cli",),
 )
 """Packages of the compiler from left to right: imports point left, or stay within a column."""
@@ -59,6 +59,14 @@ def test_runtime_and_generated_code_never_import_the_compiler(folder: str) -> No
 def test_the_runtime_does_not_know_any_generated_package() -> None:
     for path in modules("runtime/kwire"):
         assert not [name for name in imported(path) if name.startswith("kwire_kafka")]
+
+
+def test_pydantic_is_for_models_alone() -> None:
+    """It is an extra: nothing imports it, or the models, but the models."""
+    for path in [*modules("runtime/kwire"), *modules("generated/kwire_kafka"), *modules("compiler/kwirec")]:
+        if "models" not in path.relative_to(ROOT).parts:
+            wrong = [name for name in imported(path) if re.match(r"pydantic|kwire(_kafka)?\.models", name)]
+            assert not wrong, f"{path.relative_to(ROOT)} imports {wrong}"
 
 
 def test_imports_of_the_compiler_point_left() -> None:
@@ -133,8 +141,8 @@ def test_the_examples_of_the_readme_run() -> None:
     assert run(records).splitlines() == ["3 7 41", "40 b'key' b'value'", "41 b'key' None"]
     answered, seen = run(connections).splitlines()
     assert answered == "5"
-    assert seen.startswith("[('ApiVersions', 'me', 0.00")
-    assert re.search(r"^\d+ g0 t7 \d+$", run(logs), re.MULTILINE)
+    assert seen.startswith("[('ApiVersions', 4, 0.00")
+    assert re.search(r"^\d+ g0 t7 \d \d+$", run(logs), re.MULTILINE)
 
 
 def test_the_tree_in_the_readme_is_printed_as_it_says() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 
 from librt.strings import read_i16_be
@@ -88,6 +89,13 @@ class Protocol:
         self._responses = responses
         self._logs = logs
         self._classes: dict[str, type[Message]] = {}
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickled by the name of its package, which keeps small what holds on to it: the state of a connection."""
+        if getattr(sys.modules.get(self._package), "PROTOCOL", None) is self:
+            return _protocol, (self._package,)
+        parts = self._package, self._modules, self._aliases, self._requests, self._responses, self._logs
+        return Protocol, parts
 
     @property
     def api_keys(self) -> tuple[int, ...]:
@@ -205,11 +213,7 @@ class Protocol:
         if cls is not None and version in cls.VALID_VERSIONS:
             header, offset = RequestHeader.decode_from(payload, 0, cls.header_version(version), policy)
             return header, offset, cls
-        nearest = 1
-        if cls is not None:
-            valid = cls.VALID_VERSIONS
-            nearest = cls.header_version(valid.start if version < valid.start else valid.stop - 1)
-        for number in range(nearest, 0, -1):
+        for number in range(1 if cls is None else _nearest_header(cls, version), 0, -1):
             try:
                 return *RequestHeader.decode_from(payload, 0, number, policy), None
             except DecodeError:
@@ -234,8 +238,9 @@ class Protocol:
     ) -> tuple[ResponseHeader, int, type[Message] | None, int]:
         """The header of a response, the offset of the body, and the class and version that read it.
 
-        The class is ``None`` where api key or version are not known. Then of the header only the correlation id is
-        read, and tagged fields would be part of the body.
+        The class is ``None`` where api key or version are not known. Then the header is a guess, as in
+        :meth:`request_header`: that of the nearest version, or as version 0 for an unknown api or if that does not
+        fit. Tagged fields would then be part of the body.
 
         A broker that does not know the version of an ApiVersions request answers in version 0 with error 35
         [KAFKA-WIRE 6]: that is recognised by the first two bytes of the body.
@@ -244,11 +249,28 @@ class Protocol:
         if cls is None:
             return *ResponseHeader.decode_from(payload, 0, 0, policy), None, version
         known = version in cls.VALID_VERSIONS
-        header, offset = ResponseHeader.decode_from(payload, 0, cls.header_version(version) if known else 0, policy)
+        try:
+            number = cls.header_version(version) if known else _nearest_header(cls, version)
+            header, offset = ResponseHeader.decode_from(payload, 0, number, policy)
+        except DecodeError:
+            if known:
+                raise
+            header, offset = ResponseHeader.decode_from(payload, 0, 0, policy)
         if api_key == API_VERSIONS and cls.__name__ == "ApiVersionsResponse":
             if payload[offset : offset + 2] == UNSUPPORTED_VERSION:
                 return header, offset, cls, 0
         return header, offset, cls if known else None, version
+
+
+def _protocol(package: str) -> Protocol:
+    found: Protocol = import_module(package).PROTOCOL
+    return found
+
+
+def _nearest_header(cls: type[Message], version: int) -> int:
+    """The header version of the known version that is nearest to this unknown one."""
+    valid = cls.VALID_VERSIONS
+    return cls.header_version(valid.start if version < valid.start else valid.stop - 1)
 
 
 def _whole(cls: type[Message], payload: bytes, offset: int, version: int, policy: Policy) -> Message:

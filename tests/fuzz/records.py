@@ -28,6 +28,7 @@ from guided import Broken, instrumented, main
 with instrumented(__name__, "kwire.records", "kwire.compression"):
     from kwire.compression import compress
     from kwire.errors import DecodeError
+    from kwire.policy import LIKE_KAFKA, STRICT
     from kwire.records import (
         Batch,
         BatchReader,
@@ -61,10 +62,16 @@ def check(data: bytes) -> str:
     """Read one input in the way its first byte says; what became of it."""
     options = data[0] if data else 0
     field = FORMS[options & 3](data[1:])
-    start = options >> 4
-    reader = read_batches(field, position=start, verify=bool(options & 4), skip=bool(options & 8), limit=LIMIT)
+    start, verify, skip, lenient = options >> 4 & 7, options & 4, options & 8, options & 0x80
+    settings: dict[str, Any] = {"verify": bool(verify), "limit": LIMIT, "policy": LIKE_KAFKA if lenient else STRICT}
+    reader = read_batches(field, position=start, skip=bool(skip), **settings)
     batches, errors = read_all(reader, len(field))
     check_nothing_is_lost(field, start, batches, errors, reader.truncated, data)
+    readable = [
+        batch.position for batch, _ in read_batches(field, position=start, skip=True, **settings).with_records()
+    ]
+    if readable != [batch.position for batch in batches if is_readable(batch)]:
+        raise Broken(f"with_records gives the batches at {readable}", data)
     outcomes = {check_batch(batch, data) for batch in batches}
     if errors:
         outcomes.add("corrupt")
@@ -108,6 +115,14 @@ def check_nothing_is_lost(
         raise Broken(f"the reader stopped at {end} and did not say why", data)
 
 
+def is_readable(batch: Batch) -> bool:
+    try:
+        batch.records()
+    except DecodeError:
+        return False
+    return True
+
+
 def check_batch(batch: Batch, data: bytes) -> str:
     repr(batch), batch.timestamp_type, batch.delete_horizon, batch.control, batch.transactional
     try:
@@ -147,8 +162,10 @@ def check_slow_path(batch: Batch, data: bytes) -> None:
 
 
 def check_writing(batch: Batch, records: list[Record], data: bytes) -> str:
-    if batch.magic == 0 and any(record.timestamp != -1 for record in records):
-        return "of mixed magic"  # messages of magic 1 in one of magic 0: Kafka reads them, and nobody writes them
+    if batch.magic < 2 and inner_magics(batch) - {batch.magic}:
+        return (
+            "of mixed magic"  # messages of magic 1 in one of magic 0, or so: Kafka reads them, and nobody writes them
+        )
     written = batch.encode()
     if any(record.offset == -1 for record in records):
         return "numbered anew"  # what offset -1 asks for, and no log has
@@ -161,6 +178,17 @@ def check_writing(batch: Batch, records: list[Record], data: bytes) -> str:
     if again.encode() != written:
         raise Broken("written twice, it is not the same", data)
     return "canonical" if written == batch.data else "rewritten"
+
+
+def inner_magics(batch: Batch) -> set[int]:
+    """The magic of every message in a compressed one."""
+    inner = batch.payload() if batch.codec else b""
+    found = set()
+    at = 0
+    while at + 16 < len(inner):
+        found.add(inner[at + 16])
+        at += 12 + int.from_bytes(inner[at + 8 : at + 12], "big")
+    return found
 
 
 def as_it_is(data: bytes) -> bytes:
@@ -219,7 +247,8 @@ def compressed_message(data: bytes) -> bytes:
 
 
 FORMS: tuple[Callable[[bytes], bytes], ...] = (as_it_is, repaired, compressed_batch, compressed_message)
-"""By the two lowest bits of the first byte. The next two are ``verify`` and ``skip``, the others the position."""
+"""By the two lowest bits of the first byte. The next two are ``verify`` and ``skip``, three more the position, and
+the highest one is the policy."""
 
 
 @cache
@@ -231,11 +260,13 @@ def seeds() -> tuple[bytes, ...]:
         plain = encode_batch(records)[HEADER.size :]
         for codec in range(5):
             head = (bits | codec).to_bytes(2, "big") + bytes([number << 3 & 0xFF]) + len(records).to_bytes(2, "big")
-            found.append(bytes([6]) + head + plain)
+            found += [bytes([6]) + head + plain, bytes([0x86]) + head + plain + b"more"]
         for magic in (0, 1):
             bare = [Record(record.key, record.value, (), record.timestamp if magic else -1) for record in records]
             inner = encode_message_set(bare, magic=magic)
-            found += [bytes([7, magic | codec << 1, 3]) + inner for codec in range(1, 4)]
+            for codec in range(1, 4):
+                found.append(bytes([7, magic | codec << 1, 3]) + inner)
+                found.append(bytes([0x87, magic | codec << 1, 3]) + inner + inner[:20])
     return tuple(found)
 
 
@@ -287,6 +318,7 @@ def written() -> list[bytes]:
             found.append(encode_batch(records, codec=codec, producer_id=9, base_sequence=0, **kind))
     records = [Record(b"k", b"%d" % number, (), -1) for number in range(5)]
     found += [encode_message_set(records, magic=magic, codec=codec) for magic in (0, 1) for codec in range(4)]
+    found.append(encode_batch([Record(None, b"", (), 7)] * 520, codec=4))  # more than are read at a time
     found.append(encode_batch(records, timestamp_type="append", max_timestamp=99, delete_horizon=55, leader_epoch=4))
     return found
 

@@ -326,6 +326,19 @@ def test_an_error_in_records_shows_the_batch() -> None:
     assert re.search(r"^ +17  [0-9a-f]{8} +crc .*\n +\^\^ the checksum is ", text, re.MULTILINE)
 
 
+def test_the_wrong_byte_is_shown_wherever_it_stands() -> None:
+    """A wrong checksum stands in the header, with any number of records behind it."""
+    data = bytearray(encode_batch([Record(b"k", b"v")] * 50))
+    data[-2] ^= 1  # the last value
+    with pytest.raises(RecordsError) as caught:
+        list(read_batches(bytes(data)))
+    lines = caught.value.annotated(3).splitlines()[4:]
+    assert [line.split()[0] for line in lines] == ["…", "12", "16", "17", "^^", "…"]
+    assert lines[0].endswith("3 lines before")
+    assert lines[-1].endswith("58 lines behind")
+    assert len(caught.value.annotated(20).splitlines()) == 3 + 1 + 20 + 2
+
+
 def test_errors_of_subclasses_travel_as_what_they_are() -> None:
     class Special(DecodeError):
         pass

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import io
 import json
+import os
 import re
 import subprocess
 import sys
@@ -21,6 +22,8 @@ from kwire.frames import frame
 from kwire.records import Record, encode_batch
 from kwire_kafka import (
     PROTOCOL,
+    AlterClientQuotasRequest,
+    EnvelopeRequest,
     FetchRequest,
     HeartbeatRequest,
     HeartbeatResponse,
@@ -28,6 +31,7 @@ from kwire_kafka import (
     ProduceRequest,
     TopicRecord,
 )
+from kwire_kafka.api.alter_client_quotas import AlterClientQuotasRequestEntryData, OpData
 from kwire_kafka.api.produce import PartitionProduceData, TopicProduceData
 
 REQUEST = PROTOCOL.encode_request(HeartbeatRequest(group_id="gruppe"), 4, correlation_id=7, client_id="c")
@@ -86,6 +90,50 @@ def test_a_frame_is_recognised_by_its_size(run: Any) -> None:
     assert run("--frame", "00").code == 2
 
 
+def test_frames_in_a_row_are_shown_one_by_one(run: Any) -> None:
+    data = frame(REQUEST) + frame(REQUEST[:-1]) + frame(REQUEST)
+    result = run(data.hex())
+    assert result.code == 1
+    titles = [line for line in result.out.splitlines() if line.startswith("frame")]
+    size = len(frame(REQUEST))
+    assert titles == ["frame at byte 0:", f"frame at byte {size}:", f"frame at byte {2 * size - 1}:"]
+    assert result.lines.count(["4", "000c", "api_key", "int16", "12  Heartbeat"]) == 3
+    assert result.out.count("^^") == 1
+    found = json.loads(run("--format", "json", data.hex()).out)
+    assert [part["error"] is None for part in found.values()] == [True, False, True]
+    answers = run("--response", "--api-key", "12", "--version", "4", (frame(RESPONSE) * 2).hex())
+    assert (answers.code, answers.out.count("REBALANCE_IN_PROGRESS")) == (0, 2)
+
+
+def test_the_last_of_several_frames_may_be_cut_off(run: Any) -> None:
+    data = frame(REQUEST) * 2
+    assert "frame at byte" not in run(data[:-1].hex()).out  # who knows whether these are frames
+    for cut in (1, len(REQUEST) + 1):
+        result = run("--frame", data[:-cut].hex())
+        assert (result.code, result.out.count("^^")) == (1, 1)
+        assert f"frame at byte {len(data) // 2}:" in result.out
+    assert "a frame has at least 4 bytes" in result.err
+
+
+def test_an_envelope_is_opened(run: Any) -> None:
+    def envelope(inner: bytes) -> str:
+        message = EnvelopeRequest(request_data=inner, client_host_address=b"")
+        return PROTOCOL.encode_request(message, 0, correlation_id=1).hex()
+
+    result = run(envelope(REQUEST))
+    assert result.code == 0
+    start = bytes.fromhex(envelope(REQUEST)).index(REQUEST)
+    assert [str(start), "000c", "api_key", "int16", "12  Heartbeat"] in result.lines
+    found = json.loads(run("--format", "json", envelope(REQUEST)).out)
+    assert "".join(span["bytes"] for span in found["spans"]) == envelope(REQUEST)
+    assert "request_data.group_id" in [span["path"] for span in found["spans"]]
+    broken = run(envelope(REQUEST[:-1]))
+    assert broken.code == 1
+    assert "not readable: the number of tagged fields takes 1 bytes, 0 are left" in broken.out
+    twice = run(envelope(bytes.fromhex(envelope(REQUEST))))
+    assert (twice.code, twice.out.count("Heartbeat")) == (0, 0)  # Kafka does not forward what was forwarded
+
+
 @pytest.mark.parametrize(
     "words",
     [
@@ -112,6 +160,17 @@ def test_files(tmp_path: Path, data: bytes, monkeypatch: pytest.MonkeyPatch) -> 
         for words in ([], ["-"]):
             monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
             assert read_given(words) == REQUEST
+
+
+@pytest.mark.parametrize(
+    "text", ["00000000: 000c 0004 0000 0007  ........\n", "00000000  00 0c 00 04  |....|\n", "frame.bin\n"]
+)
+def test_text_that_is_neither_hex_nor_base64_is_no_frame(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "frame"
+    path.write_text(text)
+    with pytest.raises(ValueError, match="xxd -p"):
+        read_given([str(path)])
+    assert read_given([str(path)], "raw") == text.encode()
 
 
 def test_codings_can_be_said(tmp_path: Path) -> None:
@@ -189,6 +248,29 @@ def test_json(run: Any) -> None:
     assert json.loads(failed.out)["error"]["message"] == "HeartbeatRequest"
 
 
+def test_json_has_no_numbers_that_are_none(run: Any) -> None:
+    entry = AlterClientQuotasRequestEntryData(ops=[OpData(key="k", value=float("nan"))])
+    data = PROTOCOL.encode_request(AlterClientQuotasRequest(entries=[entry]), 1, correlation_id=1).hex()
+
+    def refuse(number: str) -> None:
+        raise AssertionError(number)
+
+    found = json.loads(run("--format", "json", data).out, parse_constant=refuse)
+    assert [span["value"] for span in found["spans"] if span["name"] == "value"] == ["nan"]
+
+
+def test_what_others_chose_does_not_reach_the_terminal(run: Any) -> None:
+    record = Record(key=b"k", value=b"v", headers=(("h\n\x1b[2J" + "x" * 100, b""), ("y", b"")))
+    topic = TopicProduceData(
+        name="t\u202e\x9b", partition_data=[PartitionProduceData(records=encode_batch([record]))]
+    )
+    result = run(PROTOCOL.encode_request(ProduceRequest(topic_data=[topic]), 9, correlation_id=1).hex())
+    assert all(line.isprintable() for line in result.out.split("\n"))
+    assert r'"t\u202e\x9b"' in result.out
+    assert r"headers h\n\x1b[2Jx" in result.out
+    assert max(map(len, result.out.splitlines())) < 260
+
+
 def test_times_have_notes(run: Any) -> None:
     data = OffsetCommitValue(offset=5, commit_timestamp=1_700_000_000_123).encode(3).hex()
     result = run("--message", "OffsetCommitValue", "--version", "3", data)
@@ -202,6 +284,14 @@ def test_times_have_notes(run: Any) -> None:
         (["--response", "--api-key", "1", "00"], "--version"),
         (["--message", "FetchRequest", "00"], "--version"),
         (["--message", "Nix", "--version", "1", "00"], "there is no message 'Nix'"),
+        (["--message", "metadatarequest", "--version", "1", "00"], "did you mean MetadataRequest"),
+        (["--response", "--api-key", "ApiVersion", "--version", "1", "00"], "did you mean ApiVersions"),
+        (["--key", "00"], "of which --topic?"),
+        (["--value", "00", "00"], "of which --topic?"),
+        (["--api-key", "1", "00"], "--api-key goes with --response"),
+        (["--message", "FetchRequest", "--version", "1", "--api-key", "1", "00"], "--api-key goes with --response"),
+        (["--version", "1", "00"], "--version goes with --response or --message"),
+        (["--topic", "__consumer_offsets", "--key", "00", "--version", "1"], "--version goes with"),
         (["--response", "--api-key", "Nix", "--version", "1", "00"], "there is no API 'Nix'"),
         (["--protocol", "no_such_package", "00"], "no_such_package"),
         (["--protocol", "json", "00"], "json"),
@@ -225,6 +315,15 @@ def test_the_examples_of_its_help_run(run: Any, monkeypatch: pytest.MonkeyPatch)
     for words in examples:
         if words[-1] != "fetch.bin":
             assert run(*words).code == 0
+
+
+def test_terminals_that_lack_characters() -> None:
+    command = [sys.executable, "-m", "kwire", "decode", "--message", "TopicRecord", "--version", "0"]
+    data = TopicRecord(name="ü").encode(0)
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    done = subprocess.run(command, input=data, capture_output=True, check=False, env=environment)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert rb'"\xfc"' in done.stdout
 
 
 def test_as_a_program() -> None:

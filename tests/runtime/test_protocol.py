@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from values import FIXED, as_decoded, make, message_class, pairs
 from kwire import LIKE_KAFKA, STRICT, DecodeError, EncodeError, Policy
 from kwire.headers import RequestHeader, ResponseHeader
 from kwire.message import Message
-from kwire.protocol import UnknownApi
+from kwire.protocol import Protocol, UnknownApi
 from kwire_kafka import (
     ALIASES,
     MODULES,
@@ -148,7 +149,7 @@ def test_the_header_is_there_when_the_body_is_broken() -> None:
     assert PROTOCOL.request_header(payload) == (expected, 12, HeartbeatRequest)
     answer = PROTOCOL.encode_response(HeartbeatResponse(), 4, correlation_id=1)[:-1]
     assert PROTOCOL.response_header(answer, 12, 4) == (ResponseHeader(correlation_id=1), 5, HeartbeatResponse, 4)
-    assert PROTOCOL.response_header(answer, 12, 99)[1:] == (4, None, 99)
+    assert PROTOCOL.response_header(answer, 12, 99)[1:] == (5, None, 99)
     assert PROTOCOL.response_header(b"\0\0\0\1\0\x23", 18, 99)[1:] == (4, ApiVersionsResponse, 0)
 
 
@@ -185,6 +186,24 @@ def test_unknown_versions_of_a_response() -> None:
     response = PROTOCOL.decode_response(b"\0\0\0\4body", 12, 99)
     assert (response.header.correlation_id, response.message, response.body) == (4, None, b"body")
     assert response.version == 99
+
+
+@pytest.mark.parametrize(("version", "body"), [(-1, "00cafe"), (5, "cafe"), (99, "cafe")])
+def test_headers_of_unknown_versions_of_a_response(version: int, body: str) -> None:
+    """They are read like that of the nearest version, which has tagged fields from 4 on."""
+    response = PROTOCOL.decode_response(bytes.fromhex("00000004 00 cafe"), 12, version)
+    assert (response.header, response.body) == (ResponseHeader(correlation_id=4), bytes.fromhex(body))
+    never = PROTOCOL.decode_response(bytes.fromhex("00000004 00 cafe"), 18, 99)  # has none [KAFKA-WIRE 2]
+    assert never.body == bytes.fromhex("00cafe")
+
+
+def test_a_protocol_is_pickled_by_name() -> None:
+    data = pickle.dumps(PROTOCOL)
+    assert pickle.loads(data) is PROTOCOL
+    assert len(data) < 100
+    other = Protocol("kwire_kafka", MODULES, ALIASES, {12: "HeartbeatRequest"}, {12: "HeartbeatResponse"}, {})
+    again = pickle.loads(pickle.dumps(other))
+    assert (again.api_keys, again.request(12)) == ((12,), HeartbeatRequest)
 
 
 def test_error_35_means_nothing_for_other_apis() -> None:

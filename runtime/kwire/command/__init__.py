@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Sequence
+from io import TextIOWrapper
 
 from kwire.command import decode
 
@@ -14,5 +16,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     decode.add_to(commands)
     options = parser.parse_args(arguments)
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # no terminal shows all characters
     code: int = options.run(options)
     return code

@@ -13,13 +13,15 @@ CODINGS = ("guess", "hex", "base64", "raw")
 
 _HEX = re.compile(rb"(?:(?:0[xX])?[0-9a-fA-F\s:,|_])*")
 _BETWEEN = re.compile(rb"0[xX]|[\s:,|_]")
+_TEXT = re.compile(rb"[\s -~]+")
 
 
 def read_given(words: Sequence[str], coding: str = "guess") -> bytes:
     """Bytes from ``words``: the name of a file, ``-`` or nothing for standard input, or the bytes themselves.
 
     ``ValueError`` if they are not in ``coding``; with ``guess`` the bytes of a file that are neither hex nor base64
-    are raw. ``OSError`` if the file cannot be read.
+    are raw, unless they are nothing but text: a frame never is, a hex dump with columns is. ``OSError`` if the file
+    cannot be read.
     """
     if not words or list(words) == ["-"]:
         return _decoded(sys.stdin.buffer.read(), coding)
@@ -47,6 +49,8 @@ def _decoded(data: bytes, coding: str, *, typed: bool = False) -> bytes:
     except binascii.Error:
         if coding == "base64" or typed:
             raise ValueError("this is not base64") from None
+    if _TEXT.fullmatch(data):
+        raise ValueError("this text is neither hex (as of xxd -p) nor base64; --coding raw takes it as it is")
     return data
 
 

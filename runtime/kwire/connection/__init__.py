@@ -3,8 +3,9 @@
 ``ConnectionDecoder`` is for captures and proxies; ``ClientConnection`` and ``ServerConnection`` are the two ends.
 """
 
-from kwire.connection.client import ClientConnection, NoCommonVersion, OutOfStep
+from kwire.connection.client import ClientConnection, NoCommonVersion
 from kwire.connection.decoder import ConnectionDecoder
+from kwire.connection.ends import OutOfStep
 from kwire.connection.events import (
     CLIENT,
     SERVER,

@@ -6,6 +6,7 @@ from collections import deque
 from typing import TYPE_CHECKING
 
 from kwire.connection.apis import Apis
+from kwire.connection.ends import take_all
 from kwire.connection.events import CLIENT, SERVER, SaslToken, Undecodable
 from kwire.connection.frame import Frame
 from kwire.connection.reading import REQUEST_START, Reader
@@ -24,15 +25,6 @@ if TYPE_CHECKING:
     from kwire.protocol import Protocol
 
     Answer = ResponseEvent | Undecodable | SaslToken
-
-
-class OutOfStep(DecodeError):
-    """A server answered what was not asked, or not in order: the connection is of no use any more.
-
-    ``events`` are those of the same bytes that came before.
-    """
-
-    events: list[Any]
 
 
 class NoCommonVersion(KwireError):
@@ -71,7 +63,11 @@ class ClientConnection:
         return len(self._pending)
 
     def negotiate(self, response: Message) -> None:
-        """Take over what an ApiVersionsResponse says about the versions of the server."""
+        """Take over what an ApiVersionsResponse says about the versions of the server.
+
+        With error 35 these are only those of ApiVersions itself, to ask again in one of them; servers before 2.4 then
+        say nothing at all, and are to be asked in version 0 [KAFKA-WIRE 6].
+        """
         told: Any = response
         self.ranges = {key.api_key: range(key.min_version, key.max_version + 1) for key in told.api_keys}
 
@@ -110,7 +106,11 @@ class ClientConnection:
         correlation_id: int | None = None,
         time: float = 0.0,
     ) -> bytes:
-        """The bytes of a request with a body that is encoded already, of an api and version nobody needs to know."""
+        """The bytes of a request with a body that is encoded already, of an api and version nobody needs to know.
+
+        To pass on a request as it came, with its client id and header: ``body=request.data[8:]``, all behind the
+        correlation id, and ``header_version=0``.
+        """
         header = RequestHeader(
             api_key=api_key,
             api_version=version,
@@ -129,17 +129,9 @@ class ClientConnection:
         """The responses and tokens that ``data`` completes.
 
         A response that cannot be read is an :class:`Undecodable` among them. Raises :class:`OutOfStep` for one that
-        answers nothing or too early, and for a frame beyond the limit.
+        answers nothing or too early, and for a frame beyond the limit; its ``events`` are the answers before.
         """
-        answers: list[Answer] = []
-        try:
-            for payload in self._frames.feed(data):
-                answers.append(self._answer(payload, time))
-        except DecodeError as error:
-            wrong = OutOfStep(error.reason, message=error.message, offset=error.offset, data=error.data)
-            wrong.events = answers
-            raise wrong from None
-        return answers
+        return take_all(self._frames.feed(data), lambda payload: self._answer(payload, time))
 
     def _ask(self, payload: bytes, time: float) -> bytes:
         request = self._reader.request(Frame(time, CLIENT, self._sent, time, payload))

@@ -89,7 +89,7 @@ class Lane:
         elif not (size and self._dig(size)):
             yield from self._give_up(time, "the bytes behind them are missing")
             self._base += size
-            self._synced = False
+            self._synced = self._beginning = False
         yield Gap(time, self._direction, position, size)
         yield from self._cut(time)
 

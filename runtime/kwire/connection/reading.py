@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING
 
 from kwire.connection.events import CLIENT, SERVER, RequestEvent, ResponseEvent, Undecodable
 from kwire.errors import DecodeError
-from kwire.headers import ResponseHeader
+from kwire.headers import RequestHeader, ResponseHeader
 
 if TYPE_CHECKING:
     from kwire.connection.apis import Apis
     from kwire.connection.frame import Frame
     from kwire.connection.waiting import Waiting
-    from kwire.headers import RequestHeader
     from kwire.message import Message
     from kwire.policy import Policy
 
@@ -53,13 +52,16 @@ class Reader:
         return event
 
     def damaged_request(self, frame: Frame) -> Undecodable:
-        """The event of a request of which bytes are missing, with its header if that was seen."""
+        """The event of a request of which bytes are missing, with as much of its header as was seen."""
         event = undecodable(frame, _missing(frame), name="request")
+        seen = frame.data[: frame.intact]
         try:
-            event.header, _, _ = self._protocol.request_header(frame.data[: frame.intact], self._policy)
-            event.name = self._apis.name(event.header.api_key)
+            event.header, _, _ = self._protocol.request_header(seen, self._policy)
         except DecodeError:
-            pass
+            if len(seen) < 8:
+                return event
+            event.header, _ = RequestHeader.decode_from(seen, 0, 0)  # all of them begin like that
+        event.name = self._apis.name(event.header.api_key)
         return event
 
     def damaged_response(self, frame: Frame, asked: Waiting) -> Undecodable:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kwire.connection.apis import Apis
+from kwire.connection.ends import take_all
 from kwire.connection.events import CLIENT, RequestEvent, SaslToken
 from kwire.connection.frame import Frame
 from kwire.connection.reading import REQUEST_START, Reader
+from kwire.errors import EncodeError
 from kwire.frames import MAX_FRAME, FrameReader, frame
 from kwire.headers import ResponseHeader
 from kwire.policy import LIKE_KAFKA
@@ -37,24 +39,33 @@ class ServerConnection:
     ) -> list[RequestEvent | Undecodable | SaslToken]:
         """The requests and tokens that ``data`` completes; one that cannot be read is an :class:`Undecodable`.
 
-        Raises :class:`DecodeError` for a frame beyond the limit.
+        Raises :class:`OutOfStep` for a frame beyond the limit; its ``events`` are the requests before.
         """
-        return [self._take(payload, time) for payload in self._frames.feed(data)]
+        return take_all(self._frames.feed(data), lambda payload: self._take(payload, time))
 
     def send(self, request: RequestEvent, message: Message, version: int | None = None) -> bytes:
         """The bytes of the response to ``request``; none if it does not ask for one.
 
         The version is that of the request, or 0 if that is one of ApiVersions nobody knows [KAFKA-WIRE 6].
+        :class:`EncodeError` if ``message`` does not answer such a request, or cannot be written.
         """
         if not request.expects_response:
             return b""
+        if request.api_key != message.API_KEY:
+            raise EncodeError(f"it does not answer {request.name}", message=type(message).__name__, version=version)
         if version is None:
             unknown = request.api_key == API_VERSIONS and request.version not in message.VALID_VERSIONS
             version = 0 if unknown else request.version
         return frame(self._protocol.encode_response(message, version, correlation_id=request.correlation_id))
 
     def send_raw(self, request: RequestEvent | Undecodable, body: bytes, *, header_version: int = 0) -> bytes:
-        """The bytes of a response with a body that is encoded already."""
+        """The bytes of a response with a body that is encoded already.
+
+        To pass on a response as it came, with its header: ``body=response.data[4:]``, all behind the correlation id.
+        :class:`EncodeError` if ``request`` is too short to have a correlation id.
+        """
+        if len(request.data) < 8:
+            raise EncodeError(f"a request of {len(request.data)} bytes has no correlation id to answer to")
         _, _, correlation_id = REQUEST_START.unpack_from(request.data)
         return frame(ResponseHeader(correlation_id=correlation_id).encode(header_version) + body)
 

@@ -19,7 +19,8 @@ api, version or correlation id; a SASL token; impossible."""
 
 SURE, NEWER, LIKELY, UNSURE, UNLIKELY = range(5)
 """How a whole frame weighs that stands where nobody knows whether a frame begins: it decodes; its version is slightly
-above those that are known; its header is fine; it does not decode, or answers nothing; it makes no sense."""
+above those that are known, or it answers a request of an api or version nobody knows; its header is fine; it does not
+decode, or answers nothing; it makes no sense."""
 
 MAX_TOKEN = 524_288
 """The default of Kafka's ``sasl.server.max.receive.size``, for the only frames without any header."""
@@ -155,7 +156,7 @@ class ServerSide:
             return LIKELY if self.tokens else UNSURE
         asked = self._waiting.first(_ID.unpack_from(payload)[0])
         reads = self._apis.reads_response(payload, asked.api_key, asked.version)
-        return LIKELY if reads is None else SURE if reads else UNSURE
+        return NEWER if reads is None else SURE if reads else UNSURE
 
 
 def is_name(client_id: bytes | bytearray) -> bool:

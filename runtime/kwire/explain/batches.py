@@ -136,7 +136,8 @@ def _plain(data: bytes, pos: int, records: list[Record], path: str, depth: int) 
 
 
 def _record(start: int, end: int, path: str, record: Record, depth: int, content: int = 0) -> Span:
-    headers = f", headers {', '.join(name for name, _ in record.headers)}" if record.headers else ""
+    names = ", ".join(name for name, _ in record.headers)
+    headers = f", headers {names if len(names) <= 48 else f'{names[:47]}…'}" if record.headers else ""
     text = f"offset {record.offset}, {time_text(record.timestamp) or 'no time'}, "
     text += f"key {_short(record.key)}, value {_short(record.value)}{headers}"
     name = path.rpartition(".")[2]

@@ -11,6 +11,8 @@ from kwire.message import Message
 from kwire.policy import STRICT, Policy
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from kwire.explain.trace import Expand
     from kwire.protocol import Protocol
 
@@ -18,7 +20,18 @@ if TYPE_CHECKING:
 def trace_request(
     protocol: Protocol, payload: bytes, policy: Policy = STRICT, *, expand: Expand | None = None
 ) -> Trace:
-    """How ``Protocol.decode_request`` reads the payload of a request."""
+    """How ``Protocol.decode_request`` reads the payload of a request, and of the one in it if that is an Envelope."""
+    found = _request(protocol, payload, policy, expand)
+    spans: list[Span] = []
+    for span in found.spans:
+        spans.append(span)
+        if span.path == "request_data" and isinstance(span.value, bytes):  # which only Envelopes have
+            span.end = span.content
+            spans += _within(span, _request(protocol, span.value, policy, expand))
+    return Trace(payload, spans, found.error)
+
+
+def _request(protocol: Protocol, payload: bytes, policy: Policy, expand: Expand | None) -> Trace:
     try:
         header, offset, cls = protocol.request_header(payload, policy)
     except DecodeError as problem:
@@ -61,6 +74,19 @@ def behind_size(frame: bytes, payload: Trace) -> Trace:
         payload.error.offset += 4
         payload.error.data = frame
     return Trace(frame, spans, payload.error)
+
+
+def _within(outer: Span, found: Trace) -> Iterator[Span]:
+    """The spans of what ``outer`` carries, in its place; what cannot be read there is no error of the whole."""
+    base, nested = outer.content, outer.depth + 1
+    for span in found.spans:
+        path = f"{outer.path}.{span.path}".rstrip(".")
+        start, end, content = base + span.start, base + span.end, base + span.content
+        depth, text = nested + span.depth, span.text
+        yield Span(start, end, path, span.name, span.kind, span.value, depth=depth, content=content, text=text)
+    if found.error:
+        rest, text = found.data[found.end :], f"not readable: {found.error.reason}"
+        yield Span(base + found.end, base + len(found.data), outer.path, "rest", "?", rest, depth=nested, text=text)
 
 
 def _header(cls: type[Message], payload: bytes, end: int, policy: Policy) -> Trace:

@@ -53,6 +53,7 @@ def encode_batch(
     control: bool = False,
     leader_epoch: int = -1,
     attributes: int = 0,
+    exact_offsets: bool = False,
 ) -> bytes:
     """A record batch of magic 2 [KAFKA-WIRE 43]. :class:`EncodeError` names what does not fit.
 
@@ -62,15 +63,19 @@ def encode_batch(
 
     With ``timestamp_type="append"``, ``max_timestamp`` is when the broker appended the batch. A ``delete_horizon``
     takes the place of the base timestamp. Bits of ``attributes`` that have no meaning here are kept.
+
+    Offsets have to ascend. With ``exact_offsets`` they need not, and -1 is an offset too: to write what was read.
     """
     rows = list(records)
+    if not exact_offsets:
+        _check_order(rows, base_offset)
     if base_offset is None:
         base_offset = rows[0].offset if rows and rows[0].offset != -1 else 0
     if delete_horizon is not None:
         base_timestamp = delete_horizon
     if base_timestamp is None:
         base_timestamp = rows[0].timestamp if rows else -1
-    payload, last, newest = _payload(rows, base_offset, base_timestamp)
+    payload, last, newest = _payload(rows, base_offset, base_timestamp, exact_offsets)
     if last_offset is None:
         last_offset = max(last, base_offset)
     bits = (attributes & ~KNOWN_ATTRIBUTES) | _codec(codec) | _append_bit(timestamp_type, magic=2)
@@ -117,6 +122,7 @@ def encode_message_set(
     max_timestamp: int | None = None,
     attributes: int = 0,
     inner_attributes: int = 0,
+    exact_offsets: bool = False,
 ) -> bytes:
     """Messages of magic 0 or 1; with a ``codec``, one message that holds them all [KAFKA-WIRE 44].
 
@@ -124,14 +130,14 @@ def encode_message_set(
     offset of the last record (or ``last_offset``) and the largest timestamp (or ``max_timestamp``); inner offsets of
     magic 1 count from ``base_offset``, which is that of the first record unless given. Magic 0 has no timestamps, and
     neither has headers. Bits of ``attributes`` that have no meaning here are kept; ``inner_attributes`` are those of
-    the messages inside.
+    the messages inside. With ``exact_offsets``, -1 is an offset too: to write what was read.
     """
     if magic not in (0, 1):
         raise EncodeError(f"a message set has magic 0 or 1, not {magic}", message="MessageSet", version=magic)
     if _codec(codec) >= ZSTD:
         raise EncodeError(f"codec {codec} is not one of message sets", message="MessageSet", version=magic)
     rows = list(records)
-    offsets = _offsets(rows, base_offset)
+    offsets = [row.offset for row in rows] if exact_offsets else _offsets(rows, base_offset)
     bits = (attributes & ~(CODEC | APPEND_TIME if magic else CODEC)) | _codec(codec)
     bits |= _append_bit(timestamp_type if magic else "create", magic=1)
     if not codec:
@@ -174,34 +180,55 @@ def rebuild(batch: Batch, records: Iterable[Record] | None, changes: dict[str, A
             "control": batch.control,
             "leader_epoch": batch.leader_epoch,
             "attributes": batch.attributes,
+            "exact_offsets": records is None,
         }
         return encode_batch(batch.stored_records() if records is None else records, **(settings | changes))
     stored, base, inner_attributes = messages.read(batch, verify=False, stored=True)
     settings |= {"magic": batch.magic, "timestamp_type": batch.timestamp_type}
     settings |= {"attributes": batch.attributes, "inner_attributes": inner_attributes}
     if records is None:
-        settings |= {"base_offset": base, "last_offset": batch.last_offset}
+        settings |= {"base_offset": base, "last_offset": batch.last_offset, "exact_offsets": True}
     return encode_message_set(stored if records is None else records, **(settings | changes))
 
 
-def _payload(rows: list[Record], base_offset: int, base_timestamp: int) -> tuple[bytes, int, int]:
+def _check_order(rows: list[Record], base_offset: int | None) -> None:
+    """:class:`EncodeError` for what is no record, and for offsets that do not ascend from the base offset on."""
+    following = base_offset
+    for number, row in enumerate(rows):
+        offset = getattr(row, "offset", None)
+        if type(offset) is not int:
+            what = f"it is a {type(row).__name__}, no Record" if offset is None else f"its offset is {offset!r}"
+            raise EncodeError(what, message="RecordBatch", version=2, path=f"records[{number}]")
+        if following is None:
+            following = 0 if offset == -1 else offset
+        if offset == -1:
+            offset = following
+        elif offset < following:
+            what = f"its offset is {offset}, it has to be {following} or more"
+            raise EncodeError(what, message="RecordBatch", version=2, path=f"records[{number}].offset")
+        following = offset + 1
+
+
+def _payload(rows: list[Record], base_offset: int, base_timestamp: int, exact: bool) -> tuple[bytes, int, int]:
     """The records as bytes, the last offset and the largest timestamp."""
     try:
-        if -HUGE < base_timestamp < HUGE and -HUGE < base_offset < HUGE:
+        ordinary = -HUGE < base_timestamp < HUGE and -HUGE < base_offset < HUGE
+        if ordinary and not (exact and any(row.offset == -1 for row in rows)):  # which it would number
             return write_records(rows, base_offset, base_timestamp)
     except (AttributeError, OverflowError, TypeError, ValueError):
         pass  # the slow path says what it is
-    return _payload_slowly(rows, base_offset, base_timestamp)
+    return _payload_slowly(rows, base_offset, base_timestamp, exact)
 
 
-def _payload_slowly(rows: list[Record], base_offset: int, base_timestamp: int) -> tuple[bytes, int, int]:
+def _payload_slowly(rows: list[Record], base_offset: int, base_timestamp: int, exact: bool) -> tuple[bytes, int, int]:
     """The same, saying what is wrong; deltas overflow like Java's, so that whatever was read can be written."""
     parts, newest = [], -1
     offset = base_offset - 1
     for number, row in enumerate(rows):
         timestamp = _checked_int(row.timestamp, f"records[{number}].timestamp", 64)
         newest = max(newest, timestamp)
-        offset = offset + 1 if row.offset == -1 else _checked_int(row.offset, f"records[{number}].offset", 64)
+        numbered = row.offset == -1 and not exact
+        offset = offset + 1 if numbered else _checked_int(row.offset, f"records[{number}].offset", 64)
         delta = int64(offset - base_offset)
         _checked_int(delta, f"records[{number}].offset", 32, "its distance from the base offset is")
         body = [b"\0", _long_varint(int64(timestamp - base_timestamp)), _long_varint(delta)]

@@ -125,7 +125,10 @@ def test_trap_07_the_body_of_such_a_request_is_not_read() -> None:
 def test_trap_08_nobody_waits_for_the_response_to_acks_0(bodies: bool, transactional_id: str | None) -> None:
     for version in ProduceRequest.VALID_VERSIONS:
         kept = transactional_id if version >= 3 else None
-        quiet, loud = (ProduceRequest(acks=acks, transactional_id=kept) for acks in (0, -1))
+        quiet, loud = (
+            ProduceRequest(acks=acks, transactional_id=kept, timeout_ms=timeout)
+            for acks, timeout in ((0, 0x7FFFFFFF), (-1, 0))
+        )
         segments = [
             asked(quiet, version, 1),
             asked(loud, version, 2),
@@ -204,6 +207,13 @@ def test_trap_09_nor_are_those_of_version_1() -> None:
     assert "secret" not in "".join(told(events))
 
 
+def test_trap_09_no_tokens_follow_the_handshake_in_version_1() -> None:
+    vendor = frame(raw("01f4 0002 00000005 0003 696e6b | deadbeef"))
+    events = play([*handshake(1, 1), (CLIENT, vendor)])
+    assert isinstance(events[2], RequestEvent)
+    assert events[2].api_key == 500
+
+
 def test_trap_09_a_refused_mechanism_is_followed_by_no_tokens() -> None:
     events = play([*handshake(0, 1, error_code=33), *handshake(1, 2), *HELLO])
     assert [type(event) for event in events] == [RequestEvent, ResponseEvent] * 3
@@ -218,6 +228,13 @@ def test_trap_09_tokens_without_any_handshake(start: str) -> None:
     tokens = [token(CLIENT, GSSAPI), token(SERVER, b"\1\0\0\0"), token(CLIENT, b"\1\0\0\0a"), token(SERVER, b"")]
     events = play([*tokens, *HELLO], decoder(start))  # type: ignore[arg-type]
     assert [type(event) for event in events] == [SaslToken] * 4 + [RequestEvent, ResponseEvent]
+
+
+@pytest.mark.parametrize("start", ["6080", "6084 01020304", "60ff", "6014 07", "608a 000000000000000000 0a"])
+def test_trap_09_what_only_begins_like_a_token(start: str) -> None:
+    noise = frame(raw(start).ljust(22, b"\xff"))
+    events = play([(CLIENT, noise[:14]), (CLIENT, noise[14:]), *HELLO])
+    assert not [event for event in events if isinstance(event, SaslToken)]
 
 
 @pytest.mark.parametrize("policy", [None, STRICT, Policy(trailing="ignore")])

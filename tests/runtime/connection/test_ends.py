@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import pickle
+
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kwire import DecodeError, EncodeError
@@ -61,6 +63,7 @@ def test_client_and_server_understand_each_other() -> None:
     assert client.pending == 0
 
 
+@settings(deadline=None)
 @given(st.lists(st.integers(1, 30), min_size=1))
 def test_any_pieces_of_any_number_of_responses(sizes: list[int]) -> None:
     client, server = pair()
@@ -76,6 +79,8 @@ def test_any_pieces_of_any_number_of_responses(sizes: list[int]) -> None:
     assert [event.message for event in answers if isinstance(event, ResponseEvent)] == [
         HeartbeatResponse(error_code=code) for code in range(5)
     ]
+    asked = [event.request for event in answers if isinstance(event, ResponseEvent)]
+    assert [request.position for request in asked] == [request.position for request in requests]
 
 
 def test_both_ends_agree_with_the_decoder() -> None:
@@ -203,6 +208,48 @@ def test_correlation_ids_start_again_at_0() -> None:
     client, server = pair()
     assert heard(server, client.send(BEAT, 0, correlation_id=0x7FFFFFFF)).correlation_id == 0x7FFFFFFF
     assert heard(server, client.send(BEAT, 0)).correlation_id == 0
+
+
+def test_requests_before_a_frame_beyond_the_limit_are_kept() -> None:
+    client, server = pair()
+    with pytest.raises(OutOfStep, match="the limit is") as caught:
+        server.receive(client.send(BEAT, 4) + raw("7fffffff"))
+    assert [event.message for event in caught.value.events] == [BEAT]
+    assert caught.value.path == "size"
+    again = pickle.loads(pickle.dumps(caught.value))
+    assert (again.events, str(again)) == (caught.value.events, str(caught.value))
+
+
+def test_a_response_answers_its_request() -> None:
+    client, server = pair()
+    request = heard(server, client.send(BEAT, 4))
+    with pytest.raises(EncodeError, match="MetadataResponse: it does not answer Heartbeat"):
+        server.send(request, MetadataResponse())
+    with pytest.raises(EncodeError, match="HeartbeatRequest"):
+        server.send(request, BEAT)
+
+
+def test_requests_without_a_correlation_id_cannot_be_answered() -> None:
+    _, server = pair()
+    (short,) = server.receive(frame(raw("000c 0000 000000")))
+    assert isinstance(short, Undecodable)
+    with pytest.raises(EncodeError, match="a request of 7 bytes has no correlation id"):
+        server.send_raw(short, b"")
+
+
+@pytest.mark.parametrize("key", [12, 500])
+@pytest.mark.parametrize("version", [0, 4, 99])
+def test_what_a_proxy_passes_on_as_it_came(key: int, version: int) -> None:
+    """Known or not, and whatever headers they have."""
+    sent = frame(raw(f"{key:04x} {version:04x} 00000001 0002 6d65 00 0001 67 00000001 0001 6d 00"))
+    (request,) = ServerConnection(PROTOCOL).receive(sent)
+    onward = ClientConnection(PROTOCOL, client_id="proxy")
+    passed = onward.send_raw(key, version, request.data[8:], header_version=0, correlation_id=1)
+    assert passed == sent
+    answer = frame(raw("00000001 00 00000000 0000 00"))
+    (response,) = onward.receive(answer)
+    assert not isinstance(response, SaslToken)
+    assert ServerConnection(PROTOCOL).send_raw(request, response.data[4:]) == answer  # type: ignore[arg-type]
 
 
 def test_a_server_hears_what_it_cannot_read() -> None:

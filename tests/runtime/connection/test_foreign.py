@@ -39,7 +39,16 @@ def test_tls_and_http_are_named(protocol: str, side: Direction, data: bytes, sta
 
 
 @pytest.mark.parametrize(
-    "data", [b"SSH-2.0-OpenSSH_9.6\r\n", b"\xff" * 20, raw("00000005 0102030405"), b"GETS it all"]
+    "data",
+    [
+        b"SSH-2.0-OpenSSH_9.6\r\n",
+        b"\xff" * 20,
+        raw("00000005 0102030405"),
+        b"GETS it all",
+        raw("16 0309 0010") + bytes(16),
+        raw("16 0303 0000"),
+        raw("17 0303 4801") + bytes(99),
+    ],
 )
 def test_what_else_does_not_begin_like_kafka(data: bytes) -> None:
     found, rest = play([(CLIENT, data)])
@@ -47,6 +56,16 @@ def test_what_else_does_not_begin_like_kafka(data: bytes) -> None:
     assert found.protocol == "unknown"
     assert isinstance(rest, Skipped)
     assert accounted(found) + rest.size == len(data)
+
+
+@pytest.mark.parametrize("size", [0, 7])
+def test_what_follows_a_gap_is_no_beginning(size: int) -> None:
+    """However many bytes are missing at the start of a stream, what comes then is searched."""
+    connection = decoder()
+    connection.gap(CLIENT, size, 1.0)
+    skipped, request = connection.feed(CLIENT, b"\xff" * 5 + asked(HeartbeatRequest(), 4, 1)[1], 2.0)
+    assert isinstance(skipped, Skipped)
+    assert isinstance(request, RequestEvent)
 
 
 def test_without_a_beginning_nobody_can_tell() -> None:

@@ -151,7 +151,10 @@ def test_undecodable_requests_and_responses_do_not_stop_the_stream() -> None:
     assert [type(event) for event in rest] == [RequestEvent, ResponseEvent]
 
 
-@pytest.mark.parametrize("start", ["000c 0000 00000002 0fff", "000c 0000 00000002 fffe", "ffff 0000 00000002 0000"])
+@pytest.mark.parametrize(
+    "start",
+    ["000c 0000 00000002 0fff", "000c 0000 00000002 fffe", "ffff 0000 00000002 0000", "01f4 0100 00000002 0002"],
+)
 def test_a_frame_that_cannot_be_a_request_means_out_of_step(start: str) -> None:
     noise = frame(raw(start) + b"me" * 5)
     first, skipped, second = play([asked(BEAT, 0, 1), (CLIENT, noise), asked(BEAT, 0, 3)])[:3]

@@ -20,7 +20,15 @@ from kwire.connection import (
     Unanswered,
     Undecodable,
 )
-from kwire_kafka import FetchResponse, HeartbeatRequest, HeartbeatResponse, MetadataRequest, ProduceRequest
+from kwire.frames import frame
+from kwire_kafka import (
+    FetchResponse,
+    HeartbeatRequest,
+    HeartbeatResponse,
+    MetadataRequest,
+    MetadataResponse,
+    ProduceRequest,
+)
 from kwire_kafka.api.fetch import FetchableTopicResponse, PartitionData
 from tests.e2e.capture import load
 from tests.runtime.connection.conversations import Segment, accounted, answered, asked, decoder, play, raw, real
@@ -165,6 +173,34 @@ def test_a_beginning_that_is_none_holds_nothing_up() -> None:
     assert request.name == "Heartbeat"
 
 
+@pytest.mark.parametrize(("spare", "found"), [(0, 2), (4, 2), (5, 1), (60, 1)])
+def test_what_has_much_behind_it_is_no_request(spare: int, found: int) -> None:
+    """A search believes in a few bytes too many [KAFKA-WIRE 10], not in a message that fits somewhere in noise."""
+    payload = asked(HeartbeatRequest(group_id="g"), 0, 4)[1][4:] + b"\xff" * spare
+    segments = [(CLIENT, b"\xff\xff\xff\xff" + frame(payload)), asked(HeartbeatRequest(), 4, 5)]
+    events = play(segments, decoder("unknown"))
+    assert sum(isinstance(event, RequestEvent) for event in events) == found
+    assert sum(map(accounted, events)) == sum(len(data) for _, data in segments)
+
+
+def test_frames_beyond_the_limit_are_not_believed() -> None:
+    large, small = asked(HeartbeatRequest(group_id="g" * 600), 0, 1), asked(HeartbeatRequest(), 0, 2)
+    events = play([(CLIENT, b"\xff" * 4), large, small], decoder("unknown", limit=500))
+    assert [type(event) for event in events] == [Skipped, RequestEvent, Unanswered]
+    assert isinstance(events[1], RequestEvent)
+    assert events[1].correlation_id == 2
+
+
+@pytest.mark.parametrize("ids", [3, 16, 17, 40])
+def test_responses_are_found_whatever_ids_a_client_takes(ids: int) -> None:
+    connection = decoder()
+    for number in range(ids):
+        connection.feed(*asked(HeartbeatRequest(), 0, number << 16 | 9), 1.0)
+    connection.gap(SERVER, 0, 2.0)
+    events = connection.feed(SERVER, b"\xff" * 5 + answered(HeartbeatResponse(), 0, ids - 1 << 16 | 9)[1], 3.0)
+    assert isinstance(events[-1], ResponseEvent)
+
+
 def test_a_slightly_newer_version_is_found() -> None:
     newest = HeartbeatRequest.VALID_VERSIONS.stop
     newer = raw(f"0000000f | 000c {newest:04x} 00000005 0002 6d65 | 00 00 00")
@@ -172,6 +208,33 @@ def test_a_slightly_newer_version_is_found() -> None:
     assert [type(event) for event in events] == [Skipped, RequestEvent, Unanswered]
     assert isinstance(events[1], RequestEvent)
     assert (events[1].version, events[1].message) == (newest, None)
+
+
+@pytest.mark.parametrize(
+    ("key", "version"), [(12, HeartbeatRequest.VALID_VERSIONS.stop), (12, UNKNOWN_VERSION), (500, 0)]
+)
+def test_responses_that_nobody_can_read_are_found_after_a_gap(key: int, version: int) -> None:
+    """They are known by their correlation ids: else one lost segment would cost all that follow."""
+    connection = decoder()
+    events = []
+    for number in (5001, 5002, 5003):
+        events += connection.feed(CLIENT, frame(raw(f"{key:04x} {version:04x} {number:08x} 0002 6d65 00")), 1.0)
+        answer = frame(raw(f"{number:08x} 00") + b"\xee" * 100)
+        if number == 5001:
+            connection.gap(SERVER, 60, 2.0)
+            answer = answer[60:]
+        events += connection.feed(SERVER, answer, 3.0)
+    answered_ids = [event.correlation_id for event in events if isinstance(event, ResponseEvent)]
+    assert answered_ids == [5002, 5003]
+
+
+def test_a_much_newer_version_is_noise() -> None:
+    version = HeartbeatRequest.VALID_VERSIONS.stop + 2
+    newer = raw(f"0000000f | 000c {version:04x} 00000005 0002 6d65 | 00 00 00")
+    events = play([(CLIENT, b"\xff\xff\xff\xff" + newer), asked(HeartbeatRequest(), 4, 6)], decoder("unknown"))
+    assert [type(event) for event in events] == [Skipped, RequestEvent, Unanswered]
+    assert isinstance(events[1], RequestEvent)
+    assert events[1].version == 4
 
 
 # Gaps
@@ -191,6 +254,32 @@ def test_a_hole_damages_one_frame_only() -> None:
     (request,) = connection.feed(*second, 3.0)
     assert isinstance(request, RequestEvent)
     assert request.position == len(first)
+
+
+def test_of_a_request_without_its_client_id_the_start_is_told() -> None:
+    connection = decoder()
+    _, data = asked(MetadataRequest(topics=None), 12, 258)
+    events = connection.feed(CLIENT, data[:14], 1.0) + connection.gap(CLIENT, len(data) - 14, 2.0)
+    damaged = events[-1]
+    assert isinstance(damaged, Undecodable)
+    assert (damaged.name, damaged.correlation_id) == ("Metadata", 258)
+    (response,) = connection.feed(*answered(MetadataResponse(), 12, 258), 3.0)
+    assert isinstance(response, ResponseEvent)
+    assert response.request is damaged
+
+
+def test_behind_a_gap_no_frame_is_expected() -> None:
+    """What looks like one, with an id that nobody asked with, does not swallow the one that begins within."""
+    connection = decoder()
+    (request,) = connection.feed(*asked(HeartbeatRequest(), 0, 7), 1.0)
+    connection.gap(SERVER, 0, 2.0)
+    skipped, response = connection.feed(
+        SERVER, raw("0000000c 000003e7 eeee") + answered(HeartbeatResponse(), 0, 7)[1], 3.0
+    )
+    assert isinstance(skipped, Skipped)
+    assert skipped.size == 10
+    assert isinstance(response, ResponseEvent)
+    assert response.request is request
 
 
 def test_two_holes_in_a_response() -> None:

@@ -293,3 +293,19 @@ def test_records_are_compared_printed_and_pickled() -> None:
         "Batch(position=0, size=73, magic=2, last_offset=7, codec=0, timestamp_type='create', "
         "transactional=False, control=False)"
     )
+
+
+def test_offsets_have_to_ascend_unless_they_are_what_was_read() -> None:
+    def at(*offsets: int) -> list[Record]:
+        return [Record(b"k", offset=offset) for offset in offsets]
+
+    for rows, base, wrong in ((at(10, 5), None, 1), (at(3, 3), None, 1), (at(10), 100, 0), (at(-1, -1, 1), None, 2)):
+        with pytest.raises(EncodeError, match=rf"field records\[{wrong}\].offset: its offset is .* or more"):
+            encode_batch(rows, base_offset=base)
+    with pytest.raises(EncodeError, match=r"records\[0\]: it is a tuple, no Record"):
+        encode_batch([(b"k", b"v")])  # type: ignore[list-item]
+    assert [record.offset for record in next(read_batches(encode_batch(at(-1, 7, -1, 20))))] == [0, 7, 8, 20]
+    odd = encode_batch(at(-1, 5, 2), base_offset=0, exact_offsets=True)
+    (batch,) = read_batches(odd)
+    assert [record.offset for record in batch] == [-1, 5, 2]
+    assert batch.encode() == odd
