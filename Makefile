@@ -4,19 +4,25 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 OURS := compiler runtime tests benchmarks
-KAFKA := message_defs/kafka --package kwire_kafka --out generated
+UNION := message_defs/kafka
+KAFKA := $(UNION) --package kwire_kafka --out generated
+
+export BASE ?= main
+FORMAT ?= text
 
 BENCH := .venv-bench
 E2E := .venv-e2e
 FUZZ := .venv-fuzz
 INSTALL = -m pip install --quiet --disable-pip-version-check -c constraints.txt -e
 
-.PHONY: help generate test check snapshots docs bench bench-codecs bench-native-all test-native conformance conformance-vectors e2e fuzz clean
+.PHONY: help generate test check diff update snapshots docs bench bench-codecs bench-native-all test-native conformance conformance-vectors e2e fuzz clean
 
 help:
 	@echo "make generate     compile message_defs/kafka into generated/kwire_kafka"
 	@echo "make test         run the tests"
 	@echo "make check        types, lint, definitions, generated tree up to date"
+	@echo "make diff         what the working tree changes of the protocol since BASE=main; FORMAT=markdown, LEVEL=policy"
+	@echo "make update       take in a release: SPEC=\"kafka-*-4.2.0.jar\" RELEASE=4.2.0"
 	@echo "make snapshots    rewrite the snapshots of the tests: read them before you commit"
 	@echo "make docs         rewrite the page of every diagnostic code"
 	@echo "make bench        measure against peers, interpreted and compiled, in an environment of its own"
@@ -36,8 +42,29 @@ check: $(READY)
 	$(BIN)/black --quiet --check $(OURS)
 	$(BIN)/ruff check --quiet $(OURS)
 	$(BIN)/mypy
-	$(BIN)/kwirec check message_defs/kafka
+	$(BIN)/kwirec check --format $(FORMAT) $(UNION)
 	$(BIN)/kwirec generate --check --quiet $(KAFKA)
+
+# Where the branch left BASE: what BASE got since then is not taken back by the working tree.
+diff: $(READY)
+	@tip=$$(git rev-parse --quiet --verify "$$BASE^{commit}") || \
+		{ echo "there is no revision $$BASE here: fetch it, or name another with BASE=" >&2; exit 2; }; \
+	left=$$(git merge-base "$$tip" HEAD) && test "$$left" != "$$tip" || left=$$BASE; \
+	$(BIN)/kwirec diff "git:$$left" $(UNION) --format $(FORMAT) $(if $(LEVEL),--level $(LEVEL))
+
+# A new release has fields that nobody has described yet, and may have taken versions away: findings do not stop it.
+update: REPORT = build/diff-$(RELEASE).md
+update: BEFORE = import json; r = list(json.load(open("$(UNION)/releases.json"))); print(r[r.index("$(RELEASE)") - 1])
+update: REPORTED = --level policy --format markdown
+update: $(READY)
+	@test -n '$(SPEC)' && test -n '$(RELEASE)' || \
+		{ echo 'which release? make update SPEC="jars or source folders of all its modules" RELEASE=4.2.0' >&2; exit 2; }
+	$(BIN)/kwirec merge --release $(RELEASE) $(SPEC) --into $(UNION)
+	$(BIN)/kwirec generate --quiet $(KAFKA) || test $$? -eq 1
+	@mkdir -p build
+	@$(BIN)/kwirec diff release:$$($(BIN)/python -c '$(BEFORE)') release:$(RELEASE) $(REPORTED) > $(REPORT) || test $$? -eq 1
+	@$(BIN)/kwirec diff git:HEAD $(UNION) $(REPORTED) >> $(REPORT) || test $$? -eq 1
+	@echo 'now read $(REPORT), and in CONTRIBUTING.md "A new Kafka release" for what is left to do'
 
 snapshots: $(READY)
 	$(BIN)/python -m pytest --snapshot-update

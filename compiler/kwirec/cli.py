@@ -77,10 +77,7 @@ def generate(
     from kwirec.driver import generate as run
     from kwirec.terminal import phases
 
-    if not package.isidentifier() or keyword.iskeyword(package):
-        raise click.UsageError(f"{package!r} is not a name for a Python package")
-    if package in ("kwire", "kwirec") or package in sys.stdlib_module_names:
-        raise click.UsageError(f"a package {package!r} would hide the one that has this name already")
+    _check_package_name(package)
     report = _report(config)
     with phases(quiet=quiet) as phase:
         loaded = load(paths, report, phase)
@@ -186,6 +183,28 @@ def merge(paths: Sequence[Path], form: str, config: Path | None, release: str, i
 
 
 @main.command()
+@click.argument("name")
+@click.argument("folder", required=False, type=click.Path(path_type=Path))
+def new(name: str, folder: Path | None) -> None:
+    """Lay down a small protocol to start from, in FOLDER or one called NAME.
+
+    NAME is that of the Python package which is generated from it.
+    """
+    from kwirec.scaffold import lay_down
+
+    _check_package_name(name)
+    if not name.isascii() or name.strip("_") != name:
+        raise click.UsageError(f"{name!r} is not a name for a distribution: ASCII, no underscore at either end")
+    folder = folder or Path(name)
+    try:
+        for path in lay_down(name, folder):
+            click.echo(path.as_posix(), err=True)
+    except OSError as problem:
+        raise click.UsageError(str(problem)) from problem
+    click.echo(f"next: cd {folder.as_posix()}; make generate test", err=True)
+
+
+@main.command()
 @click.argument("old")
 @click.argument("new")
 @click.option(
@@ -254,6 +273,13 @@ def lint_rules(form: str) -> None:
     from kwirec.diff.report import list_rules
 
     click.echo(list_rules(RULES, form), nl=False)
+
+
+def _check_package_name(package: str) -> None:
+    if not package.isidentifier() or keyword.iskeyword(package):
+        raise click.UsageError(f"{package!r} is not a name for a Python package")
+    if package in ("kwire", "kwirec") or package in sys.stdlib_module_names:
+        raise click.UsageError(f"a package {package!r} would hide the one that has this name already")
 
 
 def _report(config: Path | None) -> Report:

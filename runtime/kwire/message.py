@@ -127,23 +127,27 @@ class Message(Struct):
         return explain.encode(self, version)
 
     @classmethod
-    def decode(cls, data: bytes | bytearray | memoryview, version: int, policy: Policy = STRICT) -> Self:
-        """The message that ``data`` holds, from its first to its last byte.
+    def decode(
+        cls, data: bytes | bytearray | memoryview, version: int, policy: Policy = STRICT, *, start: int = 0
+    ) -> Self:
+        """The message that ``data`` holds, from its first byte, or from ``start``, to its last.
 
         :class:`DecodeError` names message, version, field path and byte offset of what is wrong.
         """
         buffer = data if type(data) is bytes else _as_bytes(data)
         if type(version) is not int:
             version = index(version)
+        if start:
+            cls._check_offset(buffer, start, version)
         try:
-            message, end = cls._read(buffer, 0, version)
+            message, end = cls._read(buffer, start, version)
             if end == len(buffer) or (end < len(buffer) and policy.trailing == "ignore"):
                 return message  # type: ignore[no-any-return]
         except Exception:  # whatever it was, the slow path says it better
             pass
         from kwire import explain
 
-        return explain.decode(cls, buffer, 0, version, policy, whole=True)[0]
+        return explain.decode(cls, buffer, start, version, policy, whole=True)[0]
 
     @classmethod
     def decode_from(
@@ -153,10 +157,7 @@ class Message(Struct):
         buffer = data if type(data) is bytes else _as_bytes(data)
         if type(version) is not int:
             version = index(version)
-        if offset < 0 or offset > len(buffer):
-            raise DecodeError(
-                "the offset is outside the data", message=cls.__name__, version=version, offset=offset, data=buffer
-            )
+        cls._check_offset(buffer, offset, version)
         try:
             message, end = cls._read(buffer, offset, version)
             if end <= len(buffer):
@@ -166,6 +167,13 @@ class Message(Struct):
         from kwire import explain
 
         return explain.decode(cls, buffer, offset, version, policy, whole=False)
+
+    @classmethod
+    def _check_offset(cls, data: bytes, offset: int, version: int) -> None:
+        if offset < 0 or offset > len(data):
+            raise DecodeError(
+                "the offset is outside the data", message=cls.__name__, version=version, offset=offset, data=data
+            )
 
 
 __all__ = ["DecodeError", "EncodeError", "FieldTags", "Message", "Struct"]

@@ -13,9 +13,13 @@ from kwire.policy import STRICT, Policy
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
+
+    from typing import TypeVar
 
     from kwire.message import Message
+
+    M = TypeVar("M", bound=Message)
 
 API_VERSIONS = 18
 UNSUPPORTED_VERSION = b"\0\x23"
@@ -24,6 +28,18 @@ UNSUPPORTED_VERSION = b"\0\x23"
 
 class UnknownApi(KwireError):
     """An api key, a name, a log or a record type that the protocol does not have."""
+
+
+class UnexpectedMessage(KwireError):
+    """Another message than the one that was expected, or one that could not be read."""
+
+
+def expected(message: Message | None, cls: type[M], otherwise: str = "its api or version is not known") -> M:
+    """``message``, which has to be one of ``cls``."""
+    if isinstance(message, cls):
+        return message
+    found = otherwise if message is None else f"it is {type(message).__name__}"
+    raise UnexpectedMessage(f"this is no {cls.__name__}: {found}")
 
 
 class Request:
@@ -42,6 +58,10 @@ class Request:
     def body(self) -> bytes:
         """What follows the header."""
         return self.payload[self.body_offset :]
+
+    def expect(self, cls: type[M]) -> M:
+        """The message, if it is one of ``cls``; :class:`UnexpectedMessage` otherwise."""
+        return expected(self.message, cls)
 
     def __repr__(self) -> str:
         return f"Request(header={self.header!r}, message={self.message!r})"
@@ -65,6 +85,10 @@ class Response:
     def body(self) -> bytes:
         """What follows the header."""
         return self.payload[self.body_offset :]
+
+    def expect(self, cls: type[M]) -> M:
+        """The message, if it is one of ``cls``; :class:`UnexpectedMessage` otherwise."""
+        return expected(self.message, cls)
 
     def __repr__(self) -> str:
         return f"Response(header={self.header!r}, message={self.message!r}, version={self.version})"
@@ -108,6 +132,11 @@ class Protocol:
             raise UnknownApi(f"there is no request with api key {api_key}")
         return self._requests[api_key].removesuffix("Request")
 
+    @property
+    def messages(self) -> tuple[str, ...]:
+        """The names of all messages."""
+        return tuple(self._modules)
+
     def message(self, name: str) -> type[Message]:
         """The class of a message, by its name or a name it had in an earlier release."""
         known = self._classes.get(name)
@@ -115,7 +144,7 @@ class Protocol:
             return known
         actual = self._aliases.get(name, name)
         if actual not in self._modules:
-            raise UnknownApi(f"there is no message {name!r}")
+            raise UnknownApi(f"there is no message {name!r}{_similar(name, self._modules)}")
         module = import_module(f"{self._package}.{self._modules[actual]}")
         found: type[Message] = getattr(module, actual)
         self._classes[name] = found
@@ -194,7 +223,7 @@ class Protocol:
         """
         payload = bytes(payload)
         header, offset, cls = self.request_header(payload, policy)
-        message = None if cls is None else _whole(cls, payload, offset, header.api_version, policy)
+        message = None if cls is None else cls.decode(payload, header.api_version, policy, start=offset)
         return Request(header, message, payload, offset)
 
     def request_header(
@@ -230,7 +259,7 @@ class Protocol:
         """
         payload = bytes(payload)
         header, offset, cls, version = self.response_header(payload, api_key, version, policy)
-        message = None if cls is None else _whole(cls, payload, offset, version, policy)
+        message = None if cls is None else cls.decode(payload, version, policy, start=offset)
         return Response(header, message, payload, offset, version)
 
     def response_header(
@@ -273,11 +302,9 @@ def _nearest_header(cls: type[Message], version: int) -> int:
     return cls.header_version(valid.start if version < valid.start else valid.stop - 1)
 
 
-def _whole(cls: type[Message], payload: bytes, offset: int, version: int, policy: Policy) -> Message:
-    """The message that reaches from ``offset`` to the end of ``payload``."""
-    message, end = cls.decode_from(payload, offset, version, policy)
-    if end < len(payload) and policy.trailing == "error":
-        from kwire import explain
+def _similar(name: str, names: Collection[str]) -> str:
+    from difflib import get_close_matches
 
-        return explain.decode(cls, payload, offset, version, policy, whole=True)[0]
-    return message
+    found = [full for full in (f"{name}Request", f"{name}Response", f"{name}Record") if full in names]
+    found = found or get_close_matches(name, names, n=2)
+    return f": did you mean {' or '.join(found)}?" if found else ""

@@ -286,3 +286,22 @@ def test_records_of_a_log_are_found_by_their_type() -> None:
         PROTOCOL.record("group", 18)
     with pytest.raises(UnknownApi, match="only group, metadata"):
         PROTOCOL.record_types("groups")
+
+
+def test_messages_by_name() -> None:
+    assert set(PROTOCOL.messages) == set(MODULES)
+    with pytest.raises(UnknownApi, match="no message 'Metadata': did you mean MetadataRequest or MetadataResponse"):
+        PROTOCOL.message("Metadata")
+    with pytest.raises(UnknownApi, match="did you mean FetchRequest"):
+        PROTOCOL.message("FetchRequst")
+    with pytest.raises(UnknownApi, match="no message 'Xyz'$"):
+        PROTOCOL.message("Xyz")
+
+
+def test_decoding_from_the_middle_of_bytes() -> None:
+    data = b"front" + HeartbeatResponse(error_code=7).encode(0)
+    assert HeartbeatResponse.decode(data, 0, start=5) == HeartbeatResponse(error_code=7)
+    for start, offset in ((4, 6), (6, 6), (8, 8), (-1, -1)):
+        with pytest.raises(DecodeError) as caught:
+            HeartbeatResponse.decode(data, 0, start=start)
+        assert (caught.value.offset, caught.value.data) == (offset, data)

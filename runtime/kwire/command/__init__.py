@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from importlib.metadata import version
 from io import TextIOWrapper
 
 from kwire.command import decode
@@ -13,6 +14,7 @@ from kwire.command import decode
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run the command in ``arguments`` (default: those of the process) and return its exit code."""
     parser = argparse.ArgumentParser(prog="kwire", description="Looks into what travels on Kafka connections.")
+    parser.add_argument("--version", action="version", version=f"kwire {version('kwire')}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     decode.add_to(commands)
     options = parser.parse_args(arguments)

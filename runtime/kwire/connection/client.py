@@ -94,7 +94,7 @@ class ClientConnection:
             version = self.version(type(message))
         number = self._next_id if correlation_id is None else correlation_id
         payload = self._protocol.encode_request(message, version, correlation_id=number, client_id=self.client_id)
-        return self._ask(payload, time)
+        return self._ask(payload, time, message)
 
     def send_raw(
         self,
@@ -133,8 +133,8 @@ class ClientConnection:
         """
         return take_all(self._frames.feed(data), lambda payload: self._answer(payload, time))
 
-    def _ask(self, payload: bytes, time: float) -> bytes:
-        request = self._reader.request(Frame(time, CLIENT, self._sent, time, payload))
+    def _ask(self, payload: bytes, time: float, message: Message | None = None) -> bytes:
+        request = self._reader.request(Frame(time, CLIENT, self._sent, time, payload), message)
         api_key, version, number = REQUEST_START.unpack_from(payload)
         if isinstance(request, Undecodable) or request.expects_response:
             self._pending.append(Waiting(request, api_key, version, number, 0))

@@ -95,6 +95,8 @@ class ConnectionDecoder:
     def _lane(self, direction: Direction) -> Lane:
         if self._closed:
             raise ValueError("this connection is closed")
+        if direction not in self._lanes:
+            raise ValueError(f"the direction is {CLIENT!r} or {SERVER!r}, not {direction!r}")
         return self._lanes[direction]
 
     def _events(self, items: Iterator[Frame | Event]) -> list[Event]:
@@ -118,7 +120,7 @@ class ConnectionDecoder:
         if frame.intact < 8 or (self._closed and not frame.complete):
             return events
         api_key, version, correlation_id = REQUEST_START.unpack_from(frame.data)
-        self._client.tokens = api_key == SASL_HANDSHAKE and version == 0
+        self._client.tokens = event.name == SASL_HANDSHAKE and version == 0
         if isinstance(event, Undecodable) or event.expects_response:
             asked = Waiting(event, api_key, version, correlation_id, self._lanes[SERVER].lost)
             events += self._unanswered(self._waiting.add(asked), "too many requests wait", frame.time)
@@ -136,7 +138,7 @@ class ConnectionDecoder:
             return [stray]
         asked, passed = self._waiting.take(correlation_id)
         events = self._unanswered(passed, "a later request was answered", frame.time)
-        if asked.api_key == SASL_HANDSHAKE and asked.version == 0:
+        if asked.request.name == SASL_HANDSHAKE and asked.version == 0:
             agreed = frame.data[4:6] == b"\0\0"
             self._server.tokens, self._client.tokens = agreed, agreed and self._client.tokens
         else:

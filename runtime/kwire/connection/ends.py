@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from kwire.connection.foreign import recognise
 from kwire.errors import DecodeError
 
 if TYPE_CHECKING:
@@ -31,7 +32,9 @@ def take_all(payloads: Iterator[bytes], take: Callable[[bytes], T]) -> list[T]:
         for payload in payloads:
             events.append(take(payload))
     except DecodeError as error:
-        wrong = OutOfStep(error.reason, message=error.message, path=error.path, offset=error.offset, data=error.data)
+        other = recognise(error.data) if error.message == "frame" and error.data else None
+        reason = f"{error.reason}; it looks like {other}" if other else error.reason
+        wrong = OutOfStep(reason, message=error.message, path=error.path, offset=error.offset, data=error.data)
         wrong.events = events
         raise wrong from None
     return events

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal, TypeVar
+
+from kwire.protocol import expected
 
 if TYPE_CHECKING:
     from kwire.errors import DecodeError
     from kwire.headers import RequestHeader, ResponseHeader
     from kwire.message import Message
+
+M = TypeVar("M", bound="Message")
 
 Direction = Literal["client", "server"]
 
@@ -33,6 +37,11 @@ class Event:
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self._told()} at {self.position} of {self.direction}>"
+
+    def expect(self, cls: type[M]) -> M:
+        """The message of the request or response, if it is one of ``cls``; ``kwire.protocol.UnexpectedMessage``
+        otherwise, with the reason if it could not be read."""
+        return expected(getattr(self, "message", None), cls, getattr(self, "reason", f"it is {self!r}"))
 
     def _told(self) -> str:
         return ""

@@ -16,9 +16,8 @@ if TYPE_CHECKING:
     from kwire.message import Message
     from kwire.policy import Policy
 
-PRODUCE = 0
-SASL_HANDSHAKE = 17
-ENVELOPE = 58
+PRODUCE, SASL_HANDSHAKE, ENVELOPE = "Produce", "SaslHandshake", "Envelope"
+"""What Kafka does with these apis is known by their names: in other protocols their keys mean something else."""
 
 REQUEST_START = Struct(">hhi")
 """Api key, version and correlation id, with which all request headers begin."""
@@ -33,10 +32,10 @@ class Reader:
         self._policy = policy
         self._bodies = bodies
 
-    def request(self, frame: Frame) -> RequestEvent | Undecodable:
-        """The event of a request."""
-        event = self._request(frame)
-        if isinstance(event, RequestEvent) and event.api_key == ENVELOPE:
+    def request(self, frame: Frame, message: Message | None = None) -> RequestEvent | Undecodable:
+        """The event of a request. A ``message`` that is known already is not read again."""
+        event = self._request(frame, message)
+        if isinstance(event, RequestEvent) and event.name == ENVELOPE:
             inner = getattr(event.message, "request_data", None)
             if inner is not None:
                 event.inner = self._request(frame.within(inner))
@@ -70,20 +69,21 @@ class Reader:
         event.header, event.request = ResponseHeader(correlation_id=asked.correlation_id), asked.request
         return event
 
-    def _request(self, frame: Frame) -> RequestEvent | Undecodable:
+    def _request(self, frame: Frame, message: Message | None = None) -> RequestEvent | Undecodable:
         data = frame.data
         header: RequestHeader | None = None
         name = "request"
         try:
             header, offset, cls = self._protocol.request_header(data, self._policy)
             name = self._apis.name(header.api_key)
-            message = self._message(cls, data, offset, header.api_version)
+            if message is None:
+                message = self._message(cls, data, offset, header.api_version)
         except DecodeError as error:
             event = undecodable(frame, str(error), error, name)
             event.header = header
             return event
         request = RequestEvent(frame.time, CLIENT, frame.position, frame.started, data, name, header, offset, message)
-        if header.api_key == PRODUCE and cls is not None:
+        if name == PRODUCE and cls is not None:
             request.expects_response = asks(cls, data, offset, header.api_version)
         return request
 
@@ -106,11 +106,7 @@ class Reader:
     def _message(self, cls: type[Message] | None, data: bytes, offset: int, version: int) -> Message | None:
         if cls is None or not self._bodies:
             return None
-        message, end = cls.decode_from(data, offset, version, self._policy)
-        if end < len(data) and self._policy.trailing == "error":
-            reason = f"{len(data) - end} bytes behind the end of the message"
-            raise DecodeError(reason, message=cls.__name__, version=version, offset=end, data=data)
-        return message
+        return cls.decode(data, version, self._policy, start=offset)
 
 
 def undecodable(frame: Frame, reason: str, error: DecodeError | None = None, name: str = "") -> Undecodable:

@@ -13,7 +13,6 @@ from kwire.errors import EncodeError
 from kwire.frames import MAX_FRAME, FrameReader, frame
 from kwire.headers import ResponseHeader
 from kwire.policy import LIKE_KAFKA
-from kwire.protocol import API_VERSIONS
 
 if TYPE_CHECKING:
     from kwire.connection.events import Undecodable
@@ -54,7 +53,7 @@ class ServerConnection:
         if request.api_key != message.API_KEY:
             raise EncodeError(f"it does not answer {request.name}", message=type(message).__name__, version=version)
         if version is None:
-            unknown = request.api_key == API_VERSIONS and request.version not in message.VALID_VERSIONS
+            unknown = request.name == "ApiVersions" and request.version not in message.VALID_VERSIONS
             version = 0 if unknown else request.version
         return frame(self._protocol.encode_response(message, version, correlation_id=request.correlation_id))
 

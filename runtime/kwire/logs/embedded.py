@@ -7,7 +7,6 @@ are an int16 version and a ConsumerProtocolSubscription or ConsumerProtocolAssig
 from __future__ import annotations
 
 from kwire.errors import DecodeError
-from kwire.logs.internal import decode_behind
 from kwire.policy import STRICT, Policy
 from kwire.primitives import read_int16
 
@@ -94,7 +93,7 @@ def _decode(protocol: Protocol, name: str, data: bytes, policy: Policy) -> tuple
     highest = cls.VALID_VERSIONS.stop - 1
     if version > highest:
         return version, cls.decode_from(data, start, highest, policy)[0]
-    return version, decode_behind(cls, data, start, version, policy)
+    return version, cls.decode(data, version, policy, start=start)
 
 
 def _walk(value: object, pattern: str, path: str) -> Iterator[tuple[str, bytes]]:

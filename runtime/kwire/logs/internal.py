@@ -113,7 +113,7 @@ def _coordinated(protocol: Protocol, record: InternalRecord, policy: Policy) -> 
     assert key is not None
     assert value is not None
     record.name = key.__name__.removesuffix("Key")
-    record.key = decode_behind(key, record.raw_key, start, key.VALID_VERSIONS.start, policy)
+    record.key = key.decode(record.raw_key, key.VALID_VERSIONS.start, policy, start=start)
     if record.raw_value is None:
         return None
     record.version, start = read_int16(record.raw_value, 0)
@@ -123,7 +123,7 @@ def _coordinated(protocol: Protocol, record: InternalRecord, policy: Policy) -> 
         assert value is not None
     if record.version not in value.VALID_VERSIONS:
         return f"unknown version {record.version} of {value.__name__}"
-    record.value = decode_behind(value, record.raw_value, start, record.version, policy)
+    record.value = value.decode(record.raw_value, record.version, policy, start=start)
     return None
 
 
@@ -148,16 +148,5 @@ def _framed(protocol: Protocol, record: InternalRecord, policy: Policy) -> str |
     if record.version not in value.VALID_VERSIONS:
         return f"unknown version {record.version} of {record.name}"
     strict = Policy(tags=policy.tags, utf8=policy.utf8)
-    record.value = decode_behind(value, data, start, record.version, strict)
+    record.value = value.decode(data, record.version, strict, start=start)
     return None
-
-
-def decode_behind(cls: type[Message], data: bytes, start: int, version: int, policy: Policy) -> Message:
-    """The message behind a prefix, with offsets of errors that count from the start of ``data``."""
-    message, end = cls.decode_from(data, start, version, policy)
-    if end < len(data) and policy.trailing == "error":
-        left = len(data) - end
-        raise DecodeError(
-            f"{left} bytes are left behind the message", message=cls.__name__, version=version, offset=end, data=data
-        )
-    return message

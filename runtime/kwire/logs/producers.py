@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from kwire.errors import DecodeError
-from kwire.logs.internal import decode_behind
 from kwire.policy import STRICT
 from kwire.primitives import read_int16
 
@@ -23,7 +22,7 @@ def read_producer_snapshot(protocol: Protocol, path: str | Path, *, verify: bool
     data = Path(path).read_bytes()
     version, start = read_int16(data, 0)
     cls = protocol.message("ProducerSnapshot")
-    snapshot = decode_behind(cls, data, start, version, STRICT)
+    snapshot = cls.decode(data, version, STRICT, start=start)
     if verify:
         from crc32c import crc32c
 

@@ -8,11 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kwire import DecodeError, EncodeError
+from kwire import DecodeError, EncodeError, Protocol, UnexpectedMessage
 from kwire.connection import (
     CLIENT,
     SERVER,
     ClientConnection,
+    ConnectionDecoder,
     NoCommonVersion,
     OutOfStep,
     RequestEvent,
@@ -23,6 +24,7 @@ from kwire.connection import (
 )
 from kwire.frames import frame
 from kwire_kafka import (
+    MODULES,
     PROTOCOL,
     ApiVersionsRequest,
     ApiVersionsResponse,
@@ -259,3 +261,43 @@ def test_a_server_hears_what_it_cannot_read() -> None:
     assert server.send_raw(bad[0], b"x") == frame(raw("00000001") + b"x")
     with pytest.raises(DecodeError, match="the limit is"):
         server.receive(raw("7fffffff"))
+
+
+def test_the_expected_message_or_a_reason() -> None:
+    client, server = pair()
+    request = heard(server, client.send(BEAT, 4))
+    assert request.expect(HeartbeatRequest) == BEAT
+    (response,) = client.receive(server.send(request, HeartbeatResponse(error_code=27)))
+    assert response.expect(HeartbeatResponse).error_code == 27
+    with pytest.raises(UnexpectedMessage, match="this is no MetadataResponse: it is HeartbeatResponse"):
+        response.expect(MetadataResponse)
+    request = heard(server, client.send(BEAT, 4))
+    (broken,) = client.receive(server.send_raw(request, b"\0", header_version=1))
+    with pytest.raises(UnexpectedMessage, match="this is no HeartbeatResponse: HeartbeatResponse v4, .* byte 5 of 6"):
+        broken.expect(HeartbeatResponse)
+    client.send_token(b"t")
+    (token,) = client.receive(frame(b"secret"))
+    with pytest.raises(UnexpectedMessage, match="it is <SaslToken 6 bytes"):
+        token.expect(HeartbeatResponse)
+
+
+@pytest.mark.parametrize(
+    ("data", "other"), [(b"\x15\x03\x03\x00\x02\x02\x50", "TLS"), (b"HTTP/1.1 400 Bad Request\r\n", "HTTP")]
+)
+def test_ends_say_what_the_port_speaks(data: bytes, other: str) -> None:
+    for end in pair():
+        with pytest.raises(OutOfStep, match=f"it looks like {other}"):
+            end.receive(data)
+
+
+@pytest.mark.parametrize("key", [0, 17, 58])
+def test_in_other_protocols_keys_mean_something_else(key: int) -> None:
+    """Read as a Produce request, the empty group id of this would be acks=0."""
+    protocol = Protocol("kwire_kafka", MODULES, {}, {key: "HeartbeatRequest"}, {key: "HeartbeatResponse"}, {})
+    data = frame(key.to_bytes(2, "big") + bytes(6) + b"\0\0" + HeartbeatRequest().encode(0))
+    request = heard(ServerConnection(protocol), data)
+    assert request.expects_response
+    watching = ConnectionDecoder(protocol, start="beginning")
+    watching.feed(CLIENT, data, 1.0)
+    (answer,) = watching.feed(SERVER, frame(bytes(4) + HeartbeatResponse(error_code=3).encode(0)), 2.0)
+    assert answer.expect(HeartbeatResponse).error_code == 3

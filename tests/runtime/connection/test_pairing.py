@@ -275,5 +275,5 @@ def test_arguments_are_checked() -> None:
         ConnectionDecoder(PROTOCOL, start="middle")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="limit of frames must be below"):
         ConnectionDecoder(PROTOCOL, limit=1 << 30)
-    with pytest.raises(KeyError):
+    with pytest.raises(ValueError, match="the direction is 'client' or 'server', not 'both'"):
         decoder().feed("both", b"", 1.0)  # type: ignore[arg-type]

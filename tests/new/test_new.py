@@ -1,0 +1,137 @@
+"""``kwirec new``: what it lays down works as it is, and as the tutorial in the README says."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from kwirec.cli import main
+from kwirec.scaffold.scaffold import FILES
+
+ROOT = Path(__file__).resolve().parents[2]
+TUTORIAL = (ROOT / "README.md").read_text().partition("\n## Your own protocol\n")[2].partition("\n## ")[0]
+
+
+@pytest.fixture(autouse=True)
+def in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def kwirec(*arguments: str) -> Result:
+    return CliRunner().invoke(main, list(arguments), catch_exceptions=False)
+
+
+def run(*command: str, cwd: str = "acme") -> subprocess.CompletedProcess[str]:
+    """A command of the user, who has this interpreter, a git that knows who commits, and nothing of this test run."""
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("MAKE", "MFLAGS", "PYTEST_", "BASE"))
+    }
+    names = {f"GIT_{who}_{what}": "x" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
+    path = os.pathsep.join([str(ROOT / "compiler"), str(ROOT / "runtime")])
+    environment = {**kept, **names, "PYTHONPATH": path, "GIT_CONFIG_GLOBAL": os.devnull}
+    return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, check=False)
+
+
+def make(*targets: str) -> subprocess.CompletedProcess[str]:
+    return run("make", f"PYTHON={sys.executable}", *targets)
+
+
+def test_from_new_to_a_passing_test() -> None:
+    assert "kwirec new acme && cd acme\n$ make generate check test\n" in TUTORIAL
+    assert kwirec("new", "acme").exit_code == 0
+    done = make("generate", "check", "test")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "6 passed" in done.stdout
+    assert "no findings" in done.stderr
+
+
+def test_what_is_generated_needs_nothing_but_kwire() -> None:
+    kwirec("new", "acme")
+    kwirec("generate", "acme/defs", "--package", "acme", "--out", "out")
+    code = (
+        "import sys; sys.path[:0] = ['out', sys.argv[1]]; before = set(sys.modules)\n"
+        "import acme; acme.OrderRequest(article='anvil').encode(1); acme.PROTOCOL.response(1)\n"
+        "print(*{name.split('.')[0] for name in set(sys.modules) - before} - set(sys.stdlib_module_names))"
+    )
+    done = run(sys.executable, "-c", code, str(ROOT / "runtime"), cwd=".")
+    assert sorted(done.stdout.split()) == ["acme", "kwire", "librt"], done.stderr
+
+
+def test_the_fields_that_the_readme_shows_are_those_of_the_template() -> None:
+    kwirec("new", "acme")
+    shown = re.search(r"```jsonc\n(.*?)```", TUTORIAL, re.DOTALL)
+    assert shown is not None
+    definition = " ".join(Path("acme/defs/OrderRequest.json").read_text().split())
+    for one in shown[1].replace("},\n", "}\0").split("\0"):
+        assert " ".join(one.split()) in definition
+
+
+def test_what_the_readme_does_with_the_package_does_that() -> None:
+    kwirec("new", "acme")
+    kwirec("generate", "acme/defs", "--package", "acme", "--out", "acme/src")
+    session = re.search(r"```pycon\n(.*?)```", TUTORIAL, re.DOTALL)
+    assert session is not None
+    Path("acme/src/session.txt").write_text(session[1])
+    done = run(sys.executable, "-m", "doctest", "session.txt", cwd="acme/src")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_next_version_as_the_readme_says() -> None:
+    kwirec("new", "acme")
+    for command in (("git", "init", "-q"), ("git", "add", "."), ("git", "commit", "-qm", "first")):
+        assert run(*command).returncode == 0
+    shown = re.search(r"```\n(error.*?)```", TUTORIAL, re.DOTALL)
+    line = re.search(r"^14 \| +(.*)$", shown[1], re.MULTILINE) if shown else None
+    assert shown is not None
+    assert line is not None
+    request, response = Path("acme/defs/OrderRequest.json"), Path("acme/defs/OrderResponse.json")
+    grown = request.read_text().replace("// Version 1", f"{line[1]}\n    // Version 1")
+
+    request.write_text(grown)
+    breaking = make("diff")
+    assert breaking.returncode != 0
+    assert shown[1] in breaking.stdout
+
+    request.write_text(grown.replace('"0-1"', '"0-2"').replace(line[1], line[1].replace("1+", "2+")))
+    response.write_text(response.read_text().replace('"0-1"', '"0-2"'))
+    compatible = make("diff")
+    assert compatible.returncode == 0
+    assert "note[VERSION_ADDED]: `OrderRequest` has the new version 2" in compatible.stdout
+    assert "error" not in compatible.stdout
+    assert make("check").returncode != 0, "there is no src yet"
+    done = make("generate", "test")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_a_folder_can_be_named_and_names_follow_from_the_name() -> None:
+    Path("there").mkdir()
+    assert kwirec("new", "acme_orders", "there").exit_code == 0
+    found = {path.relative_to("there").as_posix() for path in Path("there").rglob("*") if path.is_file()}
+    assert found == {path.format(name="acme_orders") for path in FILES}
+    assert 'name = "acme-orders"' in Path("there/pyproject.toml").read_text()
+    assert "from acme_orders import" in Path("there/tests/test_acme_orders.py").read_text()
+    assert "{{" not in "".join(Path("there", path).read_text() for path in found)
+
+
+def test_nothing_is_written_where_something_is() -> None:
+    Path("acme").mkdir()
+    Path("acme/mine.txt").write_text("mine")
+    result = kwirec("new", "acme")
+    assert result.exit_code == 2
+    assert "acme is there already and not empty" in result.stderr
+    assert [path.name for path in Path("acme").iterdir()] == ["mine.txt"]
+    assert kwirec("new", "other", "acme/mine.txt").exit_code == 2
+
+
+@pytest.mark.parametrize("name", ["class", "kwire", "json", "no-name", "_acme", "ärger", "../acme"])
+def test_a_protocol_cannot_have_every_name(name: str) -> None:
+    assert kwirec("new", name).exit_code == 2
+    assert not list(Path().iterdir())

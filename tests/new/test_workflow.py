@@ -1,0 +1,165 @@
+"""The workflow on GitHub: it calls what there is, and says what a pull request does in one comment."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import textwrap
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+WORKFLOW = (ROOT / ".github" / "workflows" / "ci.yml").read_text()
+REPORT = "## Protocol changes\n\n**Breaking**: 1 error.\n\n### Metadata (api key 3)\n"
+NOTHING = "## Protocol changes\n\n**Not breaking**: no findings.\n"
+
+
+def script(step: str) -> str:
+    """The shell script of a step."""
+    found = re.search(rf"- name: {step}\n(?:.*\n)*?( +)run: (?:\|\n((?:\1  .*\n|\n)+)|(.+\n))", WORKFLOW)
+    assert found is not None
+    return textwrap.dedent(found[2] or found[3])
+
+
+def test_every_target_that_it_makes_exists() -> None:
+    makefile = (ROOT / "Makefile").read_text()
+    targets = {one for line in re.findall(r"^\.PHONY: (.*)$", makefile, re.MULTILINE) for one in line.split()}
+    called = set(re.findall(r"\bmake (?:--silent )?(\w+)", WORKFLOW))
+    assert called == {"test", "check", "diff"}
+    assert called <= targets
+    assert "make .venv/.ready" in WORKFLOW
+    assert re.search(r"^VENV := \.venv$", makefile, re.MULTILINE)
+    for variable in re.findall(r"make [^\n]*?\b([A-Z]+)=", WORKFLOW):
+        assert f"$({variable})" in makefile
+
+
+def test_it_may_write_nothing_but_the_comment() -> None:
+    granted = re.findall(r"^( *)permissions:\n((?:\1  .+\n)+)", WORKFLOW, re.MULTILINE)
+    assert [re.findall(r"[\w-]+: \w+", block) for _, block in granted] == [
+        ["contents: read"],
+        ["contents: read", "pull-requests: write"],
+    ]
+    assert WORKFLOW.count("persist-credentials: false") == WORKFLOW.count("actions/checkout@")
+
+
+def test_no_script_contains_what_somebody_else_may_name() -> None:
+    """Names of branches and titles reach scripts as variables, where a shell does not run them."""
+    for step in ("Test", "Check", "Set up", "Report", "Comment", "Judge"):
+        assert "${{" not in script(step)
+
+
+@pytest.fixture(autouse=True)
+def nothing_of_the_make_that_runs_the_tests(monkeypatch: pytest.MonkeyPatch) -> None:
+    for variable in ("BASE", "FORMAT", "LEVEL", "MAKEFLAGS", "MFLAGS", "MAKELEVEL"):
+        monkeypatch.delenv(variable, raising=False)
+
+
+@pytest.fixture
+def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A ``gh`` that notes what it is asked for, and answers with the file ``earlier``."""
+    gh = tmp_path / "bin" / "gh"
+    gh.parent.mkdir()
+    gh.write_text('#!/bin/sh\necho "$@" >> asked\ncase "$*" in *--paginate*) cat earlier;; esac\n')
+    gh.chmod(0o755)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", f"{gh.parent}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setenv("COMMENTS", "repos/us/it/issues")
+    monkeypatch.setenv("NUMBER", "12")
+    Path("build").mkdir()
+    return tmp_path / "asked"
+
+
+@pytest.mark.parametrize(
+    ("report", "earlier", "wrote"),
+    [
+        (REPORT, "", "--method POST repos/us/it/issues/12/comments"),
+        (REPORT, "77\n78\n", "--method PATCH repos/us/it/issues/comments/77"),
+        (NOTHING, "77\n", "--method PATCH repos/us/it/issues/comments/77"),
+        (NOTHING, "", None),
+    ],
+)
+def test_there_is_one_comment_which_follows_the_branch(
+    asked: Path, report: str, earlier: str, wrote: str | None
+) -> None:
+    Path("build/diff.md").write_text(report)
+    Path("earlier").write_text(earlier)
+    subprocess.run(["bash", "-e", "-c", script("Comment")], check=True)
+    listed, *written = asked.read_text().splitlines()
+    assert "repos/us/it/issues/12/comments" in listed
+    assert written == ([f"api --silent {wrote} -F body=@build/comment.md"] if wrote else [])
+    assert Path("build/comment.md").read_text() == f"<!-- kwirec diff -->\n{report}"
+
+
+def test_a_comment_is_never_longer_than_github_takes(asked: Path) -> None:
+    Path("build/diff.md").write_text(REPORT + "🔴" * 70_000)
+    Path("earlier").write_text("")
+    subprocess.run(["bash", "-e", "-c", script("Comment")], check=True)
+    assert 60_000 < len(Path("build/comment.md").read_text()) <= 65_536
+
+
+@pytest.mark.parametrize(("made", "status"), [("echo '## Changes'; exit 2", 0), ("exit 2", 1)])
+def test_a_report_of_breaking_changes_is_no_failure_but_no_report_is(
+    asked: Path, monkeypatch: pytest.MonkeyPatch, made: str, status: int
+) -> None:
+    make = asked.parent / "bin" / "make"
+    make.write_text(f"#!/bin/sh\n{made}\n")
+    make.chmod(0o755)
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", "summary.md")
+    done = subprocess.run(["bash", "-e", "-c", script("Report")], check=False)
+    assert done.returncode == status
+    assert Path("summary.md").exists() == (status == 0)
+
+
+class TestMakeDiff:
+    """``make diff`` with a kwirec that says what it is asked to compare."""
+
+    @pytest.fixture(autouse=True)
+    def checkout(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A branch ``mine`` that left ``main``, which has gone on since."""
+        monkeypatch.chdir(tmp_path)
+        for who in ("AUTHOR", "COMMITTER"):
+            monkeypatch.setenv(f"GIT_{who}_NAME", "x")
+            monkeypatch.setenv(f"GIT_{who}_EMAIL", "x")
+        monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
+        kwirec = Path(".venv/bin/kwirec")
+        kwirec.parent.mkdir(parents=True)
+        kwirec.write_text('#!/bin/sh\necho "$@"\n')
+        kwirec.chmod(0o755)
+        for command in (
+            "init -q -b main",
+            "commit -q --allow-empty -m first",
+            "branch mine",
+            "commit -q --allow-empty -m second",
+            "checkout -q mine",
+        ):
+            subprocess.run(["git", *command.split()], check=True)
+
+    def diff(self, *variables: str) -> subprocess.CompletedProcess[str]:
+        command = ["make", "-s", "-f", str(ROOT / "Makefile"), "-o", ".venv/.ready", "diff", *variables]
+        return subprocess.run(command, capture_output=True, text=True, check=False)
+
+    def test_what_main_got_since_is_not_taken_back(self) -> None:
+        asked = subprocess.run(["git", "rev-parse", "mine"], capture_output=True, text=True, check=True)
+        assert self.diff().stdout == f"diff git:{asked.stdout.strip()} message_defs/kafka --format text\n"
+
+    def test_a_base_that_the_branch_contains_keeps_its_name(self) -> None:
+        subprocess.run(["git", "merge", "-q", "main"], check=True)
+        said = self.diff("FORMAT=markdown", "LEVEL=policy").stdout
+        assert said == "diff git:main message_defs/kafka --format markdown --level policy\n"
+
+    @pytest.mark.parametrize("base", ["nowhere", "$(touch pwned)", "'; touch pwned; '"])
+    def test_a_base_that_is_not_there_is_named(self, base: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("BASE", base)
+        result = self.diff()
+        assert result.returncode == 2
+        assert f"there is no revision {base} here: fetch it" in result.stderr
+        assert not Path("pwned").exists()
+
+
+def test_make_update_wants_a_release() -> None:
+    command = ["make", "-s", "-f", str(ROOT / "Makefile"), "-o", ".venv/.ready", "update", "RELEASE=4.2.0", "SPEC="]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert result.returncode == 2
+    assert "which release?" in result.stderr
