@@ -14,7 +14,6 @@ from kwire.policy import STRICT, Policy
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
-
     from typing import TypeVar
 
     from kwire.message import Message

@@ -1,6 +1,6 @@
 """Broken record batches: what we read of them, Java reads alike; what only Java reads is counted.
 
-Of ``LIKE_KAFKA``, the choice ``trailing="ignore"`` has a meaning for records: it passes over what Java does not look at.
+Of ``LIKE_KAFKA``, only ``trailing="ignore"`` has a meaning for records: it passes over what Java does not look at.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ BROKEN = "broken batches that both refuse, or read alike"
 
 
 def check(jvm: Jvm, rounds: int, tally: Tally) -> Counter[str]:
-    """Mutations of Java's batches, with checksums that are right again. Gives what only Java reads, by our reason: with
+    """Mutations of Java's batches, with checksums that are right again. Gives what only Java reads, by our reason and
     the choice that makes us read it too, if there is one."""
     only_java: Counter[str] = Counter()
     for magic, codec, kind in combinations(control=True):

@@ -290,11 +290,11 @@ def test_records_of_a_log_are_found_by_their_type() -> None:
 
 def test_messages_by_name() -> None:
     assert set(PROTOCOL.messages) == set(MODULES)
-    with pytest.raises(UnknownApi, match="no message 'Metadata': did you mean MetadataRequest or MetadataResponse"):
+    with pytest.raises(UnknownApi, match=r"no message 'Metadata': did you mean MetadataRequest or MetadataResponse"):
         PROTOCOL.message("Metadata")
     with pytest.raises(UnknownApi, match="did you mean FetchRequest"):
         PROTOCOL.message("FetchRequst")
-    with pytest.raises(UnknownApi, match="no message 'Xyz'$"):
+    with pytest.raises(UnknownApi, match=r"no message 'Xyz'$"):
         PROTOCOL.message("Xyz")
 
 
