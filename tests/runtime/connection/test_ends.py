@@ -273,7 +273,7 @@ def test_the_expected_message_or_a_reason() -> None:
         response.expect(MetadataResponse)
     request = heard(server, client.send(BEAT, 4))
     (broken,) = client.receive(server.send_raw(request, b"\0", header_version=1))
-    with pytest.raises(UnexpectedMessage, match=r"this is no HeartbeatResponse: HeartbeatResponse v4, .* byte 5 of 6"):
+    with pytest.raises(UnexpectedMessage, match=r"no HeartbeatResponse: HeartbeatResponse v4, .* byte 5 of 6"):
         broken.expect(HeartbeatResponse)
     client.send_token(b"t")
     (token,) = client.receive(frame(b"secret"))
