@@ -1,23 +1,27 @@
 """What brokers keep on disk: records of internal topics, log segments, metadata snapshots, whole data directories.
 
 ``decode_record`` reads one record of an internal topic from wherever it comes; ``LogSegment`` and ``scan`` read
-files; ``internal_records`` does both. ``embedded`` finds what consumers wrote into the messages of their group.
+files; ``internal_records`` does both, and ``committed_offsets`` adds up what groups committed. ``embedded`` finds what
+consumers wrote into the messages of their group.
 """
 
 from kwire.logs.directory import LoggedRecord, internal_records, scan
 from kwire.logs.embedded import Embedded, decode_assignment, decode_subscription, embedded
 from kwire.logs.internal import TOPICS, InternalRecord, decode_record
+from kwire.logs.offsets import CommittedOffset, committed_offsets
 from kwire.logs.producers import read_producer_snapshot
 from kwire.logs.segment import Checkpoint, LogSegment, SegmentReader
 
 __all__ = [
     "TOPICS",
     "Checkpoint",
+    "CommittedOffset",
     "Embedded",
     "InternalRecord",
     "LogSegment",
     "LoggedRecord",
     "SegmentReader",
+    "committed_offsets",
     "decode_assignment",
     "decode_record",
     "decode_subscription",
