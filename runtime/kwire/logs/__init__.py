@@ -1,8 +1,8 @@
 """What brokers keep on disk: records of internal topics, log segments, metadata snapshots, whole data directories.
 
 ``decode_record`` reads one record of an internal topic from wherever it comes; ``LogSegment`` and ``scan`` read
-files; ``internal_records`` does both, and ``committed_offsets`` adds up what groups committed. ``embedded`` finds what
-consumers wrote into the messages of their group.
+files; ``internal_records`` does both, and ``committed_offsets`` adds up what groups committed. ``embedded`` finds
+what consumers wrote into the messages of their group.
 """
 
 from kwire.logs.directory import LoggedRecord, internal_records, scan
