@@ -67,8 +67,8 @@ def encode_batch(
     Offsets have to ascend. With ``exact_offsets`` they need not, and -1 is an offset too: to write what was read.
     """
     rows = list(records)
-    if not exact_offsets:
-        _check_order(rows, base_offset)
+    if rows and not isinstance(rows[0], Record):
+        raise _no_record(rows[0], 0)
     if base_offset is None:
         base_offset = rows[0].offset if rows and rows[0].offset != -1 else 0
     if delete_horizon is not None:
@@ -191,24 +191,6 @@ def rebuild(batch: Batch, records: Iterable[Record] | None, changes: dict[str, A
     return encode_message_set(stored if records is None else records, **(settings | changes))
 
 
-def _check_order(rows: list[Record], base_offset: int | None) -> None:
-    """:class:`EncodeError` for what is no record, and for offsets that do not ascend from the base offset on."""
-    following = base_offset
-    for number, row in enumerate(rows):
-        offset = getattr(row, "offset", None)
-        if type(offset) is not int:
-            what = f"it is a {type(row).__name__}, no Record" if offset is None else f"its offset is {offset!r}"
-            raise EncodeError(what, message="RecordBatch", version=2, path=f"records[{number}]")
-        if following is None:
-            following = 0 if offset == -1 else offset
-        if offset == -1:
-            offset = following
-        elif offset < following:
-            what = f"its offset is {offset}, it has to be {following} or more"
-            raise EncodeError(what, message="RecordBatch", version=2, path=f"records[{number}].offset")
-        following = offset + 1
-
-
 def _payload(rows: list[Record], base_offset: int, base_timestamp: int, exact: bool) -> tuple[bytes, int, int]:
     """The records as bytes, the last offset and the largest timestamp."""
     try:
@@ -225,10 +207,15 @@ def _payload_slowly(rows: list[Record], base_offset: int, base_timestamp: int, e
     parts, newest = [], -1
     offset = base_offset - 1
     for number, row in enumerate(rows):
+        if not isinstance(row, Record):
+            raise _no_record(row, number)
         timestamp = _checked_int(row.timestamp, f"records[{number}].timestamp", 64)
         newest = max(newest, timestamp)
-        numbered = row.offset == -1 and not exact
-        offset = offset + 1 if numbered else _checked_int(row.offset, f"records[{number}].offset", 64)
+        given = _checked_int(row.offset, f"records[{number}].offset", 64)
+        if not exact and given != -1 and given <= offset:
+            what = f"its offset is {given}, it has to be {offset + 1} or more"
+            raise EncodeError(what, message="RecordBatch", version=2, path=f"records[{number}].offset")
+        offset = offset + 1 if given == -1 and not exact else given
         delta = int64(offset - base_offset)
         _checked_int(delta, f"records[{number}].offset", 32, "its distance from the base offset is")
         body = [b"\0", _long_varint(int64(timestamp - base_timestamp)), _long_varint(delta)]
@@ -237,6 +224,11 @@ def _payload_slowly(rows: list[Record], base_offset: int, base_timestamp: int, e
         joined = b"".join(body)
         parts += [_long_varint(len(joined)), joined]
     return b"".join(parts), offset, newest
+
+
+def _no_record(row: object, number: int) -> EncodeError:
+    what = f"it is a {type(row).__name__}, no Record"
+    return EncodeError(what, message="RecordBatch", version=2, path=f"records[{number}]")
 
 
 def _long_varint(value: int) -> bytes:

@@ -271,9 +271,14 @@ def write_records(records: list[Record], base_offset: i64, base_timestamp: i64) 
         time = varints[delta] if 0 <= delta < known else varint(delta)
 
         given: i64 = record.offset
-        offset = offset + 1 if given == -1 else given
+        if given == -1:
+            offset += 1
+        elif given > offset:
+            offset = given
+        else:
+            fail()
         delta = offset - base_offset
-        if delta < 0 or delta > 0x7FFFFFFF:
+        if delta > 0x7FFFFFFF:
             fail()
         place = varints[delta] if delta < known else varint(delta)
 
