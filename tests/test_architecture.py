@@ -129,7 +129,8 @@ def test_nothing_names_an_address_of_a_package_registry_or_a_path_of_a_machine()
 
 def test_the_examples_of_the_readme_run() -> None:
     readme = (ROOT / "README.md").read_text()
-    first, second, records, connections, logs = re.findall(r"```python\n(.*?)```", readme, re.DOTALL)
+    examples = re.findall(r"```python\n(.*?)```", readme, re.DOTALL)
+    first, second, records, connections, logs, models, request_logs, releases = examples
 
     def run(code: str) -> str:
         done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
@@ -143,6 +144,19 @@ def test_the_examples_of_the_readme_run() -> None:
     assert answered == "5"
     assert seen.startswith("[('ApiVersions', 4, 0.00")
     assert re.search(r"^\d+ g0 t7 \d \d+$", run(logs), re.MULTILINE)
+    assert run(models).splitlines() == [
+        "t 5000",
+        '{"topics":[{"name":"t","topicId":"AAAAAAAAAAAAAAAAAAAAAA"}],"timeoutMs":5000}',
+        "topics 0 name Input should be a valid string",
+        "timeoutMs Input should be less than or equal to 2147483647",
+    ]
+    assert re.search(r"^kwire FETCH 0 [\d.]+\nreplica_id=-1 max_wait_ms=", run(request_logs), re.MULTILINE)
+    versions, fetch, failed, *lost, facts, conversion = run(releases).splitlines()
+    assert (versions, fetch) == ("range(3, 14) range(0, 14)", "10")
+    assert failed == "WriteTxnMarkers (27): none: client too old (client 0, broker 1)"
+    assert lost[0] == "LeaderAndIsr (4): none: broker (client 0-1, broker none)"
+    assert facts == "True 3.1.2 4.1.1 stable"
+    assert conversion.startswith("lossy (")
 
 
 def test_the_tree_in_the_readme_is_printed_as_it_says() -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from kwirec.diagnostics.diagnostic import Report
 from kwirec.diff import Level, compare, judge
+from kwirec.diff.markdown import render_markdown
 from kwirec.diff.sides import Side, SideError, read_sides
 from kwirec.validation.examples import clock, field, struct
 
@@ -130,6 +131,30 @@ def test_releases_of_the_union_say_what_their_definitions_say_of_bytes(old: str,
 def test_a_release_has_only_the_tags_it_knew() -> None:
     found = names(*sides("release:3.6.2", "release:4.1.1"), Level.WIRE)
     assert any(line.startswith("TAG_ADDED") for line in found)
+
+
+def test_a_release_has_only_the_fields_of_its_versions() -> None:
+    """Those that went with their versions are gone in the later release, as in its own definitions."""
+
+    def removed(pair: tuple[Side, Side]) -> set[str | None]:
+        found = judge(compare(pair[0].schema, pair[1].schema), Level.SOURCE, old=pair[0].schema).findings
+        return {one.diagnostic.field_path for one in found if one.rule.name == "FIELD_REMOVED"}
+
+    mine = removed(sides("release:3.9.1", "release:4.0.0"))
+    assert mine == removed(sides(f"{ARCHIVE}!3.9.1.jsonl", f"{ARCHIVE}!4.0.0.jsonl"))
+    assert "Topics.Partitions.MaxNumOffsets" in mine
+
+
+def test_fields_before_and_after_are_those_of_the_release() -> None:
+    """The definitions of the union speak of versions that a release does not have."""
+    old, new = sides("release:4.0.1", "release:4.1.1")
+    lines = render_markdown(judge(compare(old.schema, new.schema), old=old.schema), old, new).splitlines()
+    assert "| `ProduceRequest.TopicData.TopicId` | – | `uuid`, version 13, ignorable, map key |" in lines
+    name = "`string`, versions 3-12, ignorable, map key, entity topicName"
+    assert f"| `ProduceRequest.TopicData.Name` | {name} | {name} |" in lines
+    records = "`ShareFetchResponse.Responses.Partitions.Records`"
+    assert f"| {records} | `records`, version 0, nullable 0 | `records`, version 1 |" in lines
+    assert any(line.startswith("Not compared") and "`ConsumerGroupMetadataKey`" in line for line in lines)
 
 
 def test_messages_whose_bytes_the_union_does_not_know_are_left_out() -> None:

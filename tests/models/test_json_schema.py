@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError, model_validator
 
 from kwire.models import WITH_RECORDS
 from kwire_kafka import PROTOCOL
@@ -114,6 +114,34 @@ def test_schemas_describe_their_fields() -> None:
     assert "topic" not in schema["$defs"]["FetchableTopicResponseV16"]["properties"]
     state = schema["$defs"]["PartitionDataV16"]["properties"]["divergingEpoch"]
     assert state["$ref"] == "#/$defs/EpochEndOffsetV16"
+
+
+@pytest.mark.parametrize("name", ["ProduceRequest", "FetchRequest", "AlterClientQuotasRequest"])
+def test_schemas_of_output_and_by_attribute_are_the_same(name: str) -> None:
+    """Web frameworks ask for that of output; JSON has Kafka's names whatever ``by_alias`` says."""
+    for cls, version in pairs([name]):
+        model = model_of(cls, version)
+        assert model.model_json_schema(mode="serialization") == model.model_json_schema()
+        assert model.model_json_schema(by_alias=False) == model.model_json_schema()
+
+
+def test_schemas_of_output_in_classes_around_and_below() -> None:
+    model: Any = ProduceRequestModel.for_version(9)
+
+    class Kept(model):  # type: ignore[misc]
+        seen: int = 0
+
+        @model_validator(mode="after")
+        def _seen(self) -> Any:
+            return self
+
+    class Log(BaseModel):
+        all: list[Kept] = []
+
+    value = model.from_codec(make(PROTOCOL.message("ProduceRequest"), 9, FIXED["max"])).model_dump(mode="json")
+    judge = Draft202012Validator(Log.model_json_schema(mode="serialization"))
+    assert judge.is_valid(Log.model_validate({"all": [value]}).model_dump(mode="json"))
+    assert not judge.is_valid({"all": [value | {"acks": "1"}]})
 
 
 @pytest.mark.parametrize(

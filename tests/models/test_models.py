@@ -183,7 +183,7 @@ def test_records_and_their_size_exclude_each_other() -> None:
         (f"{place}.recordsSizeInBytes", "greater_than_equal")
     ]
     assert problems(Produce, produce_json(records="cmVjb3Jkcw")) == [(f"{place}.records", "base64")]
-    with pytest.raises(ValidationError, match="Either records or recordsSizeInBytes is required"):
+    with pytest.raises(ValidationError, match="Either records or recordsSizeInBytes is required, not both"):
         PartitionProduceDataModel.for_version(9)(index=1)
 
 
@@ -333,6 +333,13 @@ def test_codecs_do_not_know_pydantic() -> None:
         "m = kwire_kafka.FetchRequest(); m.decode(m.encode(13), 13); print('pydantic' in sys.modules)"
     )
     assert run(code) == "False\n"
+
+
+@pytest.mark.parametrize("module", ["kwire.models", "kwire_kafka.models", "kwire_kafka.models.api.fetch"])
+def test_who_lacks_pydantic_is_told_what_to_install(module: str) -> None:
+    code = f"import sys; sys.modules['pydantic'] = None; import {module}"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stderr.endswith("ModuleNotFoundError: models need pydantic: pip install 'kwire[models]'\n")
 
 
 def test_importing_the_models_of_an_api_is_quick() -> None:

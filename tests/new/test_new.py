@@ -27,7 +27,7 @@ def kwirec(*arguments: str) -> Result:
     return CliRunner().invoke(main, list(arguments), catch_exceptions=False)
 
 
-def run(*command: str, cwd: str = "acme") -> subprocess.CompletedProcess[str]:
+def run(*command: str, cwd: str = "acme", path: tuple[str, ...] = ()) -> subprocess.CompletedProcess[str]:
     """A command of the user, who has this interpreter, a git that knows who commits, and nothing of this test run."""
     kept = {
         name: value
@@ -35,8 +35,8 @@ def run(*command: str, cwd: str = "acme") -> subprocess.CompletedProcess[str]:
         if not name.startswith(("MAKE", "MFLAGS", "PYTEST_", "BASE"))
     }
     names = {f"GIT_{who}_{what}": "x" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
-    path = os.pathsep.join([str(ROOT / "compiler"), str(ROOT / "runtime")])
-    environment = {**kept, **names, "PYTHONPATH": path, "GIT_CONFIG_GLOBAL": os.devnull}
+    paths = os.pathsep.join([*path, str(ROOT / "compiler"), str(ROOT / "runtime")])
+    environment = {**kept, **names, "PYTHONPATH": paths, "GIT_CONFIG_GLOBAL": os.devnull}
     return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, check=False)
 
 
@@ -79,8 +79,9 @@ def test_what_the_readme_does_with_the_package_does_that() -> None:
     kwirec("generate", "acme/defs", "--package", "acme", "--out", "acme/src")
     session = re.search(r"```pycon\n(.*?)```", TUTORIAL, re.DOTALL)
     assert session is not None
-    Path("acme/src/session.txt").write_text(session[1])
-    done = run(sys.executable, "-m", "doctest", "session.txt", cwd="acme/src")
+    assert "`PYTHONPATH=src`" in TUTORIAL
+    Path("acme/session.txt").write_text(session[1])
+    done = run(sys.executable, "-m", "doctest", "session.txt", path=("src",))
     assert done.returncode == 0, done.stdout + done.stderr
 
 

@@ -11,8 +11,7 @@ from kwirec.diff.compare_fields import default_text
 from kwirec.diff.judge import Finding, Judgement
 from kwirec.diff.sides import Side
 from kwirec.ir.schema import Message, MessageKind
-from kwirec.validation.sites import FieldSite
-from kwirec.versions import NONE
+from kwirec.validation.sites import FieldSite, in_words
 
 SIGNS = {Severity.ERROR: "🔴", Severity.WARNING: "🟡", Severity.NOTE: "⚪"}
 
@@ -23,6 +22,9 @@ def render_markdown(judgement: Judgement, old: Side, new: Side) -> str:
     counts = summary(one.diagnostic for one in judgement.findings)
     waived = f", {len(judgement.waived)} waived" if judgement.waived else ""
     lines.append(f"**{'Breaking' if judgement.breaking else 'Not breaking'}**: {counts}{waived}.")
+    if uncertain := sorted(old.uncertain | new.uncertain):
+        names = ", ".join(map(_code, uncertain))
+        lines += ["", f"Not compared, for the union has other bytes than the release: {names}."]
     groups: dict[tuple[int, str], list[Finding]] = {}
     for one in judgement.findings:
         groups.setdefault(_group(one.change.message), []).append(one)
@@ -69,7 +71,7 @@ def _rows(changes: Iterable[Change]) -> Iterator[str]:
         if change.old and change.new and not isinstance(change, ApiKeyReused | RangesDiverged):
             was, now = change.old.message, change.new.message
             if was.valid != now.valid:
-                yield _row(f"`{now.name}`", f"versions {was.valid}", f"versions {now.valid}")
+                yield _row(f"`{now.name}`", in_words(was.valid), in_words(now.valid))
         if isinstance(change, FieldReordered):
             yield _row(f"`{change.message.name}.{change.path}`", _place(change.before), _place(change.after))
         elif isinstance(change, FieldChange):
@@ -93,19 +95,22 @@ def _field_row(message: Message, before: FieldSite | None, after: FieldSite | No
 
 
 def _described(site: FieldSite | None, other: FieldSite | None) -> str:
-    """A field in the words of its definition: its type and versions, and the rest as far as it has it."""
-    if site is None:
+    """A field in the words of its definition: its type and valid versions, and the rest as far as it has it.
+
+    Versions that its side does not have are not shown: the definitions of the union speak of those of all releases.
+    """
+    if site is None or not site.live:
         return "–"
-    one = site.field
-    parts = [f"{_code(str(one.type))}", f"versions {one.versions}"]
+    one, valid = site.field, site.message.valid
+    parts = [f"{_code(str(one.type))}", in_words(one.versions.intersect(valid))]
     if other is not None and other.field.name != one.name:
         parts.insert(0, _code(one.name))
-    if one.nullable != NONE:
-        parts.append(f"nullable {one.nullable}")
-    if one.tag is not None:
-        parts.append(f"tag {one.tag} in {one.tagged}")
+    if nullable := one.nullable.intersect(valid):
+        parts.append(f"nullable {nullable}")
+    if tagged := one.tagged.intersect(valid):
+        parts.append(f"tag {one.tag} in {tagged}")
     if one.flexible is not None:
-        parts.append(f"flexible {one.flexible}")
+        parts.append(f"flexible {one.flexible.intersect(valid)}")
     if site.decl.default is not None:
         parts.append(f"default {_code(default_text(one))}")
     parts += ["ignorable"] if one.ignorable else []

@@ -1,8 +1,9 @@
 """One release of Kafka, as the union of all releases knows it.
 
 The union has the bytes of every version of every release, but one name and one set of attributes for each field,
-those of the newest. A release is the union without the versions and the late tagged fields that it did not have;
-renames between releases are not in it. For these, diff the definitions of the releases themselves.
+those of the newest. A release is the union without the versions that it did not have, the fields that were in no
+other, and the late tagged fields; renames between releases are not in it. For these, diff the definitions of the
+releases themselves.
 """
 
 from __future__ import annotations
@@ -58,7 +59,8 @@ def _as_of(message: Message, versions: VersionRange, history: History, release: 
     at = release_key(release)
     structs = []
     for struct in message.structs:
-        fields = (one for one in struct.fields if one.since is None or release_key(one.since) <= at)
+        known = (one for one in struct.fields if one.since is None or release_key(one.since) <= at)
+        fields = (one for one in known if one.versions.intersect(valid))
         structs.append(replace(struct, fields=tuple(fields)))
     return replace(
         message,

@@ -15,7 +15,12 @@ Needs the extra ``models``; nothing else in kwire imports this package.
 
 from __future__ import annotations
 
-from kwire.models.index import Models
-from kwire.models.model import OPTIONAL, WITH_RECORDS, ModelOf
+try:
+    from kwire.models.index import Models
+    from kwire.models.model import OPTIONAL, WITH_RECORDS, ModelOf
+except ModuleNotFoundError as error:
+    if error.name != "pydantic":
+        raise
+    raise ModuleNotFoundError("models need pydantic: pip install 'kwire[models]'", name="pydantic") from None
 
 __all__ = ["OPTIONAL", "WITH_RECORDS", "ModelOf", "Models"]

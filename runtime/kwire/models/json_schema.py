@@ -10,21 +10,36 @@ from collections.abc import Iterator
 from itertools import combinations, pairwise
 from typing import TYPE_CHECKING, Any
 
-from kwire.models.fields import SIZE_NAME, LiveField
+from kwire.models.fields import SIZE_ATTRIBUTE, SIZE_NAME, LiveField
 from kwire.models.kinds import in_base64
 from kwire.uuids import Uuid
 
 if TYPE_CHECKING:
+    from pydantic_core import CoreSchema
+
     from kwire.models.model import ModelOf
 
 Schema = dict[str, Any]
 
 
+def without_serializer(core_schema: CoreSchema) -> CoreSchema:
+    """What is written has the form of what is read, and so the schema; pydantic only sees that it is some object."""
+    twin: Any = {key: value for key, value in core_schema.items() if key != "serialization"}
+    if twin["type"] != "model" and "schema" in twin:  # the validators around it
+        twin["schema"] = without_serializer(twin["schema"])
+    found: CoreSchema = twin
+    return found
+
+
 def complete(model: type[ModelOf[Any]], schema: Schema) -> None:
     """Make ``schema``, which pydantic made of ``model``, accept just what the model accepts."""
     texts = _texts(model.GENERAL) if model.GENERAL else {}
-    properties: Schema = schema.get("properties", {})
-    required: list[str] = schema.pop("required", [])
+    names_in_json = _names_in_json(model)
+    properties: Schema = {
+        names_in_json.get(name, name): place for name, place in schema.get("properties", {}).items()
+    }
+    schema["properties"] = properties
+    required = [names_in_json.get(name, name) for name in schema.pop("required", [])]
     rules: list[Schema] = []
     for field in model.LIVE:
         place = properties[field.json_name]
@@ -43,6 +58,13 @@ def complete(model: type[ModelOf[Any]], schema: Schema) -> None:
         schema["required"] = required
     if rules:
         schema["allOf"] = rules
+
+
+def _names_in_json(model: type[ModelOf[Any]]) -> dict[str, str]:
+    """Attribute → name, for ``by_alias=False``: JSON has Kafka's names whatever that says."""
+    names = {field.name: field.json_name for field in model.LIVE}
+    sizes = {f.name + SIZE_ATTRIBUTE: f.json_name + SIZE_NAME for f in model.LIVE if f.is_records}
+    return names | sizes
 
 
 def _alternatives(field: LiveField, properties: Schema) -> list[str]:

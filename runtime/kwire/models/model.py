@@ -160,7 +160,7 @@ class ModelOf(_Typed[S]):
                 given = {field.name, field.name + SIZE_ATTRIBUTE} & model.model_fields_set
                 if len(given) != 1:
                     names = {"name": field.json_name, "size": field.json_name + SIZE_NAME}
-                    raise PydanticCustomError("records", "Either {name} or {size} is required", names)
+                    raise PydanticCustomError("records", "Either {name} or {size} is required, not both", names)
         return model
 
     @model_serializer(mode="wrap", when_used="json")
@@ -184,10 +184,10 @@ class ModelOf(_Typed[S]):
 
     @classmethod
     def __get_pydantic_json_schema__(cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
-        from kwire.models.json_schema import complete
+        from kwire.models.json_schema import complete, without_serializer
 
         cls._must_be_of_a_version()
-        schema = handler(core_schema)
+        schema = handler(without_serializer(core_schema))
         complete(cls, handler.resolve_ref_schema(schema))
         return schema
 

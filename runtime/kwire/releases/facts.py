@@ -21,9 +21,11 @@ class Api:
         what is parsed and answered, in the configuration a broker is shipped with
     ``advertised``
         what an ApiVersions response says: more than is accepted for Produce since 4.0, nothing for the telemetry APIs
-        unless a plugin for them is configured [KAFKA-18659, KIP-714]
+        unless a plugin for them is configured, nothing for the Raft APIs of 2.7, which were not served yet
+        [KAFKA-18659, KIP-714, KAFKA-10492]
     ``deprecated``
-        which of the accepted versions a later release takes away
+        which of the accepted versions the release itself calls so, known since 3.7; some of these stayed after all,
+        and some versions went without having been deprecated
     ``unstable``
         what is accepted and advertised besides, once ``unstable.api.versions.enable`` is set
     ``listeners``

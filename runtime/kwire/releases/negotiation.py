@@ -19,7 +19,7 @@ class Choice:
     ``listener``
         the broker has it, but not on the listener that was asked for
     ``unadvertised``
-        the broker takes it, but does not say so before it is configured
+        the broker knows it, but does not say so: it is switched off, or not configured
     ``unstable``
         the versions in common are unstable on one side and switched off there
     ``client too old``, ``client too new``
