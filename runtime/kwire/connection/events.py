@@ -48,7 +48,20 @@ class Event:
 
 
 @dataclass(slots=True, repr=False)
-class RequestEvent(Event):
+class FrameEvent(Event):
+    """A frame. ``data`` is its payload, ``started`` the time of its first byte."""
+
+    started: float
+    data: bytes
+
+    @property
+    def size(self) -> int:
+        """Bytes of the frame, with the four in front that tell its size."""
+        return 4 + len(self.data)
+
+
+@dataclass(slots=True, repr=False)
+class RequestEvent(FrameEvent):
     """A request. ``data`` is the payload of its frame; ``started`` the time of the first byte of it.
 
     ``message`` is ``None`` if api key or version are not known, and where only headers are decoded. ``inner`` is the
@@ -56,19 +69,12 @@ class RequestEvent(Event):
     request with ``acks=0`` [KAFKA-WIRE 8].
     """
 
-    started: float
-    data: bytes
     name: str
     header: RequestHeader
     body_offset: int
     message: Message | None = None
     expects_response: bool = True
     inner: RequestEvent | Undecodable | None = None
-
-    @property
-    def size(self) -> int:
-        """Bytes of the frame, with the four in front that tell its size."""
-        return 4 + len(self.data)
 
     @property
     def body(self) -> bytes:
@@ -97,15 +103,13 @@ class RequestEvent(Event):
 
 
 @dataclass(slots=True, repr=False)
-class ResponseEvent(Event):
+class ResponseEvent(FrameEvent):
     """A response with its ``request``: the event of it, be it a request or one that could not be decoded.
 
     ``version`` is that of the body: 0 where a server answers an ApiVersions request that it does not know
     [KAFKA-WIRE 6]. ``inner`` is the response in an Envelope.
     """
 
-    started: float
-    data: bytes
     name: str
     header: ResponseHeader
     body_offset: int
@@ -118,11 +122,6 @@ class ResponseEvent(Event):
     def latency(self) -> float:
         """From the last byte of the request to the last byte of the response, in the unit of the times fed."""
         return self.time - self.request.time
-
-    @property
-    def size(self) -> int:
-        """Bytes of the frame, with the four in front that tell its size."""
-        return 4 + len(self.data)
 
     @property
     def body(self) -> bytes:
@@ -152,15 +151,13 @@ class Unanswered(Event):
 
 
 @dataclass(slots=True, repr=False)
-class Undecodable(Event):
+class Undecodable(FrameEvent):
     """A frame that cannot be read: ``data`` is what was seen of its payload, ``missing`` how many bytes were not.
 
     ``error`` is what decoding said, if it came to that; ``reason`` is always there. ``header`` is that of the frame
     if it could be read; ``request`` the request that this should be the response to.
     """
 
-    started: float
-    data: bytes
     reason: str
     error: DecodeError | None = field(default=None, compare=False)
     name: str = ""
@@ -182,19 +179,11 @@ class Undecodable(Event):
 
 
 @dataclass(slots=True, repr=False)
-class SaslToken(Event):
+class SaslToken(FrameEvent):
     """A bare token of a SASL mechanism, as they follow version 0 of SaslHandshake [KAFKA-WIRE 9].
 
     ``data`` may be a secret: it is not printed.
     """
-
-    started: float
-    data: bytes
-
-    @property
-    def size(self) -> int:
-        """Bytes of the frame, with the four in front that tell its size."""
-        return 4 + len(self.data)
 
     def _told(self) -> str:
         return f"{len(self.data)} bytes"

@@ -24,18 +24,9 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
+from kwire.explain.place import RANGES
 from kwire.uuids import Uuid
-
-INTEGERS = {
-    "int8": (-(2**7), 2**7 - 1),
-    "int16": (-(2**15), 2**15 - 1),
-    "uint16": (0, 2**16 - 1),
-    "int32": (-(2**31), 2**31 - 1),
-    "uint32": (0, 2**32 - 1),
-    "int64": (-(2**63), 2**63 - 1),
-}
-LONGEST_STRING = 0x7FFF
-"""In bytes of UTF-8, whatever the coding of its length [KAFKA-WIRE 14]."""
+from kwire.wire import MAX_STRING
 
 NOT_FINITE = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 """Numbers that JSON does not have, as Kafka writes them."""
@@ -61,8 +52,8 @@ def _utf8(value: str) -> str:
         size = len(value.encode())
     except UnicodeEncodeError:
         raise PydanticCustomError("string_unicode", "String should be Unicode, without lone surrogates") from None
-    if size > LONGEST_STRING:
-        limits = {"longest": LONGEST_STRING, "size": size}
+    if size > MAX_STRING:
+        limits = {"longest": MAX_STRING, "size": size}
         raise PydanticCustomError("string_size", "String should have at most {longest} bytes, not {size}", limits)
     return value
 
@@ -115,7 +106,7 @@ KINDS: dict[str, Any] = {
         PlainSerializer(_number_in_json, when_used="json"),
         WithJsonSchema({"anyOf": [{"type": "number"}, {"enum": [*NOT_FINITE]}]}),
     ],
-    "string": Annotated[str, Strict(), Field(max_length=LONGEST_STRING), AfterValidator(_utf8)],
+    "string": Annotated[str, Strict(), Field(max_length=MAX_STRING), AfterValidator(_utf8)],
     "uuid": Annotated[
         Uuid,
         PlainValidator(_uuid),
@@ -139,11 +130,11 @@ KINDS: dict[str, Any] = {
 }
 """Primitive type of the protocol → annotation."""
 
-for _name, (_low, _high) in INTEGERS.items():
+for _name, (_low, _high) in RANGES.items():
     KINDS[_name] = Annotated[int, Strict(), Field(ge=_low, le=_high), BeforeValidator(_whole)]
 
 SIZE = Annotated[
-    int, Strict(), Field(ge=0, le=INTEGERS["int32"][1]), BeforeValidator(_whole), PlainSerializer(lambda size: size)
+    int, Strict(), Field(ge=0, le=RANGES["int32"][1]), BeforeValidator(_whole), PlainSerializer(lambda size: size)
 ]
 """The size of records that a log left out; as a default it is ``None``, which nobody may write."""
 
