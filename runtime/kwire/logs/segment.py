@@ -18,7 +18,8 @@ from kwire.logs.indexes import offset_of, position_of
 from kwire.policy import STRICT, Policy
 from kwire.records import read_batches
 from kwire.records.errors import KEPT, CorruptRecord
-from kwire.records.reader import LEAST, OVERHEAD, with_records
+from kwire.records.layout import LEAST, OVERHEAD
+from kwire.records.reader import with_records
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

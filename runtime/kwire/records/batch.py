@@ -7,11 +7,22 @@ record here; a compressed message holds a whole message set, and is a batch of i
 from __future__ import annotations
 
 import zlib
-from struct import Struct
 
 from kwire.policy import STRICT, Policy
 from kwire.records import explained, messages
 from kwire.records.errors import NAMES, ChecksumError
+from kwire.records.layout import (
+    APPEND_TIME,
+    ATTRIBUTES,
+    BATCH_HEADER,
+    CODEC,
+    CONTROL,
+    DELETE_HORIZON,
+    MAGIC,
+    MESSAGE_HEADER,
+    OVERHEAD,
+    TRANSACTIONAL,
+)
 from kwire.records.loops import HUGE, Record, read_records
 
 TYPE_CHECKING = False
@@ -20,21 +31,6 @@ if TYPE_CHECKING:
     from typing import Any, Literal
 
     TimestampType = Literal["none", "create", "append"]
-
-BATCH_HEADER = Struct(">qiibIhiqqqhii")
-"""Base offset, size from here on, leader epoch, magic, CRC-32C, attributes, last offset delta, base and largest
-timestamp, producer id and epoch, base sequence, number of records."""
-
-MESSAGE_HEADER = Struct(">qiIbb")
-"""Offset, size from here on, CRC-32, magic, attributes."""
-
-ATTRIBUTES = 21
-"""Where the bytes start that the CRC-32C of magic 2 covers [KAFKA-WIRE 43]."""
-MAGIC = 16
-"""Where the magic stands in all formats, and where the bytes start that the CRC-32 of magic 0 and 1 covers."""
-
-CODEC, APPEND_TIME, TRANSACTIONAL, CONTROL, DELETE_HORIZON = 0x07, 0x08, 0x10, 0x20, 0x40
-"""The bits of the attributes."""
 
 CHUNK = 512
 """How many records are read at a time when a batch is iterated."""
@@ -199,7 +195,7 @@ class Batch:
 
             start, found = 17, crc32c(self._view[ATTRIBUTES:])
         else:
-            start, found = 12, zlib.crc32(self._view[MAGIC:])
+            start, found = OVERHEAD, zlib.crc32(self._view[MAGIC:])
         if found != self.crc:
             raise ChecksumError(
                 f"the checksum is {self.crc:08x}, that of the bytes is {found:08x}",

@@ -5,18 +5,12 @@ from __future__ import annotations
 import zlib
 from struct import Struct, error
 
+from kwire.compression import ZSTD
 from kwire.errors import EncodeError
 from kwire.records import messages
-from kwire.records.batch import (
-    APPEND_TIME,
-    BATCH_HEADER,
-    CODEC,
-    CONTROL,
-    DELETE_HORIZON,
-    TRANSACTIONAL,
-    Batch,
-)
+from kwire.records.batch import Batch
 from kwire.records.explained import int64
+from kwire.records.layout import APPEND_TIME, BATCH_HEADER, CODEC, CONTROL, DELETE_HORIZON, OVERHEAD, TRANSACTIONAL
 from kwire.records.loops import HUGE, Record, varint, write_headers, write_records
 
 TYPE_CHECKING = False
@@ -32,7 +26,6 @@ MESSAGE = (Struct(">Bbi"), Struct(">Bbqi"))
 """From magic to the key's length, by magic."""
 SIZE = Struct(">i")
 HEAD = Struct(">qiI")
-ZSTD = 4
 
 
 def encode_batch(
@@ -88,7 +81,7 @@ def encode_batch(
         header = bytearray(
             BATCH_HEADER.pack(
                 base_offset,
-                BATCH_HEADER.size - 12 + len(payload),
+                BATCH_HEADER.size - OVERHEAD + len(payload),
                 leader_epoch,
                 2,
                 0,

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 from kwire.records.errors import CorruptRecord
+from kwire.records.layout import BATCH_HEADER
 from kwire.records.loops import Record
 
 TYPE_CHECKING = False
@@ -14,9 +15,6 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
     from kwire.records.batch import Batch
-
-START = 61
-"""Where the records of a batch start."""
 
 
 def read_records(batch: Batch, data: bytes, pos: int, first: int, count: int) -> tuple[list[Record], int]:
@@ -125,7 +123,7 @@ class _Reader:
         raise CorruptRecord(
             reason,
             position=batch.position,
-            offset=batch.position + START + pos,
+            offset=batch.position + BATCH_HEADER.size + pos,
             data=batch.data,
             magic=batch.magic,
             path=f"{self.path}.{self.field}" if self.field else self.path,

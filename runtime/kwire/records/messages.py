@@ -8,10 +8,11 @@ absolute with magic 0 and relative with magic 1.
 from __future__ import annotations
 
 import zlib
-from struct import Struct
 
+from kwire.compression import ZSTD
 from kwire.records.errors import ChecksumError, CorruptRecord, RecordsError, UnknownMagic
 from kwire.records.explained import int64
+from kwire.records.layout import APPEND_TIME, CODEC, LEAST, MESSAGE_HEADER, OVERHEAD
 from kwire.records.loops import Record
 
 TYPE_CHECKING = False
@@ -20,14 +21,8 @@ if TYPE_CHECKING:
 
     from kwire.records.batch import Batch
 
-LEAST = (14, 22)
-"""The size of an empty message behind its size field, by magic."""
-
-HEADER = Struct(">qiIbb")
 KEY = (18, 26)
 """Where the key's length stands, by magic."""
-CODEC, APPEND_TIME = 0x07, 0x08
-ZSTD = 4
 
 
 def read(batch: Batch, verify: bool, *, stored: bool = False) -> tuple[list[Record], int, int]:
@@ -68,8 +63,8 @@ def _inner(batch: Batch, data: bytes, verify: bool) -> list[_Message]:
     pos = 0
     while pos < len(data):
         number = len(found)
-        size = 12 + int.from_bytes(data[pos + 8 : pos + 12], "big", signed=True)
-        least = 12 + LEAST[0]
+        size = OVERHEAD + int.from_bytes(data[pos + 8 : pos + 12], "big", signed=True)
+        least = OVERHEAD + LEAST[0]
         if batch.lenient and found and (len(data) - pos < 12 or least <= size > len(data) - pos):
             break
         if not least <= size <= len(data) - pos:
@@ -77,7 +72,7 @@ def _inner(batch: Batch, data: bytes, verify: bool) -> list[_Message]:
         magic = data[pos + 16]
         if magic > 1:
             _refuse_inner(batch, data, pos, number, f"magic {magic} in a message set", UnknownMagic)
-        if size < 12 + LEAST[magic]:
+        if size < OVERHEAD + LEAST[magic]:
             _refuse_inner(batch, data, pos, number, f"a message of magic {magic} with {size} bytes")
         message = _Message(batch, data, pos, size, number)
         if message.attributes & CODEC:
@@ -114,7 +109,7 @@ class _Message:
 
     def __init__(self, batch: Batch, data: bytes, at: int, size: int, number: int | None = None) -> None:
         self.batch, self.data, self.at, self.number = batch, data, at, number
-        self.offset, _, self.crc, self.magic, self.attributes = HEADER.unpack_from(data, at)
+        self.offset, _, self.crc, self.magic, self.attributes = MESSAGE_HEADER.unpack_from(data, at)
         pos = at + KEY[self.magic]
         self.timestamp = int.from_bytes(data[at + 18 : pos], "big", signed=True) if self.magic else -1
         self.key, pos = self._read("key", pos, at + size)

@@ -6,17 +6,13 @@ from kwire.errors import DecodeError
 from kwire.policy import STRICT, Policy
 from kwire.records.batch import Batch
 from kwire.records.errors import KEPT, CorruptRecord, RecordsError, UnknownMagic
+from kwire.records.layout import LEAST, OVERHEAD
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from kwire.records.loops import Record
-
-LEAST = (14, 22, 49)
-"""The least size that a batch can declare, by magic. The size field and the offset before it are not counted."""
-OVERHEAD = 12
-"""Bytes up to and with the size field."""
 
 
 class BatchReader:
