@@ -49,10 +49,17 @@ def test_the_compiler_never_imports_generated_code_or_the_runtime() -> None:
         assert not wrong, f"{path.relative_to(ROOT)} imports {wrong}"
 
 
-@pytest.mark.parametrize("folder", ["runtime/kwire", "generated/kwire_kafka"])
-def test_runtime_and_generated_code_never_import_the_compiler(folder: str) -> None:
+@pytest.mark.parametrize("folder", ["runtime/kwire", "generated/kwire_kafka", "pipeline/kwire_spark"])
+def test_runtime_and_generated_code_and_pipeline_never_import_the_compiler(folder: str) -> None:
     for path in modules(folder):
         wrong = [name for name in imported(path) if name.split(".")[0] == "kwirec"]
+        assert not wrong, f"{path.relative_to(ROOT)} imports {wrong}"
+
+
+@pytest.mark.parametrize("folder", ["compiler/kwirec", "runtime/kwire", "generated/kwire_kafka"])
+def test_the_pipeline_and_spark_are_at_the_end_of_the_chain(folder: str) -> None:
+    for path in modules(folder):
+        wrong = [name for name in imported(path) if name.split(".")[0] in ("kwire_spark", "pyspark")]
         assert not wrong, f"{path.relative_to(ROOT)} imports {wrong}"
 
 
