@@ -16,7 +16,7 @@ from kwire.headers import ResponseHeader
 from kwire.policy import LIKE_KAFKA
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
     from typing import Literal
 
     from kwire.connection.events import Direction, Event
@@ -33,7 +33,8 @@ class ConnectionDecoder:
     ``start`` is ``beginning`` if the first byte fed is the first of the connection: then one that does not start like
     Kafka is not Kafka. If nobody knows, the first whole message is searched for in both directions.
 
-    ``bodies=False`` decodes headers only: messages are ``None``, and Envelopes stay closed.
+    ``bodies=False`` decodes headers only: messages are ``None``, and Envelopes stay closed. Names of apis, as
+    ``{"ApiVersions", "Envelope"}``, have only the bodies of these decoded.
 
     The default policy accepts what Kafka does, because who watches wants to know what was said, not whether it was
     said well. Frames larger than ``limit`` bytes are not believed. Requests wait for their responses, up to
@@ -46,7 +47,7 @@ class ConnectionDecoder:
         protocol: Protocol,
         *,
         policy: Policy = LIKE_KAFKA,
-        bodies: bool = True,
+        bodies: bool | Collection[str] = True,
         start: Literal["unknown", "beginning"] = "unknown",
         limit: int = MAX_FRAME,
         max_waiting: int = 1000,

@@ -10,6 +10,8 @@ from kwire.errors import DecodeError
 from kwire.headers import RequestHeader, ResponseHeader
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from kwire.connection.apis import Apis
     from kwire.connection.frame import Frame
     from kwire.connection.waiting import Waiting
@@ -24,13 +26,13 @@ REQUEST_START = Struct(">hhi")
 
 
 class Reader:
-    """Reads as much as it is asked for: headers, and ``bodies`` too."""
+    """Reads as much as it is asked for: headers, and ``bodies`` too: all, none, or those of the apis named."""
 
-    def __init__(self, apis: Apis, policy: Policy, *, bodies: bool) -> None:
+    def __init__(self, apis: Apis, policy: Policy, *, bodies: bool | Collection[str]) -> None:
         self._apis = apis
         self._protocol = apis.protocol
         self._policy = policy
-        self._bodies = bodies
+        self._bodies = None if bodies is True else frozenset(bodies or ())  # None: all
 
     def request(self, frame: Frame, message: Message | None = None) -> RequestEvent | Undecodable:
         """The event of a request. A ``message`` that is known already is not read again."""
@@ -77,7 +79,7 @@ class Reader:
             header, offset, cls = self._protocol.request_header(data, self._policy)
             name = self._apis.name(header.api_key)
             if message is None:
-                message = self._message(cls, data, offset, header.api_version)
+                message = self._message(cls, name, data, offset, header.api_version)
         except DecodeError as error:
             event = undecodable(frame, str(error), error, name)
             event.header = header
@@ -94,7 +96,7 @@ class Reader:
         header: ResponseHeader | None = None
         try:
             header, offset, cls, version = self._protocol.response_header(data, api_key, version, self._policy)
-            message = self._message(cls, data, offset, version)
+            message = self._message(cls, name, data, offset, version)
         except DecodeError as error:
             event = undecodable(frame, str(error), error, name)
             event.header, event.request = header, request
@@ -103,8 +105,10 @@ class Reader:
             frame.time, SERVER, frame.position, frame.started, data, name, header, offset, version, request, message
         )
 
-    def _message(self, cls: type[Message] | None, data: bytes, offset: int, version: int) -> Message | None:
-        if cls is None or not self._bodies:
+    def _message(
+        self, cls: type[Message] | None, name: str, data: bytes, offset: int, version: int
+    ) -> Message | None:
+        if cls is None or (self._bodies is not None and name not in self._bodies):
             return None
         return cls.decode(data, version, self._policy, start=offset)
 
