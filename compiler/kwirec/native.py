@@ -33,6 +33,7 @@ INTERPRETED: Mapping[str, str] = {
     "protocol": "imports modules by name and looks classes up in tables; nothing in it is hot",
     "primitives": "for use by hand, on values of any type",
     "records": "all but its loops: headers of batches and slow paths",
+    "arrow": "loops over attributes, one column at a time; all else is pyarrow",
     "models": "pydantic makes the classes, when they are asked for",
     "logs": "reads files and looks classes up; the codecs and loops behind it are compiled",
     "compression": "all its time is spent in zlib and cramjam",

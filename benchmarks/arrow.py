@@ -1,0 +1,93 @@
+"""Messages to Arrow columns, beside decoding the same messages, in one run.
+
+``python -m benchmarks.arrow [--rounds N] [--only TEXT]``
+
+"columns" is ``Columns.array`` on messages that are decoded; "rows" is what would be written by hand instead, nested
+dicts given to ``pyarrow.array``. The last columns say how many times as long each takes as decoding does.
+Checked before: both give the same array, and the messages come back from it. Exits with 1 if columns take longer than
+decoding.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import pyarrow as pa
+
+from benchmarks.samples import SAMPLES, Sample, load
+from benchmarks.timing import duration, interleaved, table
+from kwire.arrow import Columns
+from kwire.message import Struct
+from kwire.uuids import Uuid
+from kwire_kafka.arrow import ARROW
+
+AT_ONCE = {"MetadataResponse": 1, "FetchResponse": 200, "ProduceRequest": 200, "ApiVersionsResponse": 200}
+"""How many messages are converted in one call."""
+
+DECODE, COLUMNS, ROWS = "decode", "columns", "rows"
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--rounds", type=int, default=10)
+    options.add_argument("--only", default="", help="measure only samples whose title contains this")
+    given = options.parse_args()
+    samples = [sample for sample in SAMPLES if given.only.lower() in sample.title.lower()]
+    times = {sample.title: measure(sample, given.rounds) for sample in samples}
+    print(report(times))
+    sys.exit(any(seconds[COLUMNS] > seconds[DECODE] for seconds in times.values()))
+
+
+def measure(sample: Sample, rounds: int) -> dict[str, float]:
+    """Seconds per message."""
+    count, columns = AT_ONCE[sample.name], ARROW[sample.name]
+    data = sample.make(load()[sample.module]).encode(sample.version)
+    cls = columns.message
+    messages = [cls.decode(data, sample.version) for _ in range(count)]
+    calls: dict[str, Callable[[], object]] = {
+        DECODE: lambda: [cls.decode(data, sample.version) for _ in range(count)],
+        COLUMNS: lambda: columns.array(messages, sample.version),
+        ROWS: lambda: rows(columns, messages, sample.version),
+    }
+    check(columns, messages, sample.version)
+    return {name: seconds / count for name, seconds in interleaved(calls, rounds).items()}
+
+
+def rows(columns: Columns, messages: list[Any], version: int) -> pa.Array:
+    """The usual way: dicts of what the version has."""
+    return pa.array([as_dict(message, version) for message in messages], columns.type)
+
+
+def as_dict(value: Any, version: int) -> Any:
+    if isinstance(value, Struct):
+        live = [spec[0] for spec in value.FIELDS if spec[3][0] <= version <= spec[3][1]]
+        return {name: as_dict(getattr(value, name), version) for name in live}
+    if isinstance(value, list):
+        return [as_dict(element, version) for element in value]
+    return str(value) if isinstance(value, Uuid) else value
+
+
+def check(columns: Columns, messages: list[Any], version: int) -> None:
+    array = columns.array(messages, version)
+    assert columns.messages(array, version) == messages
+    assert array.equals(rows(columns, messages, version))
+
+
+def report(times: dict[str, dict[str, float]]) -> str:
+    lines = [
+        [
+            title,
+            *(duration(seconds[name]) for name in (DECODE, COLUMNS, ROWS)),
+            *(f"{seconds[name] / seconds[DECODE]:.2f}" for name in (COLUMNS, ROWS)),
+        ]
+        for title, seconds in times.items()
+    ]
+    header = ["per message", DECODE, COLUMNS, ROWS, f"{COLUMNS} / {DECODE}", f"{ROWS} / {DECODE}"]
+    return table(header, lines)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,29 @@
+"""Messages as Arrow columns: for tables, for Parquet, for everything that computes column by column.
+
+A generated package has the declarations of all its messages beside their codecs::
+
+    from kwire_kafka.arrow import ARROW
+
+    columns = ARROW["OffsetCommitRequest"]
+    columns.schema                                  # pyarrow.Schema: all fields of all versions, with descriptions
+    batch = columns.batch(messages, versions)       # decoded messages → pyarrow.RecordBatch
+    columns.messages(batch, versions)               # and back
+
+A schema is the union of the message's versions. A column is null where the version of a message lacks the field: its
+default would say something that nobody said. Structs and arrays are nested as in the message; ``unknown_tags``, in
+every struct that has a flexible version, keeps tagged fields that the class does not know, so that nothing is lost.
+A uuid is a string, as Kafka prints it; uint16 and uint32 take the next wider signed type.
+Needs the extra ``arrow``; nothing else in kwire imports this package.
+"""
+
+from __future__ import annotations
+
+try:
+    from kwire.arrow.columns import Columns
+    from kwire.arrow.index import Arrow
+except ModuleNotFoundError as error:
+    if error.name != "pyarrow":
+        raise
+    raise ModuleNotFoundError("Arrow columns need pyarrow: pip install 'kwire[arrow]'", name="pyarrow") from None
+
+__all__ = ["Arrow", "Columns"]

@@ -1,0 +1,117 @@
+"""The columns of one message: its schema, messages to columns, and columns to messages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import chain
+from typing import Any, TypeVar
+
+import pyarrow as pa
+
+from kwire.arrow.read import structs_from
+from kwire.arrow.schema import Declared, struct_type
+from kwire.arrow.write import Write, absent, message_writer
+from kwire.message import Message
+
+Versions = int | Sequence[int]
+"""The version of all messages, or the version of each."""
+
+K = TypeVar("K")
+
+
+class Columns:
+    """The columns of a message, for all its versions."""
+
+    __slots__ = ("_writers", "message", "type")
+
+    message: type[Message]
+    """The codec class."""
+
+    type: pa.StructType
+    """All columns as one struct: for a column of messages beside others."""
+
+    def __init__(self, message: type[Message], declared: Declared) -> None:
+        self.message = message
+        self.type = struct_type(declared, message.__name__)
+        self._writers: dict[int, Write] = {}
+
+    @property
+    def schema(self) -> pa.Schema:
+        """All columns as a schema."""
+        return pa.schema(list(self.type))
+
+    def batch(self, messages: Sequence[Message], versions: Versions) -> pa.RecordBatch:
+        """A row for each message. As :meth:`array`, but ``None`` is a ``ValueError``: a row cannot be null."""
+        array = self.array(messages, versions)
+        if array.null_count:
+            raise ValueError("a message is None: array() has a null for it")
+        return pa.RecordBatch.from_struct_array(array)
+
+    def array(self, messages: Sequence[Message | None], versions: Versions) -> pa.StructArray:
+        """The messages as one array of structs, null for ``None`` whatever its version.
+
+        Fields that a version lacks are null. ``LookupError`` for a version that the message does not have,
+        ``TypeError`` for another message, ``ValueError`` and ``OverflowError`` for values that cannot be sent.
+        A column holds up to 2 GB.
+        """
+        kinds = [
+            None if message is None else self._known(message, version)
+            for message, version in zip(messages, _each(versions, len(messages)), strict=True)
+        ]
+        groups = _places(kinds)
+        parts = [self._written(version, [messages[place] for place in places]) for version, places in groups.items()]
+        if len(parts) == 1:
+            return parts[0]
+        return _in_order(pa.concat_arrays([absent(self.type, 0), *parts]), groups.values())
+
+    def messages(self, rows: pa.StructArray | pa.RecordBatch, versions: Versions) -> list[Message | None]:
+        """The messages that :meth:`array` or :meth:`batch` made columns of, ``None`` for null."""
+        array = rows.to_struct_array() if isinstance(rows, pa.RecordBatch) else rows
+        made: list[Message | None] = [None] * len(array)
+        there = zip(array.is_valid().to_pylist(), _each(versions, len(array)), strict=True)
+        for version, places in _places(version if valid else None for valid, version in there).items():
+            if version is None:
+                continue
+            found = structs_from(self.message, array.take(pa.array(places, pa.int64())), version)
+            for place, message in zip(places, found, strict=True):
+                made[place] = message
+        return made
+
+    def _known(self, message: Message, version: int) -> int:
+        if type(message) is not self.message:
+            raise TypeError(f"these are columns of {self.message.__name__}, not of {type(message).__name__}")
+        return version
+
+    def _written(self, version: int | None, messages: list[Any]) -> pa.StructArray:
+        if version is None:
+            return absent(self.type, len(messages))
+        if version not in self._writers:
+            valid = self.message.VALID_VERSIONS
+            if version not in valid:
+                raise LookupError(f"{self.message.__name__} has versions {valid[0]} to {valid[-1]}, not {version}")
+            self._writers[version] = message_writer(self.type, self.message, version)
+        return self._writers[version](messages)
+
+
+def _each(versions: Versions, count: int) -> Sequence[int]:
+    if isinstance(versions, int):
+        return [versions] * count
+    if len(versions) != count:
+        raise ValueError(f"{len(versions)} versions for {count} messages")
+    return versions
+
+
+def _places(keys: Iterable[K]) -> dict[K, list[int]]:
+    """Where each key stands."""
+    places: dict[K, list[int]] = {}
+    for place, key in enumerate(keys):
+        places.setdefault(key, []).append(place)
+    return places
+
+
+def _in_order(parts: pa.Array, places: Iterable[list[int]]) -> pa.Array:
+    """What stands in a row, moved to its places."""
+    order = [0] * len(parts)
+    for now, place in enumerate(chain.from_iterable(places)):
+        order[place] = now
+    return parts.take(pa.array(order, pa.int64()))

@@ -1,0 +1,170 @@
+"""Structs → columns. A plan is made once for each struct and version, and then each column is filled in one pass.
+
+What is nested is gathered into one flat list per level, so that the work is that of the columns, whatever the shape.
+A function that fills a column takes the values of a field, one for each struct, and gives an Arrow array.
+"""
+
+from __future__ import annotations
+
+from array import array
+from binascii import b2a_base64
+from collections.abc import Callable, Sequence
+from functools import cache, partial
+from itertools import chain
+from typing import Any
+
+import pyarrow as pa
+from pyarrow import compute
+
+from kwire.arrow.schema import TAGS
+from kwire.explain.place import struct_class, within
+from kwire.message import Message, Struct
+
+Write = Callable[[Sequence[Any]], pa.Array]
+
+TYPECODES = {pa.int8(): "b", pa.int16(): "h", pa.int32(): "i", pa.int64(): "q"}
+"""Of ``array.array``, which takes half the time that pyarrow takes for a list of numbers."""
+
+ZEROES = {pa.bool_(): False, pa.string(): "", pa.binary(): b""}
+
+
+def message_writer(kind: pa.StructType, message: type[Message], version: int) -> Write:
+    """What makes an array of ``kind`` from messages of one version."""
+    return _struct_writer(kind, message, version, version in message.FLEXIBLE_VERSIONS)
+
+
+def absent(kind: pa.DataType, count: int) -> pa.Array:
+    """Nulls. Inside of them, too, columns that are never null hold something, which Parquet insists on."""
+    if not pa.types.is_struct(kind):
+        return pa.nulls(count, kind)
+    return _structs(kind, [_blank(kind.field(number), count) for number in range(kind.num_fields)], [True] * count)
+
+
+def _blank(field: pa.Field, count: int) -> pa.Array:
+    kind = field.type
+    if field.nullable:
+        return absent(kind, count)
+    if pa.types.is_struct(kind):
+        return _structs(kind, [_blank(kind.field(number), count) for number in range(kind.num_fields)])
+    return pa.array([[] if pa.types.is_list(kind) else ZEROES.get(kind, 0)] * count, kind)
+
+
+def _struct_writer(kind: pa.StructType, cls: type[Struct], version: int, flexible: bool) -> Write:
+    specs = {spec[0]: spec for spec in cls.FIELDS}
+    columns: list[Write] = []
+    for field in kind:
+        spec = specs.get(field.name)
+        if field.name == "unknown_tags" and flexible:
+            columns.append(_checked(cls, field, _tags))
+        elif spec is None or not within(version, spec[3]):
+            columns.append(partial(_lacked, field.type))
+        else:
+            values = _writer(field.type, cls, spec[2], version, flexible)
+            columns.append(_checked(cls, field, values))
+    return lambda structs: _structs(kind, [column(structs) for column in columns], count=len(structs))
+
+
+def _structs(
+    kind: pa.StructType, columns: list[pa.Array], nulls: list[bool] | None = None, count: int = 0
+) -> pa.StructArray:
+    if not columns:  # a struct without fields has no other way to know how many there are
+        return pa.array([None if null else {} for null in nulls or [False] * count], kind)
+    mask = pa.array(nulls, pa.bool_()) if nulls is not None else None
+    return pa.StructArray.from_arrays(columns, fields=list(kind), mask=mask)
+
+
+def _lacked(kind: pa.DataType, structs: Sequence[Struct]) -> pa.Array:
+    return absent(kind, len(structs))
+
+
+def _checked(cls: type[Struct], field: pa.Field, write: Write) -> Write:
+    """From structs: the values of ``field``, written, and none null that may not be."""
+    lazy = f"_{field.name}" in cls.SLOTS
+    get = getter(f"_{field.name}" if lazy else field.name)
+    if lazy:
+        write = _or_default(getattr(cls(), field.name), write)
+
+    def written(structs: Sequence[Struct]) -> pa.Array:
+        column = write(get(structs))
+        if column.null_count and not field.nullable:
+            raise ValueError(f"{cls.__name__}.{field.name} may not be null")
+        return column
+
+    return written
+
+
+def _or_default(default: Struct, write: Write) -> Write:
+    """For structs that are made on first access: ``None`` stands for the default, as it mostly does."""
+    one = write([default])
+
+    def written(values: Sequence[Struct | None]) -> pa.Array:
+        if any(value is not None for value in values):
+            return write([default if value is None else value for value in values])
+        return one.take(_numbers(pa.int32(), "i", [0] * len(values)))
+
+    return written
+
+
+@cache
+def getter(name: str) -> Callable[[Sequence[Any]], list[Any]]:
+    """A function that takes one attribute of many objects: twice as fast as ``map`` with an ``attrgetter``."""
+    function: Callable[[Sequence[Any]], list[Any]] = eval(f"lambda items: [item.{name} for item in items]")
+    return function
+
+
+def _writer(kind: pa.DataType, cls: type[Struct], spelled: str, version: int, flexible: bool) -> Write:
+    """What writes values of the type that ``FIELDS`` of ``cls`` calls ``spelled``."""
+    if spelled == "uuid":
+        return _uuids
+    if kind in TYPECODES:
+        return partial(_numbers, kind, TYPECODES[kind])
+    if pa.types.is_struct(kind):
+        owner = struct_class(cls, spelled)
+        return partial(_nullable, kind, owner(), _struct_writer(kind, owner, version, flexible))
+    if pa.types.is_list(kind):
+        element = spelled.removeprefix("[]")
+        if pa.types.is_nested(kind.value_type) or element == "uuid":
+            return partial(_lists, kind, _writer(kind.value_type, cls, element, version, flexible))
+    return partial(pa.array, type=kind)
+
+
+def _numbers(kind: pa.DataType, typecode: str, values: Sequence[int]) -> pa.Array:
+    numbers = array(typecode, values)
+    return pa.Array.from_buffers(kind, len(numbers), [None, pa.py_buffer(numbers)])
+
+
+def _uuids(values: Sequence[bytes]) -> pa.Array:
+    """All at once: with two more bytes a uuid is 24 characters of base64, of which 22 are its own."""
+    text = b2a_base64(b"\0\0".join([*values, b""]), newline=False).translate(_TO_URL)
+    count = len(values)
+    if len(text) != 24 * count:
+        raise ValueError("a uuid has 16 bytes")
+    ends = array("i", range(0, 24 * count + 1, 24))
+    padded = pa.StringArray.from_buffers(count, pa.py_buffer(ends), pa.py_buffer(text))
+    return compute.utf8_slice_codeunits(padded, 0, 22)
+
+
+_TO_URL = bytes.maketrans(b"+/", b"-_")
+
+
+def _nullable(kind: pa.StructType, default: Struct, write: Write, values: list[Struct | None]) -> pa.Array:
+    nulls = [value is None for value in values]
+    if True not in nulls:
+        return write(values)
+    columns = write([default if value is None else value for value in values])
+    return _structs(kind, [columns.field(number) for number in range(kind.num_fields)], nulls)
+
+
+def _lists(kind: pa.ListType, write: Write, values: Sequence[Any]) -> pa.Array:
+    mask = None
+    if None in values:
+        mask = pa.array([value is None for value in values], pa.bool_())
+        values = [value or [] for value in values]
+    ends = compute.cumulative_sum(_numbers(pa.int32(), "i", [0, *map(len, values)]))
+    return pa.ListArray.from_arrays(ends, write(list(chain.from_iterable(values))), type=kind, mask=mask)
+
+
+def _tags(values: Sequence[Any]) -> pa.Array:
+    if not any(values):
+        return pa.nulls(len(values), TAGS)
+    return pa.array([[{"tag": tag, "data": data} for tag, data in tags] or None for tags in values], TAGS)
