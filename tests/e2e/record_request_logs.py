@@ -18,6 +18,7 @@ from operator import methodcaller
 from pathlib import Path
 from typing import Any
 
+from kwire.request_log import parse_line
 from kwire_kafka import PROTOCOL, DefaultPrincipalData, MetadataRequest, ProduceRequest
 from kwire_kafka.errors import ErrorCode
 from tests.e2e import test_apis
@@ -36,7 +37,10 @@ from tests.real_kafka.broker import HOST, NODE, USERS
 from tests.real_kafka.request_log import LoggingBroker, ZooKeeperBroker, logging_broker
 
 FOLDER = Path(__file__).parents[1] / "data" / "request_logs"
-RELEASES = ("2.8.2", "3.3.2", "3.9.1", "4.1.1")
+RELEASES = ("0.11.0.3", "1.1.1", "2.2.2", "2.4.1", "2.7.2", "2.8.2", "3.3.2", "3.9.1", "4.1.1")
+TEXT = (2, 8)
+"""Releases before it log text."""
+WITHOUT_SASL = ("0.11.0.3",)
 FEATURES = {"4.1.1": {"share.version": 1}}
 REFUSED = {("3.3.2", "delegation.token.secret.key")}
 """What a release does not start with."""
@@ -65,12 +69,26 @@ def main() -> None:
 def recorded(release: str, folder: Path) -> list[str]:
     """Everything that a broker logs, without secrets, and without the place of its data directories."""
     settings = {name: value for name, value in PROPERTIES.items() if (release, name) not in REFUSED}
-    with logging_broker(
-        release, folder, sasl=MECHANISMS, features=FEATURES.get(release), properties=settings
-    ) as broker:
+    sasl = () if release in WITHOUT_SASL else MECHANISMS if broker_version(release) >= TEXT else ("PLAIN",)
+    with logging_broker(release, folder, sasl=sasl, features=FEATURES.get(release), properties=settings) as broker:
         exercise(broker)
     text = broker.request_log.read_text().replace(str(folder), "/kafka")
-    return [redacted(line) for line in text.splitlines(keepends=True)]
+    return [redacted(line) for line in entries(text)]
+
+
+def broker_version(release: str) -> tuple[int, ...]:
+    return tuple(map(int, release.split(".")))
+
+
+def entries(text: str) -> list[str]:
+    """The lines of a log; those of text with the line breaks that are in their values."""
+    found: list[str] = []
+    for line in text.splitlines(keepends=True):
+        if MARK in line or not found:
+            found.append(line)
+        else:
+            found[-1] += line
+    return found
 
 
 def exercise(broker: LoggingBroker) -> None:
@@ -211,11 +229,34 @@ def redacted(line: str) -> str:
         return found[1] + "A" * (len(text) - padding) + "=" * padding + '"'
 
     line = re.sub(r'"documentation":"(?:[^"\\]|\\.)*"', '"documentation":"left out"', line)
+    line = re.sub(r"documentation=(?!null)(.*?)(?=\},\{name=|\}\]|,_tagged_fields)", left_out, line, flags=re.DOTALL)
     return re.sub(rf'("(?:{"|".join(SECRETS)})":")([^"]*)"', zeros, line)
+
+
+def left_out(found: re.Match[str]) -> str:
+    return "documentation=left out" + "\n" * found[1].count("\n")
 
 
 def chosen(lines: list[str]) -> list[str]:
     """Of each kind the shortest of those that show the most fields, in the order in which they were logged."""
+    return chosen_text(lines) if MARK + "{\"" not in lines[0] else chosen_json(lines)
+
+
+def chosen_text(lines: list[str]) -> list[str]:
+    """Of each kind the shortest: by version, whether there are response, throttle time, errors and so on."""
+    kinds: dict[tuple[Any, ...], int] = {}
+    for number, text in enumerate(lines):
+        line = parse_line(text)
+        assert line is not None
+        told = (line.response_text, line.response_throttle_ms, line.error_codes, line.more, "\n" in text.rstrip())
+        software = line.software_name not in (None, "unknown")
+        kind = line.header.api_key, line.header.api_version, software, *map(bool, told)
+        if kind not in kinds or len(text) < len(lines[kinds[kind]]):
+            kinds[kind] = number
+    return [lines[number] for number in sorted(kinds.values())]
+
+
+def chosen_json(lines: list[str]) -> list[str]:
     kinds: defaultdict[tuple[Any, ...], list[tuple[bool, int, int, int]]] = defaultdict(list)
     for number, line in enumerate(lines):
         body = json.JSONDecoder().raw_decode(line, line.index(MARK) + len(MARK))[0]

@@ -15,11 +15,19 @@ RELEASES = ("4.1.1", "3.9.1")
 JARS = Path(__file__).resolve().parents[2] / "build" / "jars"
 ARTIFACTS = ("kafka_2.13", "kafka-streams")
 """The broker brings clients, coordinators, metadata, raft, storage and server-common."""
+TOOLS = ("kafka_2.13", "kafka-tools")
+"""The console tools: in the broker's jar at first, class by class moved to their own since 3.3."""
 
 SIMPLE = ("org.slf4j", "slf4j-simple", "1.7.36")
 LOG4J1 = ("org.slf4j", "slf4j-reload4j", "1.7.36")
 LOG4J2 = ("org.apache.logging.log4j", "log4j-slf4j-impl", "2.24.3")
 """What a broker logs through: standard error, or what its release comes with, 4.0 and later with LOG4J2."""
+
+EXTRA = {
+    "2.2.2": (("org.apache.zookeeper", "zookeeper", "3.5.9"),),
+    "0.11.0.3": (("javax.xml.bind", "jaxb-api", "2.3.1"),),
+}
+"""What old releases need on a Java of today: a ZooKeeper that resolves addresses, and what Java itself once had."""
 
 POM = """\
 <project>
@@ -39,10 +47,11 @@ class FetchFailed(Exception):
     """Maven could not bring the jars; the message is what it said."""
 
 
-def fetch(release: str, logging: tuple[str, str, str] = SIMPLE) -> Path:
+def fetch(release: str, logging: tuple[str, str, str] = SIMPLE, artifacts: tuple[str, ...] = ARTIFACTS) -> Path:
     """The folder with the jars of a Kafka release and all they depend on; fetched unless it is there already."""
-    folder = JARS / (release if logging == SIMPLE else f"{release}-{logging[1]}")
-    pom = _pom(release, logging)
+    parts = [release, *([] if logging == SIMPLE else [logging[1]]), *([] if artifacts == ARTIFACTS else artifacts)]
+    folder = JARS / "-".join(parts)
+    pom = _pom(release, logging, artifacts)
     fetched_for = folder / "pom.xml"
     if fetched_for.is_file() and fetched_for.read_text() == pom:
         return folder
@@ -56,13 +65,13 @@ def fetch(release: str, logging: tuple[str, str, str] = SIMPLE) -> Path:
     return folder
 
 
-def classpath(release: str, logging: tuple[str, str, str] = SIMPLE) -> str:
+def classpath(release: str, logging: tuple[str, str, str] = SIMPLE, artifacts: tuple[str, ...] = ARTIFACTS) -> str:
     """What ``java -cp`` wants in order to see all jars of a release."""
-    return str(fetch(release, logging) / "*")
+    return str(fetch(release, logging, artifacts) / "*")
 
 
-def _pom(release: str, logging: tuple[str, str, str]) -> str:
-    wanted = [*(("org.apache.kafka", artifact, release) for artifact in ARTIFACTS), logging]
+def _pom(release: str, logging: tuple[str, str, str], artifacts: tuple[str, ...]) -> str:
+    wanted = [*(("org.apache.kafka", artifact, release) for artifact in artifacts), logging, *EXTRA.get(release, ())]
     return POM.format(dependencies="\n".join(DEPENDENCY.format(*coordinates) for coordinates in wanted))
 
 

@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tests.real_kafka.broker import HOST, NODE, STARTING, Broker, BrokerFailed, end, free_ports
-from tests.real_kafka.jars import LOG4J1, LOG4J2, classpath
+from tests.real_kafka.jars import ARTIFACTS, LOG4J1, LOG4J2, classpath
 
 REQUEST_LOG = "kafka-request.log"
 PATTERN = "[%d] %p %m (%c)%n"
@@ -50,7 +50,14 @@ logger.requests.additivity=false
 logger.requests.appenderRef.requests.ref=requests
 """
 AUTHORIZER = "kafka.security.authorizer.AclAuthorizer"
-"""The one of ZooKeeper's time."""
+OLD_AUTHORIZER = "kafka.security.auth.SimpleAclAuthorizer"
+"""Those of ZooKeeper's time, since 2.4 and before."""
+
+OLD_ARTIFACTS = ("kafka_2.12",)
+"""Of releases before 2.4."""
+
+NO_JMX = "-Dzookeeper.jmx.log4j.disable=true"
+"""Old ZooKeepers want something of log4j that its successor does not have."""
 
 
 class LoggingBroker(Broker):
@@ -67,7 +74,8 @@ class LoggingBroker(Broker):
             jars, switch, text = LOG4J1, "log4j.configuration", LOG4J1_CONFIGURATION
         configuration = self.folder / "log4j.properties"
         configuration.write_text(text)
-        return [f"-D{switch}={configuration.as_uri()}", "-cp", classpath(self.release, jars)]
+        artifacts = ARTIFACTS if self.version >= (2, 4) else OLD_ARTIFACTS
+        return [f"-D{switch}={configuration.as_uri()}", "-cp", classpath(self.release, jars, artifacts)]
 
 
 class ZooKeeperBroker(LoggingBroker):
@@ -93,8 +101,11 @@ class ZooKeeperBroker(LoggingBroker):
             "broker.id": str(NODE),
             "zookeeper.connect": f"{HOST}:{self._zookeeper_port}",
             "listeners": ",".join(kept),
-            "authorizer.class.name": AUTHORIZER,
+            "authorizer.class.name": AUTHORIZER if self.version >= (2, 4) else OLD_AUTHORIZER,
         }
+
+    def _java_options(self) -> list[str]:
+        return [NO_JMX, *super()._java_options()]
 
     def _format(self, configuration: Path) -> None:
         """There is nothing to format: what the broker wants to find is a ZooKeeper."""
@@ -126,6 +137,10 @@ def logging_broker(
     features: Mapping[str, int] | None = None,
     properties: Mapping[str, str] | None = None,
 ) -> LoggingBroker:
-    """A broker of ``release`` with its request log on: with ZooKeeper before 3.3, in KRaft mode since."""
+    """A broker of ``release`` with its request log on: with ZooKeeper before 3.3, in KRaft mode since.
+
+    What is known to start on Java 17: 0.11.0.3, 1.1.1, 2.2.2, 2.4.1, 2.7.2 and later. 0.10.2.2 starts and logs nothing,
+    0.9.0.1 does not know the question that tells that it is ready. ``sasl`` is for 1.1 and later.
+    """
     kind = ZooKeeperBroker if tuple(map(int, release.split("."))) < (3, 3) else LoggingBroker
     return kind(release, folder, sasl=sasl, features=features, properties=properties)

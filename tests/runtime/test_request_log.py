@@ -117,7 +117,7 @@ def test_an_empty_string_is_no_body() -> None:
         "",
         "\n",
         "[2026-11-21 16:35:31,089] INFO Registered broker 1 (kafka.server.KafkaServer)",
-        "TRACE Completed request:RequestHeader(apiKey=FETCH, apiVersion=11) -- {replica_id=-1},response:{error=0}",
+        "[2026-11-21 16:35:31,089] INFO Completed request:by the way (kafka.server.KafkaServer)",
     ],
 )
 def test_other_lines_are_none(text: str) -> None:

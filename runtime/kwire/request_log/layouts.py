@@ -1,0 +1,132 @@
+"""What logging puts around a message: when it was written, and the string of JSON in which it may stand.
+
+Patterns of log4j, of docker, Kubernetes and journald before them, and the JSON layouts of log4j, Logstash and others.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
+from functools import lru_cache
+from typing import Any
+
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_CLOCK = r"(?P<hour>\d\d):(?P<minute>\d\d):(?P<second>\d\d)(?:[.,](?P<fraction>\d{1,9}))?"
+_ZONE = r"(?: ?(?P<zone>Z|UTC|GMT|[+-]\d\d:?\d\d)(?!\w))?"
+_DATES = (
+    re.compile(rf"(?<!\d)(?P<year>\d{{4}})([-/.])(?P<month>\d\d)\2(?P<day>\d\d)[T _]{_CLOCK}{_ZONE}"),
+    re.compile(rf"(?<!\d)(?P<day>\d\d)[ /-](?P<month>[A-Za-z]{{3}})[ /-](?P<year>\d{{4}})[ :]{_CLOCK}{_ZONE}"),
+)
+_EPOCH = re.compile(r"(?<!\S)\[?(?P<seconds>\d{10})\.?(?P<fraction>\d{1,9})?(?![\w.,:-])")
+_SECOND = 1_000_000
+
+_TIMES = ("@timestamp", "timestamp", "timeMillis", "time", "ts", "date", "asctime", "__REALTIME_TIMESTAMP")
+_LEVELS = ("level", "severity", "loglevel")
+_ATTEMPTS = 3
+
+
+def micros(prefix: str, zone: tzinfo) -> int | None:
+    """The time in front of a message, in microseconds since the epoch; ``None`` if there is none.
+
+    Dates as ISO writes them and log4j's variants (``[2026-11-21 16:33:41,379]``, ``21 Nov 2026 16:33:41,379``), and
+    numbers of seconds, or parts of them, since the epoch. Of several times one with a zone wins, then the first; those
+    without are in ``zone``.
+    """
+    first = None
+    for pattern in _DATES:
+        for found in pattern.finditer(prefix):
+            own = _zone(found["zone"])
+            try:
+                time = _minute(
+                    found["year"], found["month"], found["day"], found["hour"], found["minute"], own or zone
+                )
+            except (ValueError, OverflowError):
+                continue
+            time += int(found["second"]) * _SECOND + _fraction(found["fraction"])
+            if own:
+                return time
+            first = time if first is None else first
+    return _epoch(prefix) if first is None else first
+
+
+def located(text: str, mark: str) -> tuple[str, str, int] | None:
+    """Where a message begins that has ``mark`` at its start: what stands before it, the text it is in, and its place
+    there; ``None`` if it is not there.
+
+    The text is ``text`` itself or, where that is an object of JSON or ends with one, the string that has the mark.
+    Then time and level from the object stand before the message.
+    """
+    start = text.find(mark)
+    if start < 0:
+        return None
+    if "{" in text[:start] and (found := _unwrapped(text, mark, start)):
+        outer, text = found
+        start = text.index(mark)
+        return f"{outer} {text[:start]}".strip(), text, start
+    return text[:start].strip(), text, start
+
+
+def _unwrapped(text: str, mark: str, start: int) -> tuple[str, str] | None:
+    brace = -1
+    for _ in range(_ATTEMPTS):
+        brace = text.find("{", brace + 1, start)
+        if brace < 0:
+            return None
+        try:
+            found = json.JSONDecoder().raw_decode(text, brace)[0]
+        except (ValueError, RecursionError):
+            continue
+        inner = next(_strings(found, mark), None)
+        if inner is not None:
+            return " ".join([text[:brace].strip(), *_facts(found)]).strip(), inner
+    return None
+
+
+def _strings(found: Any, mark: str, depth: int = 0) -> Iterator[str]:
+    """Strings with ``mark`` in them. Collectors nest what they collect two or three levels deep."""
+    for value in found.values() if depth < 4 else ():
+        if type(value) is str and mark in value:
+            yield value
+        elif type(value) is dict:
+            yield from _strings(value, mark, depth + 1)
+
+
+def _facts(found: dict[str, Any]) -> Iterator[str]:
+    instant = found.get("instant")
+    if type(instant) is dict and type(instant.get("epochSecond")) is int:
+        yield f"{instant['epochSecond']}.{instant.get('nanoOfSecond', 0):09}"
+    for names in (_TIMES, _LEVELS):
+        value = next((found[name] for name in names if isinstance(found.get(name), str | int | float)), None)
+        if value is not None:
+            yield str(value)
+
+
+@lru_cache(maxsize=64)
+def _minute(year: str, month: str, day: str, hour: str, minute: str, zone: tzinfo) -> int:
+    """Microseconds since the epoch at which a minute begins. Most lines share it with the line before."""
+    number = int(month) if month.isdigit() else _MONTHS.index(month.lower()) + 1
+    begin = datetime(int(year), number, int(day), int(hour), int(minute), tzinfo=zone)
+    return int(begin.timestamp()) * _SECOND
+
+
+@lru_cache(maxsize=64)
+def _zone(text: str | None) -> tzinfo | None:
+    if text is None:
+        return None
+    if text[0] not in "+-":
+        return UTC
+    offset = timedelta(hours=int(text[1:3]), minutes=int(text[-2:]))
+    return timezone(-offset if text[0] == "-" else offset) if offset < timedelta(days=1) else UTC
+
+
+def _epoch(prefix: str) -> int | None:
+    found = _EPOCH.search(prefix)
+    if not found:
+        return None
+    return int(found["seconds"]) * _SECOND + _fraction(found["fraction"])
+
+
+def _fraction(digits: str | None) -> int:
+    return int(digits[:6].ljust(6, "0")) if digits else 0

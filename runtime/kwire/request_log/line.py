@@ -1,0 +1,202 @@
+"""What is in a line of the request log: header, bodies, ends of the connection, times; and the error for broken ones."""
+
+from __future__ import annotations
+
+import binascii
+import re
+import typing
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from kwire.errors import DecodeError
+from kwire.policy import STRICT, Policy
+from kwire.request_log.layouts import micros
+
+if TYPE_CHECKING:
+    from datetime import tzinfo
+
+    from kwire.protocol import Protocol, Request, Response
+
+API_VERSIONS, ENVELOPE = 18, 58
+UNSUPPORTED_VERSION = 35
+
+Json = dict[str, Any]
+
+
+class RequestLogError(DecodeError):
+    """A line of the request log that cannot be read: it was cut off, or lacks what every such line has.
+
+    ``data`` is the line in UTF-8 and ``offset`` the byte where the problem is, ``path`` the name in its JSON. Of a
+    line inside a string of JSON they are about what that string says.
+    """
+
+
+class Models(typing.Protocol):
+    """``MODELS`` of the models of a generated package. They need pydantic, and what is here does not."""
+
+    def message(self, name: str) -> Any: ...
+
+
+class Address(NamedTuple):
+    """An end of a connection. An IPv6 host is written without brackets."""
+
+    host: str
+    port: int
+
+
+_CONNECTION = re.compile(r"(.{1,255}?):(\d{1,5})-(.{1,255}):(\d{1,5})(?:-\d+){0,2}", re.ASCII)
+"""Both ends and an index, since 4.0 behind the number of a processor; before 0.11 there was no index. Names of IPv6
+zones may hold a ``-``."""
+
+
+def addresses(connection: str) -> tuple[Address, Address] | None:
+    """The two ends in a broker's name of a connection, its own first; ``None`` if it is of another form."""
+    ends = _CONNECTION.fullmatch(connection)
+    return (Address(ends[1], int(ends[2])), Address(ends[3], int(ends[4]))) if ends else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoggedHeader:
+    """The header of the request. ``api_name`` is Kafka's constant, as ``LIST_OFFSETS``; brokers since 3.7 say whether
+    the version is ``deprecated``."""
+
+    api_key: int
+    api_version: int
+    api_name: str | None = None
+    correlation_id: int | None = None
+    client_id: str | None = None
+    deprecated: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequestLogLine:
+    """One request and its response.
+
+    What a line lacks is ``None``. ``prefix`` is what stands before the message of the logger, by default the time and
+    the level: ``[2026-11-21 16:33:41,379] DEBUG``; where the line is JSON it is put together from its keys.
+    ``connection`` is the broker's name for it, ``local`` and ``remote`` its two ends. ``more`` has everything else, by
+    the broker's names: what is only there sometimes (``temporaryMemoryBytes``, ``messageConversionsTime``), and what
+    later releases will add.
+
+    Times are in milliseconds. ``request`` and ``response`` are ``None`` where there was none, as after a Produce with
+    acks 0, and in lines of brokers before 2.8: these have ``request_text`` and ``response_text`` instead. A request
+    with ``is_forwarded`` came to a controller in an Envelope, which itself is not logged.
+    """
+
+    prefix: str
+    header: LoggedHeader
+    request: Json | None
+    response: Json | None
+    request_text: str | None = None
+    response_text: str | None = None
+    is_forwarded: bool | None = None
+    connection: str | None = None
+    local: Address | None = None
+    remote: Address | None = None
+    total_time_ms: float | None = None
+    request_queue_time_ms: float | None = None
+    local_time_ms: float | None = None
+    remote_time_ms: float | None = None
+    throttle_time_ms: float | None = None
+    response_queue_time_ms: float | None = None
+    send_time_ms: float | None = None
+    security_protocol: str | None = None
+    principal: str | None = None
+    listener: str | None = None
+    software_name: str | None = None
+    software_version: str | None = None
+    more: Json = field(default_factory=dict)
+
+    @property
+    def body_version(self) -> int:
+        """The version in which request and response were logged: that of the header, or 0 for an ApiVersions request
+        in a version that the broker does not have, which it answers so [KAFKA-WIRE 6]."""
+        if self.header.api_key != API_VERSIONS:
+            return self.header.api_version
+        return 0 if UNSUPPORTED_VERSION in self.error_codes else self.header.api_version
+
+    @property
+    def error_codes(self) -> list[int]:
+        """The error codes in the response, each once, in their order, without 0."""
+        found = _codes(self.response) if self.response else map(int, _CODE_IN_TEXT.findall(self.response_text or ""))
+        return list(dict.fromkeys(code for code in found if code))
+
+    @property
+    def response_throttle_ms(self) -> int | None:
+        """How long the response asks the client to pause; ``None`` if it does not have that field."""
+        if self.response is not None:
+            asked = self.response.get("throttleTimeMs")
+            return asked if type(asked) is int else None
+        found = _THROTTLE_IN_TEXT.search(self.response_text or "")
+        return int(found[1]) if found else None
+
+    def time(self, zone: tzinfo) -> int | None:
+        """When the line was written, in microseconds since the epoch; ``zone`` is where the broker is at home, as most
+        layouts do not say. ``None`` if the layout has no time."""
+        return micros(self.prefix, zone)
+
+    def request_model(self, protocol: Protocol, models: Models) -> Any:
+        """The request as a ``ModelOf`` its version, ``None`` if there is none.
+
+        ``UnknownApi`` or ``LookupError`` if nobody knows the api key or its version, and pydantic's
+        ``ValidationError`` where the JSON is not what this version is.
+        """
+        if self.request is None:
+            return None
+        return self._model(models, protocol.request(self.header.api_key).__name__, self.request)
+
+    def response_model(self, protocol: Protocol, models: Models) -> Any:
+        """The response as a model, as :meth:`request_model`.
+
+        Of the records in a Fetch response brokers log the size; those in ShareFetch and FetchSnapshot responses they
+        log as if there were none.
+        """
+        if self.response is None:
+            return None
+        return self._model(models, protocol.response(self.header.api_key).__name__, self.response)
+
+    def _model(self, models: Models, name: str, body: Json) -> Any:
+        return models.message(name).for_version(self.body_version).model_validate(body)
+
+    def enveloped(self, protocol: Protocol, policy: Policy = STRICT) -> tuple[Request, Response | None] | None:
+        """What is in an Envelope: header and body of the request and, if it was answered, of the response.
+
+        ``None`` if the line is about anything else. An Envelope gets logged where what is in it may not be forwarded.
+        """
+        if self.header.api_key != ENVELOPE or self.request is None:
+            return None
+        request = protocol.decode_request(_bytes(self.request, "requestData"), policy)
+        data = _bytes(self.response or {}, "responseData")
+        if not data:
+            return request, None
+        return request, protocol.decode_response(data, request.header.api_key, request.header.api_version, policy)
+
+
+_CODE_IN_TEXT = re.compile(r"\b(?:error_c|[a-z]*_error_c|errorC|\w*ErrorC)ode=(-?\d{1,5})\b")
+_THROTTLE_IN_TEXT = re.compile(r"\bthrottle(?:_time_m|TimeM)s=(\d{1,10})\b")
+
+
+def _codes(body: Any) -> Iterator[int]:
+    """Values of keys as ``errorCode`` and ``partitionErrorCode``, however deep."""
+    if type(body) is list:
+        for element in body:
+            if type(element) is dict:
+                yield from _codes(element)
+        return
+    for name, value in body.items():
+        kind = type(value)
+        if kind is dict or kind is list:
+            yield from _codes(value)
+        elif kind is int and name.endswith(("errorCode", "ErrorCode")):
+            yield value
+
+
+def _bytes(body: Json, name: str) -> bytes:
+    value = body.get(name)
+    if value is None:
+        return b""
+    try:
+        return binascii.a2b_base64(value, strict_mode=True)
+    except (TypeError, ValueError) as error:
+        raise RequestLogError(f"this is no base64: {error}", message="request log", path=name) from None

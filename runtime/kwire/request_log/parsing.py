@@ -1,0 +1,162 @@
+"""A line of the request log taken apart: by its layout, then as JSON (since 2.8) or as the text before that."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from kwire.request_log.layouts import located
+from kwire.request_log.line import Json, LoggedHeader, RequestLogError, RequestLogLine, addresses
+from kwire.request_log.text import is_text, text_values
+
+MARK = "Completed request:"
+
+
+def parse_line(text: str) -> RequestLogLine | None:
+    """A line of the log, whatever the layout puts around the message; ``None`` for all lines of other kinds.
+
+    The message may be a string inside JSON, as some layouts and collectors write it. Lines of brokers before 2.8 may
+    have line breaks in them, where values do: ``text`` is all of these lines. :class:`RequestLogError` if a line is
+    broken.
+    """
+    found = located(text, MARK)
+    if found is None:
+        return None
+    prefix, text, start = found
+    begin = start + len(MARK)
+    while text[begin : begin + 1].isspace():
+        begin += 1
+    if is_text(text, begin):
+        return _text_line(_Place(text), prefix, begin)
+    if begin < len(text) and text[begin] != "{":
+        return None
+    return _line(_Place(text), prefix, _json(text, begin))
+
+
+class _Place:
+    """Where a problem is, for its error."""
+
+    def __init__(self, text: str, path: str = "") -> None:
+        self.text = text
+        self.path = path
+
+    def within(self, name: str) -> _Place:
+        return _Place(self.text, f"{self.path}.{name}" if self.path else name)
+
+    def wrong(self, reason: str, position: int | None = None) -> RequestLogError:
+        """An error at a character of the line, or at its JSON as a whole."""
+        at = self.text.find(MARK) + len(MARK) if position is None else position
+        return RequestLogError(
+            reason, message="request log", path=self.path, offset=len(_utf8(self.text[:at])), data=_utf8(self.text)
+        )
+
+
+def _utf8(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
+
+
+def _json(text: str, begin: int) -> Json:
+    try:
+        found: Json = json.JSONDecoder().raw_decode(text, begin)[0]
+    except json.JSONDecodeError as error:
+        raise _Place(text).wrong(f"this is no JSON: {error.msg}", error.pos) from None
+    except (ValueError, RecursionError) as error:
+        raise _Place(text).wrong(f"this JSON is beyond measure: {error}", begin) from None
+    return found
+
+
+_Kind = type | tuple[type, ...]
+_Keys = dict[str, tuple[str, _Kind]]
+_NUMBER = (int, float)
+_KEYS: _Keys = {
+    "isForwarded": ("is_forwarded", bool),
+    "connection": ("connection", str),
+    "totalTimeMs": ("total_time_ms", _NUMBER),
+    "requestQueueTimeMs": ("request_queue_time_ms", _NUMBER),
+    "localTimeMs": ("local_time_ms", _NUMBER),
+    "remoteTimeMs": ("remote_time_ms", _NUMBER),
+    "throttleTimeMs": ("throttle_time_ms", _NUMBER),
+    "responseQueueTimeMs": ("response_queue_time_ms", _NUMBER),
+    "sendTimeMs": ("send_time_ms", _NUMBER),
+    "securityProtocol": ("security_protocol", str),
+    "principal": ("principal", str),
+    "listener": ("listener", str),
+}
+_HEADER: _Keys = {
+    "requestApiKey": ("api_key", int),
+    "requestApiVersion": ("api_version", int),
+    "requestApiKeyName": ("api_name", str),
+    "correlationId": ("correlation_id", int),
+    "clientId": ("client_id", str),
+    "requestApiVersionDeprecated": ("deprecated", bool),
+}
+_CLIENT: _Keys = {
+    "softwareName": ("software_name", str),
+    "softwareVersion": ("software_version", str),
+}
+
+
+def _line(place: _Place, prefix: str, found: Json) -> RequestLogLine:
+    request, response = (_body(place.within(name), found.pop(name, None)) for name in ("request", "response"))
+    header = _inner(place, found, "requestHeader", _HEADER)
+    for name in ("requestApiKey", "requestApiVersion"):
+        if _HEADER[name][0] not in header:
+            raise place.within("requestHeader").within(name).wrong("it is missing")
+    values = _taken(place, found, _KEYS) | _inner(place, found, "clientInformation", _CLIENT)
+    return RequestLogLine(
+        prefix=prefix,
+        header=LoggedHeader(**header),
+        request=request,
+        response=response,
+        **values,
+        **_ends(values.get("connection", "")),
+        more=found,
+    )
+
+
+def _text_line(place: _Place, prefix: str, begin: int) -> RequestLogLine:
+    try:
+        header, values = text_values(place.text, begin)
+    except ValueError as error:
+        raise place.wrong(str(error), begin) from None
+    ends = _ends(values.get("connection", ""))
+    return RequestLogLine(prefix=prefix, header=LoggedHeader(**header), request=None, response=None, **values, **ends)
+
+
+def _ends(connection: str) -> dict[str, Any]:
+    ends = addresses(connection)
+    return {"local": ends[0], "remote": ends[1]} if ends else {}
+
+
+def _body(place: _Place, found: Any) -> Json | None:
+    """Kafka writes an empty string for what there is not."""
+    return None if found is None or found == "" else _object(place, found)
+
+
+def _inner(place: _Place, found: Json, name: str, keys: _Keys) -> dict[str, Any]:
+    """The values of an object inside ``found``, where only its unknown keys stay."""
+    inside = place.within(name)
+    inner = _object(inside, found.pop(name, {}))
+    values = _taken(inside, inner, keys)
+    if inner:
+        found[name] = inner
+    return values
+
+
+def _taken(place: _Place, found: Json, keys: _Keys) -> dict[str, Any]:
+    """The values of ``keys``, by attribute; they are no longer in ``found``."""
+    values = {}
+    for name, (attribute, kind) in keys.items():
+        value = found.pop(name, None)
+        if value is None:
+            continue
+        if not isinstance(value, kind) or (type(value) is bool and kind is not bool):
+            raise place.within(name).wrong(f"{type(value).__name__} is of the wrong type")
+        values[attribute] = value
+    return values
+
+
+def _object(place: _Place, found: Any) -> Json:
+    if type(found) is not dict:
+        raise place.wrong("it should be an object")
+    return found

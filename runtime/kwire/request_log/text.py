@@ -1,0 +1,159 @@
+"""The text that brokers before 2.8 logged: ``HEADER -- REQUEST,response:RESPONSE from connection NAME;KEY:VALUE,…``.
+
+Takes the message, gives the values of a line by the names of its attributes. Nothing in this notation is quoted, and
+bytes are not in it: the bodies stay text. The header is, from release to release, ::
+
+    RequestHeader(apiKey=METADATA, apiVersion=1, clientId=me, correlationId=1)              1.0 to 2.7
+    {api_key=3,api_version=2,correlation_id=1,client_id=me}                                 0.9 to 0.11
+    Name: TopicMetadataRequest; Version: 1; CorrelationId: 1; ClientId: me; Topics: t       0.8 and 0.9, with the body
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+API_KEYS = (
+    *("PRODUCE", "FETCH", "LIST_OFFSETS", "METADATA", "LEADER_AND_ISR", "STOP_REPLICA", "UPDATE_METADATA"),
+    *("CONTROLLED_SHUTDOWN", "OFFSET_COMMIT", "OFFSET_FETCH", "FIND_COORDINATOR", "JOIN_GROUP", "HEARTBEAT"),
+    *("LEAVE_GROUP", "SYNC_GROUP", "DESCRIBE_GROUPS", "LIST_GROUPS", "SASL_HANDSHAKE", "API_VERSIONS"),
+    *("CREATE_TOPICS", "DELETE_TOPICS", "DELETE_RECORDS", "INIT_PRODUCER_ID", "OFFSET_FOR_LEADER_EPOCH"),
+    *("ADD_PARTITIONS_TO_TXN", "ADD_OFFSETS_TO_TXN", "END_TXN", "WRITE_TXN_MARKERS", "TXN_OFFSET_COMMIT"),
+    *("DESCRIBE_ACLS", "CREATE_ACLS", "DELETE_ACLS", "DESCRIBE_CONFIGS", "ALTER_CONFIGS", "ALTER_REPLICA_LOG_DIRS"),
+    *("DESCRIBE_LOG_DIRS", "SASL_AUTHENTICATE", "CREATE_PARTITIONS", "CREATE_DELEGATION_TOKEN"),
+    *("RENEW_DELEGATION_TOKEN", "EXPIRE_DELEGATION_TOKEN", "DESCRIBE_DELEGATION_TOKEN", "DELETE_GROUPS"),
+    *("ELECT_LEADERS", "INCREMENTAL_ALTER_CONFIGS", "ALTER_PARTITION_REASSIGNMENTS"),
+    *("LIST_PARTITION_REASSIGNMENTS", "OFFSET_DELETE", "DESCRIBE_CLIENT_QUOTAS", "ALTER_CLIENT_QUOTAS"),
+    *("DESCRIBE_USER_SCRAM_CREDENTIALS", "ALTER_USER_SCRAM_CREDENTIALS", "VOTE", "BEGIN_QUORUM_EPOCH"),
+    *("END_QUORUM_EPOCH", "DESCRIBE_QUORUM", "ALTER_ISR", "UPDATE_FEATURES"),
+)
+"""Kafka's constants, by api key. No release after 2.7 logs text: there will not be more."""
+
+_KEYS = {name: key for key, name in enumerate(API_KEYS)} | {
+    "GROUP_COORDINATOR": 10,
+    "ELECT_PREFERRED_LEADERS": 43,
+    "ProducerRequest": 0,
+    "FetchRequest": 1,
+    "OffsetRequest": 2,
+    "TopicMetadataRequest": 3,
+    "LeaderAndIsrRequest": 4,
+    "StopReplicaRequest": 5,
+    "UpdateMetadataRequest": 6,
+    "ControlledShutdownRequest": 7,
+    "OffsetCommitRequest": 8,
+    "OffsetFetchRequest": 9,
+    "ConsumerMetadataRequest": 10,
+    "GroupCoordinatorRequest": 10,
+}
+"""With former names, and those of the Scala classes of 0.8 and 0.9."""
+
+_BEGINNINGS = ("RequestHeader(", "{api_key=", "Name:")
+_HEADERS = (
+    re.compile(
+        r"RequestHeader\(apiKey=(?P<name>\w+), apiVersion=(?P<api_version>-?\d+), clientId=(?P<client_id>.*?), "
+        r"correlationId=(?P<correlation_id>-?\d+)\)",
+        re.DOTALL,
+    ),
+    re.compile(
+        r"\{api_key=(?P<api_key>-?\d+),api_version=(?P<api_version>-?\d+),correlation_id=(?P<correlation_id>-?\d+),"
+        r"client_id=(?P<client_id>.*?)\}(?= -- )",
+        re.DOTALL,
+    ),
+)
+_NAMED = {
+    "name": re.compile(r"Name: ?(\w+)"),
+    "api_version": re.compile(r"; ?Version: ?(-?\d+)"),
+    "correlation_id": re.compile(r"; ?CorrelationId: ?(-?\d+)"),
+    "client_id": re.compile(r"; ?ClientId: ?(?:Some\((.*?)\)|(.*?))(?=;| from c)", re.DOTALL),
+}
+_CONNECTION = re.compile(r" from (?:connection|client) (?P<name>[^;]+);(?=totalTime:)")
+_FACTS = {
+    "totalTime": "total_time_ms",
+    "requestQueueTime": "request_queue_time_ms",
+    "localTime": "local_time_ms",
+    "remoteTime": "remote_time_ms",
+    "throttleTime": "throttle_time_ms",
+    "responseQueueTime": "response_queue_time_ms",
+    "sendTime": "send_time_ms",
+    "securityProtocol": "security_protocol",
+    "principal": "principal",
+    "listener": "listener",
+}
+_MORE = ("temporaryMemoryBytes", "messageConversionsTime")
+_FACT = re.compile(rf"(?:^|,)({'|'.join((*_FACTS, *_MORE, 'clientInformation'))}):")
+_SOFTWARE = re.compile(r"ClientInformation\(softwareName=(.*?), softwareVersion=(.*?)\)", re.DOTALL)
+_NUMBER = re.compile(r"\d{1,15}(?:\.\d{1,9})?", re.ASCII)
+_LOGGER = re.compile(r"\s+\([\w.$]+\)?(?::\d+)?\s*$")
+"""What the layout of Kafka's own configuration puts behind the message; a last principal may have blanks itself."""
+
+
+def is_text(text: str, begin: int) -> bool:
+    """Whether a message of this notation begins there, or the beginning of one, if that is all there is."""
+    rest = text[begin : begin + 16].rstrip()
+    if rest in ("", "{"):
+        return False
+    return any(rest.startswith(beginning) or beginning.startswith(rest) for beginning in _BEGINNINGS)
+
+
+def text_values(text: str, begin: int) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The values of the header, and those of the rest of the line. ``ValueError`` if something is missing."""
+    *_, tail = (None, *_CONNECTION.finditer(text, begin))
+    if tail is None:
+        raise ValueError("the line ends before its connection and times")
+    message = text[begin : tail.start()]
+    header, body = _header(message)
+    request, _, response = body.partition(",response:")
+    values = _facts(text[tail.end() :])
+    if "send_time_ms" not in values:
+        raise ValueError("the line ends in the middle of its times")
+    bodies = {"request_text": request or None, "response_text": response or None}
+    return header, bodies | {"connection": tail["name"]} | values
+
+
+def _header(message: str) -> tuple[dict[str, Any], str]:
+    """The values of the header, and what follows it."""
+    for pattern in _HEADERS:
+        if found := pattern.match(message):
+            return _numbers(found.groupdict()), message[found.end() :].removeprefix(" -- ")
+    values = {}
+    for name, pattern in _NAMED.items():
+        if found := pattern.search(message + ";"):
+            values[name] = next((group for group in found.groups() if group is not None), None)
+    return _numbers(values), message
+
+
+def _numbers(found: dict[str, str | None]) -> dict[str, Any]:
+    name, number, version = found.get("name"), found.get("api_key"), found.get("api_version")
+    if version is None or name is number is None:
+        raise ValueError("its header has no api or no version")
+    key = _KEYS.get(name) if name else int(number or 0)
+    if key is None:
+        raise ValueError(f"nobody knows the api {name}")
+    correlation, client = found.get("correlation_id"), found.get("client_id")
+    return {
+        "api_key": key,
+        "api_version": int(version),
+        "api_name": API_KEYS[key] if 0 <= key < len(API_KEYS) else None,
+        "correlation_id": None if correlation is None else int(correlation),
+        "client_id": None if client == "null" else client,
+    }
+
+
+def _facts(tail: str) -> dict[str, Any]:
+    """What stands behind the connection, between commas; a principal may have commas itself."""
+    values: dict[str, Any] = {}
+    more: dict[str, Any] = {}
+    marks = list(_FACT.finditer(tail))
+    for mark, following in zip(marks, [*marks[1:], None], strict=True):
+        name, value = mark[1], tail[mark.end() : following.start() if following else len(tail)]
+        if following is None:
+            value = _LOGGER.sub("", value).rstrip("\r\n")
+        if name == "clientInformation":
+            if software := _SOFTWARE.match(value):
+                values |= {"software_name": software[1], "software_version": software[2]}
+        elif name in _MORE or _FACTS[name].endswith("_ms"):
+            if number := _NUMBER.match(value):
+                (more if name in _MORE else values)[_FACTS.get(name, name)] = float(number[0])
+        else:
+            values[_FACTS[name]] = value
+    return values | ({"more": more} if more else {})

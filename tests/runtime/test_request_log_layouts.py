@@ -1,0 +1,95 @@
+"""What surrounds a message: times, and JSON that it is a string in."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta, timezone
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kwire.request_log import RequestLogError, micros, parse_line
+
+MESSAGE = 'Completed request:{"requestHeader":{"requestApiKey":3,"requestApiVersion":1,"clientId":"\\"ä\\\\"},"response":{}}'
+TIME = datetime(2026, 11, 21, 16, 33, 41, 379_000, UTC)
+AT = int(TIME.timestamp()) * 1_000_000 + 379_000
+SECOND = AT - 379_000
+BERLIN = ZoneInfo("Europe/Berlin")
+
+
+@pytest.mark.parametrize(
+    ("prefix", "expected"),
+    [
+        ("[2026-11-21 16:33:41,379] DEBUG", AT),
+        ("2026-11-21 16:33:41.379 TRACE [thread] kafka.request.logger -", AT),
+        ("2026-11-21T16:33:41.379123456Z INFO", AT + 123),
+        ("2026-11-21T17:33:41,379+0100 INFO", AT),
+        ("2026-11-21T17:33:41,379 +01:00 INFO", AT),
+        ("2026-11-21T11:33:41.379-05:00", AT),
+        ("2026/11/21 16:33:41 DEBUG", SECOND),
+        ("21 Nov 2026 16:33:41,379 DEBUG", AT),
+        ("21/Nov/2026:16:33:41 +0000", SECOND),
+        ("1795278821379 DEBUG", AT),
+        ("1795278821 DEBUG", SECOND),
+        ("1795278821.379 DEBUG", AT),
+        ("2026-11-21T16:33:41.500000000Z stdout F [2026-11-21 17:33:41,379] DEBUG", AT + 121_000),
+        ("[2026-13-21 16:33:41,379] [2026-11-21 16:33:41,379]", AT),
+        ("DEBUG", None),
+        ("16:33:41,379 DEBUG", None),
+        ("Nov 21 16:33:41 host kafka[1234567890]: DEBUG", None),
+        ("", None),
+    ],
+)
+def test_times_in_front_of_a_message(prefix: str, expected: int | None) -> None:
+    assert micros(prefix, UTC) == expected
+
+
+def test_a_time_without_a_zone_is_in_that_of_the_broker() -> None:
+    assert micros("[2026-11-21 17:33:41,379] DEBUG", BERLIN) == AT
+    assert micros("[2026-07-21 17:33:41,379] DEBUG", BERLIN) == micros("2026-07-21T15:33:41.379Z", BERLIN)
+
+
+@given(st.datetimes(datetime(1971, 1, 1), datetime(2100, 1, 1)), st.integers(-14 * 60, 14 * 60))
+def test_any_time_is_read_as_it_was_written(time: datetime, minutes: int) -> None:
+    zone = timezone(timedelta(minutes=minutes))
+    time = time.replace(microsecond=time.microsecond // 1000 * 1000, tzinfo=zone)
+    expected = (time - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
+    assert micros(f"[{time:%Y-%m-%d %H:%M:%S},{time.microsecond // 1000:03}] INFO", zone) == expected
+    assert micros(time.isoformat(timespec="milliseconds"), UTC) == expected
+
+
+@pytest.mark.parametrize(
+    ("layout", "expected"),
+    [
+        ({"@timestamp": "2026-11-21T16:33:41.379Z", "level": "DEBUG", "message": MESSAGE}, AT),
+        ({"timestamp": 1795278821379, "severity": "DEBUG", "msg": MESSAGE}, AT),
+        ({"instant": {"epochSecond": 1795278821, "nanoOfSecond": 379_000_000}, "message": MESSAGE}, AT),
+        ({"log": f"[2026-11-21 16:33:41,379] DEBUG {MESSAGE}\n", "stream": "stdout"}, AT),
+        ({"log": f"DEBUG {MESSAGE}\n", "stream": "stdout", "time": "2026-11-21T16:33:41.379Z"}, AT),
+        ({"log": {"log": {"message": MESSAGE}}, "time": "2026-11-21T16:33:41.379Z"}, AT),
+        ({"__REALTIME_TIMESTAMP": "1795278821379000", "MESSAGE": MESSAGE}, AT),
+        ({"level": "DEBUG", "message": MESSAGE}, None),
+    ],
+)
+@pytest.mark.parametrize("before", ["", "2026-11-21T16:33:41.379Z stdout F ", "kafka-1  | {} "])
+def test_a_message_in_a_string_of_json(layout: dict[str, object], expected: int | None, before: str) -> None:
+    for escaped in (True, False):
+        line = parse_line(before + json.dumps(layout, ensure_ascii=escaped) + "\n")
+        assert line is not None
+        assert (line.header.api_key, line.header.client_id, line.response) == (3, '"ä\\', {})
+        assert line.time(UTC) == (AT if "T16" in before else expected)
+
+
+def test_a_cut_line_of_json_is_an_error() -> None:
+    whole = json.dumps({"level": "DEBUG", "message": MESSAGE})
+    for end in range(whole.index("request:") + 8, len(whole) - 1):
+        with pytest.raises(RequestLogError):
+            parse_line(whole[:end])
+
+
+def test_braces_in_front_take_no_time() -> None:
+    """A context of the logger, say. A megabyte of them takes a fraction of a second."""
+    assert parse_line("{a=1, b={}} DEBUG " + MESSAGE) is not None
+    assert parse_line("{" * 1_000_000 + MESSAGE) is not None
