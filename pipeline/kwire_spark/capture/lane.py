@@ -1,0 +1,117 @@
+"""One direction of a TCP connection: where it stands, and what came too early [RFC 9293, section 3.4]."""
+
+from __future__ import annotations
+
+from heapq import heappop, heappush
+
+from kwire.connection.events import Direction
+from kwire_spark.capture.packets import ACK, FIN, Packet
+
+MASK = 0xFFFFFFFF
+HALF = 1 << 31
+FAR = 1 << 30
+"""A window has at most 2**30 bytes [RFC 7323]: what is farther away belongs to another connection."""
+
+
+def unwrapped(number: int, near: int) -> int:
+    """The count of bytes that is nearest to ``near``, of those that a sequence number can stand for."""
+    return near + ((number - near + HALF) & MASK) - HALF
+
+
+class Lane:
+    """Counts are sequence numbers that do not wrap; None until they are known.
+
+    ======  ==================================================================================
+    isn     initial sequence number, if a SYN was seen
+    first   count of the first byte that could have been delivered
+    next    count of the byte to be delivered next
+    told    what the other side acknowledged first; a sequence number
+    acked   up to where the other side has everything; a sequence number while next is unknown
+    ended   whether a FIN was delivered
+    held    packets that wait, the earliest first, as (count, order of arrival, packet)
+    ======  ==================================================================================
+    """
+
+    __slots__ = ("acked", "direction", "ended", "first", "held", "isn", "next", "told")
+
+    def __init__(self, direction: Direction) -> None:
+        self.direction: Direction = direction
+        self.isn: int | None = None
+        self.first: int | None = None
+        self.next: int | None = None
+        self.told: int | None = None
+        self.acked: int | None = None
+        self.ended = False
+        self.held: list[tuple[int, int, Packet]] = []
+
+    @property
+    def unknown(self) -> bool:
+        """Whether nothing was seen yet of this direction, nor what the other side has of it."""
+        return self.first is None and self.told is None
+
+    def begin_at(self, seq: int, size: int, *, handshake: bool) -> None:
+        """The first packet of this direction is seen: ``size`` bytes from ``seq`` on.
+
+        Bytes before it that the other side has are missing if the handshake was seen, else before the capture. A
+        byte that it has already asks whether it is still there [RFC 9293, 3.8.4].
+        """
+        start = seq
+        if self.told is not None:
+            told = unwrapped(self.told, seq)
+            if (handshake and told < seq) or (size <= 1 and told == seq + size):
+                start = told
+        self.first = self.next = start
+        if self.acked is not None:
+            self.acked = unwrapped(self.acked & MASK, start)
+
+    def acknowledge(self, ack: int) -> None:
+        """The other side says up to where it has everything; what is out of reach is not believed."""
+        if self.acked is None:
+            self.told = ack
+            self.acked = ack if self.next is None else unwrapped(ack, self.next)
+            return
+        count = unwrapped(ack, self.acked if self.next is None else self.next)
+        if self.acked < count < self.acked + FAR:
+            self.acked = count
+
+    def missed_by(self, packet: Packet) -> int:
+        """How many bytes of this direction a packet of the other acknowledges that were not delivered yet."""
+        if self.next is None or not packet.flags & ACK:
+            return 0
+        size = (packet.ack - self.next) & MASK
+        return size if size < FAR else 0
+
+    def hold(self, count: int, order: int, packet: Packet) -> None:
+        heappush(self.held, (count, order, packet))
+
+    def release(self) -> tuple[int, Packet]:
+        count, _, packet = heappop(self.held)
+        return count, packet
+
+    @property
+    def ready(self) -> bool:
+        """Whether the earliest packet that waits continues what was delivered."""
+        return bool(self.held) and self.next is not None and self.held[0][0] <= self.next
+
+    @property
+    def hole(self) -> int:
+        """How many bytes are missing now that the other side has got."""
+        if self.next is None or self.acked is None or self.ready:
+            return 0
+        end = min(self.acked, self.held[0][0]) if self.held else self.acked
+        return max(end - self.next, 0)
+
+    def missing_at_end(self, *, closing: bool) -> int:
+        """How many bytes the other side has got when nothing more comes: all that it acknowledged, if none was seen.
+
+        One of them is a FIN if the connection was ``closing``, or if there is but one.
+        """
+        if self.acked is None or self.told is None or self.ended:
+            return 0
+        size = self.acked - (self.told if self.next is None else self.next)
+        return max(size - 1 if closing or size == 1 else size, 0)
+
+
+def length(packet: Packet) -> int:
+    """How many counts a packet takes: a FIN takes one."""
+    return len(packet.data) + packet.missing + (packet.flags & FIN)

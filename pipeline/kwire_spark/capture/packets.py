@@ -1,0 +1,201 @@
+"""Frames of a link to TCP packets: Ethernet with tags, Linux cooked, loopback, raw; IPv4 and IPv6.
+
+Link types are those of https://www.tcpdump.org/linktypes.html.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+
+TCP = 6
+FIN, SYN, RST, ACK = 1, 2, 4, 16
+TYPES = {b"\x08\x00", b"\x86\xdd"}
+TAGS = {b"\x81\x00", b"\x88\xa8", b"\x91\x00"}
+HOP_BY_HOP, ROUTING, FRAGMENT, AUTHENTICATION, OPTIONS, MOBILITY = 0, 43, 44, 51, 60, 135
+EXTENSIONS = {HOP_BY_HOP, ROUTING, FRAGMENT, AUTHENTICATION, OPTIONS, MOBILITY}
+
+PLAIN = 0x45
+"""How IPv4 without options begins."""
+
+_PLAIN = struct.Struct(">BxHxxHxBxx12sIIBB").unpack_from
+"""Of IPv4 without options and TCP: all that counts."""
+_IPV6 = struct.Struct(">xxxxHB").unpack_from
+_TCP = struct.Struct(">IIBB").unpack_from
+_ENDS = struct.Struct(">HH").unpack_from
+
+
+class Packet:
+    """A TCP packet, or what a capture has of it.
+
+    ``key`` is source address, target address, source port, target port as they stand in the packet; ``data`` is what
+    was captured of its payload, ``missing`` how many bytes of it were not. ``source`` and ``position`` say where.
+    """
+
+    __slots__ = ("ack", "data", "flags", "key", "missing", "position", "seq", "source", "time")
+
+    def __init__(
+        self,
+        key: bytes,
+        time: float,
+        source: str,
+        position: int,
+        seq: int,
+        ack: int,
+        flags: int,
+        data: bytes,
+        missing: int = 0,
+    ) -> None:
+        self.key = key
+        self.time = time
+        self.source = source
+        self.position = position
+        self.seq = seq
+        self.ack = ack
+        self.flags = flags
+        self.data = data
+        self.missing = missing
+
+
+def reverse(key: bytes) -> bytes:
+    """The key of packets the other way."""
+    half = len(key) // 2 - 2
+    return key[half : 2 * half] + key[:half] + key[-2:] + key[-4:-2]
+
+
+def ports_of(key: bytes) -> tuple[int, int]:
+    """Port of the source and port of the target."""
+    source, target = _ENDS(key, len(key) - 4)
+    return source, target
+
+
+class NotWhole(Exception):
+    """A packet that may be of TCP but whose headers are not all there."""
+
+
+def packet(
+    buffer: bytes, start: int, stop: int, length: int, network: Network, time: float, source: str, position: int
+) -> Packet | None:
+    """The TCP packet in ``buffer[start:stop]``, of whose ``length`` bytes those were captured; None if it is none.
+
+    Raises ``NotWhole`` for a fragment that is not the first, and if not even the headers were captured.
+    """
+    try:
+        ip = network(buffer, start)
+        if ip < 0 or ip >= stop:
+            return None
+        kind, size, fragment, protocol, key, seq, ack, offset, flags = _PLAIN(buffer, ip)
+        at = ip + 20
+        if kind != PLAIN or protocol != TCP:
+            if kind >> 4 == 4:
+                at, fragment, key = _ipv4(buffer, ip)
+            elif kind >> 4 == 6:
+                at, size, fragment, key = _ipv6(buffer, ip, stop)
+            else:
+                return None
+            if at < 0:
+                return None
+            seq, ack, offset, flags = _TCP(buffer, at + 4)
+    except (IndexError, struct.error):
+        raise NotWhole(_short(start, stop, length)) from None
+    if fragment & 0x1FFF:
+        raise NotWhole("IP fragments are not put together: what is in all but the first is missing")
+    if at + 14 > stop:
+        raise NotWhole(_short(start, stop, length))
+    begin, end = at + (offset >> 4) * 4, start + length
+    if size and ip + size < end:  # else the frame is padded, or the size is left to the network card to fill in
+        end = ip + size
+    data = buffer[begin : end if end < stop else stop]
+    missing = end - begin - len(data)
+    return Packet(key, time, source, position, seq, ack, flags, data, missing if missing > 0 else 0)
+
+
+def _short(start: int, stop: int, length: int) -> str:
+    return f"only {stop - start} bytes of a packet of {length} were captured, less than its headers"
+
+
+def _ipv4(buffer: bytes, ip: int) -> tuple[int, int, bytes]:
+    """Where TCP begins behind options, -1 if there is none; the fragment's offset; the key."""
+    at = ip + (buffer[ip] & 15) * 4
+    fragment = int.from_bytes(buffer[ip + 6 : ip + 8], "big")
+    return (at if buffer[ip + 9] == TCP else -1), fragment, buffer[ip + 12 : ip + 20] + buffer[at : at + 4]
+
+
+def _ipv6(buffer: bytes, ip: int, stop: int) -> tuple[int, int, int, bytes]:
+    """Where TCP begins behind extension headers, or -1; size of the packet; fragment's offset; key [RFC 8200]."""
+    size, kind = _IPV6(buffer, ip)
+    at, fragment = ip + 40, 0
+    while kind in EXTENSIONS and at < stop and not fragment:
+        following = buffer[at]
+        if kind == FRAGMENT:
+            fragment, length = int.from_bytes(buffer[at + 2 : at + 4], "big") >> 3, 8
+        elif kind == AUTHENTICATION:
+            length = (buffer[at + 1] + 2) * 4
+        else:
+            length = (buffer[at + 1] + 1) * 8
+        kind, at = following, at + length
+    key = buffer[ip + 8 : ip + 40] + buffer[at : at + 4]
+    return (at if kind == TCP else -1), size + 40 if size else 0, fragment, key
+
+
+Network = Callable[[bytes, int], int]
+"""Where in a buffer the IP packet begins of the frame at an offset; -1 if it is none."""
+
+
+def _typed(buffer: bytes, at: int) -> int:
+    """Behind an EtherType at ``at``, and any tags of VLANs [IEEE 802.1Q, 802.1ad]."""
+    kind, at = buffer[at : at + 2], at + 2
+    while kind in TAGS:
+        kind, at = buffer[at + 2 : at + 4], at + 4
+    return at if kind in TYPES else -1
+
+
+def _ethernet(buffer: bytes, start: int) -> int:
+    return start + 14 if buffer[start + 12 : start + 14] in TYPES else _typed(buffer, start + 12)
+
+
+def _cooked(buffer: bytes, start: int) -> int:
+    return _typed(buffer, start + 14)
+
+
+def _cooked2(buffer: bytes, start: int) -> int:
+    """The protocol stands in front, what it tells of behind the header of 20 bytes: tags too."""
+    kind = buffer[start : start + 2]
+    if kind in TAGS:
+        return _typed(buffer, start + 22)
+    return start + 20 if kind in TYPES else -1
+
+
+def _loopback(buffer: bytes, start: int) -> int:
+    """The address family in front has as many numbers as there are systems: IP itself says which it is."""
+    return start + 4
+
+
+def _raw(buffer: bytes, start: int) -> int:
+    return start
+
+
+class Link:
+    """A link type: what finds the IP packet, and where the addresses are if there are no tags and no options."""
+
+    __slots__ = ("four", "network", "six")
+
+    def __init__(self, header: int, network: Network) -> None:
+        self.network = network
+        self.four = header + 12
+        self.six = header + 8
+
+
+LINKS = {
+    0: Link(4, _loopback),
+    1: Link(14, _ethernet),
+    12: Link(0, _raw),
+    14: Link(0, _raw),
+    101: Link(0, _raw),
+    108: Link(4, _loopback),
+    113: Link(16, _cooked),
+    228: Link(0, _raw),
+    229: Link(0, _raw),
+    276: Link(20, _cooked2),
+}
+"""The link types that are known, by their number in files."""

@@ -1,0 +1,113 @@
+"""Files of pcap, as libpcap writes them: a header, then packets, each with its own [draft-ietf-opsawg-pcap]."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Iterator
+
+from kwire_spark.capture.packets import LINKS
+from kwire_spark.capture.records import Record, Report, limit_of
+from kwire_spark.capture.streams import Window
+
+HEADER = 24
+MICROSECONDS, NANOSECONDS, MODIFIED = 0xA1B2C3D4, 0xA1B23C4D, 0xA1B2CD34
+MAGICS = {
+    struct.pack(order + "I", magic): (order, magic)
+    for order in ("<", ">")
+    for magic in (MICROSECONDS, NANOSECONDS, MODIFIED)
+}
+
+
+def pcap_records(window: Window, report: Report) -> Iterator[Record]:
+    """The packets of a file whose beginning is in ``window``."""
+    if len(window.buffer) < HEADER:
+        report.add(0, f"cut off: the file ends in its header, after {len(window.buffer)} bytes")
+        return
+    order, magic = MAGICS[window.buffer[:4]]
+    snaplen, number = struct.unpack_from(order + "II", window.buffer, 16)
+    number &= 0x03FFFFFF  # above it: whether frames have checksums, which IP does not count
+    if number not in LINKS:
+        report.add(20, f"packets of link type {number} cannot be read")
+        return
+    link, limit = LINKS[number], limit_of(snaplen)
+    unpack = struct.Struct(order + "IIII").unpack_from
+    head = 24 if magic == MODIFIED else 16
+    unit = 1e9 if magic == NANOSECONDS else 1e6
+    at, last = HEADER, 0
+    while True:
+        buffer, end = window.buffer, len(window.buffer)
+        while at + head <= end:
+            seconds, fraction, size, length = unpack(buffer, at)
+            begin = at + head
+            stop = begin + size
+            if stop > end or size > limit:
+                break
+            last = seconds
+            yield seconds + fraction / unit, begin, stop, length, at, link
+            at = stop
+        sane = at + head > end or size <= limit
+        if sane and window.advance(at):
+            at = 0
+            continue
+        if at == end:
+            return
+        place = window.base + at
+        at = _resumed(window, at + 1, _Header(order, head, last, limit))
+        if at < len(window.buffer):
+            report.add(place, f"a packet of {size} bytes: searched from here for others", "size")
+        else:
+            there = window.base + at - place
+            report.add(place, f"cut off: of the last packet and its header {there} bytes are there")
+            return
+
+
+class _Header:
+    """What the header of a packet looks like that comes some time after another."""
+
+    def __init__(self, order: str, size: int, seconds: int, limit: int) -> None:
+        self.size = size
+        self.limit = limit
+        self._unpack = struct.Struct(order + "IIII").unpack_from
+        self.needle = struct.pack(order + "I", seconds)[:2] if order == ">" else struct.pack("<I", seconds)[2:]
+        self.before = 0 if order == ">" else 2
+
+    def follows(self, buffer: bytes, at: int) -> int:
+        """Where the next begins if one begins here; -1 if none does."""
+        if at + self.size > len(buffer):
+            return -1
+        _, fraction, size, length = self._unpack(buffer, at)
+        if buffer[at + self.before : at + self.before + 2] != self.needle:
+            return -1
+        return at + self.size + size if 14 <= size <= min(length, self.limit) and fraction < 10**9 else -1
+
+
+def _resumed(window: Window, at: int, header: _Header) -> int:
+    """Where packets go on: at two headers, one behind the other, of about the time before; or the end."""
+
+    def plausible(buffer: bytes, place: int) -> bool:
+        following = header.follows(buffer, place)
+        return following == len(buffer) or (following > 0 and header.follows(buffer, following) > 0)
+
+    return search(window, at, header.needle, header.before, plausible, header.limit + 2 * header.size)
+
+
+def search(
+    window: Window, at: int, needle: bytes, before: int, plausible: Callable[[bytes, int], bool], reach: int
+) -> int:
+    """Where from ``at`` on ``needle`` stands, ``before`` bytes into something plausible; else the end of the file.
+
+    ``plausible`` is asked with ``reach`` bytes behind the place, or all that there are.
+    """
+    more = True
+    while True:
+        buffer = window.buffer
+        stop = len(buffer) - reach if more else len(buffer)
+        while (found := buffer.find(needle, at + before, max(stop, 0))) >= 0:
+            if plausible(buffer, found - before):
+                return found - before
+            at = found - before + 1
+        if not more:
+            return len(buffer)
+        at = max(at, stop - before)
+        more = window.advance(at)
+        at = 0 if more else at

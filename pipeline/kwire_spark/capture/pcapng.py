@@ -1,0 +1,157 @@
+"""Files of pcapng: blocks in sections, each with its interfaces [draft-ietf-opsawg-pcapng]."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+
+from kwire_spark.capture.packets import LINKS, Link
+from kwire_spark.capture.pcap import search
+from kwire_spark.capture.records import BELIEVED, LARGEST, Record, Report
+from kwire_spark.capture.streams import Window
+
+SECTION, INTERFACE, OLD_PACKET, SIMPLE_PACKET, PACKET = 0x0A0D0D0A, 1, 2, 3, 6
+MAGIC = struct.pack("<I", SECTION)
+"""The same in both byte orders: which it is, the next field but one tells."""
+ORDERS = {b"\x4d\x3c\x2b\x1a": "<", b"\x1a\x2b\x3c\x4d": ">"}
+TSRESOL, TSOFFSET = 9, 14
+SMALLEST = 28
+"""Bytes that are looked at at once: what is shorter at the end of a file has no packet."""
+
+
+class _Interface:
+    __slots__ = ("link", "offset", "snaplen", "unit")
+
+    def __init__(self, link: Link | None, snaplen: int, unit: float, offset: int) -> None:
+        self.link = link
+        self.snaplen = snaplen
+        self.unit = unit
+        self.offset = offset
+
+
+def pcapng_records(window: Window, report: Report) -> Iterator[Record]:
+    """The packets of a file whose beginning is in ``window``. Blocks that are not known are passed over.
+
+    Simple packets have no time: they get that of the packet before them.
+    """
+    order, at, time = "<", 0, 0.0
+    unpack = struct.Struct("<IIIIIII").unpack_from
+    interfaces: list[_Interface] = []
+    while True:
+        buffer, end = window.buffer, len(window.buffer)
+        while at + SMALLEST <= end:
+            kind, size, number, high, low, captured, length = unpack(buffer, at)
+            if kind == SECTION:
+                order = ORDERS.get(buffer[at + 8 : at + 12], "")
+                if not order:
+                    size = 0
+                    break
+                unpack = struct.Struct(order + "IIIIIII").unpack_from
+                size, interfaces = unpack(buffer, at)[1], []
+            stop = at + size
+            if stop > end or size < 12 or size & 3:
+                break
+            if kind == PACKET and size >= 32:
+                if number < len(interfaces) and captured <= size - 32:
+                    interface = interfaces[number]
+                    time = (high << 32 | low) / interface.unit + interface.offset
+                    if interface.link is not None:
+                        yield time, at + 28, at + 28 + captured, length, at, interface.link
+                else:
+                    report.add(window.base + at, _wrong(number, interfaces, captured, size - 32), "packet")
+            elif kind == INTERFACE:
+                interfaces.append(_interface(buffer, at, stop, order, window.base, report))
+            elif kind in (SIMPLE_PACKET, OLD_PACKET):
+                found = _other(buffer, at, kind, size, order, interfaces, time)
+                if found is None:
+                    report.add(
+                        window.base + at, f"a packet in a block of kind {kind} that does not fit to its section"
+                    )
+                else:
+                    time = found[0]
+                    yield found
+            at = stop
+        sane = at + SMALLEST > end or (size >= 12 and not size & 3 and size <= BELIEVED)
+        if sane and window.advance(at):
+            at = 0
+            continue
+        if at == end or (sane and _is_whole(buffer, at, order)):
+            return
+        place = window.base + at
+        at = _resumed(window, at + 1, order)
+        if at < len(window.buffer):
+            report.add(place, f"a block of {size} bytes: searched from here for others", "size")
+        else:
+            report.add(place, f"cut off: of the last block {window.base + at - place} bytes are there")
+            return
+
+
+def _is_whole(buffer: bytes, at: int, order: str) -> bool:
+    """Whether what is left is a block that is too small to have a packet."""
+    size = len(buffer) - at
+    return size >= 12 and struct.unpack_from(order + "I", buffer, at + 4)[0] == size
+
+
+def _interface(buffer: bytes, at: int, stop: int, order: str, base: int, report: Report) -> _Interface:
+    if stop - at < 20:
+        report.add(base + at, f"the description of an interface has {stop - at} bytes")
+        return _Interface(None, 0, 1e6, 0)
+    number, _, snaplen = struct.unpack_from(order + "HHI", buffer, at + 8)
+    if number not in LINKS:
+        report.add(base + at, f"packets of link type {number} cannot be read")
+    unit, offset = 1e6, 0
+    for code, value in _options(buffer[at + 16 : stop - 4], order):
+        if code == TSRESOL and value:
+            unit = float((2 if value[0] & 128 else 10) ** (value[0] & 127))
+        elif code == TSOFFSET and len(value) == 8:
+            (offset,) = struct.unpack(order + "q", value)
+    return _Interface(LINKS.get(number), snaplen, unit, offset)
+
+
+def _options(data: bytes, order: str) -> Iterator[tuple[int, bytes]]:
+    at = 0
+    while at + 4 <= len(data):
+        code, size = struct.unpack_from(order + "HH", data, at)
+        if code == 0:
+            return
+        yield code, data[at + 4 : at + 4 + size]
+        at += 4 + size + (-size & 3)
+
+
+def _other(
+    buffer: bytes, at: int, kind: int, size: int, order: str, interfaces: list[_Interface], time: float
+) -> Record | None:
+    """The packet in a block of the two kinds that are rare; None if there is none or it cannot be read."""
+    if not interfaces:
+        return None
+    if kind == SIMPLE_PACKET:
+        (length,) = struct.unpack_from(order + "I", buffer, at + 8)
+        interface, begin, captured = interfaces[0], at + 12, min(length, interfaces[0].snaplen or length)
+    else:
+        if size < 32:
+            return None
+        number, _, high, low, captured, length = struct.unpack_from(order + "HHIIII", buffer, at + 8)
+        if number >= len(interfaces):
+            return None
+        interface, begin = interfaces[number], at + 28
+        time = (high << 32 | low) / interface.unit + interface.offset
+    if interface.link is None or begin + captured > at + size - 4:
+        return None
+    return time, begin, begin + captured, length, at, interface.link
+
+
+def _wrong(number: int, interfaces: list[_Interface], captured: int, room: int) -> str:
+    if number >= len(interfaces):
+        return f"a packet of interface {number}: the section describes {len(interfaces)}"
+    return f"a packet of {captured} bytes in a block with room for {room}"
+
+
+def _resumed(window: Window, at: int, order: str) -> int:
+    """Where the next block with a packet begins, which tells its size in front and behind; or the end of the file."""
+
+    def plausible(buffer: bytes, place: int) -> bool:
+        size = int.from_bytes(buffer[place + 4 : place + 8], "little" if order == "<" else "big")
+        last = buffer[place + size - 4 : place + size]
+        return 32 <= size <= LARGEST + 4096 and not size & 3 and last == buffer[place + 4 : place + 8]
+
+    return search(window, at, struct.pack((order or "<") + "I", PACKET), 0, plausible, LARGEST + 8192)

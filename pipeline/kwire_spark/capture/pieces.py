@@ -1,0 +1,88 @@
+"""What a capture is turned into: pieces of TCP connections, and what is broken about its files."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from kwire.connection.events import Direction
+
+PieceKind = Literal["data", "gap", "closed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """One end of a connection."""
+
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """One TCP connection; ``started`` is when it was first seen, in seconds since the epoch.
+
+    ``complete`` says that its handshake was seen, so that the first bytes are the first of the connection, and that
+    who is the client is known and not guessed.
+    """
+
+    client: Peer
+    server: Peer
+    started: float
+    complete: bool
+
+    @property
+    def id(self) -> str:
+        """As ``10.0.0.1:50412-10.0.0.9:9092@1700000000.123456``: client, server, first seen."""
+        return f"{self.client}-{self.server}@{self.started:.6f}"
+
+
+class Piece:
+    """What happened next on a connection.
+
+    ======  ===========================================================================================
+    data    ``data`` is what was sent next in ``direction``; ``size`` is its length
+    gap     ``size`` bytes were sent in ``direction`` that the capture does not have; 0 if nobody knows
+    closed  the connection, or the capture, ended; nothing follows for this connection
+    ======  ===========================================================================================
+
+    ``source`` and ``position`` are the packet that gave it: path of the file, byte offset in its uncompressed bytes.
+    ``time`` is in seconds since the epoch and never runs backwards on a connection.
+    """
+
+    __slots__ = ("connection", "data", "direction", "kind", "position", "size", "source", "time")
+
+    def __init__(
+        self,
+        connection: Connection,
+        kind: PieceKind,
+        direction: Direction,
+        data: bytes,
+        size: int,
+        time: float,
+        source: str,
+        position: int,
+    ) -> None:
+        self.connection = connection
+        self.kind = kind
+        self.direction = direction
+        self.data = data
+        self.size = size
+        self.time = time
+        self.source = source
+        self.position = position
+
+    def __repr__(self) -> str:
+        return f"<{self.kind} of {self.size} from the {self.direction} of {self.connection.id} at {self.position}>"
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """Something that is wrong with a file of a capture, once for each cause."""
+
+    source: str
+    position: int
+    reason: str

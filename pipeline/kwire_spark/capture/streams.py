@@ -1,0 +1,113 @@
+"""The bytes of a file, decompressed if need be, a bounded window at a time."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Generator, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import BinaryIO
+
+CHUNK = 1 << 17
+"""Bytes that are read at a time: so few that they stay in the cache of a core while they are looked at."""
+GZIP = b"\x1f\x8b"
+ZSTD = b"\x28\xb5\x2f\xfd"
+SKIPPABLE = b"\x2a\x4d\x18"
+"""Behind any byte: a frame of zstd for other purposes."""
+STEP = 1 << 11
+"""Bytes of zstd that are decompressed at a time: at most 64 MB come of them, since a block has at least 4."""
+LARGEST_WINDOW = 1 << 27
+"""What zstd may ask for in memory: the most that its command line tool accepts by itself."""
+
+
+class Damaged(Exception):
+    """The file ends or goes on in a way that it should not; what came before stays good."""
+
+
+class Window:
+    """A part of a stream: ``buffer``, whose first byte is at ``base`` in the uncompressed stream."""
+
+    __slots__ = ("_chunks", "base", "buffer")
+
+    def __init__(self, path: str) -> None:
+        self.buffer = b""
+        self.base = 0
+        self._chunks = _chunks(path)
+
+    def advance(self, at: int) -> bool:
+        """Drop what is before ``at`` and add more behind; false if there is no more.
+
+        Raises ``OSError``, or ``Damaged`` where decompression fails; nothing is dropped then.
+        """
+        chunk = next(self._chunks, None)
+        if chunk is None:
+            return False
+        self.buffer = self.buffer[at:] + chunk
+        self.base += at
+        return True
+
+    def close(self) -> None:
+        self._chunks.close()
+
+
+def _chunks(path: str) -> Generator[bytes, None, None]:
+    with Path(path).open("rb") as file:
+        start = file.peek(4)[:4]
+        if start.startswith(GZIP):
+            yield from _gunzipped(file)
+        elif start == ZSTD or start[1:] == SKIPPABLE:
+            yield from _unzstd(file)
+        else:
+            while chunk := file.read(CHUNK):
+                yield chunk
+
+
+def _gunzipped(file: BinaryIO) -> Iterator[bytes]:
+    """All members of a gzip file. Zeros behind the last are padding, as gzip itself has it."""
+    rest = b""
+    while rest := rest.lstrip(b"\0") or file.read(CHUNK).lstrip(b"\0"):
+        member = zlib.decompressobj(wbits=31)
+        while not member.eof:
+            before = member.copy()
+            try:
+                chunk = member.decompress(rest, CHUNK)
+            except zlib.error as error:
+                yield from _until_broken(before, rest)
+                raise Damaged(f"the gzip stream is broken: {error}") from None
+            if chunk:
+                yield chunk
+            rest = member.unconsumed_tail
+            if not rest and not member.eof:
+                rest = file.read(CHUNK)
+                if not rest and not chunk:
+                    raise Damaged("the gzip stream is cut off")
+        rest = member.unused_data
+
+
+def _until_broken(member: zlib._Decompress, rest: bytes) -> Iterator[bytes]:
+    """What comes before an error, a little at a time."""
+    with suppress(zlib.error):
+        while rest and not member.eof:
+            yield member.decompress(rest, 64)
+            rest = member.unconsumed_tail
+
+
+def _unzstd(file: BinaryIO) -> Iterator[bytes]:
+    """All frames of a zstd file."""
+    import zstandard
+
+    frames = zstandard.ZstdDecompressor(max_window_size=LARGEST_WINDOW)
+    frame, begun = frames.decompressobj(), False
+    while rest := file.read(STEP):
+        while rest:
+            try:
+                chunk = frame.decompress(rest)
+            except zstandard.ZstdError as error:
+                raise Damaged(f"the zstd stream is broken: {error}") from None
+            if chunk:
+                yield chunk
+            rest, begun = frame.unused_data if frame.eof else b"", not frame.eof
+            if frame.eof:
+                frame = frames.decompressobj()
+    if begun:
+        raise Damaged("the zstd stream is cut off")

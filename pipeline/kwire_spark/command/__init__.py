@@ -1,0 +1,60 @@
+"""The command line ``kwire-spark``: a module for each command, imported when it is called for.
+
+Exit codes: 0 all is well; 1 the report has something to do, as clients that break; 2 wrong usage; 3 it did not work.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from importlib.util import find_spec
+
+import click
+
+from kwire_spark.command.failures import one_line
+
+COMMANDS = ("decode", "clients", "readiness", "census", "latency", "offsets")
+USAGE, FAILED, INTERRUPTED = 2, 3, 130
+
+
+class Commands(click.Group):
+    """Each of :data:`COMMANDS` is ``command`` in a module of its name."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return [name for name in COMMANDS if find_spec(f"{__name__}.{name}")]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in self.list_commands(ctx):
+            return None
+        command: click.Command = import_module(f"{__name__}.{cmd_name}").command
+        return command
+
+
+@click.command(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="kwire")
+def group() -> None:
+    """What a Kafka cluster left behind, as tables and reports.
+
+    INPUTs are packet captures, data directories and log segments of brokers, their request logs and server logs:
+    files, folders and patterns, in any mix. What each file is, its content tells.
+    """
+
+
+def run(arguments: Sequence[str] | None = None) -> int:
+    """Run the command in ``arguments`` (default: those of the process) and return its exit code."""
+    try:
+        code = group.main(arguments, prog_name="kwire-spark", standalone_mode=False)
+        return code if isinstance(code, int) else 0
+    except click.Abort:
+        return INTERRUPTED
+    except click.ClickException as error:
+        error.show()
+        return USAGE
+    except Exception as error:
+        if os.environ.get("KWIRE_DEBUG"):
+            raise
+        told, usage = one_line(error)
+        print(f"kwire-spark: {told}", file=sys.stderr)
+        return USAGE if usage else FAILED

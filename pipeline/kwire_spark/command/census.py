@@ -1,0 +1,27 @@
+"""``kwire-spark census``: APIs, versions and clients over time."""
+
+from __future__ import annotations
+
+import click
+
+from kwire_spark.columns import CLIENTS
+from kwire_spark.command.common import Run, problems
+from kwire_spark.command.common import command as shared
+
+
+@click.command("census")
+@shared()
+def command(run: Run) -> int:
+    """Who speaks what: APIs, versions, clients and software, over time, and what releases say to them."""
+    from kwire_spark.reports.census import census
+    from kwire_spark.tables.clients import EXCHANGE_COLUMNS, REFUSAL_COLUMNS, tally
+
+    exchanges = run.exchanges(*EXCHANGE_COLUMNS).persist()
+    counted = tally(exchanges, run.refusals(*REFUSAL_COLUMNS)).persist()
+    with run.step(f"Reading {run.inputs}"):
+        counted.count()
+    clients = counted.where("_corrupt IS NULL AND api_key IS NOT NULL").select(*CLIENTS.names)
+    run.write(clients, "clients")
+    with run.step("Adding up"):
+        report = census(clients, exchanges)
+    return run.hand_over(report, problems(counted))

@@ -1,0 +1,103 @@
+"""What a response says about how it went: its error codes, wherever they are, and how long the client is to pause.
+
+For each class of response a function is made once, out of its ``FIELDS``, that goes only where error codes are.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from kwire.message import Message, Struct
+
+Collect = Callable[[Any, set[int]], None]
+"""Puts the error codes of a struct into a set."""
+
+_KNOWN: dict[type[Struct], tuple[Collect, ...]] = {}
+
+NONE: list[int] = []
+"""The error codes of most responses. Not to be changed."""
+
+
+def error_codes(response: Message) -> list[int]:
+    """All error codes in ``response``, each once, ascending, without 0."""
+    found: set[int] = set()
+    for collect in _collectors(type(response)):
+        collect(response, found)
+    found.discard(0)
+    return sorted(found) if found else NONE
+
+
+def throttle_ms(response: Message) -> int | None:
+    """How long the response asks the client to pause, in milliseconds; ``None`` if such responses never do."""
+    value: int | None = getattr(response, "throttle_time_ms", None)
+    return value
+
+
+def _collectors(cls: type[Struct]) -> tuple[Collect, ...]:
+    """For each field of a struct that is an error code, or has some within, how to collect them."""
+    known = _KNOWN.get(cls)
+    if known is not None:
+        return known
+    collectors = []
+    for name, _, kind, *_ in cls.FIELDS:
+        struct = getattr(sys.modules[cls.__module__], kind.removeprefix("[]"), None)
+        if kind == "int16" and name.endswith("error_code"):
+            collectors.append(_code(name))
+        elif isinstance(struct, type) and (within := _collectors(struct)):
+            alone = _only_code(struct) if len(within) == 1 else None
+            if not kind.startswith("[]"):
+                collectors.append(_struct(name, within))
+            else:
+                collectors.append(_codes(name, alone) if alone else _list(name, within))
+    _KNOWN[cls] = tuple(collectors)
+    return _KNOWN[cls]
+
+
+def _only_code(struct: type[Struct]) -> str | None:
+    return next((spec[0] for spec in struct.FIELDS if spec[0].endswith("error_code")), None)
+
+
+def _code(name: str) -> Collect:
+    get = attrgetter(name)
+
+    def collect(struct: Any, found: set[int]) -> None:
+        found.add(get(struct))
+
+    return collect
+
+
+def _codes(name: str, code: str) -> Collect:
+    """For a list of structs with a code each and nothing within: partitions, of which there are thousands."""
+    get, get_code = attrgetter(name), attrgetter(code)
+
+    def collect(struct: Any, found: set[int]) -> None:
+        if elements := get(struct):
+            found.update(map(get_code, elements))
+
+    return collect
+
+
+def _list(name: str, within: tuple[Collect, ...]) -> Collect:
+    get = attrgetter(name)
+
+    def collect(struct: Any, found: set[int]) -> None:
+        for element in get(struct) or ():
+            for inner in within:
+                inner(element, found)
+
+    return collect
+
+
+def _struct(name: str, within: tuple[Collect, ...]) -> Collect:
+    get = attrgetter(name)
+
+    def collect(struct: Any, found: set[int]) -> None:
+        if (value := get(struct)) is not None:
+            for inner in within:
+                inner(value, found)
+
+    return collect

@@ -1,0 +1,86 @@
+"""One connection: its pieces to rows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kwire.connection import ConnectionDecoder, RequestEvent, ResponseEvent, SaslToken, Undecodable
+from kwire.connection.events import CLIENT
+from kwire_kafka import PROTOCOL
+from kwire_spark.frames.exchange_rows import ExchangeRows
+from kwire_spark.frames.facts import named
+from kwire_spark.frames.frame_rows import FrameRows
+from kwire_spark.frames.identity import Identity
+
+if TYPE_CHECKING:
+    from kwire.connection import Event
+    from kwire_spark.capture import Connection, Piece
+    from kwire_spark.frames.facts import Row
+    from kwire_spark.frames.wanted import Wanted
+
+MAX_WAITING_BYTES = 16 << 20
+"""Requests that wait for their responses are kept, up to so many bytes of a connection."""
+
+
+class ConnectionRows:
+    """Feed it the pieces of one connection, take rows of FRAMES or EXCHANGES, with the columns that are wanted.
+
+    It holds what the decoder does: unfinished frames and requests that wait. It can be pickled between any two
+    pieces, which makes it the state of a streaming job.
+    """
+
+    __slots__ = ("_decoder", "_identity", "_table", "_wanted", "closed", "connection")
+
+    def __init__(self, connection: Connection, wanted: Wanted) -> None:
+        self.connection = connection
+        self.closed = False
+        self._wanted = wanted
+        self._identity = Identity()
+        self._table = (FrameRows if wanted.table == "frames" else ExchangeRows)(connection, wanted)
+        self._decoder = ConnectionDecoder(
+            PROTOCOL,
+            bodies=wanted.bodies,
+            start="beginning" if connection.complete else "unknown",
+            max_waiting_bytes=MAX_WAITING_BYTES,
+        )
+
+    def feed(self, piece: Piece) -> list[Row]:
+        """The rows that a piece completes. Pieces behind the one that closes the connection give none."""
+        if self.closed:
+            return []
+        if piece.kind == "data":
+            events = self._decoder.feed(piece.direction, piece.data, piece.time)
+        elif piece.kind == "gap":
+            events = self._decoder.gap(piece.direction, piece.size, piece.time)
+        else:
+            return self.close(piece.time, piece.source, piece.position)
+        return self._wanted.rows(self._rows(events, piece.source, piece.position)) if events else []
+
+    def close(self, time: float, source: str, position: int) -> list[Row]:
+        """The rows of what is left when the connection, or the capture, ends."""
+        if self.closed:
+            return []
+        self.closed = True
+        rows = self._rows(self._decoder.close(time), source, position)
+        self._table.end(rows, source, position)
+        return self._wanted.rows(rows)
+
+    def _rows(self, events: list[Event], source: str, position: int) -> list[Row]:
+        rows: list[Row] = []
+        identity, table = self._identity, self._table
+        for event in events:
+            if isinstance(event, RequestEvent):
+                identity.request(event)
+                table.requested(rows, event, (*named(event.header), *identity.known), source, position)
+            elif isinstance(event, ResponseEvent):
+                identity.response(event)
+                table.responded(rows, event, source, position)
+            elif isinstance(event, Undecodable) and event.direction == CLIENT:
+                table.requested(rows, event, (*named(event.header), *identity.known), source, position)
+            elif isinstance(event, Undecodable) and event.request is not None:
+                table.responded(rows, event, source, position)
+            else:
+                if isinstance(event, SaslToken):
+                    identity.token(event)
+                table.happened(rows, event, source, position)
+        return rows

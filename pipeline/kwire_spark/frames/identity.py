@@ -1,0 +1,86 @@
+"""Who the client of a connection is: what it says in ApiVersions requests and while it authenticates.
+
+Software comes from ApiVersions, version 3 on [KIP-511]. The principal is the name for which the client authenticates
+through PLAIN [RFC 4616] or SCRAM [RFC 5802], from when the server has accepted it, or the client goes on as if: in
+SaslAuthenticate requests [KIP-152] or in the bare tokens before these [KAFKA-WIRE 9]. GSSAPI and OAUTHBEARER give
+none, since what the server makes of them is its own affair; nor do delegation tokens, whose owner is not said.
+"""
+
+from __future__ import annotations
+
+from kwire.connection import RequestEvent, ResponseEvent, SaslToken
+from kwire.connection.events import CLIENT
+from kwire_kafka import (
+    ApiVersionsRequest,
+    SaslAuthenticateRequest,
+    SaslAuthenticateResponse,
+    SaslHandshakeRequest,
+)
+
+APIS = frozenset({"ApiVersions", "SaslHandshake", "SaslAuthenticate"})
+"""Apis whose bodies tell who the client is."""
+
+Known = tuple[str | None, str | None, str | None]
+"""Name and version of the software, principal."""
+
+NOBODY: Known = (None, None, None)
+
+
+class Identity:
+    """What is known of the client so far: ``known``. Tell it of all requests and tokens, and of the responses to
+    requests of ``APIS``."""
+
+    __slots__ = ("_candidate", "_mechanism", "known")
+
+    def __init__(self) -> None:
+        self.known: Known = NOBODY
+        self._mechanism = ""
+        self._candidate: str | None = None  # who the client wants to be
+
+    def request(self, event: RequestEvent) -> None:
+        """Learn from a request; what ApiVersions says is true of that request itself."""
+        if event.name not in APIS:
+            if self._candidate is not None:
+                self._accept()
+            return
+        message = event.message
+        if isinstance(message, ApiVersionsRequest):
+            if message.client_software_name:
+                name, version = message.client_software_name, message.client_software_version
+                self.known = (name, version or None, self.known[2])
+        elif isinstance(message, SaslHandshakeRequest):
+            self._mechanism, self._candidate = message.mechanism, None
+        elif isinstance(message, SaslAuthenticateRequest) and self._candidate is None:
+            self._candidate = _user(self._mechanism, message.auth_bytes)
+
+    def response(self, event: ResponseEvent) -> None:
+        """Learn from a response whether the client was accepted."""
+        message = event.message
+        if not isinstance(message, SaslAuthenticateResponse) or self._candidate is None:
+            return
+        if message.error_code:
+            self._candidate = None
+        elif self._mechanism == "PLAIN" or message.auth_bytes.startswith(b"v="):
+            self._accept()
+
+    def token(self, event: SaslToken) -> None:
+        """Learn from a bare token."""
+        if event.direction == CLIENT and self._candidate is None:
+            self._candidate = _user(self._mechanism, event.data)
+
+    def _accept(self) -> None:
+        self.known = (*self.known[:2], self._candidate)
+        self._candidate = None
+
+
+def _user(mechanism: str, token: bytes) -> str | None:
+    """The principal that the first token of a mechanism asks for."""
+    name = None
+    if mechanism == "PLAIN":
+        parts = token.split(b"\0")
+        name = parts[1] if len(parts) == 3 else None
+    elif mechanism.startswith("SCRAM-"):
+        fields = token.split(b",")
+        if len(fields) >= 4 and fields[2].startswith(b"n=") and b"tokenauth=true" not in fields[4:]:
+            name = fields[2][2:].replace(b"=2C", b",").replace(b"=3D", b"=")
+    return f"User:{name.decode('utf-8', 'replace')}" if name else None

@@ -1,0 +1,114 @@
+"""What is wanted of connections: which table, which of its columns, which of its rows; and what that takes.
+
+Rows are tuples with a value for each column of the table, for conditions to look at; what is not wanted and takes
+time is left ``None``. ``pick`` makes of such a row one of the columns that are wanted.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from operator import itemgetter
+from typing import Any, Literal
+
+import pyarrow as pa
+
+from kwire_spark.columns import EXCHANGES, FRAMES
+from kwire_spark.frames import identity, payload
+from kwire_spark.frames.facts import Row
+
+Table = Literal["frames", "exchanges"]
+
+TABLES: dict[str, pa.Schema] = {"frames": FRAMES, "exchanges": EXCHANGES}
+
+_IDENTITY = {"software_name", "software_version", "principal"}
+_BODIES = {"kind", "outcome", "reason", "error_codes", "throttle_ms"}
+_SHOWN = {"raw", "request", "response"}
+_OF_CONNECTIONS = {
+    "frames": ("connection", "client_host", "client_port", "server_host", "server_port"),
+    "exchanges": ("connection", "server_host", "server_port"),
+}
+"""Columns with the same value in all rows of a connection: not the client, which an Envelope tells of its own."""
+
+_TESTS: dict[str, Callable[[Any, Any], bool]] = {
+    "=": operator.eq,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "in": lambda value, values: value in values,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """What a value of ``column`` has to be: ``test`` is one of ``= < <= > >= in``, and ``null`` and ``not null``,
+    which have no ``value``. Null passes none but the last but one, as in SQL. Times are in microseconds."""
+
+    column: str
+    test: str
+    value: Any = None
+
+    def holds(self, value: Any) -> bool:
+        if self.test in ("null", "not null"):
+            return (value is None) == (self.test == "null")
+        return value is not None and _TESTS[self.test](value, self.value)
+
+
+class Wanted:
+    """Columns and rows of a table. ``conditions`` are on scalar columns, and rows have to pass them all."""
+
+    __slots__ = ("_fixed", "_tests", "bodies", "columns", "errors", "pick", "schema", "shown", "table")
+
+    def __init__(
+        self, table: Table = "frames", schema: pa.Schema | None = None, conditions: Sequence[Condition] = ()
+    ) -> None:
+        full = TABLES[table]
+        self.table: Table = table
+        self.schema: pa.Schema = full if schema is None else schema
+        self.columns = frozenset(self.schema.names) | {condition.column for condition in conditions}
+        self.errors = bool(self.columns & {"error_codes", "throttle_ms"})
+        self.shown = bool(self.columns & (_SHOWN if table == "exchanges" else {"raw"}))
+        self.bodies = _bodies(self.columns, table, conditions, self.shown)
+        self.pick = _picker([full.names.index(name) for name in self.schema.names], len(full.names))
+        self._fixed = [one for one in conditions if one.column in _OF_CONNECTIONS[table]]
+        self._tests = [(full.names.index(one.column), one) for one in conditions]
+
+    def takes(self, connection: Row) -> bool:
+        """Whether a connection may have such rows. It is given as the five columns that tell its peers."""
+        names = _OF_CONNECTIONS["frames"]
+        return all(one.holds(connection[names.index(one.column)]) for one in self._fixed)
+
+    def rows(self, rows: list[Row]) -> list[Row]:
+        """The rows that pass, with the wanted columns alone."""
+        if self._tests:
+            rows = [row for row in rows if all(one.holds(row[index]) for index, one in self._tests)]
+        return rows if self.pick is None else [self.pick(row) for row in rows]
+
+
+def _bodies(
+    columns: Collection[str], table: Table, conditions: Sequence[Condition], show: bool
+) -> frozenset[str] | bool:
+    """Which bodies have to be decoded: all, or those of some apis."""
+    some: set[str] = set()
+    if _IDENTITY.intersection(columns):
+        some |= identity.APIS
+    if table == "exchanges":
+        some.add("Envelope")
+    if show:
+        some |= payload.APIS
+    if not _BODIES.intersection(columns):
+        return frozenset(some)
+    for one in conditions:
+        if one.column == "api" and one.test in ("=", "in"):
+            return frozenset(some.union([one.value] if one.test == "=" else one.value))
+    return True
+
+
+def _picker(indexes: list[int], size: int) -> Callable[[Row], Row] | None:
+    if indexes == list(range(size)):
+        return None
+    if len(indexes) == 1:
+        return itemgetter(slice(indexes[0], indexes[0] + 1))
+    return itemgetter(*indexes) if indexes else itemgetter(slice(0))

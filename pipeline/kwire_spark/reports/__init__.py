@@ -1,0 +1,1 @@
+"""Reports: who breaks on a release, who speaks what, how long it takes, what groups have committed."""

@@ -1,0 +1,179 @@
+"""Charts for reports, as figures of plotly: plain dicts of ``data`` and ``layout``, without colours.
+
+A trace says in ``meta.role`` which colour of the page it takes, ``bad``, ``warn``, ``good``, ``series-1`` and so on;
+the page paints it, once for light and once for dark. Labels stand beside numbers on an axis: plotly would take some
+texts for dates or numbers, and equal ones for the same place. It reads a kind of HTML in every text: :func:`plain`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from math import log10
+from typing import Any
+
+from kwire_spark.reports.report import Chart
+from kwire_spark.reports.text import label, visible
+
+Series = Mapping[str, Sequence[float | None]]
+Roles = Mapping[str, str]
+
+ROW = 26
+"""Height of a row in pixels."""
+PALETTE = 8
+"""Colours of series that the page has; a ninth series would look like the first."""
+
+
+def bars(
+    name: str,
+    title: str,
+    labels: Sequence[str],
+    series: Series,
+    *,
+    unit: str,
+    roles: Roles | None = None,
+    note: str = "",
+) -> Chart:
+    """A horizontal bar for each label, made of the ``series``: a number for each label, in ``unit``."""
+    data = [
+        _trace("bar", key, index, roles, orientation="h", x=list(values), y=_places(labels), text=_texts(labels))
+        | {"hovertemplate": "%{text}<br>%{fullData.name}: %{x}<extra></extra>", "textposition": "none"}
+        for index, (key, values) in enumerate(series.items())
+    ]
+    layout = _rows(labels) | {"barmode": "stack", "xaxis": _axis(unit, rangemode="tozero")}
+    return Chart(name, title, _figure(data, layout), note)
+
+
+def columns(
+    name: str,
+    title: str,
+    labels: Sequence[str],
+    series: Series,
+    *,
+    unit: str,
+    roles: Roles | None = None,
+    note: str = "",
+) -> Chart:
+    """An upright bar for each label, in their order: for what has an order but no time, as releases."""
+    data = [
+        _trace("bar", key, index, roles, x=_places(labels), y=list(values), text=_texts(labels))
+        | {"hovertemplate": "%{text}<br>%{fullData.name}: %{y}<extra></extra>", "textposition": "none"}
+        for index, (key, values) in enumerate(series.items())
+    ]
+    across = _axis("", tickvals=_places(labels), ticktext=_labels(labels), tickangle=-90, showgrid=False)
+    layout = {"barmode": "stack", "xaxis": across, "yaxis": _axis(unit, rangemode="tozero"), "height": 340}
+    return Chart(name, title, _figure(data, layout), note)
+
+
+def over_time(
+    name: str,
+    title: str,
+    starts: Sequence[datetime],
+    step: timedelta,
+    series: Series,
+    *,
+    unit: str,
+    roles: Roles | None = None,
+    note: str = "",
+) -> Chart:
+    """What was counted in each ``step`` of time from one of ``starts`` on; times are shown in UTC."""
+    milliseconds = step.total_seconds() * 1000
+    middle = [_moment(start + step / 2) for start in starts]
+    text = [f"{_moment(start)} UTC" for start in starts]
+    data = [
+        _trace("bar", key, index, roles, x=middle, y=list(values), text=text, width=milliseconds)
+        | {"hovertemplate": "%{text}<br>%{fullData.name}: %{y}<extra></extra>", "textposition": "none"}
+        for index, (key, values) in enumerate(series.items())
+    ]
+    across = _axis("UTC", type="date", range=[_moment(min(starts)), _moment(max(starts) + step)])
+    layout = {"barmode": "stack", "xaxis": across, "yaxis": _axis(unit, rangemode="tozero")}
+    return Chart(name, title, _figure(data, layout | {"height": 360}), note)
+
+
+def points(
+    name: str,
+    title: str,
+    labels: Sequence[str],
+    series: Series,
+    *,
+    unit: str,
+    note: str = "",
+) -> Chart:
+    """A row for each label, with points for ``series`` on a logarithmic axis; none for what is not above 0."""
+    data = [
+        _trace("scatter", key, index, None, mode="markers", y=_places(labels), text=_texts(labels))
+        | {"x": [value if value and value > 0 else None for value in values], "marker": {"symbol": index}}
+        | {"hovertemplate": "%{text}<br>%{fullData.name}: %{x}<extra></extra>"}
+        for index, (key, values) in enumerate(series.items())
+    ]
+    return Chart(name, title, _figure(data, _rows(labels) | {"xaxis": _axis(unit, type="log")}), note)
+
+
+def heat(
+    name: str,
+    title: str,
+    rows: Sequence[str],
+    across: Sequence[str],
+    counts: Sequence[Sequence[int | None]],
+    *,
+    unit: str,
+    note: str = "",
+) -> Chart:
+    """A field for each of ``rows`` and ``across``, the darker the more, by powers of ten; ``None`` stays empty."""
+    data = {
+        "type": "heatmap",
+        "x": _places(across),
+        "y": _places(rows),
+        "z": [[log10(count) if count else None for count in row] for row in counts],
+        "customdata": [[count or 0 for count in row] for row in counts],
+        "text": [[f"{first} {second}" for second in _texts(across)] for first in _texts(rows)],
+        "hovertemplate": "%{text}<br>%{customdata:,} " + plain(unit) + "<extra></extra>",
+        "meta": {"role": "heat"},
+        "showscale": False,
+        "zmin": -1,
+        "xgap": 2,
+        "ygap": 2,
+    }
+    axis = _axis("", tickvals=_places(across), ticktext=_labels(across), side="top", showgrid=False, zeroline=False)
+    return Chart(name, title, _figure([data], _rows(rows) | {"xaxis": axis}), note)
+
+
+def plain(text: str) -> str:
+    """A text that plotly shows as it is: it reads tags and entities in every text."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def _trace(kind: str, name: str, index: int, roles: Roles | None, **facts: Any) -> dict[str, Any]:
+    role = (roles or {}).get(name) or f"series-{index % PALETTE + 1}"
+    return {"type": kind, "name": plain(label(name)), "meta": {"role": role}, **facts}
+
+
+def _figure(data: list[dict[str, Any]], layout: dict[str, Any]) -> dict[str, Any]:
+    shared = {"margin": {"l": 8, "r": 16, "t": 8, "b": 8}, "showlegend": len(data) > 1}
+    return {"data": data, "layout": shared | layout}
+
+
+def _rows(labels: Sequence[str]) -> dict[str, Any]:
+    """The layout of a chart with a row for each label, the first at the top."""
+    axis = _axis("", tickvals=_places(labels), ticktext=_labels(labels), showgrid=False, zeroline=False)
+    return {"yaxis": axis | {"range": [len(labels) - 0.5, -0.5]}, "height": 110 + ROW * max(len(labels), 2)}
+
+
+def _axis(title: str, **facts: Any) -> dict[str, Any]:
+    return {"title": {"text": plain(title)}, "automargin": True, "fixedrange": "tickvals" in facts, **facts}
+
+
+def _places(labels: Sequence[str]) -> list[int]:
+    return list(range(len(labels)))
+
+
+def _labels(labels: Sequence[str]) -> list[str]:
+    return [plain(label(one)) for one in labels]
+
+
+def _texts(labels: Sequence[str]) -> list[str]:
+    return [plain(visible(one)) for one in labels]
+
+
+def _moment(moment: datetime) -> str:
+    return moment.replace(tzinfo=None).isoformat(" ")

@@ -1,0 +1,81 @@
+"""A report as files: its page, and each table as CSV and Parquet beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from pyarrow import csv, parquet
+
+from kwire_spark.reports.page import page
+from kwire_spark.reports.report import Cell, Report, Table
+
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
+"""How texts begin that spreadsheets take for formulas."""
+
+
+def write_report(report: Report, folder: str | Path) -> list[Path]:
+    """Write ``<report>.html``, and for each table ``<report>-<table>.csv`` and ``.parquet``; the page comes first.
+
+    The same report gives the same files; each is there as a whole or not at all. Parquet has cells as they are. CSV
+    is for spreadsheets: lists become text, and a text that would be run as a formula gets a ``'`` in front.
+    """
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    written = [_put(folder / f"{report.name}.html", lambda path: path.write_text(page(report), "utf-8"))]
+    for table in report.tables:
+        stem = folder / f"{report.name}-{table.name}"
+        exact = arrow_table(table)
+        written.append(_put(stem.with_suffix(".csv"), lambda path, rows=exact: csv.write_csv(_flat(rows), path)))
+        written.append(_put(stem.with_suffix(".parquet"), lambda path, rows=exact: parquet.write_table(rows, path)))
+    return written
+
+
+def arrow_table(table: Table) -> Any:
+    """The rows as an Arrow table; a column without any value is one of texts."""
+    arrays = [_array([row[place] for row in table.rows]) for place in range(len(table.columns))]
+    fields = [
+        pa.field(column.name, array.type, metadata={"comment": column.comment} if column.comment else None)
+        for column, array in zip(table.columns, arrays, strict=True)
+    ]
+    return pa.table(arrays, schema=pa.schema(fields))
+
+
+def _array(cells: Sequence[Cell]) -> Any:
+    values = [_storable(list(cell) if isinstance(cell, tuple) else cell) for cell in cells]
+    array = pa.array(values)
+    empty = pa.types.is_null(array.type) or (pa.types.is_list(array.type) and pa.types.is_null(array.type.value_type))
+    return pa.nulls(len(values), pa.string()) if empty and not any(values) else array
+
+
+def _storable(value: Any) -> Any:
+    """Texts without lone surrogates, which UTF-8 cannot hold."""
+    if isinstance(value, list):
+        return [_storable(one) for one in value]
+    return value.encode("utf-8", "backslashreplace").decode() if isinstance(value, str) else value
+
+
+def _flat(table: Any) -> Any:
+    return pa.table({name: _flat_column(table.column(name)) for name in table.column_names})
+
+
+def _flat_column(column: Any) -> Any:
+    if pa.types.is_list(column.type):
+        joined = [None if cell is None else ", ".join(map(str, cell)) for cell in column.to_pylist()]
+        return pa.array([_harmless(text) for text in joined], pa.string())
+    if pa.types.is_string(column.type):
+        return pa.array([_harmless(text) for text in column.to_pylist()], pa.string())
+    return column
+
+
+def _harmless(text: str | None) -> str | None:
+    return f"'{text}" if text and text.startswith(FORMULA) else text
+
+
+def _put(path: Path, write: Any) -> Path:
+    """Write beside and rename: a kill leaves no half of a file."""
+    beside = path.with_name(f".{path.name}.part")
+    write(beside)
+    return beside.replace(path)

@@ -1,0 +1,38 @@
+"""Charts of the report on latency, from its table of APIs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from kwire_spark.reports import charts
+from kwire_spark.reports.report import Chart, Table
+
+
+def quantiles_chart(times: Table, note: str) -> Chart | None:
+    """Median to maximum of each API; ``None`` if no latency is known."""
+    labels, (p50, p90, p99, slowest) = _measured(times, ("p50_ms", "p90_ms", "p99_ms", "max_ms"))
+    if not labels:
+        return None
+    series = {"p50": p50, "p90": p90, "p99": p99, "max": slowest}
+    return charts.points("quantiles", "Latency per API", labels, series, unit="milliseconds", note=note)
+
+
+def split_chart(times: Table) -> Chart | None:
+    """What a broker spends the time on; ``None`` if no request log told."""
+    labels, (queues, local, remote) = _measured(times, ("queue_ms", "local_ms", "remote_ms"))
+    if not labels:
+        return None
+    series = {"queues": queues, "local": local, "remote": remote}
+    note = "Mean per request, as request logs have it: waiting in queues, at work on the leader, waiting for others."
+    return charts.bars("split", "Where the broker spends it", labels, series, unit="milliseconds", note=note)
+
+
+def _measured(times: Table, names: Sequence[str]) -> tuple[list[str], list[list[Any]]]:
+    """Labels of the rows that have any of these measures, and the measures, a list for each name."""
+    apis, seen = times.column("api"), times.column("seen_in")
+    both = len(set(seen)) > 1
+    labels = [f"{api} ({place})" if both else str(api) for api, place in zip(apis, seen, strict=True)]
+    measures = [times.column(name) for name in names]
+    kept = [place for place in range(len(labels)) if any(column[place] is not None for column in measures)]
+    return [labels[place] for place in kept], [[column[place] for place in kept] for column in measures]

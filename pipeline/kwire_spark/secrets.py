@@ -1,0 +1,166 @@
+"""Secrets taken out of decoded messages: whatever goes into a table passes through here first.
+
+Takes a message of ``kwire_kafka`` and gives the same without passwords, salts, keys and tokens: bytes become empty,
+strings ``[hidden]``, null stays null. A message without secrets is given back as it is, the very same object.
+
+Names of users, mechanisms, numbers of iterations and ids of tokens are no secrets; nor is what applications put into
+records, metadata of offsets and subscriptions: that is data, and of no use to whoever wants to log in.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from kwire.errors import KwireError
+from kwire.policy import LIKE_KAFKA
+from kwire_kafka import PROTOCOL
+
+if TYPE_CHECKING:
+    from kwire.connection import RequestEvent
+    from kwire.message import Message
+    from kwire.protocol import Request
+
+    M = TypeVar("M", bound=Message)
+
+HIDDEN = "[hidden]"
+"""What stands for a string that is a secret."""
+
+METADATA_TOPIC = "__cluster_metadata"
+METADATA_TOPIC_ID = (1).to_bytes(16, "big")
+"""The id that this topic has in every cluster. Its records hold salted passwords and configurations [KIP-631]."""
+
+_SENSITIVE = re.compile(
+    r"passw(?:or)?d(?!\.encoder)|passphrase|secret|credential|jaas|private|\bkeys?$|(?:api|access)[._-]?key|token$"
+    r"|certificate\.chain$|truststore\.certificates$",
+    re.IGNORECASE,
+)
+
+Change = Callable[[Any, Any], Any]
+"""Takes a struct and the value of one of its fields, gives the value without secrets."""
+
+
+def redacted(message: M, asked: Request | RequestEvent | None = None) -> M:
+    """``message`` without its secrets, or itself if it has none. The original is left as it is.
+
+    ``asked`` is for an EnvelopeResponse: the request in the Envelope that it answers. Without it nobody knows what
+    the Envelope holds, and all of that is taken out.
+    """
+    for path, change in SECRETS.get(type(message).__name__, {}).items():
+        message = _changed(message, path.split("."), change)
+    inner = getattr(message, "response_data", None)
+    if inner and type(message).__name__ == "EnvelopeResponse":
+        return message.replace(response_data=_response_within(inner, asked))
+    return message
+
+
+def may_have_secrets(name: str) -> bool:
+    """Whether a message of this name, as ``SaslAuthenticateRequest``, may have any: then its bytes cannot be shown
+    where they cannot be decoded."""
+    return name in SECRETS or name == "EnvelopeResponse"
+
+
+def is_sensitive(config: str) -> bool:
+    """Whether the value of a configuration of this name is a secret, as far as the name tells.
+
+    It is for those that Kafka defines as passwords, whatever the prefix of a listener, and for names that plugins and
+    connectors are likely to have.
+    """
+    return _SENSITIVE.search(config) is not None
+
+
+def _changed(struct: Any, path: list[str], change: Change) -> Any:
+    """``struct`` with the field at ``path`` changed, as a copy; lists on the way are gone through."""
+    name, rest = path[0], path[1:]
+    value = getattr(struct, name)
+    if not rest:
+        new = change(struct, value)
+    elif isinstance(value, list):
+        new = [_changed(element, rest, change) for element in value]
+        if all(one is other for one, other in zip(new, value, strict=True)):
+            return struct
+    elif value is None:
+        return struct
+    else:
+        new = _changed(value, rest, change)
+    return struct if new is value else struct.replace(**{name: new})
+
+
+def _erased(struct: Any, value: bytes | None) -> bytes | None:
+    return b"" if value else value
+
+
+def _config(struct: Any, value: str | None) -> str | None:
+    """The value of a configuration; its struct has the name, and where a broker describes it a flag."""
+    name = struct.name if hasattr(struct, "name") else struct.key
+    sensitive = getattr(struct, "is_sensitive", False) or is_sensitive(name)
+    return HIDDEN if value and sensitive else value
+
+
+def _synonyms(config: Any, synonyms: list[Any]) -> list[Any]:
+    if not config.is_sensitive:
+        return synonyms
+    return [one.replace(value=HIDDEN) if one.value else one for one in synonyms]
+
+
+def _fetched(topic: Any, partitions: list[Any]) -> list[Any]:
+    if topic.topic != METADATA_TOPIC and topic.topic_id != METADATA_TOPIC_ID:
+        return partitions
+    return [part.replace(records=b"") if part.records else part for part in partitions]
+
+
+def _request_within(envelope: Any, data: bytes) -> bytes:
+    """The request in an Envelope without its secrets; nothing of one that cannot be read."""
+    try:
+        request = PROTOCOL.decode_request(data, LIKE_KAFKA)
+        if request.message is None:
+            return b""
+        clean = redacted(request.message)
+        if clean is request.message:
+            return data
+        return data[: request.body_offset] + clean.encode(request.header.api_version)
+    except KwireError:
+        return b""
+
+
+def _response_within(data: bytes, asked: Request | RequestEvent | None) -> bytes:
+    if asked is None:
+        return b""
+    try:
+        response = PROTOCOL.decode_response(data, asked.header.api_key, asked.header.api_version, LIKE_KAFKA)
+        if response.message is None:
+            return b""
+        clean = redacted(response.message)
+        if clean is response.message:
+            return data
+        return data[: response.body_offset] + clean.encode(response.version)
+    except KwireError:
+        return b""
+
+
+SECRETS: Mapping[str, Mapping[str, Change]] = {
+    "SaslAuthenticateRequest": {"auth_bytes": _erased},
+    "SaslAuthenticateResponse": {"auth_bytes": _erased},
+    "AlterUserScramCredentialsRequest": {"upsertions.salt": _erased, "upsertions.salted_password": _erased},
+    "UserScramCredentialRecord": {"salt": _erased, "stored_key": _erased, "server_key": _erased},
+    "CreateDelegationTokenResponse": {"hmac": _erased},
+    "RenewDelegationTokenRequest": {"hmac": _erased},
+    "ExpireDelegationTokenRequest": {"hmac": _erased},
+    "DescribeDelegationTokenResponse": {"tokens.hmac": _erased},
+    "AlterConfigsRequest": {"resources.configs.value": _config},
+    "IncrementalAlterConfigsRequest": {"resources.configs.value": _config},
+    "DescribeConfigsResponse": {
+        "results.configs.synonyms": _synonyms,
+        "results.configs.synonyms.value": _config,
+        "results.configs.value": _config,
+    },
+    "CreateTopicsRequest": {"topics.configs.value": _config},
+    "CreateTopicsResponse": {"topics.configs.value": _config},
+    "ConfigRecord": {"value": _config},
+    "FetchResponse": {"responses.partitions": _fetched},
+    "FetchSnapshotResponse": {"topics.partitions.unaligned_records": _erased},
+    "EnvelopeRequest": {"request_data": _request_within},
+}
+"""By message, the paths of fields that are secrets, or may be, and what becomes of them. EnvelopeResponse is not here
+because it takes the request to know what it holds."""

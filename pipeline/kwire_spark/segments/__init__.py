@@ -1,0 +1,11 @@
+"""Log segments and snapshots as Arrow tables, without Spark: files are cut into splits, batches become columns.
+
+``segment_files`` finds files, ``splits`` cuts them, ``record_batches`` reads splits. Nothing that is broken raises:
+it becomes a row that says what it is.
+"""
+
+from kwire_spark.segments.bounds import Bounds
+from kwire_spark.segments.files import Selection, Split, segment_files, splits
+from kwire_spark.segments.reading import Broken, record_batches
+
+__all__ = ["Bounds", "Broken", "Selection", "Split", "record_batches", "segment_files", "splits"]

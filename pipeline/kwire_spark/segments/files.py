@@ -1,0 +1,121 @@
+"""Which files of a broker are read, and how they are cut for several readers.
+
+Takes paths, gives ``Split``s: ranges of files. A range stands for the batches that begin in it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+from kwire.logs import Checkpoint, LogSegment
+
+SNAPSHOT = ".checkpoint"
+BOOTSTRAP = "bootstrap.checkpoint"
+"""With which a data directory was formatted; the metadata log repeats it."""
+STATES = ("delete", "future", "stray")
+"""Folders of partitions that are being removed, copied to another disk, or belong to another broker by now."""
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which files of folders are wanted.
+
+    ``topics`` are patterns with ``*`` and ``?``; a ``!`` in front excludes. ``states`` are those of :data:`STATES`
+    that are read as well. ``checkpoints`` is ``true``, ``false``, or ``auto``: the newest snapshot of a metadata log
+    that no longer reaches back to its beginning.
+    """
+
+    topics: tuple[str, ...] = ()
+    states: tuple[str, ...] = ()
+    checkpoints: str = "auto"
+
+    def wants(self, file: LogSegment) -> bool:
+        """Whether a file is wanted by its topic and the state of its partition."""
+        return (not file.state or file.state in self.states) and self._topic(file.topic or "")
+
+    def _topic(self, topic: str) -> bool:
+        included = [pattern for pattern in self.topics if not pattern.startswith("!")]
+        excluded = [pattern[1:] for pattern in self.topics if pattern.startswith("!")]
+        wanted = not included or any(fnmatchcase(topic, pattern) for pattern in included)
+        return wanted and not any(fnmatchcase(topic, pattern) for pattern in excluded)
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """Those batches of a file that begin at bytes ``start`` to ``end``, exclusive. ``size`` is that of the file when
+    it was cut, -1 if it could not be opened."""
+
+    path: str
+    start: int
+    end: int
+    size: int
+
+
+def segment_files(
+    files: Iterable[str], named: Sequence[str] = (), selection: Selection | None = None
+) -> list[LogSegment]:
+    """The segments and snapshots among ``files``, by topic, partition and offset. Those that are ``named`` are taken
+    whatever they are called; of others the broker's naming and the ``selection`` decide."""
+    selection = selection or Selection()
+    chosen, found = [], []
+    for path in files:
+        file = (Checkpoint if path.endswith(SNAPSHOT) else LogSegment)(path)
+        if path in named:
+            chosen.append(file)
+        elif _is_one(file) and selection.wants(file):
+            found.append(file)
+    chosen += _with_snapshots(found, selection.checkpoints)
+    return sorted(chosen, key=lambda file: (file.topic or "", file.partition or 0, file.state, str(file.path)))
+
+
+def splits(files: Iterable[LogSegment], size: int | None = None) -> list[tuple[Split, ...]]:
+    """The files cut into ranges of ``size`` bytes and put together to groups of about as many: the work of a task.
+
+    Unless ``size`` is given it is 64 MiB, or less for small inputs, so that all processors have some.
+    """
+    sizes = [(str(file.path), _size(file)) for file in files]
+    if size is None:
+        share = sum(max(0, bytes) for _, bytes in sizes) // (2 * (os.cpu_count() or 1))
+        size = min(64 << 20, max(4 << 20, share))
+    groups: list[list[Split]] = []
+    room = 0
+    for path, whole in sizes:
+        for start in range(0, max(whole, 1), size):
+            end = min(start + size, whole)
+            if not groups or room < end - start:
+                groups.append([])
+                room = size
+            groups[-1].append(Split(path, start, end, whole))
+            room -= end - start
+    return [tuple(group) for group in groups]
+
+
+def _is_one(file: LogSegment) -> bool:
+    if isinstance(file, Checkpoint):
+        return file.end_offset is not None or file.path.name == BOOTSTRAP
+    return file.path.suffix == ".log" and re.fullmatch(r"\d{20}", file.path.stem) is not None
+
+
+def _with_snapshots(files: list[LogSegment], which: str) -> Iterator[LogSegment]:
+    """All segments, and the snapshots that are wanted."""
+    snapshots = [file for file in files if isinstance(file, Checkpoint)]
+    segments = [file for file in files if not isinstance(file, Checkpoint)]
+    yield from segments
+    if which == "true":
+        yield from snapshots
+    elif which == "auto":
+        numbered = [file for file in snapshots if file.end_offset is not None]
+        complete = {file.path.parent for file in segments if file.base_offset == 0}
+        newest = {file.path.parent: file for file in sorted(numbered, key=lambda file: file.path.name)}
+        yield from (file for folder, file in newest.items() if folder not in complete)
+
+
+def _size(file: LogSegment) -> int:
+    try:
+        return file.size
+    except OSError:
+        return -1

@@ -1,0 +1,47 @@
+"""Records of the cluster metadata without what is secret in them: salted passwords, sensitive configurations.
+
+Takes the value of a record, gives it as it is or written anew. Most record types have no secrets and are not decoded.
+"""
+
+from __future__ import annotations
+
+from kwire.errors import KwireError
+from kwire.logs import decode_record
+from kwire.primitives import read_uvarint
+from kwire_kafka import PROTOCOL
+from kwire_spark.secrets import METADATA_TOPIC, may_have_secrets, redacted
+
+__all__ = ["METADATA_TOPIC", "hidden"]
+
+_LOG = "metadata"
+
+
+def _secret_types() -> frozenset[int]:
+    values = {number: PROTOCOL.record(_LOG, number)[1] for number in PROTOCOL.record_types(_LOG)}
+    return frozenset(number for number, cls in values.items() if cls and may_have_secrets(cls.__name__))
+
+
+_SECRET = _secret_types()
+
+
+def hidden(value: bytes | None) -> bytes | None:
+    """``value`` of a metadata record without its secrets; empty if it may have some and cannot be read."""
+    if value is None:
+        return None
+    try:
+        _, start = read_uvarint(value, 0)
+        kind, _ = read_uvarint(value, start)
+        return _clean(value) if kind in _SECRET else value
+    except KwireError:
+        return value  # too short for a type: no message
+
+
+def _clean(value: bytes) -> bytes:
+    record = decode_record(PROTOCOL, METADATA_TOPIC, None, value)
+    if record.value is None or record.version is None:
+        return b""
+    message = redacted(record.value)
+    if message is record.value:
+        return value
+    start = read_uvarint(value, read_uvarint(value, read_uvarint(value, 0)[1])[1])[1]
+    return value[:start] + message.encode(record.version)

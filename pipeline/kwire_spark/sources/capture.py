@@ -1,0 +1,169 @@
+"""``kafka_capture``: packet captures as a table of frames, or of requests with their responses.
+
+::
+
+    spark.read.format("kafka_capture").option("rows", "exchanges").load("captures/*.pcap.gz")
+
+=================  ===================================================================================================
+``path``           files of pcap or pcapng, plain, gzip or zstd; folders, patterns. All are read as one capture: a
+                   connection may begin in one file and go on in another.
+``rows``           ``frames`` (default): ``columns.FRAMES``; ``exchanges``: ``columns.EXCHANGES``
+``ports``          ports of servers, as ``9092,19092-19095``: only connections to these are read. Without, who is the
+                   client of a connection whose beginning is not in the capture is guessed from usual ports.
+``start``, ``end`` times: packets before ``start`` and from ``end`` on are as if they had not been captured
+``mode``           ``permissive`` (default): what is wrong with a file is a row with ``_corrupt``; ``failfast``: it is
+                   an error. What is missing of connections is never one: those are rows that say so.
+``partitions``     how many tasks share the work: by default one for each 32 MB, up to the number of processors here
+=================  ===================================================================================================
+
+Every task goes through all packets but takes only its own connections, told by a hash, and decodes these from
+beginning to end: so connections may span files and hours, and nothing is exchanged between tasks.
+
+Columns that are not in a schema given by ``.schema("api string, version smallint")`` are not computed; without those
+that tell how a request went, bodies are not even decoded. Filters on connection and server, and on the client of
+frames, spare the connections, those on api the decoding of others; rows that do not pass stay in the worker. A filter
+on time drops rows only: what a connection told before, as who the client is, is still known.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+from pyspark.sql.datasource import (
+    DataSource,
+    DataSourceReader,
+    EqualTo,
+    GreaterThan,
+    GreaterThanOrEqual,
+    In,
+    InputPartition,
+    IsNotNull,
+    IsNull,
+    LessThan,
+    LessThanOrEqual,
+)
+
+from kwire_spark.capture import read_pieces
+from kwire_spark.frames import Condition, frame_batches
+from kwire_spark.frames.wanted import TABLES, Table
+from kwire_spark.options import Options
+from kwire_spark.spark_types import selected, spark_schema
+
+if TYPE_CHECKING:
+    from pyspark.sql.datasource import Filter
+    from pyspark.sql.types import StructType
+
+BYTES_PER_TASK = 32 << 20
+COMPRESSION = 4
+"""How much smaller compressed captures are, roughly."""
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_TESTS: dict[type[Filter], str] = {
+    EqualTo: "=",
+    LessThan: "<",
+    LessThanOrEqual: "<=",
+    GreaterThan: ">",
+    GreaterThanOrEqual: ">=",
+    In: "in",
+    IsNull: "null",
+    IsNotNull: "not null",
+}
+
+
+class KafkaCapture(DataSource):
+    """Registers as ``kafka_capture``."""
+
+    @classmethod
+    def name(cls) -> str:
+        return "kafka_capture"
+
+    def schema(self) -> StructType:
+        return spark_schema(TABLES[_table(Options(self.options))])
+
+    def reader(self, schema: StructType) -> CaptureReader:
+        return CaptureReader(Options(self.options), schema)
+
+
+class CaptureReader(DataSourceReader):
+    """Plans shares of all files on the driver, reads one of them in a task."""
+
+    def __init__(self, options: Options, schema: StructType) -> None:
+        self._options = options
+        self._table = _table(options)
+        self._schema = selected(TABLES[self._table], schema)
+        self._ports = options.ports("ports")
+        self._start, self._end = options.time("start"), options.time("end")
+        self._failfast = options.failfast
+        self._conditions: list[Condition] = []
+
+    def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:
+        """All filters are left to Spark as well, which knows SQL better."""
+        full = TABLES[self._table]
+        made = [condition(one, full) for one in filters]
+        self._conditions = [one for one in made if one is not None]
+        return filters
+
+    def partitions(self) -> Sequence[InputPartition]:
+        files = self._options.files()
+        tasks = self._options.number("partitions", 0) or _tasks(files)
+        return [InputPartition((files, (number, tasks))) for number in range(tasks)]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        files, share = partition.value
+        pieces = read_pieces(files, share=share, ports=self._ports, start=self._start, end=self._end)
+        return frame_batches(
+            pieces, self._schema, table=self._table, conditions=self._conditions, failfast=self._failfast
+        )
+
+
+def condition(given: Filter, schema: pa.Schema) -> Condition | None:
+    """A filter of Spark as a condition on a row; ``None`` for those that only Spark can judge."""
+    test = _TESTS.get(type(given))
+    path: tuple[str, ...] = getattr(given, "attribute", ())
+    if test is None or len(path) != 1 or path[0] not in schema.names:
+        return None
+    kind = schema.field(path[0]).type
+    if test in ("null", "not null"):
+        return Condition(path[0], test) if _plain(kind) else None
+    values = [_value(value, kind) for value in (given.value if test == "in" else [given.value])]  # type: ignore[attr-defined]
+    if any(value is None for value in values):
+        return None
+    return Condition(path[0], test, tuple(values) if test == "in" else values[0])
+
+
+def _plain(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_integer(kind) or pa.types.is_timestamp(kind))
+
+
+def _value(value: Any, kind: pa.DataType) -> Any:
+    """A value to compare with those of a column; ``None`` if that is better left to Spark."""
+    if pa.types.is_string(kind):
+        return value if isinstance(value, str) else None
+    if pa.types.is_integer(kind):
+        return value if type(value) is int else None
+    if pa.types.is_timestamp(kind) and isinstance(value, datetime) and value.tzinfo is not None:
+        return (value - _EPOCH) // timedelta(microseconds=1)
+    return None
+
+
+def _table(options: Options) -> Table:
+    return "exchanges" if options.choice("rows", "frames", ("frames", "exchanges")) == "exchanges" else "frames"
+
+
+def _tasks(files: Sequence[str]) -> int:
+    """As many tasks as the files are worth, and this machine can run at once."""
+    size = sum(_size(Path(file)) for file in files)
+    return max(1, min(-(-size // BYTES_PER_TASK), os.cpu_count() or 1))
+
+
+def _size(file: Path) -> int:
+    try:
+        size = file.stat().st_size
+    except OSError:
+        return 0  # gone since: whoever reads it will say so
+    return size * COMPRESSION if file.suffix in (".gz", ".zst", ".zstd") else size

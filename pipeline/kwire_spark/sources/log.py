@@ -1,0 +1,117 @@
+"""``kafka_log``: log segments and metadata snapshots of a broker as a table of records, ``columns.RECORDS``.
+
+::
+
+    spark.read.format("kafka_log").load("/var/lib/kafka/data").where("topic = '__consumer_offsets'")
+
+===================  =================================================================================================
+``path``             data directories, folders of partitions, files, patterns
+``mode``             ``permissive`` (default): what is broken is a row with ``_corrupt``; ``failfast``: it is an error
+``topics``           patterns between commas, ``orders*,!*-changelog``; all topics unless given
+``start``, ``end``   times: records from ``start`` on and before ``end``; those without a time are left out
+``startOffset``,     offsets: from ``startOffset`` on and before ``endOffset``
+``endOffset``
+``control``          whether control records, as commit markers, are rows (default: true)
+``checkpoints``      ``auto`` (default): the newest snapshot where the metadata log does not reach back to its start;
+                     ``true``: all, which repeat what logs hold; ``false``: none. A file that is named is read.
+``states``           folders that are left out otherwise: ``delete``, ``future``, ``stray``
+``secrets``          ``hide`` (default) takes salted passwords and sensitive configurations out of metadata records
+``splitSize``        bytes of a file that one task reads: 64m, less for small inputs
+``limit``            decompressed bytes of a batch, at most: 100m
+===================  =================================================================================================
+
+Filters on topic and partition spare files, those on offset and time batches. Columns that are not in a schema given
+by ``.schema("topic string, offset bigint")`` are not computed; without columns of the record itself, records are not
+even decompressed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+
+from kwire.compression import DEFAULT_LIMIT
+from kwire_spark.columns import RECORDS
+from kwire_spark.options import OptionError, Options
+from kwire_spark.segments import Bounds, Selection, Split, record_batches, segment_files, splits
+from kwire_spark.segments.bounds import LEAST, MOST, allows
+from kwire_spark.segments.files import STATES
+from kwire_spark.spark_types import selected, spark_schema
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql.datasource import Filter
+    from pyspark.sql.types import StructType
+
+
+class KafkaLog(DataSource):
+    """Registers as ``kafka_log``."""
+
+    @classmethod
+    def name(cls) -> str:
+        return "kafka_log"
+
+    def schema(self) -> StructType:
+        return spark_schema(RECORDS)
+
+    def reader(self, schema: StructType) -> LogReader:
+        return LogReader(Options(self.options), schema)
+
+
+class LogReader(DataSourceReader):
+    """Plans on the driver by sizes of files alone; tasks find where their batches begin."""
+
+    def __init__(self, options: Options, schema: StructType) -> None:
+        self._schema = selected(RECORDS, schema)
+        self._options = options
+        self._bounds = _bounds(options)
+        self._filters: list[Filter] = []
+        self._selection = _selection(options)
+        self._limit = options.size("limit", DEFAULT_LIMIT)
+        self._control = options.flag("control", True)
+        self._hide = options.choice("secrets", "hide", ("hide", "keep")) == "hide"
+        self._failfast = options.failfast
+
+    def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:
+        self._filters = filters
+        self._bounds = self._bounds.narrowed(filters)
+        return filters
+
+    def partitions(self) -> Sequence[InputPartition]:
+        found = segment_files(self._options.files(), self._options.paths(), self._selection)
+        wanted = [file for file in found if allows(self._filters, {"topic": file.topic, "partition": file.partition})]
+        size = self._options.size("splitSize", 0, least=0) or None
+        return [InputPartition(group) for group in splits(wanted, size)] or [InputPartition(())]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        group: tuple[Split, ...] = partition.value
+        return record_batches(
+            group,
+            self._schema,
+            bounds=self._bounds,
+            failfast=self._failfast,
+            control=self._control,
+            hide=self._hide,
+            limit=self._limit,
+        )
+
+
+def _bounds(options: Options) -> Bounds:
+    start, end = options.time("start"), options.time("end")
+    last_offset = options.number("endOffset", 0) - 1 if options.text("endOffset") else MOST
+    return Bounds(
+        first_offset=options.number("startOffset", 0) if options.text("startOffset") else LEAST,
+        last_offset=last_offset,
+        first_time=LEAST if start is None else round(start * 1_000_000),
+        last_time=MOST if end is None else round(end * 1_000_000) - 1,
+    )
+
+
+def _selection(options: Options) -> Selection:
+    states = options.names("states")
+    if unknown := sorted(set(states) - set(STATES)):
+        raise OptionError(f"the option states must be of {', '.join(STATES)}, not {', '.join(unknown)}")
+    checkpoints = options.choice("checkpoints", "auto", ("auto", "true", "false"))
+    return Selection(options.names("topics"), states, checkpoints)

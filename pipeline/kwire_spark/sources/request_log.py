@@ -1,0 +1,56 @@
+"""``kafka_request_log``: request logs of brokers as a table of requests with their responses, ``columns.EXCHANGES``.
+
+::
+
+    spark.read.format("kafka_request_log").option("timeZone", "Europe/Berlin").load("logs/kafka-request.log*")
+
+=================  ===================================================================================================
+``path``           files, plain, gzip or zstd; folders, patterns. Kafka's own layout, those of containers and journald
+                   around it, and layouts that are JSON.
+``timeZone``       where the brokers are at home, as ``Europe/Berlin`` or ``+02:00``: most layouts do not say; UTC
+                   unless given
+``mode``           ``permissive`` (default): a line that is half-written or broken is a row with ``_corrupt``, and so is
+                   a file without any request; ``failfast``: it is an error. Other lines of the log are passed over.
+``splitSize``      bytes of a file that one task reads: 64m unless given; compressed files are read by one task
+=================  ===================================================================================================
+
+Brokers from 2.8 on log requests and responses as JSON. They become ``request`` and ``response``, without secrets; the
+records of Produce and Fetch are not in the log: these are empty. Older brokers log text, from which there are header,
+times, connection, principal, error codes and throttle time; before 1.0 without anything of the response.
+
+Columns that are not in a schema given by ``.schema("api string, version smallint")`` are not computed: without
+``request``, ``response`` and ``reason`` a log is read several times as fast. Filters on time, api, version and client
+spare the lines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from kwire_spark.columns import EXCHANGES
+from kwire_spark.sources.text_log import TextLog, TextLogReader
+from kwire_spark.text_logs import Split, request_batches
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+class RequestLogReader(TextLogReader):
+    """Plans splits on the driver, reads one of them in a task."""
+
+    full = EXCHANGES
+
+    def batches(self, split: Split) -> Iterator[pa.RecordBatch]:
+        return request_batches(split, self.chosen, self.zone, failfast=self.failfast)
+
+
+class KafkaRequestLog(TextLog):
+    """Registers as ``kafka_request_log``."""
+
+    full = EXCHANGES
+    reading = RequestLogReader
+
+    @classmethod
+    def name(cls) -> str:
+        return "kafka_request_log"

@@ -1,0 +1,51 @@
+"""``kafka_server_log``: requests that brokers refused without a word to the client, ``columns.REFUSALS``.
+
+::
+
+    spark.read.format("kafka_server_log").load("logs/server.log*")
+
+=================  ===================================================================================================
+``path``           files, plain, gzip or zstd; folders, patterns. Kafka's own layout, those of containers and journald
+                   around it, and layouts that are JSON.
+``timeZone``       where the brokers are at home, as ``Europe/Berlin`` or ``+02:00``; UTC unless given
+``mode``           ``permissive`` (default): an entry that ends before its reason is a row with ``_corrupt``;
+                   ``failfast``: it is an error
+``splitSize``      bytes of a file that one task reads: 64m unless given; compressed files are read by one task
+=================  ===================================================================================================
+
+A broker of 4.0 or later tells of versions that it does not have only here. Brokers before tell of apis that a listener
+does not have, and of requests that cannot be read: those are rows as well, with what the entry says of them. Everything
+else in the log is passed over: a log without refusals is no error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from kwire_spark.columns import REFUSALS
+from kwire_spark.sources.text_log import TextLog, TextLogReader
+from kwire_spark.text_logs import Split, refusal_batches
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+class ServerLogReader(TextLogReader):
+    """Plans splits on the driver, reads one of them in a task."""
+
+    full = REFUSALS
+
+    def batches(self, split: Split) -> Iterator[pa.RecordBatch]:
+        return refusal_batches(split, self.chosen, self.zone, failfast=self.failfast)
+
+
+class KafkaServerLog(TextLog):
+    """Registers as ``kafka_server_log``."""
+
+    full = REFUSALS
+    reading = ServerLogReader
+
+    @classmethod
+    def name(cls) -> str:
+        return "kafka_server_log"

@@ -1,0 +1,82 @@
+"""What the sources of request logs and server logs have in common: options, splits, filters."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime, tzinfo
+from typing import TYPE_CHECKING, ClassVar
+from zoneinfo import ZoneInfo
+
+import pyarrow as pa
+from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+
+from kwire_spark.options import OptionError, Options
+from kwire_spark.sources.capture import condition
+from kwire_spark.spark_types import selected, spark_schema
+from kwire_spark.text_logs import Chosen, Split, splits
+
+if TYPE_CHECKING:
+    from pyspark.sql.datasource import Filter
+    from pyspark.sql.types import StructType
+
+SPLIT_SIZE = 64 << 20
+
+
+class TextLog(DataSource):
+    """A source of log files. ``full`` is its table, ``reading`` what reads it."""
+
+    full: ClassVar[pa.Schema]
+    reading: ClassVar[type[TextLogReader]]
+
+    def schema(self) -> StructType:
+        return spark_schema(self.full)
+
+    def reader(self, schema: StructType) -> TextLogReader:
+        return self.reading(Options(self.options), schema)
+
+
+class TextLogReader(DataSourceReader):
+    """Plans splits of files on the driver; a task reads one."""
+
+    full: ClassVar[pa.Schema]
+
+    def __init__(self, options: Options, schema: StructType) -> None:
+        self._options = options
+        self.chosen = Chosen(self.full, selected(self.full, schema))
+        self.zone = time_zone(options)
+        self.failfast = options.failfast
+
+    @abstractmethod
+    def batches(self, split: Split) -> Iterator[pa.RecordBatch]:
+        """The rows of a split."""
+
+    def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:
+        """All filters are left to Spark as well, which knows SQL better."""
+        made = [condition(one, self.full) for one in filters]
+        self.chosen = Chosen(self.full, self.chosen.schema, [one for one in made if one is not None])
+        return filters
+
+    def partitions(self) -> Sequence[InputPartition]:
+        size = self._options.size("splitSize", SPLIT_SIZE)
+        return [InputPartition(split) for split in splits(self._options.files(), size)] or [InputPartition(None)]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        split: Split | None = partition.value
+        return iter(()) if split is None else self.batches(split)
+
+
+def time_zone(options: Options) -> tzinfo:
+    """The option ``timeZone``: a name of the time zone database, or an offset from UTC."""
+    value = (options.text("timeZone") or "UTC").strip()
+    if value.upper() in ("UTC", "Z", "GMT"):
+        return UTC
+    try:
+        if value[0] in "+-":
+            zone = datetime.strptime(value, "%z").tzinfo
+            assert zone is not None
+            return zone
+        return ZoneInfo(value)
+    except (ValueError, OSError, LookupError):
+        wanted = "a time zone, as Europe/Berlin, UTC or +02:00"
+        raise OptionError(f"the option timeZone must be {wanted}, not {value!r}") from None

@@ -1,0 +1,1 @@
+"""Tables that follow from what the sources give, as functions on DataFrames."""

@@ -1,0 +1,132 @@
+"""Bytes of messages and records → structs, in Arrow batches: what the workers of typed tables do. Needs no Spark.
+
+A function here takes batches, gives batches with the bytes replaced by structs, and names the columns that it gives.
+Bytes that cannot be decoded are a null struct and a ``reason``; nothing in them raises.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import pyarrow as pa
+
+from kwire.errors import KwireError
+from kwire.message import Message
+from kwire.policy import LIKE_KAFKA
+from kwire_kafka import PROTOCOL
+from kwire_kafka.arrow import ARROW
+
+AT_ONCE = 4 << 20
+"""About how many bytes are decoded at a time: messages take ten times as much as their bytes."""
+
+REASON = pa.field("reason", pa.string(), metadata={"comment": "Why something could not be decoded."})
+
+Decoded = tuple[Message | None, int, str | None]
+"""A message and its version, or the reason why there is none; neither where there are no bytes."""
+
+NOTHING: Decoded = (None, 0, None)
+
+
+def pieces(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The same rows in batches that hold about :data:`AT_ONCE` bytes, at least one row each."""
+    for batch in batches:
+        rows = max(1, batch.num_rows * AT_ONCE // max(batch.nbytes, 1))
+        for start in range(0, batch.num_rows, rows):
+            yield batch.slice(start, rows)
+
+
+class ExchangeStructs:
+    """Requests and responses of one API. ``parts`` are ``request``, ``response`` or both."""
+
+    __slots__ = ("api_key", "parts")
+
+    def __init__(self, api_key: int, parts: Sequence[str] = ("request", "response")) -> None:
+        self.api_key = api_key
+        self.parts = tuple(parts)
+
+    def fields(self) -> list[pa.Field]:
+        """The columns that take the place of the bytes."""
+        return [message_field(part, self._message(part).__name__) for part in self.parts]
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in pieces(batches):
+            columns: dict[str, pa.Array] = {}
+            reasons = known_reasons(batch)
+            for part in self.parts:
+                decoded = self._decoded(part, batch)
+                columns[part] = structs(self._message(part).__name__, decoded)
+                reasons = [known or found for known, (_, _, found) in zip(reasons, decoded, strict=True)]
+            yield with_columns(batch, ("request", "response"), self.fields(), columns, reasons)
+
+    def _message(self, part: str) -> type[Message]:
+        return PROTOCOL.request(self.api_key) if part == "request" else PROTOCOL.response(self.api_key)
+
+    def _decoded(self, part: str, batch: pa.RecordBatch) -> list[Decoded]:
+        payloads = batch.column(part).to_pylist()
+        if part == "request":
+            return [self._request(payload) for payload in payloads]
+        versions = batch.column("version").to_pylist()
+        return [self._response(*one) for one in zip(payloads, versions, strict=True)]
+
+    def _request(self, payload: bytes | None) -> Decoded:
+        if payload is None:
+            return NOTHING
+        try:
+            request = PROTOCOL.decode_request(payload, LIKE_KAFKA)
+        except KwireError as error:
+            return None, 0, str(error)
+        if request.header.api_key != self.api_key:
+            return None, 0, f"the header of the request says api {request.header.api_key}"
+        return self._known(request.message, request.header.api_version)
+
+    def _response(self, payload: bytes | None, version: int | None) -> Decoded:
+        if payload is None or version is None:
+            return NOTHING
+        try:
+            response = PROTOCOL.decode_response(payload, self.api_key, version, LIKE_KAFKA)
+        except KwireError as error:
+            return None, 0, str(error)
+        return self._known(response.message, response.version)
+
+    def _known(self, message: Message | None, version: int) -> Decoded:
+        reason = f"version {version} of {PROTOCOL.api_name(self.api_key)} is not known"
+        return message, version, reason if message is None else None
+
+
+def with_columns(
+    batch: pa.RecordBatch,
+    replaced: Sequence[str],
+    fields: Sequence[pa.Field],
+    columns: dict[str, pa.Array],
+    reasons: list[str | None],
+) -> pa.RecordBatch:
+    """The batch with some columns in the place of others: see :func:`schema_with`."""
+    columns = {**columns, "reason": pa.array(reasons, pa.string())}
+    schema = schema_with(batch.schema, replaced, fields)
+    arrays = [columns[name] if name in columns else batch.column(name) for name in schema.names]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def schema_with(schema: pa.Schema, replaced: Sequence[str], fields: Sequence[pa.Field]) -> pa.Schema:
+    """What stays, ``reason`` behind it if it is not there, and the new columns at the end."""
+    gone = {*replaced, "_corrupt", *(field.name for field in fields)}
+    kept = [field for field in schema if field.name not in gone]
+    return pa.schema([*kept, *([] if "reason" in schema.names else [REASON]), *fields])
+
+
+def message_field(name: str, message: str) -> pa.Field:
+    """A column of messages, with the first line of what the message is."""
+    described = (PROTOCOL.message(message).__doc__ or "").partition("\n")[0]
+    return pa.field(name, ARROW[message].type, metadata={"comment": described})
+
+
+def structs(message: str, decoded: Sequence[Decoded]) -> pa.Array:
+    """Messages as a column, null where there is none."""
+    return ARROW[message].array([one[0] for one in decoded], [one[1] for one in decoded])
+
+
+def known_reasons(batch: pa.RecordBatch) -> list[str | None]:
+    """The reasons that the rows have already."""
+    known = "reason" in batch.schema.names
+    reasons: list[str | None] = batch.column("reason").to_pylist() if known else [None] * batch.num_rows
+    return reasons

@@ -1,0 +1,92 @@
+"""Splits of request logs and server logs to Arrow batches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from datetime import tzinfo
+
+import pyarrow as pa
+
+from kwire.request_log import MARK
+from kwire_spark.columns import EXCHANGES
+from kwire_spark.frames.batches import arrow_batch
+from kwire_spark.frames.facts import Row, corrupt
+from kwire_spark.options import BrokenInput
+from kwire_spark.text_logs.chosen import Chosen
+from kwire_spark.text_logs.entries import request_entries
+from kwire_spark.text_logs.lines import Lines, Split
+from kwire_spark.text_logs.refusals import refusal_rows, refusals_start
+from kwire_spark.text_logs.requests import RequestRows
+
+BATCH_ROWS = 4096
+BATCH_BYTES = 4 << 20
+"""Bytes of lines."""
+
+NO_REQUESTS = "no line of this file is about a request"
+
+Rows = Iterable[tuple[int, list[Row]]]
+"""Rows of entries, each with the size of the entry."""
+
+
+def request_batches(
+    split: Split, chosen: Chosen, zone: tzinfo, *, failfast: bool = False
+) -> Iterator[pa.RecordBatch]:
+    """The requests in a split of a request log, as the rows and columns of EXCHANGES that are chosen.
+
+    What is broken is a ``_corrupt`` row, or with ``failfast`` a :class:`BrokenInput`; so is a file without a single
+    line about requests.
+    """
+    lines = Lines(split.path, split.start)
+    return _batches(_request_rows(lines, split, RequestRows(chosen, zone)), lines, split, chosen, failfast)
+
+
+def refusal_batches(
+    split: Split, chosen: Chosen, zone: tzinfo, *, failfast: bool = False
+) -> Iterator[pa.RecordBatch]:
+    """The refusals in a split of a server log, as the rows and columns of REFUSALS that are chosen; see
+    :func:`request_batches`."""
+    lines = Lines(split.path, refusals_start(split))
+    return _batches(refusal_rows(lines, split, zone), lines, split, chosen, failfast)
+
+
+def _request_rows(lines: Lines, split: Split, maker: RequestRows) -> Rows:
+    found = False
+    for position, line in request_entries(lines, split):
+        found = True
+        yield len(line), maker.rows(split.path, position, line)
+    if not found and not split.start and not lines.problems and not _has_requests(split):
+        yield 0, [corrupt(EXCHANGES, split.path, 0, NO_REQUESTS)]
+
+
+def _has_requests(split: Split) -> bool:
+    """Whether there are any behind this split, which has none."""
+    return split.end is not None and any(MARK.encode() in line for _, line in Lines(split.path, split.end))
+
+
+def _batches(rows: Rows, lines: Lines, split: Split, chosen: Chosen, failfast: bool) -> Iterator[pa.RecordBatch]:
+    held: list[Row] = []
+    size = 0
+    for weight, found in _with_problems(rows, lines, split, chosen):
+        if failfast:
+            _fail(found)
+        held += chosen.rows(found)
+        size += weight
+        if len(held) >= BATCH_ROWS or size >= BATCH_BYTES:
+            if held:
+                yield arrow_batch(held, chosen.schema)
+            held, size = [], 0
+    if held:
+        yield arrow_batch(held, chosen.schema)
+
+
+def _with_problems(rows: Rows, lines: Lines, split: Split, chosen: Chosen) -> Rows:
+    yield from rows
+    for position, reason in lines.problems:
+        if split.has(position):
+            yield 0, [corrupt(chosen.full, split.path, position, reason)]
+
+
+def _fail(rows: list[Row]) -> None:
+    for source, position, *_, reason in rows:
+        if reason is not None:
+            raise BrokenInput(source, position, reason)

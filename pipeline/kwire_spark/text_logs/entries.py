@@ -1,0 +1,45 @@
+"""Lines of log files put together to entries: the lines that one message of the logger takes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from kwire.request_log import MARK
+from kwire_spark.text_logs.lines import Line, Lines, Split
+
+MOST_LINES, MOST_BYTES = 2_000, 4 << 20
+"""How far the end of an entry is looked for."""
+
+_MARK = MARK.encode()
+_TEXT = re.compile(rb"Completed request:\s*(?:RequestHeader\(|\{api_key=|Name:)")
+_END = b";totalTime:"
+
+
+def request_entries(lines: Lines, split: Split) -> Iterator[Line]:
+    """The lines of a split that are about requests. In those of brokers before 2.8 values may have line breaks: then
+    it is all lines up to the end of the message, also behind the split."""
+    for position, line in lines:
+        if not split.has(position):
+            return
+        if _MARK not in line:
+            continue
+        if _END not in line and _TEXT.search(line):
+            line = _to_the_end(line, lines)
+        yield position, line
+
+
+def _to_the_end(line: bytes, lines: Lines) -> bytes:
+    """``line`` with those behind it up to the end of the message; as it is, if that does not come."""
+    ahead: list[Line] = []
+    size = len(line)
+    for position, other in lines:
+        ahead.append((position, other))
+        size += len(other)
+        if _END in other and _MARK not in other:
+            return b"\n".join([line, *(part for _, part in ahead)])
+        if _MARK in other or len(ahead) >= MOST_LINES or size > MOST_BYTES:
+            break
+    for unused in reversed(ahead):
+        lines.give_back(unused)
+    return line

@@ -1,0 +1,131 @@
+"""Lines of log files, in bounded memory: parts of large files, compressed files as a whole.
+
+Takes paths, gives ``Split`` and the lines in them. A line belongs to the split in which it begins, so that the splits
+of a file give each of its lines once, wherever the cuts are. Positions are of uncompressed bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from kwire_spark.capture.streams import CHUNK, GZIP, ZSTD, Damaged, Window
+
+LONGEST = 64 << 20
+"""Bytes of a line; one that is longer is not read."""
+
+Line = tuple[int, bytes]
+"""Where it begins, and its bytes without the line break."""
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """The lines of a file that begin from ``start`` on and before ``end``; ``None`` is the end of the file."""
+
+    path: str
+    start: int = 0
+    end: int | None = None
+
+    def has(self, position: int) -> bool:
+        return self.start <= position and (self.end is None or position < self.end)
+
+
+def splits(files: Sequence[str], size: int) -> list[Split]:
+    """Parts of ``size`` bytes or less; compressed files, and those that cannot be read, are one."""
+    return [split for path in files for split in _splits(path, size)]
+
+
+class Lines:
+    """The lines of a file from the first one that begins at ``start`` or behind it, to the end of the file.
+
+    What is wrong with the file is in ``problems``, with its position: it cannot be opened or decompressed, or a line
+    is too long.
+    """
+
+    def __init__(self, path: str, start: int = 0) -> None:
+        self.problems: list[tuple[int, str]] = []
+        self._lines = self._read(path, start)
+        self._back: list[Line] = []
+
+    def __iter__(self) -> Iterator[Line]:
+        return self
+
+    def __next__(self) -> Line:
+        return self._back.pop() if self._back else next(self._lines)
+
+    def give_back(self, line: Line) -> None:
+        """The next line will be this one."""
+        self._back.append(line)
+
+    def _read(self, path: str, start: int) -> Iterator[Line]:
+        position = max(start - 1, 0)  # one byte more shows whether a line begins at start
+        rest: list[bytes] = []
+        size = 0
+        skipping = start > 0
+        try:
+            for block in _blocks(path, position):
+                first, *others = block.split(b"\n")
+                size += len(first)
+                if size <= LONGEST:
+                    rest.append(first)
+                else:
+                    rest.clear()
+                if not others:
+                    continue
+                if not skipping:
+                    yield from self._whole(position, rest, size)
+                skipping = False
+                position += size + 1
+                for line in others[:-1]:
+                    yield position, line
+                    position += len(line) + 1
+                rest = [others[-1]]
+                size = len(others[-1])
+        except Damaged as error:
+            self.problems.append((position + size, str(error)))
+        except OSError as error:
+            self.problems.append((position + size, f"cannot be read: {error.strerror or error}"))
+        if size and not skipping:
+            yield from self._whole(position, rest, size)
+
+    def _whole(self, position: int, parts: list[bytes], size: int) -> Iterator[Line]:
+        if size <= LONGEST:
+            yield position, b"".join(parts)
+        else:
+            self.problems.append((position, f"a line of {size} bytes: more than {LONGEST}"))
+
+
+def _splits(path: str, size: int) -> Iterator[Split]:
+    try:
+        length = Path(path).stat().st_size
+        whole = length <= size or _is_compressed(path)
+    except OSError:
+        whole = True  # whoever reads it will say so
+    if whole:
+        yield Split(path)
+        return
+    for start in range(0, length, size):
+        end = start + size
+        yield Split(path, start, end if end < length else None)
+
+
+def _is_compressed(path: str) -> bool:
+    with Path(path).open("rb") as file:
+        head = file.read(4)
+    return head.startswith((GZIP, ZSTD))
+
+
+def _blocks(path: str, start: int) -> Iterator[bytes]:
+    if start:
+        with Path(path).open("rb") as file:
+            file.seek(start)
+            while block := file.read(CHUNK):
+                yield block
+        return
+    window = Window(path)
+    try:
+        while window.advance(len(window.buffer)):
+            yield window.buffer
+    finally:
+        window.close()

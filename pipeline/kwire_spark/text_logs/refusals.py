@@ -1,0 +1,160 @@
+"""Entries of a broker's server.log that say it refused a request, as rows of REFUSALS.
+
+A broker that does not have the version of a request, or whose listener does not have its api, closes the connection
+before there is a request at all: nothing but these entries tells of it [KAFKA-WIRE 2.3]. An entry is a line that names
+the connection, and the exception behind it. Brokers since 1.0 write two of each, which are one refusal ::
+
+    [2026-11-21 18:22:25,415] ERROR Closing socket for 127.0.0.1:9092-127.0.0.1:54556-1-0 because of error (kafka.…)
+    org.apache.kafka.common.errors.UnsupportedVersionException: Received request for api with key 0 (Produce) and …
+    [2026-11-21 18:22:25,470] ERROR Exception while processing request from 127.0.0.1:9092-127.0.0.1:54556-1-0 (kafka.…)
+    org.apache.kafka.common.errors.UnsupportedVersionException: Received request for api with key 0 (Produce) and …
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from datetime import tzinfo
+from typing import Any
+
+from kwire.request_log import located, micros
+from kwire_kafka import PROTOCOL
+from kwire_spark.columns import REFUSALS
+from kwire_spark.frames.facts import Row, corrupt
+from kwire_spark.text_logs.hosts import peers
+from kwire_spark.text_logs.lines import Lines, Split
+
+NEAR = 64 << 10
+"""Bytes from one entry to the other about the same refusal, at most: several threads write at the same time."""
+
+MOST_LINES = 300
+LONGEST_MESSAGE = 1_000
+PREFIX = 200
+"""Bytes in front of a message in which its time is looked for."""
+
+_FIRST = re.compile(
+    rb"Closing socket for (?P<closing>\S+) because of error|Exception while processing request from (?P<from>[^\s\\\"]+)"
+    rb"|Unexpected error from [^\s\\\"]+ \(channelId=(?P<channel>[^\s)]+)\)"
+)
+_COLLECTED = re.compile(
+    r"(?:\S+ std(?:out|err) [FP] |[\w.-]+ +\| |[A-Z][a-z]{2} [ \d]\d [\d:]{8} \S+ [\w./-]+(?:\[\d+\])?: )"
+)
+"""What Kubernetes, docker compose and journald put in front of every line."""
+_BEHIND = re.compile(r"\s|Caused by: |Suppressed: |\.\.\. \d+ |[\w$]+(?:\.[\w$]+)+(?:: |$)")
+"""Lines of an exception and its stack."""
+
+_REASONS = (
+    re.compile(
+        r"Received request for api with key (?P<key>-?\d+) \((?P<api>\w+)\) and unsupported version (?P<version>-?\d+)"
+    ),
+    re.compile(r"Unsupported api with key (?P<key>-?\d+) \((?P<api>\w+)\) and version (?P<version>-?\d+)"),
+    re.compile(r"Received request api key (?P<api>\w+)(?: with version (?P<version>-?\d+))? which is not enabled"),
+    re.compile(
+        r"Error getting request for apiKey: (?P<api>\w+), apiVersion: (?P<version>-?\d+), connectionId: [^\s,]+, "
+        r"listenerName: ListenerName\((?P<listener>[^)]*)\), principal: (?P<principal>.*)"
+    ),
+    re.compile(r"Unexpected Kafka request of type (?P<api>\w+) during SASL handshake"),
+    re.compile(r"Error parsing request header\. Our best guess of the apiKey(?:Id)? is: (?P<key>-?\d+)"),
+    re.compile(r"Unknown API key (?P<key>-?\d+)"),
+)
+"""As 4.x, 4.x, 3.x, all, all, all, and 1.x have it."""
+
+_NAMES = {key: PROTOCOL.api_name(key) for key in PROTOCOL.api_keys}
+_KEYS = {name.upper(): key for key, name in _NAMES.items()} | {"ALTERISR": 56, "LISTCLIENTMETRICSRESOURCES": 74}
+
+
+def refusal_rows(lines: Lines, split: Split, zone: tzinfo) -> Iterator[tuple[int, list[Row]]]:
+    """The refusals whose entry begins in ``split``, each once, with the size of the entry.
+
+    ``lines`` begin ``NEAR`` before the split, where there is so much: half of what is told twice may be there.
+    """
+    told: dict[tuple[Any, ...], int] = {}
+    for position, line in lines:
+        if position >= split.start and not split.has(position):
+            return
+        first = _FIRST.search(line)
+        if not first:
+            continue
+        text = _entry(line, lines)
+        row = _row(split.path, position, line, first, text, zone)
+        if row is None:
+            continue
+        key = (row[2], *row[8:11], row[-1])
+        before = told.get(key, -NEAR - 1)
+        told = {one: place for one, place in told.items() if position - place <= NEAR} | {key: position}
+        if position >= split.start and position - before > NEAR:
+            yield len(text), [row]
+
+
+def refusals_start(split: Split) -> int:
+    """Where to begin to read a split."""
+    return max(split.start - NEAR, 0)
+
+
+def _entry(line: bytes, lines: Lines) -> str:
+    """The text of an entry: its first line, and those of the exception behind it."""
+    parts = [_text(line)]
+    for position, other in lines:
+        text = _text(other) if len(parts) < MOST_LINES else ""
+        if not _BEHIND.match(text):
+            lines.give_back((position, other))
+            break
+        parts.append(text)
+    return "\n".join(parts)
+
+
+def _text(line: bytes) -> str:
+    """A line without what collectors put in front of it; of an object of JSON, all of its strings."""
+    text = line.decode("utf-8", "replace")
+    if found := _COLLECTED.match(text):
+        text = text[found.end() :]
+    if not text.startswith("{"):
+        return text
+    try:
+        return "\n".join(_strings(json.loads(text)))
+    except (ValueError, RecursionError):
+        return text
+
+
+def _strings(found: Any, depth: int = 0) -> Iterator[str]:
+    if type(found) is str:
+        yield found
+    elif type(found) is dict and depth < 6:
+        first = [found[name] for name in ("log", "message") if name in found]
+        for value in (*first, *(value for name, value in found.items() if name not in ("log", "message"))):
+            yield from _strings(value, depth + 1)
+
+
+def _row(source: str, position: int, line: bytes, first: re.Match[bytes], text: str, zone: tzinfo) -> Row | None:
+    """The row of an entry; ``None`` if it is about anything but a refusal."""
+    found = next((match for reason in _REASONS if (match := reason.search(text))), None)
+    if found is None:
+        cut = "\n" not in text.strip() and not first["channel"]
+        reason = "a request was refused, but the entry ends before the reason"
+        return corrupt(REFUSALS, source, position, reason) if cut else None
+    told = found.groupdict()
+    key, api = _api(told.get("key"), told.get("api"))
+    version = told.get("version")
+    connection = (first["closing"] or first["from"] or first["channel"]).decode("utf-8", "replace")
+    begin = text.rfind("\n", 0, found.start()) + 1
+    said = text[begin : found.end()].strip()
+    return (
+        *(source, position, *peers(connection), _time(line, first, zone), key, api),
+        *(None if version is None else int(version), told.get("listener"), None, told.get("principal")),
+        *(said[:LONGEST_MESSAGE], None),
+    )
+
+
+def _api(key: str | None, api: str | None) -> tuple[int | None, str | None]:
+    """Number and name of an API, of which brokers tell either, or the name as a constant."""
+    if key is None and api is not None and api.lstrip("-").isdigit():
+        key, api = api, None
+    number = int(key) if key is not None else _KEYS.get((api or "").replace("_", "").upper())
+    return number, _NAMES.get(number, api) if number is not None else api
+
+
+def _time(line: bytes, first: re.Match[bytes], zone: tzinfo) -> int | None:
+    mark = first[0].decode("utf-8", "replace")
+    found = located(line.decode("utf-8", "replace"), mark)
+    return micros(found[0][-PREFIX:], zone) if found else None

@@ -1,0 +1,63 @@
+"""Rows by hand for tests of reports: what a test does not name has a value that is nothing special."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+
+from kwire_spark.columns import CLIENTS, EXCHANGES
+
+START = datetime(2026, 1, 2, 12, 0, tzinfo=UTC)
+NAMES = {0: "Produce", 1: "Fetch", 3: "Metadata", 11: "JoinGroup", 18: "ApiVersions"}
+
+
+def exchange(api_key: int = 3, version: int = 9, at: float = 0, **facts: Any) -> dict[str, Any]:
+    """A row of EXCHANGES: answered without an error, ``at`` seconds after START."""
+    usual = {
+        "source": "a.pcap",
+        "position": int(at * 1000),
+        "connection": "c",
+        "client_host": "10.0.0.1",
+        "number": 0,
+        "time": START + timedelta(seconds=at),
+        "api_key": api_key,
+        "api": NAMES.get(api_key),
+        "version": version,
+        "client_id": "one",
+        "outcome": "answered",
+        "error_codes": [],
+    }
+    return usual | facts
+
+
+def client(api_key: int = 3, version: int = 9, requests: int = 1, **facts: Any) -> dict[str, Any]:
+    """A row of CLIENTS."""
+    usual = {
+        "seen_in": "capture",
+        "client_host": "10.0.0.1",
+        "server_port": 9092,
+        "client_id": "one",
+        "api_key": api_key,
+        "api": NAMES.get(api_key),
+        "version": version,
+        "first_seen": START,
+        "last_seen": START + timedelta(minutes=1),
+        "requests": requests,
+        "errors": 0,
+        "refused": 0,
+        "connections": 1,
+        "source": "a.pcap",
+        "position": 0,
+    }
+    return usual | facts
+
+
+def exchanges_of(spark: SparkSession, *rows: dict[str, Any]) -> DataFrame:
+    return spark.createDataFrame(pa.Table.from_pylist(list(rows), schema=EXCHANGES))
+
+
+def clients_of(spark: SparkSession, *rows: dict[str, Any]) -> DataFrame:
+    return spark.createDataFrame(pa.Table.from_pylist(list(rows), schema=CLIENTS))

@@ -1,0 +1,65 @@
+"""A report with hostile texts in every place, for tests of pages, files and the terminal."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+from kwire_spark.reports import charts
+from kwire_spark.reports.report import Chart, Column, Report, Table, columns
+
+HOSTILE = (
+    "<script>document.title = 'owned'</script>",
+    "</script><script>document.title = 'owned'//",
+    "\"'><img src=x onerror=\"document.title = 'owned'\">",
+    "a\x1b[31mred\x00\u202eb\u2028\r\n",
+    "x" * 5000,
+    "[bold red]b[/] [link=https://a.example]c[/link]",
+    '=HYPERLINK("https://a.example")',
+    "%{y} $x$ {{ 7 * 7 }} <b>b</b> &lt;",
+    "2020-01-01",
+    "2020-01-01 ",
+)
+START = datetime(2026, 1, 2, 12, 0, tzinfo=UTC)
+MARKS = {"refused": "bad", "deprecated": "warn", "ok": "good"}
+
+
+def report() -> Report:
+    """Each kind of cell, of table and of chart."""
+    shape = columns(
+        Column("client", "client <i>", comment='who"'),
+        "requests",
+        "share",
+        "seen",
+        "versions",
+        Column("verdict", mark=MARKS),
+        "known",
+    )
+    rows = tuple(
+        (
+            text,
+            number * 7 - 3,
+            number / 3,
+            START + timedelta(minutes=number),
+            (3, number),
+            verdict,
+            number % 2 == 0 or None,
+        )
+        for number, (text, verdict) in enumerate(zip(HOSTILE, [*MARKS] * 4, strict=False))
+    )
+    first = Table("clients", "Clients & <b>", shape, rows, note=HOSTILE[0], more=1234)
+    nothing = Table("nothing", "Nothing", columns("one", "two"), (), empty="There is <nothing>.")
+    return Report("sample", HOSTILE[0], (HOSTILE[1], "Two <sentences>."), (first, nothing), tuple(all_charts()), 1)
+
+
+def all_charts() -> list[Chart]:
+    labels, numbers = list(HOSTILE), list(range(len(HOSTILE)))
+    hours = [START + timedelta(hours=number) for number in numbers]
+    series = {HOSTILE[0]: numbers, HOSTILE[2]: [None, *numbers[1:]]}
+    grid = [[count * other or None for count in numbers] for other in numbers]
+    return [
+        charts.bars("bars", HOSTILE[1], labels, series, unit=HOSTILE[0], roles={HOSTILE[0]: "bad"}),
+        charts.columns("columns", "Columns", labels, series, unit="clients", note=HOSTILE[2]),
+        charts.over_time("time", "Time", hours, timedelta(hours=1), series, unit="requests"),
+        charts.points("points", "Points", labels, series, unit="ms"),
+        charts.heat("heat", "Heat", labels, labels, grid, unit="requests"),
+    ]

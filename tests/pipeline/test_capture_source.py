@@ -1,0 +1,234 @@
+"""``kafka_capture``: captures as a table in Spark."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.errors import AnalysisException, PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.datasource import (
+    EqualNullSafe,
+    EqualTo,
+    Filter,
+    GreaterThan,
+    GreaterThanOrEqual,
+    In,
+    InputPartition,
+    IsNotNull,
+    IsNull,
+    LessThan,
+    LessThanOrEqual,
+    Not,
+)
+from pyspark.sql.types import StructType
+
+from kwire_spark.columns import EXCHANGES, FRAMES
+from kwire_spark.frames import Condition
+from kwire_spark.options import BrokenInput, OptionError, Options
+from kwire_spark.sources.capture import CaptureReader, KafkaCapture, condition
+from kwire_spark.spark_types import spark_schema
+from tests.pipeline.capture_files import (
+    COOKED,
+    EPOCH,
+    TcpPacket,
+    disturbed,
+    merged,
+    packets,
+    recorded,
+    recordings,
+    write_pcap,
+    write_pcapng,
+)
+from tests.pipeline.connection_pieces import Cells
+from tests.real_kafka.broker import USERS
+
+SCRAM = "librdkafka-on-4.1.1-with-SCRAM-SHA-256"
+OLD = "kafka-python-as-of-0.10-on-3.9.1-with-PLAIN"
+
+
+def conversation(name: str) -> list[TcpPacket]:
+    return merged(packets(one) for one in recorded(name))
+
+
+@pytest.fixture(scope="module")
+def capture(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_pcap(tmp_path_factory.mktemp("capture") / "a.pcap", conversation(SCRAM))
+
+
+def rows(path: Path | str, schema: StructType | None = None, **options: str) -> list[Cells]:
+    """What tasks give, without Spark around them."""
+    given = Options({"path": str(path), **options})
+    full = EXCHANGES if options.get("rows") == "exchanges" else FRAMES
+    reader = CaptureReader(given, schema or spark_schema(full))
+    return [row for part in reader.partitions() for batch in reader.read(part) for row in batch.to_pylist()]
+
+
+def told(all_rows: list[Cells]) -> set[str]:
+    """Rows without where in the file they were, to compare in any order."""
+    return {json.dumps({**row, "source": "", "position": 0}, default=repr, sort_keys=True) for row in all_rows}
+
+
+@pytest.mark.parametrize("name", recordings())
+def test_of_a_capture_everything_is_decoded(name: str, tmp_path: Path) -> None:
+    path = write_pcapng(tmp_path / "a.pcapng", conversation(name), resolution=9)
+    frames, exchanges = rows(path), rows(path, rows="exchanges")
+    assert {row["kind"] for row in frames} <= {"request", "response", "sasl_token", "unanswered"}
+    assert {row["outcome"] for row in exchanges} <= {"answered", "none", "unanswered"}
+    said = sum(len(data) for one in recorded(name) for _, _, data in one.segments)
+    assert sum(row["size"] or 0 for row in frames) == said
+    assert not [row for row in frames + exchanges if row["_corrupt"]]
+    assert {row["source"] for row in frames} == {str(path)}
+    assert not [password for password in USERS.values() if password in repr(frames) + repr(exchanges)]
+
+
+@pytest.mark.parametrize("table", ["frames", "exchanges"])
+def test_tasks_share_connections(capture: Path, table: str) -> None:
+    alone = rows(capture, rows=table, partitions="1")
+    for tasks in ("2", "3", "7"):
+        shared = rows(capture, rows=table, partitions=tasks)
+        assert len(shared) == len(alone)
+        assert told(shared) == told(alone)
+
+
+def test_a_connection_may_go_on_in_another_file(capture: Path, tmp_path: Path) -> None:
+    whole = conversation(SCRAM)
+    for number, start in enumerate(range(0, len(whole), 40)):
+        path = write_pcap(tmp_path / f"{number}.pcap", whole[start : start + 40], link=COOKED)
+        path.with_suffix(".pcap.gz").write_bytes(gzip.compress(path.read_bytes()))
+        path.unlink()
+    assert told(rows(tmp_path)) == told(rows(capture))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_what_is_lost_is_told_and_the_rest_is_there(capture: Path, tmp_path: Path, seed: int) -> None:
+    poor = disturbed(conversation(SCRAM), seed=seed, loss=0.05, duplication=0.05, reordering=0.05)
+    frames = rows(write_pcap(tmp_path / "poor.pcap", poor))
+    kinds = [row["kind"] for row in frames]
+    assert {"gap", "undecodable"} & set(kinds)
+    assert all(row["reason"] for row in frames if row["kind"] in ("undecodable", "unanswered", "skipped"))
+    good = [row for row in rows(capture) if row["kind"] == "request"]
+    facts = {(row["connection"].split("@")[0], row["correlation_id"], row["api"]) for row in good}
+    seen = {
+        (row["connection"].split("@")[0], row["correlation_id"], row["api"])
+        for row in frames
+        if row["kind"] == "request"
+    }
+    assert seen <= facts
+    assert len(seen) > 0.75 * len(facts)
+
+
+def test_duplicates_and_reordering_alone_lose_nothing(capture: Path, tmp_path: Path) -> None:
+    poor = disturbed(conversation(SCRAM), seed=1, duplication=0.1, reordering=0.1)
+    frames = rows(write_pcap(tmp_path / "poor.pcap", poor))
+    assert sorted(row["size"] for row in frames if row["kind"] == "request") == sorted(
+        row["size"] for row in rows(capture) if row["kind"] == "request"
+    )
+    assert {row["kind"] for row in frames} <= {"request", "response"}
+
+
+def test_a_file_that_is_cut_off_is_told_with_its_place(capture: Path, tmp_path: Path) -> None:
+    short = tmp_path / "short.pcap"
+    short.write_bytes(capture.read_bytes()[:-500])
+    frames = rows(short, partitions="3")
+    (corrupt,) = [row for row in frames if row["_corrupt"]]
+    assert corrupt["source"] == str(short)
+    assert 0 < corrupt["position"] < short.stat().st_size
+    assert len(frames) > 100
+    with pytest.raises(BrokenInput, match="short.pcap, byte"):
+        rows(short, mode="FAILFAST")
+
+
+def test_a_file_that_is_gone_is_told(tmp_path: Path, capture: Path) -> None:
+    reader = CaptureReader(Options({"path": str(capture)}), spark_schema(FRAMES))
+    batches = list(reader.read(InputPartition(([str(tmp_path / "gone.pcap"), str(capture)], (0, 1)))))
+    all_rows = [row for batch in batches for row in batch.to_pylist()]
+    assert [Path(row["source"]).name for row in all_rows if row["_corrupt"]] == ["gone.pcap"]
+    assert len(all_rows) > 100
+
+
+def test_start_and_end_leave_packets_out(capture: Path) -> None:
+    times = sorted(row["time"] for row in rows(capture))
+    middle = times[len(times) // 2]
+    before = rows(capture, end=middle.isoformat())
+    assert before
+    assert all(row["time"] < middle for row in before)
+    after = rows(capture, start=str(middle.timestamp()))
+    assert after
+    assert all(row["time"] >= middle for row in after)
+
+
+def test_ports_tell_which_connections_are_read(capture: Path) -> None:
+    assert rows(capture, ports="9092")
+    assert rows(capture, ports="1,2") == []
+
+
+def test_options_are_checked() -> None:
+    for wrong in ({"rows": "records"}, {"ports": "x"}, {"mode": "dropmalformed"}, {"start": "soon"}):
+        with pytest.raises(OptionError, match=next(iter(wrong))):
+            CaptureReader(Options(wrong), KafkaCapture(wrong).schema())
+
+
+NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        (EqualTo(("api",), "Fetch"), Condition("api", "=", "Fetch")),
+        (In(("api_key",), (0, 1)), Condition("api_key", "in", (0, 1))),
+        (GreaterThan(("time",), NOON), Condition("time", ">", int(NOON.timestamp()) * 1_000_000)),
+        (LessThanOrEqual(("number",), 5), Condition("number", "<=", 5)),
+        (LessThan(("number",), 5), Condition("number", "<", 5)),
+        (GreaterThanOrEqual(("number",), 5), Condition("number", ">=", 5)),
+        (IsNull(("_corrupt",)), Condition("_corrupt", "null")),
+        (IsNotNull(("api",)), Condition("api", "not null")),
+        (GreaterThan(("time",), NOON.replace(tzinfo=None)), None),
+        (EqualTo(("latency_ms",), 0.5), None),
+        (EqualTo(("api_key",), 1.5), None),
+        (In(("api",), ("Fetch", None)), None),
+        (EqualNullSafe(("api",), None), None),
+        (IsNotNull(("error_codes",)), None),
+        (EqualTo(("no", "such"), 1), None),
+        (Not(EqualTo(("api",), "Fetch")), None),
+    ],
+)
+def test_filters_become_conditions_if_they_mean_the_same(given: Filter, expected: Condition | None) -> None:
+    assert condition(given, FRAMES) == expected
+
+
+def read(spark: SparkSession, path: Any, **options: str) -> DataFrame:
+    return spark.read.format("kafka_capture").options(**options).load(str(path))
+
+
+def test_in_spark(spark: SparkSession, capture: Path) -> None:
+    spark.dataSource.register(KafkaCapture)
+    frames = read(spark, capture, partitions="2")
+    assert frames.schema == spark_schema(FRAMES)
+    expected = rows(capture)
+    assert frames.count() == len(expected)
+    counted = {row["api"]: row["count"] for row in frames.groupBy("api").count().collect()}
+    assert counted == {api: sum(row["api"] == api for row in expected) for api in counted}
+
+    spoken = spark.read.format("kafka_capture").schema("api string, principal string").option("rows", "exchanges")
+    of_admin = spoken.load(str(capture)).where("principal = 'User:admin'")
+    assert {row.api for row in of_admin.collect()} >= {"Metadata", "Produce", "Fetch"}
+
+    some = frames.where(f"time > timestamp_seconds({EPOCH}) and api in ('Fetch', 'Produce') and kind = 'request'")
+    assert some.count() == sum(row["kind"] == "request" and row["api"] in ("Fetch", "Produce") for row in expected)
+    assert some.where("client_port = 1").count() == 0
+
+
+def test_errors_in_spark_say_what_is_wrong(spark: SparkSession, capture: Path, tmp_path: Path) -> None:
+    spark.dataSource.register(KafkaCapture)
+    with pytest.raises(AnalysisException, match="the option rows must be one of frames, exchanges"):
+        read(spark, capture, rows="records")
+    (tmp_path / "text.pcap").write_text("this is no capture")
+    (row,) = read(spark, tmp_path).collect()
+    assert row["_corrupt"]
+    with pytest.raises(PySparkException, match="text.pcap, byte 0"):
+        read(spark, tmp_path, mode="failfast").collect()

@@ -1,0 +1,116 @@
+"""The census: numbers on rows made by hand, and what is printed of them."""
+
+from __future__ import annotations
+
+import io
+from datetime import timedelta
+
+import pytest
+from pyspark.sql import SparkSession
+from report_rows import START, client, clients_of, exchange, exchanges_of
+from rich.console import Console
+from syrupy.assertion import SnapshotAssertion
+
+from kwire_spark.reports.census import census
+from kwire_spark.reports.report import Report
+from kwire_spark.reports.standing import deprecated_in, is_known, refused_by, spans
+from kwire_spark.reports.terminal import print_report
+
+
+@pytest.fixture(scope="module")
+def report(spark: SparkSession) -> Report:
+    clients = clients_of(
+        spark,
+        client(0, 2, 5, client_id="old", refused=1),
+        client(0, 2, 7, client_id="old", server_port=9093, last_seen=START + timedelta(hours=1)),
+        client(0, 2, 10, client_id="old", seen_in="request_log"),
+        client(0, 2, 1, client_id=None, client_host="10.0.0.2", seen_in="server_log", refused=1),
+        client(11, 1, 3, client_id="joins", software_name="librdkafka", software_version="2.10", errors=2),
+        client(3, 9, 4, client_id="joins", client_host="10.0.0.3"),
+        client(3, 1, 2, client_id="joins", first_seen=START - timedelta(hours=1)),
+        client(999, 0, 1, api=None),
+    )
+    exchanges = exchanges_of(
+        spark,
+        *(exchange(0, 2, at) for at in (0, 10, 3000)),
+        *(exchange(3, 9, at, number=None) for at in (0, 10)),
+        exchange(3, 9, 20),
+        exchange(999, 0, 3000),
+        exchange(at=9_000_000, _corrupt="cut off"),
+    )
+    return census(clients, exchanges)
+
+
+def test_versions_with_what_releases_say_to_them(report: Report) -> None:
+    table = report.table("versions")
+    got = [(row[1], *row[2:10]) for row in table.rows]
+    assert got == [
+        ("Produce", 2, "refused", "3.7.2 to 3.9.1", "from 4.0.0 on", 2, 12, 0, 1),
+        ("Metadata", 1, "current", "3.7.2 to 3.8.1", "", 1, 2, 0, 0),
+        ("Metadata", 9, "current", "", "", 1, 4, 0, 0),
+        ("JoinGroup", 1, "current", "3.7.2 to 3.9.1", "4.0.0", 1, 3, 2, 0),
+        ("key 999", 0, "unknown", "", "", 1, 1, 0, 0),
+    ]
+    assert table.column("last_seen")[0] == START.replace(tzinfo=None) + timedelta(hours=1)
+
+
+def test_a_request_seen_by_two_kinds_of_input_counts_once(report: Report) -> None:
+    requests = dict(zip(report.table("clients").column("client_id"), report.table("clients").rows, strict=False))
+    assert requests["old"][8] == 12
+
+
+def test_clients_by_what_they_call_themselves(report: Report) -> None:
+    joins = [row for row in report.table("clients").rows if row[0] == "joins"]
+    assert [row[1:9] for row in joins] == [
+        (None, None, None, "10.0.0.1", 2, 1, 2, 6),
+        ("librdkafka", "2.10", None, "10.0.0.1", 1, 1, 1, 3),
+    ]
+
+
+def test_what_is_counted_over_time(report: Report) -> None:
+    figure = report.charts[0].figure
+    series = {trace["name"]: [count for count in trace["y"] if count] for trace in figure["data"]}
+    assert series == {"Produce": [2, 1], "Metadata": [2], "unknown": [1]}
+    assert figure["data"][0]["text"][0] == "2026-01-02 12:00:00 UTC"
+
+
+def test_the_heat_map_has_a_field_for_each_pair(report: Report) -> None:
+    trace = report.charts[1].figure["data"][0]
+    assert report.charts[1].figure["layout"]["yaxis"]["ticktext"] == ["Produce", "Metadata", "JoinGroup", "key 999"]
+    assert report.charts[1].figure["layout"]["xaxis"]["ticktext"] == ["0", "1", "2", "9"]
+    assert trace["customdata"] == [[0, 0, 12, 0], [0, 2, 0, 4], [0, 3, 0, 0], [1, 0, 0, 0]]
+    assert trace["z"][0][0] is None
+
+
+def test_what_is_printed(report: Report, snapshot: SnapshotAssertion) -> None:
+    text = io.StringIO()
+    print_report(report, Console(file=text, width=150))
+    assert text.getvalue() == snapshot
+
+
+def test_no_more_rows_than_asked_for(spark: SparkSession) -> None:
+    clients = clients_of(spark, *(client(version=version, requests=version + 1) for version in range(6)))
+    versions = census(clients, top=4).table("versions")
+    assert versions.column("version") == [2, 3, 4, 5]
+    assert versions.more == 2
+
+
+def test_nothing_was_seen(spark: SparkSession) -> None:
+    empty = census(clients_of(spark), exchanges_of(spark))
+    assert empty.summary == ("No request was seen.",)
+    assert not empty.charts
+
+
+def test_join_group_was_refused_by_one_release_alone() -> None:
+    assert refused_by(11, 1) == ("4.0.0",)
+    assert spans(refused_by(0, 2)) == "from 4.0.0 on"
+    assert spans(deprecated_in(18, 0)) == ""
+    assert not refused_by(3, 13)
+    assert is_known(3, 13)
+    assert not is_known(3, 99)
+    assert not is_known(999, 0)
+
+
+def test_releases_as_text() -> None:
+    assert spans(["3.7.2", "3.8.1", "4.0.0"]) == "3.7.2 to 3.8.1, 4.0.0"
+    assert spans([]) == ""

@@ -1,0 +1,181 @@
+"""Rows of EXCHANGES from connections: every request with what became of it."""
+
+from __future__ import annotations
+
+import pytest
+
+from kwire.connection import CLIENT, SERVER
+from kwire.frames import frame
+from kwire_kafka import (
+    PROTOCOL,
+    ApiVersionsRequest,
+    ApiVersionsResponse,
+    DefaultPrincipalData,
+    EnvelopeRequest,
+    EnvelopeResponse,
+    HeartbeatRequest,
+    HeartbeatResponse,
+    ProduceRequest,
+    RenewDelegationTokenRequest,
+    RenewDelegationTokenResponse,
+)
+from kwire_spark.capture import Piece
+from tests.pipeline.capture_files import Segment, recorded, recordings
+from tests.pipeline.connection_pieces import answered, asked, cells, conversation_pieces, gap, pieces, values
+
+BEAT, BEATEN = HeartbeatRequest(group_id="g"), HeartbeatResponse(throttle_time_ms=5, error_code=27)
+
+
+def test_a_request_with_its_response() -> None:
+    (row,) = cells(pieces([asked(BEAT, 4, 7, 1.0), answered(BEATEN, 4, 7, 1.5)]), table="exchanges")
+    expected = {
+        "position": 0,
+        "number": 0,
+        "client_host": "10.0.0.1",
+        "api": "Heartbeat",
+        "version": 4,
+        "correlation_id": 7,
+        "client_id": "me",
+        "outcome": "answered",
+        "error_codes": [27],
+        "throttle_ms": 5,
+        "latency_ms": 500.0,
+        "request_size": len(asked(BEAT, 4, 7)[2]),
+        "response_size": len(answered(BEATEN, 4, 7)[2]),
+        "response_version": 4,
+        "forwarded": False,
+        "reason": None,
+        "request": asked(BEAT, 4, 7)[2][4:],
+        "response": answered(BEATEN, 4, 7)[2][4:],
+        "_corrupt": None,
+    }
+    assert {name: row[name] for name in expected} == expected
+
+
+@pytest.mark.parametrize("name", recordings())
+def test_of_recorded_connections_every_request_is_answered(name: str) -> None:
+    given = conversation_pieces(recorded(name))
+    rows = cells(given, table="exchanges")
+    assert {row["outcome"] for row in rows} <= {"answered", "none", "unanswered"}
+    assert not any(row["_corrupt"] for row in rows)
+    requests = cells(given, "kind")
+    assert len([row for row in rows if not row["forwarded"]]) == [row["kind"] for row in requests].count("request")
+
+
+def test_requests_without_response_say_why() -> None:
+    silent = ProduceRequest(acks=0, timeout_ms=1)
+    segments = [asked(silent, 7, 1), asked(BEAT, 4, 2), asked(BEAT, 4, 3), answered(BEATEN, 4, 3), asked(BEAT, 4, 4)]
+    rows = values(pieces(segments), "number", "outcome", "reason", table="exchanges")
+    assert rows == [
+        (0, "none", None),
+        (1, "unanswered", "a later request was answered"),
+        (2, "answered", None),
+        (3, "unanswered", "the connection ended"),
+    ]
+
+
+def test_what_cannot_be_decoded_says_why() -> None:
+    request, response = asked(BEAT, 4, 1), answered(BEATEN, 4, 2)
+    segments = [
+        (CLIENT, 0.0, frame(request[2][4:-2])),
+        answered(BEATEN, 4, 1),
+        asked(BEAT, 4, 2),
+        (SERVER, 0.0, frame(response[2][4:-2])),
+    ]
+    first, second = values(pieces(segments), "outcome", "reason", table="exchanges")
+    assert (first[0], second[0]) == ("undecodable", "undecodable")
+    assert "HeartbeatRequest v4" in first[1]
+    assert "HeartbeatResponse v4" in second[1]
+
+
+def test_a_request_of_which_too_little_was_seen_to_wait_for_its_response() -> None:
+    size = len(asked(BEAT, 4, 1)[2])
+    segments: list[Segment | Piece] = [
+        (CLIENT, 0.0, asked(BEAT, 4, 1)[2][:14]),
+        gap(CLIENT, size - 14),
+        asked(BEAT, 4, 2),
+        answered(BEATEN, 4, 1),
+        answered(BEATEN, 4, 2),
+    ]
+    rows = values(pieces(segments), "correlation_id", "outcome", "_corrupt", table="exchanges")
+    assert rows[:2] == [(1, "undecodable", None), (2, "answered", None)]
+    assert f"{size - 14} bytes are missing, in 1 places" in rows[2][2]
+
+
+def test_the_fallback_of_api_versions_is_of_version_0() -> None:
+    request, response = ApiVersionsRequest(client_software_name="x"), ApiVersionsResponse(error_code=35)
+    segments = [asked(request, 4, 1), answered(response, 0, 1)]
+    (row,) = cells(pieces(segments), table="exchanges")
+    assert (row["version"], row["response_version"], row["error_codes"]) == (4, 0, [35])
+
+
+def test_what_an_envelope_holds_is_a_row_of_its_own() -> None:
+    inner = PROTOCOL.encode_request(
+        RenewDelegationTokenRequest(hmac=b"hunter2"), 2, correlation_id=9, client_id="you"
+    )
+    principal = b"\0\0" + DefaultPrincipalData(type="User", name="alice").encode(0)
+    envelope = EnvelopeRequest(request_data=inner, request_principal=principal, client_host_address=b"\xc0\0\x02\x07")
+    reply = PROTOCOL.encode_response(RenewDelegationTokenResponse(error_code=62), 2, correlation_id=9)
+    segments = [asked(envelope, 0, 1), answered(EnvelopeResponse(response_data=reply), 0, 1)]
+    outer, row = cells(pieces(segments), table="exchanges")
+    expected = {
+        "client_host": "192.0.2.7",
+        "client_port": None,
+        "server_host": "10.0.0.9",
+        "api": "RenewDelegationToken",
+        "client_id": "you",
+        "correlation_id": 9,
+        "principal": "User:alice",
+        "forwarded": True,
+        "outcome": "answered",
+        "error_codes": [62],
+        "number": outer["number"],
+        "request_size": None,
+        "response": reply,
+    }
+    assert {name: row[name] for name in expected} == expected
+    assert (outer["api"], outer["forwarded"], outer["error_codes"], outer["client_id"]) == (
+        "Envelope",
+        False,
+        [],
+        "me",
+    )
+    assert b"hunter2" not in outer["request"] + row["request"]
+
+
+@pytest.mark.parametrize(
+    ("inner", "answer", "outcome"),
+    [
+        (b"\0\x0c\0\x04", EnvelopeResponse(error_code=41), "undecodable"),
+        (asked(BEAT, 4, 9)[2][4:], EnvelopeResponse(error_code=41), "unanswered"),
+        (asked(BEAT, 4, 9)[2][4:], EnvelopeResponse(response_data=b"\0\0\0\x09"), "undecodable"),
+        (asked(BEAT, 4, 9)[2][4:], None, "unanswered"),
+    ],
+)
+def test_what_goes_wrong_in_an_envelope(inner: bytes, answer: EnvelopeResponse | None, outcome: str) -> None:
+    segments = [asked(EnvelopeRequest(request_data=inner, request_principal=b"?"), 0, 1)]
+    segments += [answered(answer, 0, 1)] if answer else []
+    rows = cells(pieces(segments), table="exchanges")
+    assert rows[1]["outcome"] == outcome
+    assert rows[1]["reason"]
+    assert rows[1]["principal"] is None
+
+
+def test_a_connection_that_is_not_kafka_is_told_once() -> None:
+    segments: list[Segment] = [
+        (CLIENT, 0.0, b"GET / HTTP/1.1\r\n\r\n"),
+        (SERVER, 0.0, b"HTTP/1.1 400 Bad Request\r\n"),
+    ]
+    ((reason, number),) = values(pieces(segments), "_corrupt", "number", table="exchanges")
+    assert reason.endswith("is not Kafka: HTTP")
+    assert number is None
+
+
+def test_what_was_missing_is_told_at_the_end() -> None:
+    segments: list[Segment | Piece] = [gap(CLIENT, 100), asked(BEAT, 4, 1), gap(SERVER, 20), gap(SERVER, 0)]
+    segments.append((SERVER, 0.0, b"\xff" * 9))
+    rows = values(pieces(segments, complete=False), "_corrupt", "position", table="exchanges")
+    reason, position = rows[-1]
+    assert "120 bytes are missing, in 3 places" in reason
+    assert "9 bytes belong to no frame" in reason
+    assert position == 5

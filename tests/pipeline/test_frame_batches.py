@@ -1,0 +1,202 @@
+"""Batches of rows: only what is wanted, however it comes, and whatever is missing."""
+
+from __future__ import annotations
+
+import pickle
+import random
+from copy import copy
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kwire.connection import CLIENT, SERVER
+from kwire.connection.reading import Reader
+from kwire_kafka import HeartbeatRequest, HeartbeatResponse, ProduceRequest
+from kwire_spark.capture import Broken, Piece
+from kwire_spark.columns import EXCHANGES, FRAMES
+from kwire_spark.frames import Condition, ConnectionRows, Wanted, exchange_rows, frame_batches, frame_rows
+from kwire_spark.frames.batches import BATCH_ROWS, arrow_batch
+from kwire_spark.frames.wanted import TABLES, Table
+from kwire_spark.options import BrokenInput
+from tests.pipeline.capture_files import recorded, recordings
+from tests.pipeline.connection_pieces import answered, asked, cells, conversation_pieces, pieces, values
+from tests.real_kafka.broker import USERS
+
+TALK = [asked(HeartbeatRequest(), 4, 1), answered(HeartbeatResponse(error_code=27), 4, 1)]
+SASL = ["kafka-python-as-of-0.10-on-3.9.1-with-PLAIN", "librdkafka-on-4.1.1-with-SCRAM-SHA-256"]
+
+
+@pytest.mark.parametrize("table", ["frames", "exchanges"])
+@pytest.mark.parametrize("name", ["librdkafka-on-4.1.1-with-SCRAM-SHA-256", "the-broker-on-4.1.1"])
+def test_columns_are_the_same_alone_as_among_all(name: str, table: Table) -> None:
+    conversation = conversation_pieces(recorded(name))
+    rows = cells(conversation, table=table)
+    for column in TABLES[table].names:
+        assert values(conversation, column, table=table) == [row[column] for row in rows], column
+
+
+def test_what_is_not_wanted_is_not_computed(monkeypatch: pytest.MonkeyPatch) -> None:
+    counts = {"bodies": 0, "errors": 0, "shown": 0}
+
+    def counting(name: str, function: Any) -> Any:
+        def count(*arguments: Any, **more: Any) -> Any:
+            counts[name] += 1
+            return function(*arguments, **more)
+
+        return count
+
+    for module in (frame_rows, exchange_rows):
+        monkeypatch.setattr(module, "error_codes", counting("errors", module.error_codes))
+        monkeypatch.setattr(module, "shown", counting("shown", module.shown))
+    decode = HeartbeatRequest.decode
+    monkeypatch.setattr(HeartbeatRequest, "decode", counting("bodies", decode))
+    for table in TABLES:
+        cells(pieces(TALK), "api", "version", "client_id", "size" if table == "frames" else "number", table=table)  # type: ignore[arg-type]
+        cells(pieces(TALK), "software_name", "principal", table=table)  # type: ignore[arg-type]
+    assert counts == {"bodies": 0, "errors": 0, "shown": 0}
+    cells(pieces(TALK), "kind")
+    assert counts == {"bodies": 1, "errors": 0, "shown": 0}
+    cells(pieces(TALK), "error_codes")
+    cells(pieces(TALK), "raw")
+    assert counts == {"bodies": 2, "errors": 1, "shown": 2}
+
+
+def test_of_other_apis_no_bodies_are_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
+    decoded = []
+    read = Reader._message
+
+    def noting(self: Reader, cls: Any, name: str, *rest: Any) -> Any:
+        message = read(self, cls, name, *rest)
+        decoded.extend([name] if message is not None else [])
+        return message
+
+    monkeypatch.setattr(Reader, "_message", noting)
+    segments = [*TALK, asked(ProduceRequest(acks=1, timeout_ms=1), 7, 2)]
+    rows = cells(pieces(segments), "api", "kind", conditions=[Condition("api", "in", ("Produce", "Fetch"))])
+    assert [row["kind"] for row in rows] == ["request", "unanswered"]
+    assert decoded == ["Produce"]
+
+
+def test_columns_may_be_in_any_order_and_none_may_be_wanted() -> None:
+    assert [list(row) for row in cells(pieces(TALK), "kind", "source")] == [["kind", "source"]] * 2
+    (batch,) = frame_batches(pieces(TALK), pa.schema([]))
+    assert (batch.num_rows, batch.num_columns) == (2, 0)
+
+
+@pytest.mark.parametrize(
+    ("conditions", "kinds"),
+    [
+        ([Condition("kind", "=", "request")], ["request"]),
+        ([Condition("kind", "in", ("response", "gap"))], ["response"]),
+        ([Condition("latency_ms", "not null")], ["response"]),
+        ([Condition("latency_ms", "null")], ["request"]),
+        ([Condition("position", ">", 0), Condition("position", "<=", 1)], ["response"]),
+        ([Condition("size", ">=", 0), Condition("number", "<", 1)], ["request"]),
+        ([Condition("client_host", "=", "10.0.0.1")], ["request", "response"]),
+        ([Condition("client_host", "=", "10.0.0.2")], []),
+        ([Condition("server_port", "=", 9092), Condition("api_key", "=", 13)], []),
+        ([Condition("principal", "=", "User:x")], []),
+    ],
+)
+def test_rows_have_to_pass_conditions(conditions: list[Condition], kinds: list[str]) -> None:
+    rows = cells(pieces(TALK), "kind", conditions=conditions)
+    assert [row["kind"] for row in rows] == kinds
+
+
+def test_connections_without_rows_that_are_wanted_are_not_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ConnectionRows, "feed", lambda *_: pytest.fail("decoded"))
+    assert cells(pieces(TALK), conditions=[Condition("server_port", "=", 1)]) == []
+
+
+def test_the_client_of_an_exchange_may_be_in_an_envelope() -> None:
+    wanted = Wanted("exchanges", conditions=[Condition("client_host", "=", "192.0.2.7")])
+    assert wanted.takes(("id", "10.0.0.1", 1, "10.0.0.9", 9092))
+    assert not Wanted("frames", conditions=[Condition("client_host", "=", "192.0.2.7")]).takes(
+        ("", "10.0.0.1", 1, "", 1)
+    )
+
+
+def test_batches_are_of_a_bounded_size() -> None:
+    many = pieces(TALK * 5000)
+    sizes = [batch.num_rows for batch in frame_batches(many, pa.schema([FRAMES.field("kind")]))]
+    assert sum(sizes) == 10_000
+    assert max(sizes) < BATCH_ROWS + 10
+    large = pieces([asked(ProduceRequest(transactional_id="x" * 30_000), 7, number) for number in range(500)])
+    sizes = [batch.num_rows for batch in frame_batches(large, pa.schema([FRAMES.field("raw")]))]
+    assert max(sizes[:-1]) < 200  # of 30 kB each
+
+
+def test_broken_files_end_the_job_if_asked_to() -> None:
+    with pytest.raises(BrokenInput, match=r"a\.pcap, byte 9: cut off"):
+        list(frame_batches([Broken("a.pcap", 9, "cut off")], failfast=True))
+
+
+def test_a_number_that_does_not_fit_is_null() -> None:
+    schema = pa.schema([FRAMES.field("time"), FRAMES.field("client_port")])
+    batch = arrow_batch([(1 << 70, 5), (7, 1 << 40), (8, 6)], schema)
+    assert batch.column(0).cast(pa.int64()).to_pylist() == [None, 7, 8]
+    assert batch.column(1).to_pylist() == [5, None, 6]
+
+
+@pytest.mark.parametrize("table", ["frames", "exchanges"])
+@pytest.mark.parametrize("name", recordings())
+def test_secrets_never_appear(name: str, table: Table) -> None:
+    text = repr(cells(conversation_pieces(recorded(name)), table=table))
+    assert not [password for password in USERS.values() if password in text]
+
+
+@pytest.mark.parametrize("table", ["frames", "exchanges"])
+@pytest.mark.parametrize("name", SASL)
+@pytest.mark.parametrize("seed", range(6))
+def test_secrets_never_appear_if_pieces_are_missing(name: str, table: Table, seed: int) -> None:
+    chance = random.Random(seed)
+    damaged = [part for piece in conversation_pieces(recorded(name)) for part in _damaged(piece, chance)]
+    text = repr(cells(damaged, table=table))
+    assert not [password for password in USERS.values() if password in text]
+
+
+def _damaged(piece: Piece, chance: random.Random) -> list[Piece]:
+    """Sometimes a gap, or a gap and the end of what was sent."""
+    if piece.kind != "data" or chance.random() > 0.2:
+        return [piece]
+    lost, kept = copy(piece), copy(piece)
+    lost.size = chance.choice([piece.size, chance.randint(1, piece.size)])
+    lost.kind, lost.data, kept.data = "gap", b"", piece.data[lost.size :]
+    kept.size = len(kept.data)
+    return [lost, kept] if kept.data else [lost]
+
+
+CONVERSATIONS = [one for name in recordings() for one in recorded(name)[:6]]
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.data())
+def test_it_does_not_matter_whether_a_connection_is_pickled_in_between(data: st.DataObject) -> None:
+    table: Table = data.draw(st.sampled_from(["frames", "exchanges"]))
+    given_pieces = conversation_pieces([data.draw(st.sampled_from(CONVERSATIONS))])
+    expected = cells(given_pieces, table=table)
+    kept = ConnectionRows(given_pieces[0].connection, Wanted(table))
+    rows = []
+    for piece in given_pieces:
+        if data.draw(st.booleans()):
+            kept = pickle.loads(pickle.dumps(kept))
+        rows += kept.feed(piece)
+    assert arrow_batch(rows, TABLES[table]).to_pylist() == expected
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.lists(st.tuples(st.sampled_from([CLIENT, SERVER]), st.binary(max_size=200)), max_size=8), st.booleans())
+def test_any_bytes_give_rows(said: list[tuple[Any, bytes]], complete: bool) -> None:
+    segments = [(direction, 0.0, data) for direction, data in said]
+    rows = cells(pieces(segments, complete=complete), "size", "kind")
+    assert sum(row["size"] or 0 for row in rows) == sum(len(data) for _, data in said)
+    cells(pieces(segments, complete=complete), table="exchanges")
+
+
+def test_all_columns_are_filled_in_order() -> None:
+    rows = ConnectionRows(pieces([])[0].connection, Wanted("exchanges"))
+    made = [row for piece in pieces(TALK, connection=rows.connection) for row in rows.feed(piece)]
+    assert [len(row) for row in made] == [len(EXCHANGES.names)]

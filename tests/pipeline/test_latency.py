@@ -1,0 +1,131 @@
+"""Latency, errors and throttling: numbers on rows made by hand, and what is printed of them."""
+
+from __future__ import annotations
+
+import io
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pyspark.sql import SparkSession
+from report_rows import START, exchange, exchanges_of
+from rich.console import Console
+from syrupy.assertion import SnapshotAssertion
+
+from kwire_spark.reports.latency import latency
+from kwire_spark.reports.over_time import MOST, Steps, counted_over_time
+from kwire_spark.reports.report import Report
+from kwire_spark.reports.terminal import print_report
+
+
+@pytest.fixture(scope="module")
+def report(spark: SparkSession) -> Report:
+    log = {"number": None, "source": "request.log", "queue_ms": 1.0, "local_ms": 2.0, "remote_ms": 3.0}
+    return latency(
+        exchanges_of(
+            spark,
+            *(exchange(1, 12, at, latency_ms=float(at), throttle_ms=0) for at in range(1, 101)),
+            exchange(3, 9, 5, latency_ms=7.5, error_codes=[3, 5]),
+            exchange(3, 9, 4, latency_ms=2.5, error_codes=[3], throttle_ms=40, client_id="two"),
+            exchange(3, 9, 6, latency_ms=1.0, throttle_ms=10, client_id="two"),
+            exchange(3, 9, 7, outcome="unanswered", error_codes=None),
+            exchange(3, 9, 8, outcome="undecodable", error_codes=None, latency_ms=1.5),
+            exchange(3, 9, 9, error_codes=[1234], **log, latency_ms=6.0),
+            exchange(3, 9, 0, error_codes=[3], latency_ms=None) | {"time": None, **log},
+            exchange(999, 0, 1, outcome="none", error_codes=None),
+            exchange(at=10, outcome=None, _corrupt="cut off"),
+        )
+    )
+
+
+def test_quantiles_per_api(report: Report) -> None:
+    rows = {(row[0], row[1]): row[2:] for row in report.table("apis").rows}
+    assert rows["Fetch", "capture"][:9] == (100, 0, 0, 0, 0.0, 50.0, 90.0, 99.0, 100.0)
+    assert rows["Metadata", "capture"][:9] == (5, 1, 1, 2, pytest.approx(200 / 3), 1.5, 7.5, 7.5, 7.5)
+    assert rows["key 999", "capture"] == (1, 0, 0, 0, None, *[None] * 7)
+
+
+def test_what_the_broker_spends_it_on(report: Report) -> None:
+    rows = {(row[0], row[1]): row for row in report.table("apis").rows}
+    assert rows["Metadata", "request_log"][-4:] == (6.0, 1.0, 2.0, 3.0)
+    (chart,) = [chart for chart in report.charts if chart.name == "split"]
+    assert [trace["x"] for trace in chart.figure["data"]] == [[1.0], [2.0], [3.0]]
+    assert chart.figure["layout"]["yaxis"]["ticktext"] == ["Metadata (request_log)"]
+
+
+def test_errors_by_name_with_the_first_of_them(report: Report) -> None:
+    assert report.table("errors").rows == (
+        ("Metadata", "capture", 3, "UNKNOWN_TOPIC_OR_PARTITION", 2, "a.pcap", 4000),
+        ("Metadata", "capture", 5, "LEADER_NOT_AVAILABLE", 1, "a.pcap", 5000),
+        ("Metadata", "request_log", 3, "UNKNOWN_TOPIC_OR_PARTITION", 1, None, None),
+        ("Metadata", "request_log", 1234, "UNKNOWN_1234", 1, "request.log", 9000),
+    )
+
+
+def test_errors_over_time(report: Report) -> None:
+    (chart,) = [chart for chart in report.charts if chart.name == "errors"]
+    counts = {trace["name"]: sum(trace["y"]) for trace in chart.figure["data"]}
+    assert counts == {"UNKNOWN_TOPIC_OR_PARTITION": 2, "LEADER_NOT_AVAILABLE": 1, "UNKNOWN_1234": 1}
+
+
+def test_who_is_throttled(report: Report) -> None:
+    assert report.table("throttled").rows == (("two", None, "Metadata", "capture", 2, 50, 40),)
+
+
+def test_the_slowest_with_where_they_are(report: Report) -> None:
+    first, second, *others = report.table("slowest").rows
+    assert (first[0], first[1], first[-2:]) == (100.0, "Fetch", ("a.pcap", 100_000))
+    assert second[0] == 99.0
+    assert len(others) == 18
+
+
+def test_what_is_printed(report: Report, snapshot: SnapshotAssertion) -> None:
+    text = io.StringIO()
+    print_report(report, Console(file=text, width=150), rows=5)
+    assert text.getvalue() == snapshot
+
+
+def test_nothing_to_measure(spark: SparkSession) -> None:
+    empty = latency(exchanges_of(spark))
+    assert empty.summary == ("No request was seen.",)
+    assert not empty.charts
+
+
+TIMES = st.datetimes(datetime(1971, 1, 1), datetime(2200, 1, 1), timezones=st.just(UTC))
+
+
+@settings(deadline=None)
+@given(TIMES, TIMES)
+def test_steps_are_as_few_as_a_chart_can_show(one: datetime, other: datetime) -> None:
+    first, last = min(one, other), max(one, other)
+    length = Steps.of(first, last).length
+    assert (last - first) / length < MOST
+
+
+def test_usual_lengths_of_steps() -> None:
+    spans = (1, 58, 59, 3600, 86400, 30 * 86400)
+    assert [str(Steps.of(START, START + timedelta(seconds=span))) for span in spans] == [
+        "1 s",
+        "1 s",
+        "5 s",
+        "5 min",
+        "30 min",
+        "12 h",
+    ]
+
+
+def test_steps_in_which_nothing_happened_are_shown_and_rare_things_share_a_colour() -> None:
+    counts = [(10, f"api {number}", "capture", 100 - number) for number in range(9)] + [(13, "api 8", "capture", 1)]
+    chart = counted_over_time("t", "T", counts, Steps(timedelta(seconds=1)), unit="requests")
+    assert chart is not None
+    series = {trace["name"]: trace["y"] for trace in chart.figure["data"]}
+    assert list(series) == [*(f"api {number}" for number in range(7)), "others"]
+    assert series["others"] == [93 + 92, 0, 0, 1]
+
+
+def test_what_two_kinds_of_input_counted_is_counted_once() -> None:
+    counts = [(1, "a", "capture", 3), (1, "a", "request_log", 5), (None, "a", "capture", 7)]
+    chart = counted_over_time("t", "T", counts, Steps(timedelta(seconds=1)), unit="requests")
+    assert chart is not None
+    assert chart.figure["data"][0]["y"] == [5]

@@ -1,0 +1,121 @@
+"""Options of sources: what they may be, and that the rest is refused with a reason."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from pathlib import Path
+
+import pytest
+
+from kwire_spark.options import BrokenInput, OptionError, Options
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for name in ("b.pcap", "a.pcap", ".hidden", "_SUCCESS", "deep/__offsets-0/c.log", ".git/d"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    return tmp_path
+
+
+def files(folder: Path, **options: str) -> list[str]:
+    return [Path(path).relative_to(folder).as_posix() for path in Options(options).files()]
+
+
+def test_a_folder_gives_its_files_but_hidden_ones(folder: Path) -> None:
+    assert files(folder, path=str(folder)) == ["a.pcap", "b.pcap", "deep/__offsets-0/c.log"]
+
+
+def test_a_pattern_gives_what_it_matches(folder: Path) -> None:
+    assert files(folder, path=f"{folder}/*.pcap") == ["a.pcap", "b.pcap"]
+    assert files(folder, path=f"{folder}/d*") == ["deep/__offsets-0/c.log"]
+    assert files(folder, path=f"{folder}/**/*.log") == ["deep/__offsets-0/c.log"]
+
+
+def test_a_list_of_paths_gives_each_file_once(folder: Path) -> None:
+    assert files(folder, paths=json.dumps([f"{folder}/b.pcap", f"{folder}/*.pcap"])) == ["b.pcap", "a.pcap"]
+
+
+def test_a_file_that_is_named_is_read_whatever_its_name(folder: Path) -> None:
+    assert files(folder, path=f"{folder}/.hidden") == [".hidden"]
+
+
+def test_a_name_that_looks_like_a_pattern_is_a_name_if_it_exists(folder: Path) -> None:
+    (folder / "a[1].pcap").touch()
+    assert files(folder, path=f"{folder}/a[1].pcap") == ["a[1].pcap"]
+
+
+@pytest.mark.parametrize("prefix", ["file:", "file://", "FILE://", "file://localhost"])
+def test_a_uri_of_a_file_is_its_path(folder: Path, prefix: str) -> None:
+    assert files(folder, path=f"{prefix}{folder}/a.pcap") == ["a.pcap"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({}, "nothing to read"),
+        ({"path": "/no/such/file"}, "/no/such/file: no such file"),
+        ({"path": "/no/such/*.pcap"}, "nothing matches"),
+        ({"path": "s3a://bucket/x"}, "s3a:"),
+        ({"paths": "a,b"}, "a JSON list"),
+    ],
+)
+def test_paths_that_are_not_there(options: dict[str, str], message: str) -> None:
+    with pytest.raises(OptionError, match=message):
+        Options(options).files()
+
+
+def test_names_have_no_case_and_options_can_be_pickled() -> None:
+    options = pickle.loads(pickle.dumps(Options({"splitSize": "2K", "MODE": "FailFast"})))
+    assert options.size("SPLITSIZE", 1) == 2048
+    assert options.failfast
+    assert not Options({}).failfast
+
+
+def test_values_of_all_kinds() -> None:
+    options = Options({"ports": "9092, 19092-19094", "n": " 7", "yes": "TRUE", "list": "a, b,", "empty": ""})
+    assert options.ports("ports") == {9092, 19092, 19093, 19094}
+    assert options.number("n", 1) == 7
+    assert options.flag("yes", False) is True
+    assert options.names("list") == ("a", "b")
+    assert options.text("empty", "x") == "x"
+    assert options.size("absent", 5) == 5
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("0.5", 0.5),
+        ("1700000000", 1.7e9),
+        ("1970-01-02", 86400.0),
+        ("1970-01-01T00:00:10", 10.0),
+        ("1970-01-01T01:00:10+01:00", 10.0),
+    ],
+)
+def test_times(text: str, seconds: float) -> None:
+    assert Options({"start": text}).time("start") == seconds
+
+
+@pytest.mark.parametrize(
+    ("call", "value"),
+    [
+        (lambda one: one.failfast, "dropmalformed"),
+        (lambda one: one.number("mode", 0), "-1"),
+        (lambda one: one.size("mode", 0), "64x"),
+        (lambda one: one.size("mode", 0), "0"),
+        (lambda one: one.flag("mode", True), "perhaps"),
+        (lambda one: one.ports("mode"), "0"),
+        (lambda one: one.ports("mode"), "9093-9092"),
+        (lambda one: one.ports("mode"), "kafka"),
+        (lambda one: one.time("mode"), "yesterday"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_with_name_and_value(call, value) -> None:  # type: ignore[no-untyped-def]
+    with pytest.raises(OptionError, match=f"the option mode must be .*, not {value!r}"):
+        call(Options({"mode": value}))
+
+
+def test_broken_input_says_where_and_can_be_pickled() -> None:
+    error = pickle.loads(pickle.dumps(BrokenInput("a.pcap", 7, "cut off")))
+    assert str(error) == "a.pcap, byte 7: cut off"

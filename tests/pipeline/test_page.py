@@ -1,0 +1,146 @@
+"""Pages of reports: complete, alone, and safe whatever text is in them."""
+
+from __future__ import annotations
+
+import json
+from base64 import b64encode
+from hashlib import sha256
+from html.parser import HTMLParser
+
+import plotly.graph_objects as go
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from report_samples import HOSTILE, all_charts, report
+
+from kwire_spark.reports.charts import plain
+from kwire_spark.reports.page import embedded, page
+from kwire_spark.reports.report import Chart, Report, Table, columns
+from kwire_spark.reports.text import label, shown, visible
+
+
+class Elements(HTMLParser):
+    """The elements of a page with their attributes, and the text of each that was last opened."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.found: list[tuple[str, dict[str, str | None], list[str]]] = []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.append((tag, dict(attrs), []))
+
+    def handle_data(self, data: str) -> None:
+        if self.found:
+            self.found[-1][2].append(data)
+
+    def named(self, tag: str) -> list[tuple[dict[str, str | None], str]]:
+        return [(facts, "".join(texts)) for name, facts, texts in self.found if name == tag]
+
+
+@pytest.fixture(scope="module")
+def elements() -> Elements:
+    return Elements(page(report()))
+
+
+def test_hostile_text_stays_text(elements: Elements) -> None:
+    assert len(elements.named("script")) == 3
+    assert not elements.named("img")
+    assert not elements.named("b")
+    assert not [name for _, facts, _ in elements.found for name in facts if name.startswith("on")]
+    first_column = [text.rstrip("\n") for _, text in elements.named("td")][:: len(report().tables[0].columns)]
+    assert HOSTILE[1] in first_column
+    assert "a\\x1b[31mred\\x00\\u202eb\\u2028\\r\\n" in first_column
+
+
+def test_nothing_is_loaded(elements: Elements) -> None:
+    assert not [facts for _, facts, _ in elements.found if facts.keys() & {"src", "href", "srcset", "action"}]
+    assert not elements.named("link")
+
+
+def test_the_policy_allows_the_scripts_of_the_page_and_nothing_else(elements: Elements) -> None:
+    policy = next(facts["content"] for facts, _ in elements.named("meta") if facts.get("http-equiv"))
+    assert policy is not None
+    allowed = policy.split("script-src ")[1].split()
+    scripts = [text for facts, text in elements.named("script") if facts.get("type") != "application/json"]
+    assert allowed == [f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'" for text in scripts]
+    assert policy.startswith("default-src 'none'; ")
+
+
+def test_charts_travel_as_they_are(elements: Elements) -> None:
+    block = next(text for facts, text in elements.named("script") if facts.get("id") == "figures")
+    assert json.loads(block) == {chart.name: chart.figure for chart in all_charts()}
+    assert "<" not in block
+    assert [facts["data-figure"] for facts, _ in elements.named("div") if facts.get("class") == "plot"] == [
+        chart.name for chart in all_charts()
+    ]
+
+
+def test_tables_have_captions_and_headings(elements: Elements) -> None:
+    assert [text.strip() for _, text in elements.named("caption")] == ["10 rows, and 1,234 more that are not shown"]
+    assert {facts["scope"] for facts, _ in elements.named("th")} == {"col"}
+    identities = {facts.get("id") for _, facts, _ in elements.found}
+    labels = [facts["aria-labelledby"] for _, facts, _ in elements.found if "aria-labelledby" in facts]
+    assert len(labels) == len(all_charts()) + 1
+    assert identities.issuperset(labels)
+    assert "There is <nothing>." in page(report()).replace("&lt;", "<").replace("&gt;", ">")
+
+
+def test_the_same_report_gives_the_same_page() -> None:
+    assert page(report()) == page(report())
+
+
+def test_without_charts_a_page_is_small() -> None:
+    bare = Report("bare", "Bare", ("One.",), (Table("t", "T", columns("a"), (("b",),)),))
+    assert len(page(bare)) < 20_000
+
+
+@settings(deadline=None, max_examples=50)
+@given(st.text(max_size=300))
+def test_no_text_changes_what_a_page_is_made_of(text: str) -> None:
+    table = Table("t", text, columns("a", "b"), ((text, 1), ("x", 2)), note=text)
+    found = Elements(page(Report("r", text, (text,), (table,)))).found
+    usual = Table("t", "x", columns("a", "b"), (("x", 1), ("x", 2)), note="x" if text else "")
+    assert [tag for tag, _, _ in found] == [
+        tag for tag, _, _ in Elements(page(Report("r", "x", ("x",), (usual,)))).found
+    ]
+
+
+@settings(deadline=None)
+@given(
+    st.recursive(
+        st.text() | st.integers() | st.none(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)
+    )
+)
+def test_embedded_json_is_the_same_json(facts: object) -> None:
+    text = embedded(facts)
+    assert json.loads(text) == facts
+    assert not set("<>&\u2028\u2029") & set(text)
+
+
+@pytest.mark.parametrize("chart", all_charts(), ids=lambda chart: chart.name)
+def test_plotly_knows_every_property_of_a_chart(chart: Chart) -> None:
+    assert len(go.Figure(chart.figure).data) == len(chart.figure["data"])
+
+
+@pytest.mark.parametrize("chart", all_charts(), ids=lambda chart: chart.name)
+def test_no_text_of_a_chart_is_markup_for_plotly(chart: Chart) -> None:
+    given_text = json.dumps(chart.figure)
+    for known in ("<br>", "<extra></extra>"):
+        given_text = given_text.replace(known, "")
+    assert "<" not in given_text
+
+
+def test_plain_text_for_plotly() -> None:
+    assert plain("<b>&lt;") == "&lt;b&gt;&amp;lt;"
+
+
+@settings(deadline=None)
+@given(st.text(max_size=400))
+def test_shown_text_can_be_seen_and_is_bounded(text: str) -> None:
+    assert visible(text).isprintable()
+    assert shown(text) == visible(text)
+    assert text != visible(text) or text.isprintable()
+    assert len(visible(text, 20)) <= 20 * 10 + 25
+    assert len(label(text)) <= 28

@@ -1,0 +1,105 @@
+"""Reports as files and on the terminal."""
+
+from __future__ import annotations
+
+import io
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pyarrow as pa
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pyarrow import csv, parquet
+from report_samples import HOSTILE, report
+from rich.console import Console
+from syrupy.assertion import SnapshotAssertion
+
+from kwire_spark.reports.files import arrow_table, write_report
+from kwire_spark.reports.report import Cell, Report, Table, columns
+from kwire_spark.reports.terminal import print_report
+
+
+def printed(given_report: Report, **settings: int) -> str:
+    text = io.StringIO()
+    print_report(
+        given_report, Console(file=text, width=110, color_system="standard", force_terminal=True), **settings
+    )
+    return text.getvalue()
+
+
+def test_a_page_and_two_files_for_each_table(tmp_path: Path) -> None:
+    written = write_report(report(), tmp_path / "new" / "folder")
+    assert [path.name for path in written] == [
+        "sample.html",
+        "sample-clients.csv",
+        "sample-clients.parquet",
+        "sample-nothing.csv",
+        "sample-nothing.parquet",
+    ]
+    assert sorted(path.name for path in written[0].parent.iterdir()) == sorted(path.name for path in written)
+
+
+def test_parquet_has_cells_as_they_are(tmp_path: Path) -> None:
+    _, _, exact, *_ = write_report(report(), tmp_path)
+    rows = [tuple(row.values()) for row in parquet.read_table(exact).to_pylist()]
+    assert rows == [
+        tuple(list(cell) if isinstance(cell, tuple) else cell for cell in row) for row in report().tables[0].rows
+    ]
+
+
+def test_no_cell_of_csv_is_a_formula(tmp_path: Path) -> None:
+    _, flat, *_ = write_report(report(), tmp_path)
+    multiline = csv.ParseOptions(newlines_in_values=True)
+    texts = csv.read_csv(flat, parse_options=multiline).column("client").to_pylist()
+    assert texts == [f"'{text}" if text.startswith("=") else text for text in HOSTILE]
+
+
+def test_writing_again_changes_nothing(tmp_path: Path) -> None:
+    before = {path: path.read_bytes() for path in write_report(report(), tmp_path)}
+    assert {path: path.read_bytes() for path in write_report(report(), tmp_path)} == before
+
+
+CELLS = st.none() | st.text() | st.lists(st.text(), max_size=3).map(tuple)
+
+
+@settings(deadline=None, max_examples=50)
+@given(st.lists(st.tuples(CELLS.filter(lambda cell: not isinstance(cell, tuple)), st.integers(-(2**63), 2**63 - 1))))
+def test_any_text_can_be_stored(rows: list[tuple[Cell, ...]]) -> None:
+    table = arrow_table(Table("t", "T", columns("a", "b"), tuple(rows)))
+    assert table.num_rows == len(rows)
+    assert table.column_names == ["a", "b"]
+
+
+def test_lone_surrogates_can_be_stored() -> None:
+    table = arrow_table(Table("t", "T", columns("a", "b"), (("\ud800", ("\udfff",)),)))
+    assert table.to_pylist() == [{"a": "\\ud800", "b": ["\\udfff"]}]
+
+
+def test_columns_without_values_are_texts() -> None:
+    empty = arrow_table(Table("t", "T", columns("a", "b"), ((None, ()), (None, ()))))
+    assert [field.type for field in empty.schema] == [pa.string(), pa.string()]
+
+
+def test_what_is_printed(snapshot: SnapshotAssertion) -> None:
+    assert printed(report(), rows=7) == snapshot
+
+
+def test_marks_are_coloured() -> None:
+    text = printed(report(), colours=True)
+    assert "\x1b[1;31mrefused" in text
+    assert "\x1b[32mok" in text
+
+
+def test_only_our_own_escapes_reach_the_terminal() -> None:
+    text = printed(report(), colours=True)
+    assert "\x1b[31mred" not in text
+    assert "\\x1b[31mred" in text
+    assert "[bold red]b[/]" in text
+    assert "\x00" not in text
+    assert "\u202e" not in text
+
+
+def test_times_are_printed_in_utc() -> None:
+    moment = datetime(2026, 1, 2, 3, 4, 5, 678000, tzinfo=UTC)
+    table = Table("t", "T", columns("a"), ((moment,),))
+    assert "2026-01-02 03:04:05.678" in printed(Report("r", "R", (), (table,)))

@@ -1,0 +1,408 @@
+"""Packets of TCP to bytes in order: whatever happens to the packets, the bytes of both sides come out, or gaps do."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kwire.connection import CLIENT, SERVER, Direction
+from kwire_spark.capture import Piece, TcpConnection
+from kwire_spark.capture.connections import Connections
+from kwire_spark.capture.packets import Packet
+from tests.pipeline.capture_files import (
+    ACK,
+    ALICE,
+    BROKER,
+    EPOCH,
+    FIN,
+    PUSH,
+    RST,
+    SYN,
+    Conversation,
+    TcpPacket,
+    disturbed,
+    packets,
+)
+
+PAIR = b"\x0a\0\0\x01\x0a\0\0\x09"
+FORTH, BACK = PAIR + b"\xc4\xec\x23\x84", PAIR[4:] + PAIR[:4] + b"\x23\x84\xc4\xec"
+
+
+def seen(packet: TcpPacket, position: int = 0) -> Packet:
+    """A packet as the reader of files gives it."""
+    key = FORTH if packet.source == ALICE else BACK
+    data = packet.data[: len(packet.data) - packet.cut]
+    return Packet(key, packet.time, "a.pcap", position, packet.seq, packet.ack, packet.flags, data, packet.cut)
+
+
+def reassembled(made: Iterable[TcpPacket], *, pickled: bool = False) -> list[Piece]:
+    connection = TcpConnection(FORTH)
+    pieces = []
+    for number, packet in enumerate(made):
+        pieces += connection.add(seen(packet, number))
+        if pickled:
+            connection = pickle.loads(pickle.dumps(connection))
+    return pieces + connection.close()
+
+
+def told(pieces: Iterable[Piece]) -> list[tuple[Any, ...]]:
+    """Pieces, briefly: what neighbours of one direction say is one."""
+    brief: list[tuple[Any, ...]] = []
+    for piece in pieces:
+        if piece.kind == "data" and brief and brief[-1][0] == piece.direction:
+            brief[-1] = (piece.direction, brief[-1][1] + piece.data)
+        elif piece.kind == "data":
+            brief.append((piece.direction, piece.data))
+        else:
+            brief.append((piece.kind, piece.direction, piece.size) if piece.kind == "gap" else (piece.kind,))
+    return brief
+
+
+def joined(conversation: Conversation) -> list[tuple[Any, ...]]:
+    """What ``told`` gives for a conversation that nothing happened to."""
+    whole: list[tuple[Any, ...]] = []
+    for direction, _, data in conversation.segments:
+        if whole and whole[-1][0] == direction:
+            whole[-1] = (direction, whole[-1][1] + data)
+        else:
+            whole.append((direction, data))
+    return [*whole, ("closed",)]
+
+
+TALK = Conversation(
+    [
+        (CLIENT, 0.0, b"first question"),
+        (SERVER, 0.1, b"first answer"),
+        (CLIENT, 0.2, b"second"),
+        (SERVER, 0.3, b"2nd"),
+    ]
+)
+
+
+def test_a_connection_says_who_is_who_and_when_it_began() -> None:
+    pieces = reassembled(packets(TALK))
+    (connection,) = {piece.connection for piece in pieces}
+    assert (connection.client, connection.server, connection.complete) == (ALICE, BROKER, True)
+    assert connection.id == "10.0.0.1:50412-10.0.0.9:9092@1700000000.000000"
+    assert told(pieces) == joined(TALK)
+
+
+def test_pieces_say_which_packet_they_come_from() -> None:
+    pieces = reassembled(packets(TALK, acks=False))
+    assert [(piece.source, piece.position) for piece in pieces] == [("a.pcap", n) for n in (3, 4, 5, 6, 8)]
+    assert [round(piece.time - EPOCH, 6) for piece in pieces] == [0, 0.1, 0.2, 0.3, 0.3]
+
+
+@pytest.mark.parametrize("ending", [FIN, RST, 0])
+def test_every_ending_closes_once(ending: int) -> None:
+    assert told(reassembled(packets(TALK, ending=ending))) == joined(TALK)
+
+
+@pytest.mark.parametrize("isns", [(0, 0), (0xFFFFFFFF, 0xFFFFFFFE), (0x7FFFFFFF, 0x80000000), (0xFFFFFFF8, 5)])
+def test_sequence_numbers_wrap(isns: tuple[int, int]) -> None:
+    assert told(reassembled(packets(TALK, size=3, isns=isns))) == joined(TALK)
+
+
+def test_a_retransmission_with_more_behind_it_gives_only_what_is_new() -> None:
+    made = packets(Conversation([(CLIENT, 0.0, b"abcdef")]), size=4, acks=False)
+    longer = replace(made[3], data=b"abcdefgh")
+    assert told(reassembled([*made[:4], longer])) == [(CLIENT, b"abcdefgh"), ("closed",)]
+
+
+def test_a_retransmission_that_overlaps_what_waits_is_not_doubled() -> None:
+    made = packets(Conversation([(CLIENT, 0.0, b"aabbccdd")]), size=2, acks=False)
+    hello, (a, b, c, d) = made[:3], made[3:7]
+    assert told(reassembled([*hello, a, c, d, replace(b, data=b"bbccdd")])) == [(CLIENT, b"aabbccdd"), ("closed",)]
+    assert told(reassembled([*hello, a, replace(c, data=b"ccdd"), c, d, b])) == [(CLIENT, b"aabbccdd"), ("closed",)]
+
+
+def test_keep_alives_are_no_data() -> None:
+    made = packets(TALK, ending=0)
+    last = made[-1]
+    alive = replace(last, seq=(last.seq - 1) & 0xFFFFFFFF, data=b"\0")
+    assert told(reassembled([*made, alive, replace(alive, data=b"")])) == joined(TALK)
+    assert told(reassembled([made[-2], alive, *made[-2:]])) == [(SERVER, b"2nd"), ("closed",)]
+
+
+def test_bytes_that_the_other_side_has_are_a_gap_of_their_size() -> None:
+    made = packets(TALK, acks=False)
+    assert told(reassembled(made[:3] + made[4:])) == [("gap", CLIENT, 14), *joined(TALK)[1:]]
+    assert told(reassembled(made[:6] + made[7:])) == [*joined(TALK)[:3], ("gap", SERVER, 3), ("closed",)]
+
+
+def test_what_is_lost_with_the_end_of_a_connection_is_a_gap() -> None:
+    made = packets(TALK, acks=False)
+    without = [*made[:6], made[7], made[9]]  # neither the last answer nor the server's FIN
+    assert told(reassembled(without)) == [*joined(TALK)[:3], ("gap", SERVER, 3), ("closed",)]
+    assert told(reassembled(made[:8] + made[9:])) == joined(TALK)
+
+
+def test_a_response_waits_for_its_request() -> None:
+    made = packets(TALK, acks=False)
+    swapped = [*made[:3], replace(made[4], time=made[3].time), replace(made[3], time=made[4].time), *made[5:]]
+    pieces = reassembled(swapped)
+    assert told(pieces) == joined(TALK)
+    assert [piece.time for piece in pieces] == sorted(piece.time for piece in pieces)
+
+
+def test_a_late_packet_is_waited_for_as_long_as_its_receiver_waits() -> None:
+    """Lost before the capture, and sent again after seconds: the other side did not acknowledge it."""
+    made = packets(Conversation([(CLIENT, 0.0, b"abcd"), (SERVER, 9.0, b"got it")]), size=1, acks=False)
+    hello, (a, b, c, d, *rest) = made[:3], made[3:]
+    assert told(reassembled([*hello, b, c, d, replace(a, time=EPOCH + 8), *rest])) == [
+        (CLIENT, b"abcd"),
+        (SERVER, b"got it"),
+        ("closed",),
+    ]
+
+
+def test_what_waits_is_bounded_by_packets_and_by_bytes() -> None:
+    long = packets(Conversation([(CLIENT, 0.0, bytes(6_000))]), size=1, ending=0, acks=False)
+    connection = TcpConnection(FORTH)
+    sizes = []
+    for packet in [*long[:3], *long[4:]]:
+        connection.add(seen(packet))
+        sizes.append(len(pickle.dumps(connection)))
+    assert max(sizes) < 1001 * 120
+    large = packets(Conversation([(CLIENT, 0.0, bytes(20 << 20))]), size=60_000, ending=0, acks=False)
+    pieces: list[Piece] = []
+    connection = TcpConnection(FORTH)
+    for packet in [*large[:3], *large[4:80]]:
+        pieces += connection.add(seen(packet))
+    assert [(piece.kind, piece.size) for piece in pieces[:2]] == [("gap", 60_000), ("data", 60_000)]
+
+
+def test_a_cut_packet_is_data_and_a_gap() -> None:
+    made = packets(TALK, acks=False)
+    made[3] = replace(made[3], cut=5)
+    assert told(reassembled(made)) == [(CLIENT, b"first que"), ("gap", CLIENT, 5), *joined(TALK)[1:]]
+
+
+def test_a_capture_may_begin_mid_connection() -> None:
+    made = packets(TALK, acks=False)[4:]
+    pieces = reassembled(made)
+    assert told(pieces) == joined(TALK)[1:]
+    assert not pieces[0].connection.complete
+    assert (pieces[0].connection.client, pieces[0].connection.server) == (ALICE, BROKER)
+
+
+def test_half_of_a_connection_tells_at_the_end_what_was_not_seen() -> None:
+    made = [packet for packet in packets(TALK) if packet.source == ALICE]
+    assert told(reassembled(made)) == [(CLIENT, b"first questionsecond"), ("gap", SERVER, 15), ("closed",)]
+    made = [packet for packet in packets(TALK, handshake=False) if packet.source == BROKER]
+    assert told(reassembled(made)) == [(SERVER, b"first answer2nd"), ("gap", CLIENT, 6), ("closed",)]
+
+
+@pytest.mark.parametrize("order", [(1, 0, 2), (1, 2, 0), (0, 2, 1), (2, 0, 1), (2, 1, 0)])
+def test_a_handshake_may_be_seen_in_any_order(order: Sequence[int]) -> None:
+    made = packets(TALK)
+    pieces = reassembled([made[number] for number in order] + made[3:])
+    assert told(pieces) == joined(TALK)
+    assert pieces[0].connection.complete
+    assert pieces[0].connection.client == ALICE
+
+
+@pytest.mark.parametrize("lost", [(0,), (1,), (2,), (0, 2), (1, 2)])
+def test_any_part_of_a_handshake_tells_where_bytes_begin(lost: Sequence[int]) -> None:
+    made = packets(TALK, acks=False)
+    kept = [packet for number, packet in enumerate(made) if number not in (*lost, 3)]
+    assert told(reassembled(kept)) == [("gap", CLIENT, 14), *joined(TALK)[1:]]
+    assert reassembled(kept)[0].connection.complete
+
+
+@pytest.mark.parametrize("ending", [FIN, RST, 0])
+def test_ports_are_used_again(ending: int) -> None:
+    later = Conversation([(direction, time + 60, data.upper()) for direction, time, data in TALK.segments])
+    pieces = reassembled(packets(TALK, ending=ending) + packets(later, isns=(77777, 88888)))
+    assert told(pieces) == joined(TALK) + joined(later)
+    assert len({piece.connection.id for piece in pieces}) == 2
+
+
+def test_ports_are_used_again_without_a_handshake_being_seen() -> None:
+    later = Conversation([(direction, time + 60, data.upper()) for direction, time, data in TALK.segments])
+    pieces = reassembled(packets(TALK) + packets(later, isns=(0x70000000, 0x60000000), handshake=False))
+    assert told(pieces) == joined(TALK) + joined(later)
+
+
+def test_a_connection_seen_again_after_its_end_is_the_same() -> None:
+    """As in captures of two hosts whose clocks differ."""
+    assert told(reassembled(packets(TALK) * 2)) == joined(TALK)
+
+
+def test_data_on_its_way_at_a_reset_belongs_to_the_connection() -> None:
+    made = packets(TALK, ending=RST, acks=False)
+    reset, answer = made[-1], made[-2]
+    connections = Connections()
+    pieces: list[Piece] = []
+    for packet in [*made[:-2], reset, replace(answer, time=answer.time + 0.5)]:
+        pieces += connections.add(seen(packet))
+    assert told(pieces) == joined(TALK)[:-1]
+    other = replace(seen(made[0]), key=FORTH[:-1] + b"\x85") if False else seen(replace(made[0], time=EPOCH + 9))
+    other.key = FORTH[:-1] + b"\x85"
+    assert told(connections.add(other)) == [("closed",)]
+
+
+def test_of_many_connections_the_longest_idle_are_closed() -> None:
+    connections = Connections(most=10)
+    closed: list[Piece] = []
+    for number in range(40):
+        packet = seen(packets(TALK)[0])
+        packet.key = PAIR + number.to_bytes(2, "big") + FORTH[-2:]
+        packet.time = EPOCH + number
+        closed += connections.add(packet)
+    ports = [piece.connection.client.port for piece in closed]
+    assert ports == list(range(len(ports)))
+    assert len(ports) >= 28
+    assert len(ports) + len(list(connections.close())) == 40
+
+
+def test_a_client_is_who_sends_to_a_port_of_servers() -> None:
+    def client(source: int, target: int, ports: frozenset[int] = frozenset()) -> int:
+        packet = seen(packets(TALK)[3])
+        packet.key = PAIR + source.to_bytes(2, "big") + target.to_bytes(2, "big")
+        connection = TcpConnection(packet.key, ports)
+        (piece,) = connection.add(packet)
+        return piece.connection.client.port
+
+    assert client(50000, 9092) == client(9092, 50000) == 50000
+    assert client(1024, 9092) == client(9092, 1024) == 1024
+    assert client(5000, 40000) == client(40000, 5000) == 40000
+    assert client(9092, 5000, frozenset([5000])) == 9092
+    assert client(9092, 50000, frozenset([50000])) == 9092
+
+
+segments = st.lists(
+    st.tuples(st.sampled_from([CLIENT, SERVER]), st.binary(min_size=1, max_size=40)), min_size=1, max_size=12
+)
+numbers = st.integers(0, 0xFFFFFFFF)
+
+
+def conversation(said: Sequence[tuple[Direction, bytes]]) -> Conversation:
+    return Conversation([(direction, number / 1000, data) for number, (direction, data) in enumerate(said)])
+
+
+@settings(deadline=None)
+@given(
+    said=segments,
+    size=st.integers(1, 50),
+    isns=st.tuples(numbers, numbers),
+    seed=st.integers(0, 10_000),
+    acks=st.booleans(),
+    ending=st.sampled_from([FIN, 0]),
+    duplication=st.floats(0, 0.5),
+    reordering=st.floats(0, 0.5),
+    pickled=st.booleans(),
+)
+def test_whatever_is_doubled_or_late_the_conversation_is_the_same(
+    said: list[tuple[Direction, bytes]],
+    size: int,
+    isns: tuple[int, int],
+    seed: int,
+    acks: bool,
+    ending: int,
+    duplication: float,
+    reordering: float,
+    pickled: bool,
+) -> None:
+    talk = conversation(said)
+    made = packets(talk, size=size, isns=isns, acks=acks, ending=ending)
+    poor = disturbed(made, seed=seed, duplication=duplication, reordering=reordering)
+    pieces = reassembled(poor, pickled=pickled)
+    for direction in (CLIENT, SERVER):
+        assert b"".join(one.data for one in pieces if one.direction == direction) == talk.said(direction)
+    assert [piece.kind for piece in pieces if piece.kind != "data"] == ["closed"]
+    assert in_order(pieces, talk)
+    assert [piece.time for piece in pieces] == sorted(piece.time for piece in pieces)
+
+
+@settings(deadline=None)
+@given(
+    said=segments,
+    size=st.integers(1, 50),
+    isns=st.tuples(numbers, numbers),
+    seed=st.integers(0, 10_000),
+    loss=st.floats(0, 0.6),
+    duplication=st.floats(0, 0.3),
+    reordering=st.floats(0, 0.3),
+)
+def test_whatever_is_lost_nothing_wrong_is_delivered(
+    said: list[tuple[Direction, bytes]],
+    size: int,
+    isns: tuple[int, int],
+    seed: int,
+    loss: float,
+    duplication: float,
+    reordering: float,
+) -> None:
+    talk = conversation(said)
+    made = packets(talk, size=size, isns=isns)
+    poor = disturbed(made[3:], seed=seed, loss=loss, duplication=duplication, reordering=reordering)
+    pieces = reassembled(made[:3] + poor)
+    for direction in (CLIENT, SERVER):
+        whole, at = talk.said(direction), 0
+        for piece in pieces:
+            if piece.direction == direction:
+                assert whole[at : at + piece.size] == piece.data or piece.kind != "data"
+                at += piece.size
+        everything = any(packet.flags & FIN for packet in poor if (packet.source == ALICE) == (direction == CLIENT))
+        assert at <= len(whole) + 1  # a FIN that was not seen either
+        assert at >= len(whole) or not everything
+    assert in_order(pieces, talk)
+
+
+def in_order(pieces: Iterable[Piece], talk: Conversation) -> bool:
+    """Whether no byte comes before one of the other side that was said before it and acknowledged by it."""
+    ends: dict[Direction, list[tuple[int, int]]] = {CLIENT: [], SERVER: []}
+    at: dict[Direction, int] = {CLIENT: 0, SERVER: 0}
+    needs: dict[Direction, list[tuple[int, int]]] = {CLIENT: [], SERVER: []}
+    for direction, _, data in talk.segments:
+        back: Direction = SERVER if direction == CLIENT else CLIENT
+        needs[direction].append((at[direction], at[back]))
+        at[direction] += len(data)
+    got: dict[Direction, int] = {CLIENT: 0, SERVER: 0}
+    for piece in pieces:
+        if piece.kind == "closed":
+            continue
+        back = SERVER if piece.direction == CLIENT else CLIENT
+        if piece.kind == "data":
+            needed = max(need for start, need in needs[piece.direction] if start <= got[piece.direction])
+            if got[back] < needed:
+                return False
+        got[piece.direction] += piece.size
+    return not ends[CLIENT]
+
+
+@settings(deadline=None, max_examples=300)
+@given(
+    st.lists(
+        st.tuples(
+            st.booleans(),
+            st.sampled_from([0, 1, 2, 100, 1 << 20, 1 << 29, 1 << 30, 1 << 31, 0xFFFFFFFF]),
+            st.sampled_from([0, 1, 3, 100, 1 << 20, 1 << 30, 1 << 31, 0xFFFFFFFF]),
+            st.sampled_from([ACK, ACK | PUSH, SYN, SYN | ACK, RST, FIN | ACK, FIN, 0, SYN | FIN | RST]),
+            st.integers(0, 3),
+            st.integers(0, 2),
+            st.floats(0, 3),
+        ),
+        max_size=30,
+    )
+)
+def test_no_packets_whatsoever_raise(made: list[tuple[bool, int, int, int, int, int, float]]) -> None:
+    connection = TcpConnection(FORTH)
+    size = 0
+    pieces: list[Piece] = []
+    for forth, seq, ack, flags, length, missing, time in made:
+        packet = Packet(FORTH if forth else BACK, time, "x", 0, seq, ack, flags, b"abc"[:length], missing)
+        size += length
+        pieces += connection.add(packet)
+    pieces += connection.close()
+    assert sum(len(piece.data) for piece in pieces) <= size
+    begun = [piece.connection.id for piece in pieces if piece.kind != "closed"]
+    closed = [piece.connection.id for piece in pieces if piece.kind == "closed"]
+    assert set(begun) <= set(closed)

@@ -1,0 +1,56 @@
+"""The stored sample of real traffic (``tests/data/traffic``): what `make e2e-traffic` checks, without brokers."""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from tests.e2e_traffic.checks import CHECKS, Check, Run
+from tests.e2e_traffic.named import named, spoken
+
+SAMPLE = Path(__file__).parents[1] / "data" / "traffic"
+RELEASES = ("3.9.1", "4.0.0", "4.1.1")
+OLD = {"kafka-python-as-of-0.10", "librdkafka-as-of-0.9", "java-0.10", "raw-old"}
+JOINS = {"standby-as-of-0.10.1", "raw-group"}
+"""Nothing that these say is too old but JoinGroup 1."""
+
+
+@cache
+def sample(release: str) -> Run:
+    return Run(SAMPLE / release)
+
+
+@pytest.mark.parametrize("release", RELEASES)
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+def test_nothing_differs(release: str, check: Check) -> None:
+    assert not check(sample(release))
+
+
+def test_who_was_refused() -> None:
+    assert [sample(release).refused for release in RELEASES] == [set(), OLD | JOINS, OLD]
+
+
+@pytest.mark.parametrize("source", ["traffic.pcap", "kafka-request.log"])
+def test_readiness_names_who_was_refused(source: str, spark: SparkSession) -> None:
+    """From what the clients said to 3.9.1, before the upgrade."""
+    before = [sample("3.9.1").file(source)]
+    assert named(before, "4.0.0", spark) == sample("4.0.0").refused
+    assert named(before, "4.1.1", spark) == sample("4.1.1").refused
+
+
+def test_clients_of_capture_and_logs_agree(spark: SparkSession) -> None:
+    """Who said what to 4.0.0: a request is in the request log, or the server log says that it was refused."""
+    run = sample("4.0.0")
+    rows = spoken([run.file(name) for name in ("traffic.pcap", "kafka-request.log", "server.log")], spark).collect()
+    captured, logged = (Counter[tuple[Any, ...]]() for _ in range(2))
+    for row in rows:
+        where = captured if row.seen_in == "capture" else logged
+        where[row.api, row.version, row.refused > 0] += row.refused or row.requests
+    refused = {key: count for key, count in logged.items() if key[2]}
+    assert refused
+    assert refused == {key: count for key, count in captured.items() if key[2]}
