@@ -76,6 +76,14 @@ def test_pydantic_is_for_models_alone() -> None:
             assert not wrong, f"{path.relative_to(ROOT)} imports {wrong}"
 
 
+def test_pyarrow_is_for_columns_alone() -> None:
+    """As pydantic is for models; the pipeline is at the end of the chain and may."""
+    for path in [*modules("runtime/kwire"), *modules("generated/kwire_kafka"), *modules("compiler/kwirec")]:
+        if "arrow" not in path.relative_to(ROOT).with_suffix("").parts:
+            wrong = [name for name in imported(path) if re.match(r"pyarrow|numpy|kwire(_kafka)?\.arrow", name)]
+            assert not wrong, f"{path.relative_to(ROOT)} imports {wrong}"
+
+
 def test_imports_of_the_compiler_point_left() -> None:
     place = {name: index for index, names in enumerate(LAYERS) for name in names}
     for path in modules("compiler/kwirec"):
@@ -137,7 +145,7 @@ def test_nothing_names_an_address_of_a_package_registry_or_a_path_of_a_machine()
 def test_the_examples_of_the_readme_run() -> None:
     readme = (ROOT / "README.md").read_text()
     examples = re.findall(r"```python\n(.*?)```", readme, re.DOTALL)
-    first, second, records, connections, logs, models, request_logs, releases = examples
+    first, second, records, connections, logs, models, request_logs, arrow, releases = examples
 
     def run(code: str) -> str:
         done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
@@ -158,6 +166,7 @@ def test_the_examples_of_the_readme_run() -> None:
         "timeoutMs Input should be less than or equal to 2147483647",
     ]
     assert re.search(r"^kwire FETCH 0 [\d.]+\nreplica_id=-1 max_wait_ms=", run(request_logs), re.MULTILINE)
+    assert re.fullmatch(r"int16 0 to carry on; .*\n\[0, 27, 25\] \[None, 0, 0\]\n", run(arrow))
     versions, fetch, failed, *lost, facts, conversion = run(releases).splitlines()
     assert (versions, fetch) == ("range(3, 14) range(0, 14)", "10")
     assert failed == "WriteTxnMarkers (27): none: client too old (client 0, broker 1)"

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from kwire.errors import KwireError
@@ -61,6 +62,7 @@ def may_have_secrets(name: str) -> bool:
     return name in SECRETS or name == "EnvelopeResponse"
 
 
+@lru_cache(4096)
 def is_sensitive(config: str) -> bool:
     """Whether the value of a configuration of this name is a secret, as far as the name tells.
 
@@ -93,9 +95,9 @@ def _erased(struct: Any, value: bytes | None) -> bytes | None:
 
 def _config(struct: Any, value: str | None) -> str | None:
     """The value of a configuration; its struct has the name, and where a broker describes it a flag."""
-    name = struct.name if hasattr(struct, "name") else struct.key
-    sensitive = getattr(struct, "is_sensitive", False) or is_sensitive(name)
-    return HIDDEN if value and sensitive else value
+    if not value:
+        return value
+    return HIDDEN if getattr(struct, "is_sensitive", False) or is_sensitive(struct.name) else value
 
 
 def _synonyms(config: Any, synonyms: list[Any]) -> list[Any]:

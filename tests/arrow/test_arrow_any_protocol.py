@@ -75,21 +75,18 @@ def test_a_protocol_with_every_feature(packages: Path) -> None:
 
 
 def field(name: str, type: str = "int8", **more: Any) -> dict[str, Any]:
-    return {"name": name, "type": type, "versions": "0+", "about": 'One: of "these".', **more}
+    return {"name": name, "type": type, "versions": "0+", "about": 'One: of "these".'} | more
 
 
 def test_names_and_shapes_that_are_in_the_way(packages: Path, tmp_path: Path) -> None:
     """Attributes that Python and Arrow use themselves, arrays of uuids, and a message without fields."""
     fields = [field("Items"), field("Type"), field("Class"), field("Field"), field("Element"), field("Uuid", "uuid")]
     nested = field("Nested", "[]Columns", fields=[field("Tags", "[]string"), field("Ids", "[]uuid")])
-    late = field(
-        "Late", "Empty", versions="1+", nullableVersions="1+", default="null", fields=[field("X", versions="1")]
-    )
-    definition = {"type": "data", "validVersions": "0-1", "flexibleVersions": "none", "about": "All."}
-    (tmp_path / "Names.json").write_text(
-        json.dumps(definition | {"name": "Names", "fields": [*fields, nested, late]})
-    )
-    (tmp_path / "Bare.json").write_text(json.dumps(definition | {"name": "Bare", "fields": []}))
+    late = {"versions": "1+", "nullableVersions": "1+", "default": "null", "fields": [field("X", versions="1")]}
+    messages_of = {"Names": [*fields, nested, field("Late", "Rest", **late)], "Bare": []}
+    common = {"type": "data", "validVersions": "0-1", "flexibleVersions": "none", "about": "All."}
+    for name, inside in messages_of.items():
+        (tmp_path / f"{name}.json").write_text(json.dumps(common | {"name": name, "fields": inside}))
     package, arrow = compiled(tmp_path, "names_arrow", packages)
     for name in messages_of:
         messages = [make(getattr(package, name), 1, FIXED[source]) for source in ("max", "null", "zero")]

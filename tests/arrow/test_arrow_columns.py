@@ -61,7 +61,7 @@ def test_what_kafka_wrote_comes_back(release: str) -> None:
         assert [exact(one) for one in back] == [exact(one) for one in messages]
 
 
-@settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(st.data())
 def test_any_messages_of_any_versions_come_back_in_their_order(data: st.DataObject) -> None:
     columns = ARROW[data.draw(st.sampled_from(NAMES))]

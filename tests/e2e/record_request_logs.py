@@ -239,7 +239,7 @@ def left_out(found: re.Match[str]) -> str:
 
 def chosen(lines: list[str]) -> list[str]:
     """Of each kind the shortest of those that show the most fields, in the order in which they were logged."""
-    return chosen_text(lines) if MARK + "{\"" not in lines[0] else chosen_json(lines)
+    return chosen_text(lines) if MARK + '{"' not in lines[0] else chosen_json(lines)
 
 
 def chosen_text(lines: list[str]) -> list[str]:

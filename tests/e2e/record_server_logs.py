@@ -1,7 +1,7 @@
 """Writes ``tests/data/server_logs`` anew: ``python -m tests.e2e.record_server_logs [RELEASE…]``.
 
-Brokers are asked what they do not have: removed versions, versions that there will be, apis of other listeners, before
-and after authentication, and what is no request at all. Of the log the part about that is kept.
+Brokers are asked what they do not have: removed versions, versions that there will be, apis of other listeners,
+before and after authentication, and what is no request at all. Of the log the part about that is kept.
 """
 
 from __future__ import annotations

@@ -28,6 +28,9 @@ KEYS = ("client_id", "client_host", "software_name", "software_version", "princi
 CLEAN = {"request", "response", "sasl_token", "unanswered"}
 """The kinds of rows of which all bytes were understood."""
 
+LAST = "BrokerHeartbeat"
+"""A broker that stops says so to its controller, which does not log it any more."""
+
 SILENT = {member.client_id for member in CAST if member.mechanism and member.tools}
 """Clients that do not say which requests they sent before they were let in."""
 
@@ -82,8 +85,13 @@ class Run:
 
     @cached_property
     def failed(self) -> dict[str, Any]:
-        """What clients could not do, by client."""
-        return {client: verdict["failed"] for client, verdict in self._verdicts.items() if verdict["failed"]}
+        """What clients could not do though the broker refused nothing, by client."""
+        return {client: one["failed"] for client, one in self._verdicts.items() if one["verdict"] == "failed"}
+
+    @cached_property
+    def unhindered(self) -> set[str]:
+        """Clients that were refused something and could do everything nevertheless."""
+        return {client for client in self.refused if not self._verdicts[client]["failed"]}
 
     @cached_property
     def _verdicts(self) -> dict[str, Any]:
@@ -95,25 +103,33 @@ class Run:
         return str(next(path for end in ("", ".gz", ".zst") if (path := self.folder / f"{name}{end}").exists()))
 
 
+def judged_wrongly(run: Run) -> Sized:
+    """Clients that failed without being refused, or were refused and did not fail."""
+    return run.failed or run.unhindered
+
+
 def not_understood(run: Run) -> list[Row]:
     """Rows of the capture that are not a request, a response or a token in full, and whatever is broken."""
     return [row for row in run.frames if row["kind"] not in CLEAN or row["_corrupt"]]
 
 
-def not_paired(run: Run) -> Counter[tuple[Any, ...]]:
-    """Requests without a response that the broker does not say it refused, by where they came from."""
-    return _refused(run.exchanges, unanswered=True) - _refused(run.refusals)
+def not_paired(run: Run) -> Counter[Any]:
+    """Requests without a response that the broker neither refused nor answered when the client was gone."""
+    missing = _places(run.exchanges, "unanswered")
+    late = _places(run.logged) - _places(run.exchanges, "answered")
+    return missing - _places(run.refusals) - late
 
 
-def not_captured(run: Run) -> Counter[tuple[Any, ...]]:
+def not_captured(run: Run) -> Counter[Any]:
     """Refusals in the server log that are no requests without a response in the capture."""
-    return _refused(run.refusals) - _refused(run.exchanges, unanswered=True)
+    return _places(run.refusals) - _places(run.exchanges, "unanswered")
 
 
 def capture_differs(run: Run) -> dict[tuple[Any, ...], tuple[int, int]]:
-    """Answered requests by who sent them: numbers in the capture and in the truth, where they are not the same."""
-    seen = [row for row in run.exchanges if row["outcome"] == "answered" and not _of_silent(row)]
-    known = _spoken(row for row in run.truth if row["source"] != "server_log")
+    """Requests by who sent them: numbers in the capture and in the truth, where they are not the same."""
+    refused = _places(run.refusals)
+    seen = [row for row in run.exchanges if not refused[_place(row)] and not _of_silent(row) and row["api"] != LAST]
+    known = _spoken(row for row in run.truth if row["source"] != "server_log" and row["api"] != LAST)
     passed_on = sum(count for key, count in known.items() if key[-1])
     found = _spoken(row for row in seen if row["api"] != "Envelope")
     found["envelopes"] = sum(row["api"] == "Envelope" for row in seen)
@@ -147,6 +163,7 @@ def told_differs(run: Run) -> dict[tuple[Any, ...], tuple[int, int]]:
 
 
 CHECKS: tuple[Check, ...] = (
+    judged_wrongly,
     not_understood,
     not_paired,
     not_captured,
@@ -185,11 +202,12 @@ def _of_silent(row: Row) -> bool:
     return row["client_id"] in SILENT and row["api"] in BEFORE_LOGIN and row["principal"] is None
 
 
-def _refused(rows: Iterable[Row], *, unanswered: bool = False) -> Counter[tuple[Any, ...]]:
-    keys = ("client_host", "client_port", "server_port", "api", "version")
-    return Counter(
-        tuple(row[key] for key in keys) for row in rows if not unanswered or row["outcome"] == "unanswered"
-    )
+def _places(rows: Iterable[Row], outcome: str | None = None) -> Counter[Any]:
+    return Counter(_place(row) for row in rows if outcome is None or row["outcome"] == outcome)
+
+
+def _place(row: Row) -> tuple[Any, ...]:
+    return tuple(row[key] for key in ("client_host", "client_port", "server_port", "api", "version"))
 
 
 def _unequal(found: Counter[Any], known: Counter[Any]) -> dict[Any, tuple[int, int]]:

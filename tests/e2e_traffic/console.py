@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.e2e_traffic.clients.steps import SECONDS, VALUES, Task
+from tests.e2e_traffic.clients.steps import VALUES, Task
 from tests.real_kafka.jars import SIMPLE, TOOLS, classpath
 
 JAVA = ("java", "-Xmx160m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto")
@@ -43,6 +43,9 @@ ARTIFACTS = {"0.10.2.2": ("kafka_2.12", "kafka-tools"), "1.1.1": ("kafka_2.12", 
 OWN_NAME = (3,)
 """Since when the console producer lets its user say what it calls itself. Before, the one for measurements writes."""
 
+READING = 30
+"""Seconds that a consumer waits for a record: on a busy machine the JVM alone takes ten."""
+
 ADMINISTRATES = (2, 4)
 LOGIN = 'org.apache.kafka.common.security.{}Module required username="{}" password="{}";'
 MODULES = {"PLAIN": "plain.PlainLogin", "SCRAM-SHA-256": "scram.ScramLogin", "SCRAM-SHA-512": "scram.ScramLogin"}
@@ -62,7 +65,7 @@ def calls(release: str, task: Task, folder: Path) -> Iterator[Call]:
     configuration = folder / f"{task.client_id}.properties"
     configuration.write_text("".join(f"{name}={value}\n" for name, value in _settings(release, task).items()))
     server, conf = ["--bootstrap-server", task.bootstrap], str(configuration)
-    limits = ["--max-messages", str(len(VALUES)), "--timeout-ms", str(SECONDS * 1000)]
+    limits = ["--max-messages", str(len(VALUES)), "--timeout-ms", str(READING * 1000)]
     consuming = [*server, "--topic", task.topic, "--from-beginning", *limits, "--consumer.config", conf]
     yield _producer(release, task, conf)
     yield Call("consume", [*tool(release, "ConsoleConsumer"), *consuming])
@@ -108,7 +111,7 @@ def _settings(release: str, task: Task) -> dict[str, str]:
         "acks": "all",
     }
     if _number(release) >= ADMINISTRATES:  # older consumers want it to be longer than their session
-        settings |= {"delivery.timeout.ms": "9000", "request.timeout.ms": "5000"}
+        settings |= {"delivery.timeout.ms": "30000", "request.timeout.ms": "15000"}
     if task.mechanism:
         settings |= {
             "security.protocol": "SASL_PLAINTEXT",

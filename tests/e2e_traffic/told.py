@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from pathlib import Path
@@ -39,12 +40,14 @@ BEFORE_LOGIN = ("ApiVersions", "SaslHandshake", "SaslAuthenticate")
 
 
 def told(folder: Path) -> dict[str, Spoken]:
-    """By client, for all that say what they send."""
-    found = {}
+    """By client, for all that say what they send, those in `tests.e2e_traffic.raw` among them."""
+    found: dict[str, Spoken] = {}
     for path in sorted((folder / "told").glob("*.txt")):
         pattern = next((lines for start, lines in LINES.items() if path.stem.startswith(start)), None)
         if pattern is not None:
             found[path.stem] = _spoken(path, pattern)
+    for one in json.loads((folder / "asked.json").read_text()):
+        found.setdefault(one["client_id"], Counter())[one["api"], one["version"]] += 1
     return found
 
 

@@ -1,7 +1,7 @@
 """The broker is the judge: ``verdicts.json``, who could go on and who could not.
 
-A client is refused when the broker closed its connection for a version that it does not know, or when a step fails:
-old Java clients look at what the broker offers, and give up without asking. On the release before nothing may fail.
+A client is refused when the broker closed its connection for a version that it does not know: what its steps came to
+is beside it. Whoever failed without that did so for another reason, as a machine that is too busy: nobody should.
 """
 
 from __future__ import annotations
@@ -32,9 +32,8 @@ def write_verdicts(folder: Path) -> None:
     failed = failures(folder)
     verdicts = {}
     for client_id in dict.fromkeys(step["client_id"] for step in _steps(folder)):
-        judged = client_id in refused or client_id in failed
         verdicts[client_id] = {
-            "verdict": "refused" if judged else "fine",
+            "verdict": "refused" if client_id in refused else "failed" if client_id in failed else "fine",
             "requests": [[api, version, count] for (api, version), count in sorted(refused[client_id].items())],
             "failed": failed.get(client_id, {}),
         }

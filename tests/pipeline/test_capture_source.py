@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from collections import Counter
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -139,7 +140,7 @@ def test_a_file_that_is_cut_off_is_told_with_its_place(capture: Path, tmp_path: 
     assert corrupt["source"] == str(short)
     assert 0 < corrupt["position"] < short.stat().st_size
     assert len(frames) > 100
-    with pytest.raises(BrokenInput, match="short.pcap, byte"):
+    with pytest.raises(BrokenInput, match=r"short\.pcap, byte"):
         rows(short, mode="FAILFAST")
 
 
@@ -210,9 +211,8 @@ def test_in_spark(spark: SparkSession, capture: Path) -> None:
     frames = read(spark, capture, partitions="2")
     assert frames.schema == spark_schema(FRAMES)
     expected = rows(capture)
-    assert frames.count() == len(expected)
     counted = {row["api"]: row["count"] for row in frames.groupBy("api").count().collect()}
-    assert counted == {api: sum(row["api"] == api for row in expected) for api in counted}
+    assert counted == Counter(row["api"] for row in expected)
 
     spoken = spark.read.format("kafka_capture").schema("api string, principal string").option("rows", "exchanges")
     of_admin = spoken.load(str(capture)).where("principal = 'User:admin'")
@@ -220,7 +220,6 @@ def test_in_spark(spark: SparkSession, capture: Path) -> None:
 
     some = frames.where(f"time > timestamp_seconds({EPOCH}) and api in ('Fetch', 'Produce') and kind = 'request'")
     assert some.count() == sum(row["kind"] == "request" and row["api"] in ("Fetch", "Produce") for row in expected)
-    assert some.where("client_port = 1").count() == 0
 
 
 def test_errors_in_spark_say_what_is_wrong(spark: SparkSession, capture: Path, tmp_path: Path) -> None:
@@ -230,5 +229,5 @@ def test_errors_in_spark_say_what_is_wrong(spark: SparkSession, capture: Path, t
     (tmp_path / "text.pcap").write_text("this is no capture")
     (row,) = read(spark, tmp_path).collect()
     assert row["_corrupt"]
-    with pytest.raises(PySparkException, match="text.pcap, byte 0"):
+    with pytest.raises(PySparkException, match=r"text\.pcap, byte 0"):
         read(spark, tmp_path, mode="failfast").collect()

@@ -156,7 +156,10 @@ def test_a_connection_joined_in_the_middle() -> None:
 
 
 def test_a_connection_that_is_not_kafka() -> None:
-    rows = cells(pieces([(CLIENT, 0.0, b"\x16\x03\x01\x00\x10" + bytes(16))] + [(CLIENT, 1.0, bytes(1000))] * 50))
+    hello = b"\x16\x03\x01\x00\x10" + bytes(16)
+    more: Segment = (CLIENT, 1.0, bytes(1000))
+    segments: list[Segment] = [(CLIENT, 0.0, hello), *[more] * 50]
+    rows = cells(pieces(segments))
     assert [(row["kind"], row["reason"]) for row in rows] == [
         ("not_kafka", "TLS"),
         ("skipped", "this connection is not Kafka"),
@@ -192,7 +195,7 @@ def test_error_codes_are_found_wherever_they_are() -> None:
         FetchableTopicResponse(partitions=[PartitionData(error_code=code) for code in codes])
         for codes in ([0, 3, 6], [3, 0], [])
     ]
-    assert error_codes(FetchResponse(error_code=70, responses=topics)) == [3, 6, 70]
-    assert error_codes(FetchResponse(responses=topics)) == [3, 6]
-    assert error_codes(FetchResponse()) == []
-    assert error_codes(HeartbeatResponse(error_code=-1)) == [-1]
+    assert error_codes(FetchResponse(error_code=70, responses=topics)) == (3, 6, 70)
+    assert error_codes(FetchResponse(responses=topics)) == (3, 6)
+    assert error_codes(FetchResponse()) == ()
+    assert error_codes(HeartbeatResponse(error_code=-1)) == (-1,)

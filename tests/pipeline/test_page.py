@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from report_samples import HOSTILE, all_charts, report
 
+from kwire_spark.reports import charts
 from kwire_spark.reports.charts import plain
 from kwire_spark.reports.page import embedded, page
 from kwire_spark.reports.report import Chart, Report, Table, columns
@@ -30,6 +31,9 @@ class Elements(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.found.append((tag, dict(attrs), []))
+
+    def handle_endtag(self, tag: str) -> None:
+        self.found.append((f"/{tag}", {}, []))  # takes the text behind it
 
     def handle_data(self, data: str) -> None:
         if self.found:
@@ -49,7 +53,7 @@ def test_hostile_text_stays_text(elements: Elements) -> None:
     assert not elements.named("img")
     assert not elements.named("b")
     assert not [name for _, facts, _ in elements.found for name in facts if name.startswith("on")]
-    first_column = [text.rstrip("\n") for _, text in elements.named("td")][:: len(report().tables[0].columns)]
+    first_column = [text for _, text in elements.named("td")][:: len(report().tables[0].columns)]
     assert HOSTILE[1] in first_column
     assert "a\\x1b[31mred\\x00\\u202eb\\u2028\\r\\n" in first_column
 
@@ -78,7 +82,7 @@ def test_charts_travel_as_they_are(elements: Elements) -> None:
 
 
 def test_tables_have_captions_and_headings(elements: Elements) -> None:
-    assert [text.strip() for _, text in elements.named("caption")] == ["10 rows, and 1,234 more that are not shown"]
+    assert [text for _, text in elements.named("caption")] == ["10 rows, and 1,234 more that are not shown"]
     assert {facts["scope"] for facts, _ in elements.named("th")} == {"col"}
     identities = {facts.get("id") for _, facts, _ in elements.found}
     labels = [facts["aria-labelledby"] for _, facts, _ in elements.found if "aria-labelledby" in facts]
@@ -130,6 +134,12 @@ def test_no_text_of_a_chart_is_markup_for_plotly(chart: Chart) -> None:
     for known in ("<br>", "<extra></extra>"):
         given_text = given_text.replace(known, "")
     assert "<" not in given_text
+
+
+def test_numbers_that_json_lacks_are_left_out() -> None:
+    odd = charts.bars("b", "B", ["a", "b", "c"], {"s": [float("nan"), float("inf"), 1.0]}, unit="ms")
+    assert odd.figure["data"][0]["x"] == [None, None, 1.0]
+    assert page(Report("r", "R", (), (), (odd,)))
 
 
 def test_plain_text_for_plotly() -> None:

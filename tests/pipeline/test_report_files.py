@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import doctest
 import io
+import time
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from types import ModuleType
 
 import pyarrow as pa
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyarrow import csv, parquet
@@ -14,17 +19,16 @@ from report_samples import HOSTILE, report
 from rich.console import Console
 from syrupy.assertion import SnapshotAssertion
 
+from kwire_spark.reports import offsets, standing, text
 from kwire_spark.reports.files import arrow_table, write_report
 from kwire_spark.reports.report import Cell, Report, Table, columns
 from kwire_spark.reports.terminal import print_report
 
 
-def printed(given_report: Report, **settings: int) -> str:
-    text = io.StringIO()
-    print_report(
-        given_report, Console(file=text, width=110, color_system="standard", force_terminal=True), **settings
-    )
-    return text.getvalue()
+def printed(given_report: Report, rows: int = 20, width: int = 110, colours: bool = False) -> str:
+    told = io.StringIO()
+    print_report(given_report, Console(file=told, width=width, color_system="standard" if colours else None), rows)
+    return told.getvalue()
 
 
 def test_a_page_and_two_files_for_each_table(tmp_path: Path) -> None:
@@ -84,22 +88,55 @@ def test_what_is_printed(snapshot: SnapshotAssertion) -> None:
     assert printed(report(), rows=7) == snapshot
 
 
+def test_a_narrow_terminal_gets_the_first_columns() -> None:
+    told = printed(report(), width=60)
+    assert "not shown here: versions, verdict, known" in told
+    assert max(map(len, told.splitlines())) <= 60
+
+
+def test_columns_without_values_are_not_printed() -> None:
+    table = Table("t", "T", columns("one", "two", "three"), ((1, None, ()), (0, "", ())))
+    assert "two" not in printed(Report("r", "R", (), (table,)))
+    assert "one" in printed(Report("r", "R", (), (table,)))
+
+
 def test_marks_are_coloured() -> None:
-    text = printed(report(), colours=True)
-    assert "\x1b[1;31mrefused" in text
-    assert "\x1b[32mok" in text
+    told = printed(report(), colours=True)
+    assert "\x1b[1;31mrefused" in told
+    assert "\x1b[32mok" in told
 
 
 def test_only_our_own_escapes_reach_the_terminal() -> None:
-    text = printed(report(), colours=True)
-    assert "\x1b[31mred" not in text
-    assert "\\x1b[31mred" in text
-    assert "[bold red]b[/]" in text
-    assert "\x00" not in text
-    assert "\u202e" not in text
+    told = printed(report(), colours=True)
+    assert "\x1b[31mred" not in told
+    assert "\\x1b[31mred" in told
+    assert "[bold red]b[/]" in told
+    assert "\x00" not in told
+    assert "\u202e" not in told
 
 
 def test_times_are_printed_in_utc() -> None:
     moment = datetime(2026, 1, 2, 3, 4, 5, 678000, tzinfo=UTC)
     table = Table("t", "T", columns("a"), ((moment,),))
     assert "2026-01-02 03:04:05.678" in printed(Report("r", "R", (), (table,)))
+
+
+@pytest.fixture
+def _in_berlin(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    with monkeypatch.context() as changed:
+        changed.setenv("TZ", "Europe/Berlin")
+        time.tzset()
+        yield
+    time.tzset()
+
+
+@pytest.mark.usefixtures("_in_berlin")
+def test_local_times_as_spark_gives_them_become_utc() -> None:
+    table = Table("t", "T", columns("a"), ((datetime(2026, 7, 2, 3, 4, 5),),))
+    assert "2026-07-02 01:04:05" in printed(Report("r", "R", (), (table,)))
+    assert arrow_table(table).to_pylist() == [{"a": datetime(2026, 7, 2, 1, 4, 5, tzinfo=UTC)}]
+
+
+@pytest.mark.parametrize("module", [offsets, standing, text], ids=lambda module: str(module.__name__))
+def test_examples_in_docstrings(module: ModuleType) -> None:
+    assert doctest.testmod(module, optionflags=doctest.NORMALIZE_WHITESPACE).failed == 0

@@ -139,8 +139,8 @@ def logging_broker(
 ) -> LoggingBroker:
     """A broker of ``release`` with its request log on: with ZooKeeper before 3.3, in KRaft mode since.
 
-    What is known to start on Java 17: 0.11.0.3, 1.1.1, 2.2.2, 2.4.1, 2.7.2 and later. 0.10.2.2 starts and logs nothing,
-    0.9.0.1 does not know the question that tells that it is ready. ``sasl`` is for 1.1 and later.
+    What is known to start on Java 17: 0.11.0.3, 1.1.1, 2.2.2, 2.4.1, 2.7.2 and later. 0.10.2.2 starts and logs
+    nothing, 0.9.0.1 does not know the question that tells that it is ready. ``sasl`` is for 1.1 and later.
     """
     kind = ZooKeeperBroker if tuple(map(int, release.split("."))) < (3, 3) else LoggingBroker
     return kind(release, folder, sasl=sasl, features=features, properties=properties)

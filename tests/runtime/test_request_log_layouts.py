@@ -12,7 +12,10 @@ from hypothesis import strategies as st
 
 from kwire.request_log import RequestLogError, micros, parse_line
 
-MESSAGE = 'Completed request:{"requestHeader":{"requestApiKey":3,"requestApiVersion":1,"clientId":"\\"ä\\\\"},"response":{}}'
+MESSAGE = (
+    'Completed request:{"requestHeader":{"requestApiKey":3,"requestApiVersion":1,"clientId":"\\"ä\\\\"},'
+    '"response":{}}'
+)
 TIME = datetime(2026, 11, 21, 16, 33, 41, 379_000, UTC)
 AT = int(TIME.timestamp()) * 1_000_000 + 379_000
 SECOND = AT - 379_000

@@ -34,8 +34,8 @@ SINCE_1_0 = (
 )
 AT_0_9 = (
     "[2026-11-21 18:25:50,343] DEBUG Completed request:Name: TopicMetadataRequest; Version: 1; CorrelationId: 1; "
-    "ClientId: ready? from connection 127.0.0.1:43779-127.0.0.1:54324;totalTime:502,requestQueueTime:422,localTime:69,"
-    "remoteTime:0,responseQueueTime:1,sendTime:10,securityProtocol:PLAINTEXT,principal:User:ANONYMOUS "
+    "ClientId: ready? from connection 127.0.0.1:43779-127.0.0.1:54324;totalTime:502,requestQueueTime:422,"
+    "localTime:69,remoteTime:0,responseQueueTime:1,sendTime:10,securityProtocol:PLAINTEXT,principal:User:ANONYMOUS "
     "(kafka.request.logger)",
     "[2026-11-21 18:25:50,592] DEBUG Completed request:Name:UpdateMetadataRequest;Version:1;Controller:1;"
     "ControllerEpoch:1;CorrelationId:0;ClientId:1;AliveBrokers:1 : (EndPoint(127.0.0.1,43779,PLAINTEXT)) from "

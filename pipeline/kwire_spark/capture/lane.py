@@ -44,11 +44,6 @@ class Lane:
         self.ended = False
         self.held: list[tuple[int, int, Packet]] = []
 
-    @property
-    def unknown(self) -> bool:
-        """Whether nothing was seen yet of this direction, nor what the other side has of it."""
-        return self.first is None and self.told is None
-
     def begin_at(self, seq: int, size: int, *, handshake: bool) -> None:
         """The first packet of this direction is seen: ``size`` bytes from ``seq`` on.
 

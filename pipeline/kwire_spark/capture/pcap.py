@@ -10,6 +10,10 @@ from kwire_spark.capture.records import Record, Report, limit_of
 from kwire_spark.capture.streams import Window
 
 HEADER = 24
+SMALLEST = 24
+"""Bytes of the smallest packet that is believed behind broken bytes, ..."""
+APART = 30 * 86400
+"""... and how many seconds it may be away from the first of the file."""
 MICROSECONDS, NANOSECONDS, MODIFIED = 0xA1B2C3D4, 0xA1B23C4D, 0xA1B2CD34
 MAGICS = {
     struct.pack(order + "I", magic): (order, magic)
@@ -33,26 +37,25 @@ def pcap_records(window: Window, report: Report) -> Iterator[Record]:
     unpack = struct.Struct(order + "IIII").unpack_from
     head = 24 if magic == MODIFIED else 16
     unit = 1e9 if magic == NANOSECONDS else 1e6
-    at, last = HEADER, 0
+    at, first = HEADER, int.from_bytes(window.buffer[HEADER : HEADER + 4], "little" if order == "<" else "big")
     while True:
         buffer, end = window.buffer, len(window.buffer)
         while at + head <= end:
             seconds, fraction, size, length = unpack(buffer, at)
             begin = at + head
             stop = begin + size
-            if stop > end or size > limit:
+            if stop > end or not 0 < size <= limit:
                 break
-            last = seconds
             yield seconds + fraction / unit, begin, stop, length, at, link
             at = stop
-        sane = at + head > end or size <= limit
+        sane = at + head > end or 0 < size <= limit
         if sane and window.advance(at):
             at = 0
             continue
         if at == end:
             return
         place = window.base + at
-        at = _resumed(window, at + 1, _Header(order, head, last, limit))
+        at = _resumed(window, at + 1, _Header(order, head, first, limit))
         if at < len(window.buffer):
             report.add(place, f"a packet of {size} bytes: searched from here for others", "size")
         else:
@@ -62,27 +65,28 @@ def pcap_records(window: Window, report: Report) -> Iterator[Record]:
 
 
 class _Header:
-    """What the header of a packet looks like that comes some time after another."""
+    """What the header of a packet looks like in a file whose first is of ``seconds``."""
 
     def __init__(self, order: str, size: int, seconds: int, limit: int) -> None:
         self.size = size
         self.limit = limit
+        self._first = seconds
         self._unpack = struct.Struct(order + "IIII").unpack_from
-        self.needle = struct.pack(order + "I", seconds)[:2] if order == ">" else struct.pack("<I", seconds)[2:]
-        self.before = 0 if order == ">" else 2
+        self.needle = (seconds >> 24).to_bytes(1, "big")
+        self.before = 0 if order == ">" else 3
 
     def follows(self, buffer: bytes, at: int) -> int:
         """Where the next begins if one begins here; -1 if none does."""
         if at + self.size > len(buffer):
             return -1
-        _, fraction, size, length = self._unpack(buffer, at)
-        if buffer[at + self.before : at + self.before + 2] != self.needle:
+        seconds, fraction, size, length = self._unpack(buffer, at)
+        if abs(seconds - self._first) > APART or fraction >= 10**9:
             return -1
-        return at + self.size + size if 14 <= size <= min(length, self.limit) and fraction < 10**9 else -1
+        return at + self.size + size if SMALLEST <= size <= min(length, self.limit) else -1
 
 
 def _resumed(window: Window, at: int, header: _Header) -> int:
-    """Where packets go on: at two headers, one behind the other, of about the time before; or the end."""
+    """Where packets go on: at two headers, one behind the other, of about the same time; or the end."""
 
     def plausible(buffer: bytes, place: int) -> bool:
         following = header.follows(buffer, place)

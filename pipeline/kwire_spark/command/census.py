@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from kwire_spark.columns import CLIENTS
-from kwire_spark.command.common import Run, problems
+from kwire_spark.command.common import Run, nothing_to_report, problems
 from kwire_spark.command.common import command as shared
 
 
@@ -21,7 +21,9 @@ def command(run: Run) -> int:
     with run.step(f"Reading {run.inputs}"):
         counted.count()
     clients = counted.where("_corrupt IS NULL AND api_key IS NOT NULL").select(*CLIENTS.names)
-    run.write(clients, "clients")
     with run.step("Adding up"):
-        report = census(clients, exchanges)
-    return run.hand_over(report, problems(counted))
+        report, broken = census(clients, exchanges), problems(counted)
+    if not report.table("versions").rows:
+        raise nothing_to_report(run, broken)
+    run.write(clients.coalesce(1), "clients")
+    return run.hand_over(report, broken)

@@ -25,7 +25,7 @@ def command(run: Run) -> int:
 
     counted = run.tally()
     clients = counted.where("_corrupt IS NULL AND api_key IS NOT NULL").select(*CLIENTS.names)
-    run.write(clients, "clients")
+    run.write(clients.coalesce(1), "clients")
     with run.step("Adding up"):
         listed = clients.groupBy("seen_in", *SHOWN, "api_key").agg(
             F.max("api").alias("api"),

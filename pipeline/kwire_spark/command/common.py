@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import reduce, wraps
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -22,6 +21,9 @@ if TYPE_CHECKING:
 
     Command = Callable[..., Any]
 
+HERE = "kwire-out"
+NAMED = 5
+"""Files that are named when they are passed over."""
 MOST_PROBLEMS = 1000
 WIDTH = 140
 """Characters of a line where the output is no terminal."""
@@ -49,6 +51,11 @@ class Run:
             with self.step("Starting Spark"):
                 self._spark.append(session(self.master))
         return self._spark[0]
+
+    @property
+    def pages(self) -> str:
+        """Where pages go: this machine, even if tables go to a file system of a cluster."""
+        return HERE if "://" in self.out else self.out
 
     @contextmanager
     def step(self, doing: str) -> Iterator[None]:
@@ -101,7 +108,7 @@ class Run:
         if problems is not None and problems.rows:
             report = _with_problems(report, problems)
         print_report(report, self.console)
-        page = write_report(report, self.out)[0]
+        page = write_report(report, self.pages)[0]
         self.console.print(f"\nThe page is [bold]{page}[/bold]; the tables are beside it.", highlight=False)
         return report.exit_code
 
@@ -112,6 +119,12 @@ def problems(*tables: DataFrame) -> Table:
     rows = reduce(lambda left, right: left.union(right), broken).limit(MOST_PROBLEMS).collect()
     shape = columns(Column("source", "file"), Column("position", "byte"), Column("problem"))
     return Table("problems", "What could not be read", shape, tuple(sorted(map(tuple, rows), key=str)))
+
+
+def nothing_to_report(run: Run, broken: Table) -> OptionError:
+    """The error of a command whose inputs have no request; with the first thing that could not be read, if any."""
+    why = f": {broken.rows[0][2]}" if broken.rows else ""
+    return OptionError(f"there is no request in {run.inputs}{why}")
 
 
 def command(
@@ -137,7 +150,7 @@ def command(
 def _options(help_about_out: str) -> list[Callable[[Command], Command]]:
     return [
         click.argument("paths", nargs=-1, required=True, metavar="INPUT..."),
-        click.option("--out", default="kwire-out", metavar="DIR", show_default=True, help=help_about_out),
+        click.option("--out", default=HERE, metavar="DIR", show_default=True, help=help_about_out),
         click.option(
             "--format", default="parquet", show_default=True, help="Format of tables, any that Spark writes."
         ),
@@ -165,13 +178,12 @@ def _run(
 
     progress = Console(stderr=True, quiet=quiet)
     inputs = find(paths)
-    for path, reason in inputs.skipped[:10]:
-        progress.print(f"[yellow]skipped[/yellow] {escape(path)}: {escape(reason)}", highlight=False)
-    if len(inputs.skipped) > 10:
-        progress.print(f"[yellow]skipped[/yellow] {len(inputs.skipped) - 10} more files", highlight=False)
+    for path, reason in inputs.skipped[:NAMED]:
+        progress.print(f"[yellow]skipped[/yellow] {escape(path)}: {escape(reason)}", highlight=False, soft_wrap=True)
+    if len(inputs.skipped) > NAMED:
+        progress.print(f"[yellow]skipped[/yellow] {len(inputs.skipped) - NAMED} more files", highlight=False)
     if not inputs:
         raise OptionError(f"there is no capture and no log of a broker in {', '.join(paths)}")
-    Path(out).mkdir(parents=True, exist_ok=True)
     console = Console(width=None if sys.stdout.isatty() else WIDTH)
     return Run(inputs, out, format, master, options, console, progress)
 

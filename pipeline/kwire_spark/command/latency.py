@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from kwire_spark.command.common import Run, problems
+from kwire_spark.command.common import Run, nothing_to_report, problems
 from kwire_spark.command.common import command as shared
 
 NEEDED = (
@@ -23,5 +23,7 @@ def command(run: Run) -> int:
     with run.step(f"Reading {run.inputs}"):
         exchanges.count()
     with run.step("Adding up"):
-        report = latency(exchanges)
-    return run.hand_over(report, problems(exchanges))
+        report, broken = latency(exchanges), problems(exchanges)
+    if not report.table("apis").rows:
+        raise nothing_to_report(run, broken)
+    return run.hand_over(report, broken)

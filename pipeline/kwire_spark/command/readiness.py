@@ -5,9 +5,8 @@ from __future__ import annotations
 import click
 
 from kwire_spark.columns import CLIENTS
-from kwire_spark.command.common import Run, problems
+from kwire_spark.command.common import Run, nothing_to_report, problems
 from kwire_spark.command.common import command as shared
-from kwire_spark.options import OptionError
 
 
 @click.command("readiness")
@@ -24,11 +23,9 @@ def command(run: Run, target: str) -> int:
     RELEASES[target]  # before Spark is started for nothing
     counted = run.tally()
     clients = counted.where("_corrupt IS NULL AND api_key IS NOT NULL").select(*CLIENTS.names)
-    broken = problems(counted)
-    if not run.write_clients(clients):
-        why = f": {broken.rows[0][2]}" if broken.rows else ""
-        raise OptionError(f"there is no request in {run.inputs}{why}")
-    run.write(clients, "clients")
     with run.step(f"Judging by Kafka {target}"):
-        report = readiness(clients, target)
+        report, broken = readiness(clients, target), problems(counted)
+    if not any(report.table(name).rows for name in ("clients", "between-brokers")):
+        raise nothing_to_report(run, broken)
+    run.write(clients.coalesce(1), "clients")
     return run.hand_over(report, broken)

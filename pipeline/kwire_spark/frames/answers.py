@@ -18,17 +18,18 @@ Collect = Callable[[Any, set[int]], None]
 
 _KNOWN: dict[type[Struct], tuple[Collect, ...]] = {}
 
-NONE: list[int] = []
-"""The error codes of most responses. Not to be changed."""
 
+def error_codes(response: Message) -> tuple[int, ...]:
+    """All error codes in ``response``, each once, ascending, without 0.
 
-def error_codes(response: Message) -> list[int]:
-    """All error codes in ``response``, each once, ascending, without 0."""
+    A tuple, because rows that hold nothing but immutable values are of no concern to the garbage collector.
+    """
+    cls = type(response)
     found: set[int] = set()
-    for collect in _collectors(type(response)):
+    for collect in _KNOWN.get(cls) or _collectors(cls):
         collect(response, found)
     found.discard(0)
-    return sorted(found) if found else NONE
+    return tuple(sorted(found)) if found else ()
 
 
 def throttle_ms(response: Message) -> int | None:

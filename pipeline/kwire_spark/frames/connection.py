@@ -10,7 +10,7 @@ from kwire_kafka import PROTOCOL
 from kwire_spark.frames.exchange_rows import ExchangeRows
 from kwire_spark.frames.facts import named
 from kwire_spark.frames.frame_rows import FrameRows
-from kwire_spark.frames.identity import Identity
+from kwire_spark.frames.identity import APIS, Identity
 
 if TYPE_CHECKING:
     from kwire.connection import Event
@@ -70,10 +70,12 @@ class ConnectionRows:
         identity, table = self._identity, self._table
         for event in events:
             if isinstance(event, RequestEvent):
-                identity.request(event)
+                if identity.candidate or event.name in APIS:
+                    identity.request(event)
                 table.requested(rows, event, (*named(event.header), *identity.known), source, position)
             elif isinstance(event, ResponseEvent):
-                identity.response(event)
+                if identity.candidate:
+                    identity.response(event)
                 table.responded(rows, event, source, position)
             elif isinstance(event, Undecodable) and event.direction == CLIENT:
                 table.requested(rows, event, (*named(event.header), *identity.known), source, position)

@@ -29,7 +29,7 @@ def peers(connection: Connection) -> Row:
 
 def named(header: RequestHeader | ResponseHeader | None) -> Row:
     """What a header tells: api key, api, version, correlation id, client id."""
-    if isinstance(header, RequestHeader):
+    if type(header) is RequestHeader:
         key = header.api_key
         return key, _NAMES.get(key), header.api_version, header.correlation_id, header.client_id
     return UNNAMED if header is None else (None, None, None, header.correlation_id, None)

@@ -45,28 +45,43 @@ class FrameRows:
     def requested(
         self, rows: list[Row], event: RequestEvent | Undecodable, about: Row, source: str, position: int
     ) -> None:
-        kind, reason = "request", None
+        number, kind, reason = self._number, "request", None
         if isinstance(event, Undecodable):
             kind, reason = "undecodable", event.reason
-        if reason or event.expects_response:  # type: ignore[union-attr]
-            self._asked[event.position] = (self._number, about)
+            self._asked[event.position] = (number, about)
+        elif event.expects_response:
+            self._asked[event.position] = (number, about)
         raw = shown(event) if self._shown else None
-        what = (kind, micros(event.started), micros(event.time), event.size)
-        self._add(rows, (source, position), "client", what, about, (*NO_ANSWER, reason, raw))
+        time = micros(event.time)
+        started = time if event.started == event.time else micros(event.started)
+        # fmt: off
+        rows.append((
+            source, position, *self._peers, number, "client", kind, started, time, event.size,
+            *about, None, None, None, None, reason, raw, None,
+        ))
+        # fmt: on
+        self._number = number + 1
 
     def responded(self, rows: list[Row], event: ResponseEvent | Undecodable, source: str, position: int) -> None:
         asked = event.request
         assert asked is not None
-        number, about = self._take(asked.position)
+        request, about = self._take(asked.position)
         kind, codes, throttle, reason = "response", None, None, None
         if isinstance(event, Undecodable):
             kind, reason = "undecodable", event.reason
         elif self._errors and event.message is not None:
             codes, throttle = error_codes(event.message), throttle_ms(event.message)
         raw = shown(event) if self._shown else None
-        what = (kind, micros(event.started), micros(event.time), event.size)
+        time = micros(event.time)
+        started = time if event.started == event.time else micros(event.started)
         latency = (event.time - asked.time) * 1000
-        self._add(rows, (source, position), "server", what, about, (number, latency, codes, throttle, reason, raw))
+        # fmt: off
+        rows.append((
+            source, position, *self._peers, self._number, "server", kind, started, time, event.size,
+            *about, request, latency, codes, throttle, reason, raw, None,
+        ))
+        # fmt: on
+        self._number += 1
 
     def happened(self, rows: list[Row], event: Event, source: str, position: int) -> None:
         kind, size, reason = _what(event)
@@ -80,15 +95,16 @@ class FrameRows:
             raw = shown(event) if self._shown else None
         if isinstance(event, Undecodable | SaslToken):
             started = event.started
-        what = (kind, micros(started), micros(event.time), size)
-        self._add(rows, (source, position), event.direction, what, about, (*answer, reason, raw))
+        # fmt: off
+        rows.append((
+            source, position, *self._peers, self._number, event.direction, kind, micros(started), micros(event.time),
+            size, *about, *answer, reason, raw, None,
+        ))
+        # fmt: on
+        self._number += 1
 
     def end(self, rows: list[Row], source: str, position: int) -> None:
         self._asked.clear()
-
-    def _add(self, rows: list[Row], place: Row, direction: str, what: Row, about: Row, answer: Row) -> None:
-        rows.append((*place, *self._peers, self._number, direction, *what, *about, *answer, None))
-        self._number += 1
 
     def _take(self, position: int) -> tuple[int, Row]:
         """Number and facts of the request that is answered now. Those before it have never waited."""

@@ -27,20 +27,20 @@ NOBODY: Known = (None, None, None)
 
 
 class Identity:
-    """What is known of the client so far: ``known``. Tell it of all requests and tokens, and of the responses to
-    requests of ``APIS``."""
+    """What is known of the client so far: ``known``. Tell it of requests of ``APIS`` and of tokens, and while there
+    is a ``candidate``, who the client wants to be and may not be accepted as, of all requests and responses."""
 
-    __slots__ = ("_candidate", "_mechanism", "known")
+    __slots__ = ("_mechanism", "candidate", "known")
 
     def __init__(self) -> None:
         self.known: Known = NOBODY
         self._mechanism = ""
-        self._candidate: str | None = None  # who the client wants to be
+        self.candidate: str | None = None
 
     def request(self, event: RequestEvent) -> None:
         """Learn from a request; what ApiVersions says is true of that request itself."""
         if event.name not in APIS:
-            if self._candidate is not None:
+            if self.candidate is not None:
                 self._accept()
             return
         message = event.message
@@ -49,28 +49,35 @@ class Identity:
                 name, version = message.client_software_name, message.client_software_version
                 self.known = (name, version or None, self.known[2])
         elif isinstance(message, SaslHandshakeRequest):
-            self._mechanism, self._candidate = message.mechanism, None
-        elif isinstance(message, SaslAuthenticateRequest) and self._candidate is None:
-            self._candidate = _user(self._mechanism, message.auth_bytes)
+            self._mechanism, self.candidate = message.mechanism, None
+        elif isinstance(message, SaslAuthenticateRequest) and self.candidate is None:
+            self.candidate = _user(self._mechanism, message.auth_bytes)
 
     def response(self, event: ResponseEvent) -> None:
         """Learn from a response whether the client was accepted."""
         message = event.message
-        if not isinstance(message, SaslAuthenticateResponse) or self._candidate is None:
+        if not isinstance(message, SaslAuthenticateResponse) or self.candidate is None:
             return
         if message.error_code:
-            self._candidate = None
-        elif self._mechanism == "PLAIN" or message.auth_bytes.startswith(b"v="):
+            self.candidate = None
+        elif self._is_last(message.auth_bytes):
             self._accept()
 
     def token(self, event: SaslToken) -> None:
-        """Learn from a bare token."""
-        if event.direction == CLIENT and self._candidate is None:
-            self._candidate = _user(self._mechanism, event.data)
+        """Learn from a bare token. A server that does not accept the client sends none: it ends the connection."""
+        if self.candidate is None:
+            if event.direction == CLIENT:
+                self.candidate = _user(self._mechanism, event.data)
+        elif event.direction != CLIENT and self._is_last(event.data):
+            self._accept()
+
+    def _is_last(self, token: bytes) -> bool:
+        """Whether this token of the server says that the client is accepted: the only one, or one with a proof."""
+        return self._mechanism == "PLAIN" or token.startswith(b"v=")
 
     def _accept(self) -> None:
-        self.known = (*self.known[:2], self._candidate)
-        self._candidate = None
+        self.known = (*self.known[:2], self.candidate)
+        self.candidate = None
 
 
 def _user(mechanism: str, token: bytes) -> str | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kwire.connection import RequestEvent, ResponseEvent, Undecodable
-from kwire.connection.events import CLIENT
+from kwire.connection.events import CLIENT, SERVER
 from kwire.errors import KwireError
 from kwire_kafka import PROTOCOL
 from kwire_spark.secrets import SECRETS, may_have_secrets, redacted
@@ -12,6 +12,10 @@ APIS = frozenset({name.removesuffix("Request").removesuffix("Response") for name
 """Apis whose bodies have to be decoded to know what may be shown."""
 
 _KNOWN = frozenset(PROTOCOL.api_name(key) for key in PROTOCOL.api_keys)
+_HARMLESS = {
+    direction: frozenset(name for name in _KNOWN if not may_have_secrets(name + ending))
+    for direction, ending in ((CLIENT, "Request"), (SERVER, "Response"))
+}
 
 
 def shown(event: RequestEvent | ResponseEvent | Undecodable) -> bytes | None:
@@ -20,11 +24,8 @@ def shown(event: RequestEvent | ResponseEvent | Undecodable) -> bytes | None:
     That is so for apis that may have secrets if the frame cannot be decoded, and for frames of no known api or with
     bytes missing, which may be anything: the token of a connection that was joined in the middle, say.
     """
-    if event.name not in _KNOWN or (isinstance(event, Undecodable) and event.missing):
-        return None
-    asks = event.direction == CLIENT
-    if not may_have_secrets(event.name + ("Request" if asks else "Response")):
-        return event.data
+    if event.name in _HARMLESS[event.direction]:
+        return event.data if not isinstance(event, Undecodable) or not event.missing else None
     if isinstance(event, Undecodable) or event.message is None:
         return None
     asked = None

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 TOP = 200
 """Rows of a table. There are fewer versions than this in any honest input; a hostile one can make up 2^32."""
+SOME = 5
+ANONYMOUS = "User:ANONYMOUS"
 STATES = {"refused": "bad", "deprecated": "warn", "current": "good"}
 COUNTS = ("requests", "errors", "refused")
 COUNTED = columns(*COUNTS, "first_seen", "last_seen")
@@ -62,28 +64,34 @@ def _versions(clients: DataFrame, top: int) -> Table:
 
 
 def _clients(clients: DataFrame, top: int) -> Table:
+    """A row for each client id and address: what a client says of itself, it often says on one connection of many."""
     from pyspark.sql import functions as F
 
-    used = clients.groupBy("client_id", "software_name", "software_version", "principal").agg(
-        F.min("client_host"),
-        F.countDistinct("client_host"),
-        F.size(F.collect_set("api_key")),
-        F.size(F.collect_set(F.struct("api_key", "version"))),
+    software = F.concat_ws(" ", "software_name", "software_version")
+    used = clients.groupBy("client_id", "client_host").agg(
+        _some(F.when(F.col("software_name").isNotNull(), software)).alias("software"),
+        _some(F.nullif("principal", F.lit(ANONYMOUS))).alias("principals"),
+        F.size(F.collect_set("api_key")).alias("apis"),
+        F.size(F.collect_set(F.struct("api_key", "version"))).alias("versions"),
         *_counts(),
     )
     rows, more = _top(used, top)
     shape = columns(
         Column("client_id", "client"),
-        Column("software_name", "software"),
-        Column("software_version", "version"),
-        "principal",
-        Column("client_host", "address", comment="One of them, the first in order."),
-        Column("hosts", "addresses"),
+        Column("client_host", "address"),
+        Column("software", comment=f"At most {SOME} kinds."),
+        Column("principals", comment=f"At most {SOME}."),
         Column("apis", "APIs"),
         Column("versions", comment="Pairs of API and version."),
         *COUNTED,
     )
     return Table("clients", "Clients", shape, cells(rows), more=more, empty="No client was seen.")
+
+
+def _some(texts: Expression) -> Expression:
+    from pyspark.sql import functions as F
+
+    return F.slice(F.sort_array(F.collect_set(texts)), 1, SOME)
 
 
 def _software(clients: DataFrame, top: int) -> Table:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
-from math import log10
+from math import isfinite, log10
 from typing import Any
 
 from kwire_spark.reports.report import Chart
@@ -36,11 +36,11 @@ def bars(
 ) -> Chart:
     """A horizontal bar for each label, made of the ``series``: a number for each label, in ``unit``."""
     data = [
-        _trace("bar", key, index, roles, orientation="h", x=list(values), y=_places(labels), text=_texts(labels))
+        _trace("bar", key, index, roles, orientation="h", x=_finite(values), y=_places(labels), text=_texts(labels))
         | {"hovertemplate": "%{text}<br>%{fullData.name}: %{x}<extra></extra>", "textposition": "none"}
         for index, (key, values) in enumerate(series.items())
     ]
-    layout = _rows(labels) | {"barmode": "stack", "xaxis": _axis(unit, rangemode="tozero")}
+    layout = _rows(labels) | {"barmode": "stack", "xaxis": _amount(unit, series)}
     return Chart(name, title, _figure(data, layout), note)
 
 
@@ -56,12 +56,12 @@ def columns(
 ) -> Chart:
     """An upright bar for each label, in their order: for what has an order but no time, as releases."""
     data = [
-        _trace("bar", key, index, roles, x=_places(labels), y=list(values), text=_texts(labels))
+        _trace("bar", key, index, roles, x=_places(labels), y=_finite(values), text=_texts(labels))
         | {"hovertemplate": "%{text}<br>%{fullData.name}: %{y}<extra></extra>", "textposition": "none"}
         for index, (key, values) in enumerate(series.items())
     ]
     across = _axis("", tickvals=_places(labels), ticktext=_labels(labels), tickangle=-90, showgrid=False)
-    layout = {"barmode": "stack", "xaxis": across, "yaxis": _axis(unit, rangemode="tozero"), "height": 340}
+    layout = {"barmode": "stack", "xaxis": across, "yaxis": _amount(unit, series), "height": 340}
     return Chart(name, title, _figure(data, layout), note)
 
 
@@ -81,12 +81,12 @@ def over_time(
     middle = [_moment(start + step / 2) for start in starts]
     text = [f"{_moment(start)} UTC" for start in starts]
     data = [
-        _trace("bar", key, index, roles, x=middle, y=list(values), text=text, width=milliseconds)
+        _trace("bar", key, index, roles, x=middle, y=_finite(values), text=text, width=milliseconds)
         | {"hovertemplate": "%{text}<br>%{fullData.name}: %{y}<extra></extra>", "textposition": "none"}
         for index, (key, values) in enumerate(series.items())
     ]
     across = _axis("UTC", type="date", range=[_moment(min(starts)), _moment(max(starts) + step)])
-    layout = {"barmode": "stack", "xaxis": across, "yaxis": _axis(unit, rangemode="tozero")}
+    layout = {"barmode": "stack", "xaxis": across, "yaxis": _amount(unit, series)}
     return Chart(name, title, _figure(data, layout | {"height": 360}), note)
 
 
@@ -102,7 +102,7 @@ def points(
     """A row for each label, with points for ``series`` on a logarithmic axis; none for what is not above 0."""
     data = [
         _trace("scatter", key, index, None, mode="markers", y=_places(labels), text=_texts(labels))
-        | {"x": [value if value and value > 0 else None for value in values], "marker": {"symbol": index}}
+        | {"x": [value if value and value > 0 else None for value in _finite(values)], "marker": {"symbol": index}}
         | {"hovertemplate": "%{text}<br>%{fullData.name}: %{x}<extra></extra>"}
         for index, (key, values) in enumerate(series.items())
     ]
@@ -161,6 +161,18 @@ def _rows(labels: Sequence[str]) -> dict[str, Any]:
 
 def _axis(title: str, **facts: Any) -> dict[str, Any]:
     return {"title": {"text": plain(title)}, "automargin": True, "fixedrange": "tickvals" in facts, **facts}
+
+
+def _amount(unit: str, series: Series) -> dict[str, Any]:
+    """An axis from 0 on, without halves of what is only counted in wholes."""
+    rows = [[value for value in row if value is not None] for row in zip(*series.values(), strict=True)]
+    few = all(isinstance(value, int) for row in rows for value in row) and max(map(sum, rows), default=0) < 8
+    return _axis(unit, rangemode="tozero", **({"dtick": 1} if few else {}))
+
+
+def _finite(values: Sequence[float | None]) -> list[float | None]:
+    """Numbers that JSON has: a log may say NaN."""
+    return [value if value is not None and isfinite(value) else None for value in values]
 
 
 def _places(labels: Sequence[str]) -> list[int]:

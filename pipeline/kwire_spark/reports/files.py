@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from pyarrow import csv, parquet
 
 from kwire_spark.reports.page import page
 from kwire_spark.reports.report import Cell, Report, Table
+from kwire_spark.reports.text import in_utc
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 """How texts begin that spreadsheets take for formulas."""
@@ -51,9 +53,11 @@ def _array(cells: Sequence[Cell]) -> Any:
 
 
 def _storable(value: Any) -> Any:
-    """Texts without lone surrogates, which UTF-8 cannot hold."""
+    """Texts without lone surrogates, which UTF-8 cannot hold; times in UTC."""
     if isinstance(value, list):
         return [_storable(one) for one in value]
+    if isinstance(value, datetime):
+        return in_utc(value)
     return value.encode("utf-8", "backslashreplace").decode() if isinstance(value, str) else value
 
 

@@ -62,6 +62,20 @@ def is_numeric(table: Table, place: int) -> bool:
     return any(kind(row[place]) == "number" for row in table.rows)
 
 
+def filled(table: Table) -> list[int]:
+    """The places of the columns with a value in any row. The others are for files, which have all columns always."""
+    return [
+        place for place in range(len(table.columns)) if any(row[place] not in (None, "", ()) for row in table.rows)
+    ]
+
+
+def summed(table: Table) -> str:
+    """The caption: how many rows there are, and what is not shown."""
+    told = counted(len(table.rows), "row") + (f", and {table.more:,} more that are not shown" if table.more else "")
+    empty = [column.heading for place, column in enumerate(table.columns) if place not in filled(table)]
+    return f"{told}; without values: {', '.join(map(visible, empty))}" if empty else told
+
+
 def marked(column: Column, cell: Cell) -> str:
     """The colour of a cell: ``bad``, ``warn``, ``good`` or nothing."""
     return (column.mark or {}).get(str(cell), "")
@@ -73,7 +87,13 @@ def _template() -> Any:
 
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     environment.filters |= {"shown": shown, "visible": visible, "sort_key": sort_key}
-    environment.globals |= {"marked": marked, "kind": kind, "is_numeric": is_numeric, "counted": counted}
+    environment.globals |= {
+        "marked": marked,
+        "kind": kind,
+        "is_numeric": is_numeric,
+        "filled": filled,
+        "summed": summed,
+    }
     return environment.from_string(_part("page.html.jinja"))
 
 

@@ -1,14 +1,13 @@
 """Who breaks on a release: the table CLIENTS against what the release accepts [KIP-896, KAFKA-WIRE 2.1].
 
 ``readiness(clients, "4.1.1")`` gives a :class:`Report` whose exit code is 1 if a client is refused. CLIENTS is
-small: its rows are collected, and what they come to is plain Python, in :func:`uses_of` and :func:`judged`.
+small: its rows are collected, and what they come to is plain Python, in ``uses`` and ``verdicts``.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from kwire.protocol import API_VERSIONS
@@ -16,12 +15,12 @@ from kwire.releases import text
 from kwire_kafka.releases import RELEASES
 from kwire_spark.reports import charts
 from kwire_spark.reports.report import Chart, Column, Report, Table, columns
-from kwire_spark.reports.text import counted, visible
+from kwire_spark.reports.standing import refused_by
+from kwire_spark.reports.text import counted
+from kwire_spark.reports.uses import Client, Use, uses_of
 from kwire_spark.reports.verdicts import BETWEEN_BROKERS, OK, REFUSED, SEVERITY, Verdict, judge
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from pyspark.sql import DataFrame
 
     from kwire.releases import Release
@@ -29,51 +28,14 @@ if TYPE_CHECKING:
 
 MOST = 200_000
 """Rows of CLIENTS that are judged."""
-ANONYMOUS = "User:ANONYMOUS"
 
 WHO = columns(
     Column("client_id", "client"),
     Column("client_host", "address"),
     Column("software", comment="As the client introduced itself [KIP-511]; nothing if it did not."),
-    Column("principal", detail=True),
+    Column("principal"),
 )
 MARKS = {"refused": "bad", "unsure": "warn", "unknown": "warn", "deprecated": "warn", "ok": "good"}
-
-
-@dataclass(frozen=True, slots=True)
-class Client:
-    """Who sent requests, as far as this is known."""
-
-    client_id: str | None
-    host: str | None
-    software: str | None
-    principal: str | None
-
-    def __str__(self) -> str:
-        name = "a client without id" if self.client_id is None else visible(self.client_id, 60)
-        return f"{name} at {self.host}" if self.host else name
-
-    @property
-    def cells(self) -> tuple[Cell, ...]:
-        return self.client_id, self.host, self.software, self.principal
-
-
-@dataclass(frozen=True, slots=True)
-class Use:
-    """A version of an API in use by a client. ``refusals`` are those that were seen; ``place`` is an example.
-
-    ``nameless``: only a server log has it, and such logs know no more of a client than its address.
-    """
-
-    client: Client
-    api_key: int
-    api: str
-    version: int
-    requests: int = 1
-    refusals: int = 0
-    last_seen: datetime | None = None
-    place: str = ""
-    nameless: bool = False
 
 
 Judged = list[tuple[Use, Verdict]]
@@ -131,42 +93,6 @@ def _named(uses: list[Use]) -> list[Use]:
     return [use for use in uses if not use.nameless or (use.client.host, use.api_key, use.version) not in known]
 
 
-def uses_of(rows: Iterable[Mapping[str, Any]]) -> list[Use]:
-    """Rows of CLIENTS brought down to a use for each client, API and version.
-
-    What several kinds of input saw counts once, as often as the one that saw most of it; ports are added up.
-    """
-    seen: defaultdict[tuple[Client, int, int], defaultdict[str, list[Mapping[str, Any]]]]
-    seen = defaultdict(lambda: defaultdict(list))
-    for row in rows:
-        if row["api_key"] is not None and row["version"] is not None:
-            seen[_client(row), row["api_key"], row["version"]][row["seen_in"]].append(row)
-    return [_use(*about, kinds) for about, kinds in seen.items()]
-
-
-def _use(client: Client, api_key: int, version: int, kinds: Mapping[str, Sequence[Mapping[str, Any]]]) -> Use:
-    example, *_ = rows = [row for kind in sorted(kinds) for row in kinds[kind]]  # of captures, if they have any
-    place = ":".join(str(part) for part in (example["source"], example["position"]) if part is not None)
-    names = (row["api"] for row in rows if row["api"])
-    return Use(
-        client,
-        api_key,
-        next(names, None) or _name(api_key),
-        version,
-        max(sum(row["requests"] for row in kind) for kind in kinds.values()),
-        max(sum(row["refused"] for row in kind) for kind in kinds.values()),
-        max((row["last_seen"] for row in rows if row["last_seen"] is not None), default=None),
-        place,
-        set(kinds) == {"server_log"},
-    )
-
-
-def _client(row: Mapping[str, Any]) -> Client:
-    name, version, principal = row["software_name"], row["software_version"], row["principal"]
-    software = " ".join(part for part in (name, version) if part) or None
-    return Client(row["client_id"], row["client_host"], software, None if principal == ANONYMOUS else principal)
-
-
 def _rows(clients: DataFrame, target: Release) -> tuple[list[Mapping[str, Any]], int]:
     """At most :data:`MOST` rows, and how many more there are: of too many, those that the target simply accepts."""
     from pyspark.sql import functions as F
@@ -180,11 +106,6 @@ def _rows(clients: DataFrame, target: Release) -> tuple[list[Mapping[str, Any]],
             accepted = accepted | ((F.col("api_key") == key) & fine)
         rows, more = clients.orderBy(accepted, "api_key", "version").limit(MOST).collect(), clients.count() - MOST
     return [row.asDict() for row in rows], more
-
-
-def _name(api_key: int) -> str:
-    names = [release.apis[api_key].name for release in RELEASES.values() if api_key in release.apis]
-    return names[-1] if names else f"key {api_key}"
 
 
 def _of_clients(found: Judged, states: set[str], target: Release) -> list[tuple[Cell, ...]]:
@@ -208,40 +129,37 @@ def _facts(key: int, bad: Judged, group: Judged, target: Release) -> tuple[Cell,
     return (
         worst.api,
         tuple(use.version for use, _ in bad),
-        verdict.state,
-        verdict.reason,
         min((one.first for _, one in bad if one.first), key=_age, default=None),
-        min((one.deprecated for _, one in bad if one.deprecated), key=_age, default=None),
         text(api.accepted) if api else "none",
         max(good, default=None),
+        verdict.state,
+        verdict.reason,
+        worst.place,
         sum(use.requests for use, _ in bad),
         sum(use.refusals for use, _ in bad),
         max(seen, default=None),
-        worst.place,
+        min((one.deprecated for _, one in bad if one.deprecated), key=_age, default=None),
     )
 
 
 def _table(name: str, title: str, rows: Sequence[tuple[Cell, ...]], empty: str) -> Table:
+    """What is worth most at the left: terminals have room for no more."""
+    common = "The newest version that the client was seen to use and the target accepts."
+    refusals = "Requests not answered before the connection ended, or refused in a server log."
     shape = columns(
         *WHO,
         Column("api", "API"),
         "versions",
-        Column("state", mark=MARKS),
-        Column("reason", detail=True),
         Column("refused_since", "first refused by", "The first release that refuses what one before it accepted."),
-        Column("deprecated_since", "first deprecated in", detail=True),
         Column("accepted", "target accepts"),
-        Column(
-            "newest_common",
-            "newest common",
-            "The newest version that the client was seen to use and the target accepts.",
-        ),
-        "requests",
-        Column(
-            "refusals", comment="Requests that were seen to be refused: not answered before the connection ended."
-        ),
-        "last_seen",
+        Column("newest_common", "newest common", common),
+        Column("state", mark=MARKS),
+        "reason",
         Column("evidence", comment="File and byte of an example."),
+        "requests",
+        Column("refusals", comment=refusals),
+        "last_seen",
+        Column("deprecated_since", "first deprecated in"),
     )
     return Table(name, title, shape, tuple(rows), empty=empty)
 
@@ -293,7 +211,7 @@ def _between_table(found: Judged) -> Table:
         Column("state", "in target"),
         Column("refused_since", "first refused by"),
         "requests",
-        Column("evidence", detail=True),
+        Column("evidence"),
     )
     note = "Brokers and controllers among themselves: an upgrade changes both ends, so none of this counts."
     return Table("between-brokers", "Between brokers", shape, tuple(rows), note, empty="None of their APIs was seen.")
@@ -317,25 +235,18 @@ def _summary(found: Judged, target: Release, more: int) -> tuple[str, ...]:
 
 
 def _per_release(found: Judged) -> Chart | None:
-    """How many clients break on each release since the one before the first that refuses any of them."""
-    uses = [use for use, _ in found]
-    counts = {
-        name: len({use.client for use in uses if name in _refusing(use)})
-        for name in RELEASES
-        if _age(name) >= _age("3.9.1")
-    }
-    if not any(counts.values()):
+    """How many clients break on each release, from the one before the first that refuses any of them."""
+    breaking: defaultdict[str, set[Client]] = defaultdict(set)
+    for use, _ in found:
+        for name in refused_by(use.api_key, use.version):
+            breaking[name].add(use.client)
+    if not breaking:
         return None
-    title, note = "Clients that break", "At each release, by the versions that clients were seen to use."
-    return charts.columns(
-        "releases", title, list(counts), {"clients": list(counts.values())}, unit="clients", note=note
-    )
-
-
-def _refusing(use: Use) -> tuple[str, ...]:
-    from kwire_spark.reports.standing import refused_by
-
-    return refused_by(use.api_key, use.version)
+    names = list(RELEASES)[max(min(map(_age, breaking)) - 1, 0) :]
+    counts = [len(breaking[name]) for name in names]
+    note = "At each release, by the versions that clients were seen to use."
+    series, roles = {"clients": counts}, {"clients": "bad"}
+    return charts.columns("releases", "Clients that break", names, series, unit="clients", roles=roles, note=note)
 
 
 def _age(release: str) -> int:

@@ -18,15 +18,13 @@ Cell = str | int | float | bool | datetime | None | tuple[str, ...] | tuple[int,
 class Column:
     """``name`` is that in files, ``title`` that above the column; numbers stand at the right.
 
-    ``mark`` says how a cell is coloured: its value → ``bad``, ``warn`` or ``good``. A ``detail`` is on the page and in
-    files, but not on the terminal, which has no room for it.
+    ``mark`` says how a cell is coloured: its value → ``bad``, ``warn`` or ``good``.
     """
 
     name: str
     title: str = ""
     comment: str = ""
     mark: Mapping[str, str] | None = None
-    detail: bool = False
 
     @property
     def heading(self) -> str:
@@ -37,7 +35,7 @@ class Column:
 class Table:
     """A small table: rows in the order in which they are worth reading. ``name`` is the stem of its files.
 
-    ``more`` is the number of rows that were left out, and ``empty`` the sentence that stands for a table without rows.
+    ``more`` is the number of rows that were left out, ``empty`` the sentence that stands for a table without rows.
     """
 
     name: str

@@ -41,7 +41,7 @@ def spans(releases: Sequence[str]) -> str:
     """Releases as text, neighbours joined.
 
     >>> spans(["3.7.2", "3.8.1", "4.0.0"]), spans(["4.0.1", "4.1.1"]), spans([])
-    ('3.7.2 to 3.8.1, 4.0.0', 'from 4.0.1 on', '')
+    ('3.7.2 to 3.8.1, 4.0.0', '4.0.1 and newer', '')
     """
     order = list(RELEASES)
     runs: list[list[str]] = []
@@ -55,7 +55,7 @@ def spans(releases: Sequence[str]) -> str:
 
 def _run(run: list[str], newest: str) -> str:
     if run[-1] == newest:
-        return f"from {run[0]} on"
+        return f"{run[0]} and newer"
     return run[0] if len(run) == 1 else f"{run[0]} to {run[-1]}"
 
 

@@ -64,13 +64,18 @@ def number(value: float) -> str:
     return f"{value:.0f}" if abs(value) >= 1000 else f"{value:.4g}"
 
 
+def in_utc(moment: datetime) -> datetime:
+    """The moment with a zone. One without is local time: so Spark gives times to Python, whatever its own zone is."""
+    return moment.astimezone(UTC)
+
+
 def time(moment: datetime) -> str:
     """
     >>> time(datetime(2026, 1, 2, 3, 4, 5, 678_000, tzinfo=UTC))
     '2026-01-02 03:04:05.678'
     """
-    moment = moment.astimezone(UTC) if moment.tzinfo else moment
-    return moment.replace(tzinfo=None).isoformat(" ", "milliseconds" if moment.microsecond else "seconds")
+    moment = in_utc(moment).replace(tzinfo=None)
+    return moment.isoformat(" ", "milliseconds" if moment.microsecond else "seconds")
 
 
 def counted(count: int, noun: str, plural: str | None = None) -> str:

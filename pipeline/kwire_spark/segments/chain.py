@@ -8,6 +8,7 @@ sense ends the chain; it goes on at the next batch whose checksum is right.
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Iterator
 from struct import Struct
 from typing import BinaryIO
@@ -22,6 +23,8 @@ WINDOW = 1 << 20
 """Bytes read at a time where batches are."""
 BUDGET = 1 << 30
 """Bytes of a file whose checksums are computed in search of batches: a file full of false headers costs no more."""
+LOOK_BACK = 64
+"""How many batches in a row may be wrong, each leading to the next, before those that they cover are lost."""
 
 _HEAD = Struct(">8xi4xB")
 """The size and the magic, which stand in the same places in all formats."""
@@ -77,23 +80,33 @@ class Window:
 
 def stretches(window: Window, position: int = 0, start: int = 0) -> Iterator[Stretch]:
     """All of a file from ``position`` on, which is where a batch begins, less what begins before ``start``; but not
-    zeros at its end, which a broker with ``log.preallocate`` has there."""
+    zeros at its end, which a broker with ``log.preallocate`` has there.
+
+    Positions ascend, but that behind batches with wrong checksums some may follow that begin before those.
+    """
     while position < window.size:
-        astray = None
-        for at, size in _batches(window, position):
-            position = at + size
-            astray = at, size
-            if at >= start:
-                yield at, size, None
+        recent: deque[tuple[int, int]] = deque(maxlen=LOOK_BACK)
+        for batch in _batches(window, position):
+            recent.append(batch)
+            position = batch[0] + batch[1]
+            if batch[0] >= start:
+                yield *batch, None
         if position == window.size or _zeros(window, position):
             return
-        reason = _reason(window, position)
         # If a batch whose size is wrong led here, those that it covers are found again.
-        begin = position if astray is None or window.intact(*astray) else astray[0]
-        found = _search(window, begin + 1)
+        found = _search(window, 1 + _astray(window, recent, position))
         if found > position >= start:
-            yield position, found - position, reason
+            yield position, found - position, _reason(window, position)
         position = found
+
+
+def _astray(window: Window, recent: deque[tuple[int, int]], position: int) -> int:
+    """Where the damage begins that led to ``position``: behind the last batch whose checksum is right."""
+    for at, size in reversed(recent):
+        if window.intact(at, size):
+            break
+        position = at
+    return position
 
 
 def _batches(window: Window, position: int) -> Iterator[tuple[int, int]]:

@@ -84,7 +84,9 @@ def _within(window: Window, split: Split, bounds: Bounds, limit: int | None) -> 
     every = bounds == Bounds()
     for position, size, reason in stretches(window, first, split.start):
         if position >= split.end:
-            return
+            if reason is None and window.intact(position, size):
+                return  # nothing before it can follow
+            continue
         if reason is not None:
             yield Broken(split.path, position, f"{reason} ({size} bytes are passed over)")
         elif every or not bounds.skip(Batch(window.read(position, min(size, BATCH_HEADER.size)), position)):

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 SOURCES = {
     "capture": "KafkaCapture",
     "log": "KafkaLog",
+    "packets": "KafkaPackets",
     "request_log": "KafkaRequestLog",
     "server_log": "KafkaServerLog",
 }

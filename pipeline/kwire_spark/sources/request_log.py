@@ -9,9 +9,9 @@
                    around it, and layouts that are JSON.
 ``timeZone``       where the brokers are at home, as ``Europe/Berlin`` or ``+02:00``: most layouts do not say; UTC
                    unless given
-``mode``           ``permissive`` (default): a line that is half-written or broken is a row with ``_corrupt``, and so is
-                   a file without any request; ``failfast``: it is an error. Other lines of the log are passed over.
-``splitSize``      bytes of a file that one task reads: 64m unless given; compressed files are read by one task
+``mode``           ``permissive`` (default): a line that is half-written or broken is a row with ``_corrupt``, and so
+                   is a file without any request; ``failfast``: it is an error. Other lines are passed over.
+``splitSize``      bytes of a file that one task reads: 64m, less for small inputs; compressed files are one task each
 =================  ===================================================================================================
 
 Brokers from 2.8 on log requests and responses as JSON. They become ``request`` and ``response``, without secrets; the

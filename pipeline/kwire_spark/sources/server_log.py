@@ -10,12 +10,12 @@
 ``timeZone``       where the brokers are at home, as ``Europe/Berlin`` or ``+02:00``; UTC unless given
 ``mode``           ``permissive`` (default): an entry that ends before its reason is a row with ``_corrupt``;
                    ``failfast``: it is an error
-``splitSize``      bytes of a file that one task reads: 64m unless given; compressed files are read by one task
+``splitSize``      bytes of a file that one task reads: 64m, less for small inputs; compressed files are one task each
 =================  ===================================================================================================
 
-A broker of 4.0 or later tells of versions that it does not have only here. Brokers before tell of apis that a listener
-does not have, and of requests that cannot be read: those are rows as well, with what the entry says of them. Everything
-else in the log is passed over: a log without refusals is no error.
+A broker of 4.0 or later tells of versions that it does not have only here. Brokers before tell of apis that a
+listener does not have, and of requests that cannot be read: those are rows as well, with what the entry says of them.
+Everything else in the log is passed over: a log without refusals is no error.
 """
 
 from __future__ import annotations

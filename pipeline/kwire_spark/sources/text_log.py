@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime, tzinfo
+from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 from zoneinfo import ZoneInfo
 
@@ -20,7 +22,8 @@ if TYPE_CHECKING:
     from pyspark.sql.datasource import Filter
     from pyspark.sql.types import StructType
 
-SPLIT_SIZE = 64 << 20
+LARGEST_SPLIT, LEAST_SPLIT = 64 << 20, 4 << 20
+"""Bytes of a file that one task reads, unless the option says."""
 
 
 class TextLog(DataSource):
@@ -58,12 +61,19 @@ class TextLogReader(DataSourceReader):
         return filters
 
     def partitions(self) -> Sequence[InputPartition]:
-        size = self._options.size("splitSize", SPLIT_SIZE)
-        return [InputPartition(split) for split in splits(self._options.files(), size)] or [InputPartition(None)]
+        files = self._options.files()
+        size = self._options.size("splitSize", _split_size(files))
+        return [InputPartition(split) for split in splits(files, size)] or [InputPartition(None)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         split: Split | None = partition.value
         return iter(()) if split is None else self.batches(split)
+
+
+def _split_size(files: Sequence[str]) -> int:
+    """Small enough for all processors of this machine to have something to do."""
+    total = sum(path.stat().st_size for path in map(Path, files) if path.is_file())
+    return min(LARGEST_SPLIT, max(LEAST_SPLIT, total // (2 * (os.cpu_count() or 1))))
 
 
 def time_zone(options: Options) -> tzinfo:

@@ -58,7 +58,10 @@ def tally(*tables: DataFrame) -> DataFrame:
         raise ValueError("clients of what? give tables of exchanges or refusals")
     seen = reduce(lambda left, right: left.unionByName(right), [_seen(table) for table in tables])
     first = F.min(F.struct(F.coalesce("time", F.to_timestamp(F.lit("9999-12-31"))), "source", "position"))
-    counted = seen.groupBy(*KEYS, "_corrupt").agg(
+    place = [
+        F.when(F.col("_corrupt").isNotNull(), F.col(name)).alias(f"broken_{name}") for name in ("source", "position")
+    ]
+    counted = seen.groupBy(*KEYS, "_corrupt", *place).agg(
         F.min("time").alias("first_seen"),
         F.max("time").alias("last_seen"),
         F.count("*").alias("requests"),

@@ -21,13 +21,22 @@ from kwire.protocol import UnknownApi
 from kwire.records import Record, decode_control
 from kwire.records.control import TYPES
 from kwire_kafka import PROTOCOL
-from kwire_spark.tables.structs import NOTHING, Decoded, known_reasons, message_field, pieces, structs, with_columns
+from kwire_spark.tables.structs import (
+    NOTHING,
+    Decoded,
+    in_pieces,
+    known_reasons,
+    message_field,
+    structs,
+    with_columns,
+)
 
-VERSION = pa.field("version", pa.int16(), metadata={"comment": "Version of the value."})
+VERSION = pa.field("version", pa.int16(), metadata={"comment": "Version of the value, if it can be one."})
 TYPE = pa.field("type", pa.string(), metadata={"comment": "What the control record is, as abort or commit."})
 
-LEGACY = {"LegacyOffsetCommitKey": "OffsetCommitKey", "LegacyOffsetCommitValue": "OffsetCommitValue"}
-"""Until Kafka 4.1 told them apart, record types 0 and 1 of ``__consumer_offsets`` were one and the same message."""
+LEGACY = "Legacy"
+"""Until Kafka 4.1 told them apart, record types 0 and 1 of ``__consumer_offsets`` were one and the same message: what
+is called legacy since then is here what it was before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +82,7 @@ def record_kinds() -> dict[str, RecordKind]:
 
 
 def _modern(message: type[Message] | None) -> str | None:
-    return None if message is None else LEGACY.get(message.__name__, message.__name__)
+    return None if message is None else message.__name__.removeprefix(LEGACY)
 
 
 class RecordStructs:
@@ -91,22 +100,27 @@ class RecordStructs:
         return [*front, *key, message_field("value", self.kind.value)]
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in pieces(batches):
-            rows = zip(batch.column("key").to_pylist(), batch.column("value").to_pylist(), strict=True)
-            taken = [self._record(*row) if self.kind.topic else self._control(*row) for row in rows]
-            values = [one.value for one in taken]
-            columns = {"version": pa.array([one.version for one in taken], pa.int16())}
-            columns["value"] = structs(self.kind.value, values)
-            if self.kind.key:
-                columns["key"] = structs(self.kind.key, [one.key for one in taken])
-            if not self.kind.topic:
-                columns["type"] = pa.array([one.type for one in taken], pa.string())
-            reasons = [known or one.reason for known, one in zip(known_reasons(batch), taken, strict=True)]
-            yield with_columns(batch, ("key", "value"), self.fields(), columns, reasons)
+        return in_pieces(batches, self._converted)
+
+    def _converted(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        rows = zip(batch.column("key").to_pylist(), batch.column("value").to_pylist(), strict=True)
+        taken = [self._record(*row) if self.kind.topic else self._control(*row) for row in rows]
+        columns = {
+            "version": pa.array([_int16(one.version) for one in taken], pa.int16()),
+            "value": structs(self.kind.value, [one.value for one in taken]),
+        }
+        if self.kind.key:
+            columns["key"] = structs(self.kind.key, [one.key for one in taken])
+        if not self.kind.topic:
+            columns["type"] = pa.array([one.type for one in taken], pa.string())
+        reasons = [known or one.reason for known, one in zip(known_reasons(batch), taken, strict=True)]
+        return with_columns(batch, ("key", "value"), self.fields(), columns, reasons)
 
     def _record(self, key: bytes | None, value: bytes | None) -> _Taken:
         assert self.kind.topic is not None
         record = decode_record(PROTOCOL, self.kind.topic, key, value, LIKE_KAFKA)
+        if record.name is not None and record.name.removeprefix(LEGACY) != self.kind.name:
+            return _Taken(None, NOTHING, NOTHING, f"this is a record of {record.name}")
         return _Taken(
             record.version,
             _decoded(self.kind.key, record.key, None),
@@ -116,10 +130,11 @@ class RecordStructs:
 
     def _control(self, key: bytes | None, value: bytes | None) -> _Taken:
         record = decode_control(PROTOCOL, Record(key, value), LIKE_KAFKA)
+        if record.message is not None and type(record.message).__name__ != self.kind.value:
+            return _Taken(None, NOTHING, NOTHING, f"this is a record of {record.name}", record.name)
         version = record.version if record.version >= 0 else None
-        return _Taken(
-            version, NOTHING, _decoded(self.kind.value, record.message, version), record.reason, record.name
-        )
+        found = _decoded(self.kind.value, record.message, version)
+        return _Taken(version, NOTHING, found, record.reason, record.name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +146,11 @@ class _Taken:
     value: Decoded
     reason: str | None
     type: str | None = None
+
+
+def _int16(version: int | None) -> int | None:
+    """A version as Kafka has them; a frame may say any other number, which is in the reason."""
+    return version if version is not None and -(2**15) <= version < 2**15 else None
 
 
 def _decoded(name: str | None, message: Message | None, version: int | None) -> Decoded:

@@ -6,7 +6,9 @@ Bytes that cannot be decoded are a null struct and a ``reason``; nothing in them
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import gc
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 
 import pyarrow as pa
 
@@ -27,12 +29,29 @@ Decoded = tuple[Message | None, int, str | None]
 NOTHING: Decoded = (None, 0, None)
 
 
-def pieces(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The same rows in batches that hold about :data:`AT_ONCE` bytes, at least one row each."""
+def in_pieces(
+    batches: Iterable[pa.RecordBatch], convert: Callable[[pa.RecordBatch], pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    """All rows converted, a piece of about :data:`AT_ONCE` bytes at a time, at least one row each."""
     for batch in batches:
         rows = max(1, batch.num_rows * AT_ONCE // max(batch.nbytes, 1))
         for start in range(0, batch.num_rows, rows):
-            yield batch.slice(start, rows)
+            with no_collection():
+                converted = convert(batch.slice(start, rows))
+            yield converted
+
+
+@contextmanager
+def no_collection() -> Iterator[None]:
+    """No garbage collection meanwhile. Messages hold no cycles, and going through all that were made in search of
+    some takes longer than decoding them."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 class ExchangeStructs:
@@ -49,14 +68,16 @@ class ExchangeStructs:
         return [message_field(part, self._message(part).__name__) for part in self.parts]
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in pieces(batches):
-            columns: dict[str, pa.Array] = {}
-            reasons = known_reasons(batch)
-            for part in self.parts:
-                decoded = self._decoded(part, batch)
-                columns[part] = structs(self._message(part).__name__, decoded)
-                reasons = [known or found for known, (_, _, found) in zip(reasons, decoded, strict=True)]
-            yield with_columns(batch, ("request", "response"), self.fields(), columns, reasons)
+        return in_pieces(batches, self._converted)
+
+    def _converted(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        columns: dict[str, pa.Array] = {}
+        reasons = known_reasons(batch)
+        for part in self.parts:
+            decoded = self._decoded(part, batch)
+            columns[part] = structs(self._message(part).__name__, decoded)
+            reasons = [known or found for known, (_, _, found) in zip(reasons, decoded, strict=True)]
+        return with_columns(batch, ("request", "response"), self.fields(), columns, reasons)
 
     def _message(self, part: str) -> type[Message]:
         return PROTOCOL.request(self.api_key) if part == "request" else PROTOCOL.response(self.api_key)

@@ -50,7 +50,7 @@ def records(logged: DataFrame, name: str) -> DataFrame:
     kind = record_kind(name)
     decode = RecordStructs(kind)
     schema = _schema(logged, ("key", "value"), decode.fields())
-    return logged.where(_is_of(logged, kind)).mapInArrow(decode, schema)
+    return logged.where(is_of(logged, kind)).mapInArrow(decode, schema)
 
 
 def _api_key(api: str | int) -> int:
@@ -59,7 +59,7 @@ def _api_key(api: str | int) -> int:
     return request.API_KEY
 
 
-def _is_of(logged: DataFrame, kind: RecordKind) -> Column:
+def is_of(logged: DataFrame, kind: RecordKind) -> Column:
     """Chosen before anything is decoded: by the topic, and by the type with which the key or the value begins."""
     from pyspark.sql import functions as F
 

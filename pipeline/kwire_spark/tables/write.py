@@ -30,9 +30,9 @@ def write(
     """Write ``table`` as ``folder/name`` in place of what was there, and return that path.
 
     The files are written beside, to ``_name.writing``, and take the place of the table by a rename: a job that is
-    killed leaves the old table, or for an instant none and the old one in ``_name.replaced``; running it again clears
-    both away. Where a rename copies, as on S3, the instant lasts as long as that. Formats that are not folders of
-    files (:data:`FILES`) are left to replace tables in their own way.
+    killed leaves the old table, or if it was in that instant, the old one in ``_name.replaced``, from where the next
+    run puts it back. Where a rename copies, as on S3, the instant lasts as long as that. Formats that are not
+    folders of files (:data:`FILES`) are left to replace tables in their own way.
 
     ``by_date`` adds a column ``date`` of the column ``time``, in UTC, and makes a folder for each; ``partition_by``
     for the values of columns. There is at most one file for each task and folder. ``options`` are the format's.
@@ -43,15 +43,37 @@ def write(
     if format.lower() not in FILES:
         _save(table, format, path, partition_by, options)
         return path
-    beside, replaced = (f"{folder.rstrip('/')}/_{name}.{state}" for state in ("writing", "replaced"))
-    _save(table, format, beside, partition_by, options)
+    beside, replaced = _beside(path, "writing"), _beside(path, "replaced")
     files = _Files(table.sparkSession, path)
-    files.delete(replaced)
+    _put_back(files, path)
+    _save(table, format, beside, partition_by, options)
     if files.exists(path):
         files.rename(path, replaced)
     files.rename(beside, path)
     files.delete(replaced)
     return path
+
+
+def exists(spark: SparkSession, path: str) -> bool:
+    """Whether there is a table, on whatever file system. One that a killed job had moved away is put back first."""
+    files = _Files(spark, path)
+    _put_back(files, path)
+    return files.exists(path)
+
+
+def _beside(path: str, state: str) -> str:
+    """Where a table is while it is replaced; readers of folders pass over names that begin with ``_``."""
+    folder, _, name = path.rpartition("/")
+    return f"{folder}/_{name}.{state}"
+
+
+def _put_back(files: _Files, path: str) -> None:
+    """Undo what a killed job had begun: of the old table and none the old one is right, of two the new one."""
+    replaced = _beside(path, "replaced")
+    if files.exists(path):
+        files.delete(replaced)
+    elif files.exists(replaced):
+        files.rename(replaced, path)
 
 
 def _save(table: DataFrame, format: str, path: str, partition_by: Sequence[str], options: dict[str, str]) -> None:

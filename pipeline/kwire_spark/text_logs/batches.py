@@ -69,14 +69,17 @@ def _batches(rows: Rows, lines: Lines, split: Split, chosen: Chosen, failfast: b
     for weight, found in _with_problems(rows, lines, split, chosen):
         if failfast:
             _fail(found)
-        held += chosen.rows(found)
+        held += found
         size += weight
         if len(held) >= BATCH_ROWS or size >= BATCH_BYTES:
-            if held:
-                yield arrow_batch(held, chosen.schema)
+            yield from _batch(held, chosen)
             held, size = [], 0
-    if held:
-        yield arrow_batch(held, chosen.schema)
+    yield from _batch(held, chosen)
+
+
+def _batch(rows: list[Row], chosen: Chosen) -> Iterator[pa.RecordBatch]:
+    if wanted := chosen.rows(rows):
+        yield arrow_batch(wanted, chosen.schema)
 
 
 def _with_problems(rows: Rows, lines: Lines, split: Split, chosen: Chosen) -> Rows:

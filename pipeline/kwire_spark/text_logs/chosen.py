@@ -24,8 +24,16 @@ class Chosen:
         self.schema = full if schema is None else schema
         self.conditions = tuple(conditions)
         self.columns = frozenset(self.schema.names) | {condition.column for condition in conditions}
+        self._of: dict[str, list[Condition]] = {}
+        for condition in conditions:
+            self._of.setdefault(condition.column, []).append(condition)
         self._tests = [(full.names.index(one.column), one) for one in conditions]
         self._indexes = [full.names.index(name) for name in self.schema.names]
+
+    def may(self, column: str, value: object) -> bool:
+        """Whether a row in which ``column`` has this value can pass."""
+        tests = self._of.get(column)
+        return tests is None or all(one.holds(value) for one in tests)
 
     def rows(self, rows: list[Row]) -> list[Row]:
         """The rows that pass, with the wanted columns alone."""

@@ -1,12 +1,12 @@
 """Entries of a broker's server.log that say it refused a request, as rows of REFUSALS.
 
 A broker that does not have the version of a request, or whose listener does not have its api, closes the connection
-before there is a request at all: nothing but these entries tells of it [KAFKA-WIRE 2.3]. An entry is a line that names
-the connection, and the exception behind it. Brokers since 1.0 write two of each, which are one refusal ::
+before there is a request at all: nothing but these entries tells of it. An entry is a line that names the connection,
+and the exception behind it. Brokers since 1.0 write two of each, which are one refusal ::
 
-    [2026-11-21 18:22:25,415] ERROR Closing socket for 127.0.0.1:9092-127.0.0.1:54556-1-0 because of error (kafka.…)
+    [2026-11-21 18:22:25,415] ERROR Closing socket for 127.0.0.1:9092-127.0.0.1:54556-1-0 because of error (kafka.…
     org.apache.kafka.common.errors.UnsupportedVersionException: Received request for api with key 0 (Produce) and …
-    [2026-11-21 18:22:25,470] ERROR Exception while processing request from 127.0.0.1:9092-127.0.0.1:54556-1-0 (kafka.…)
+    [2026-11-21 18:22:25,470] ERROR Exception while processing request from 127.0.0.1:9092-127.0.0.1:54556-1-0 (ka…
     org.apache.kafka.common.errors.UnsupportedVersionException: Received request for api with key 0 (Produce) and …
 """
 
@@ -22,21 +22,27 @@ from kwire.request_log import located, micros
 from kwire_kafka import PROTOCOL
 from kwire_spark.columns import REFUSALS
 from kwire_spark.frames.facts import Row, corrupt
-from kwire_spark.text_logs.hosts import peers
+from kwire_spark.text_logs.hosts import Peers, peers
 from kwire_spark.text_logs.lines import Lines, Split
 
 NEAR = 64 << 10
 """Bytes from one entry to the other about the same refusal, at most: several threads write at the same time."""
 
-MOST_LINES = 300
+MOST_LINES, MOST_BYTES = 300, 1 << 20
+"""How far the end of an entry is looked for."""
+
 LONGEST_MESSAGE = 1_000
 PREFIX = 200
 """Bytes in front of a message in which its time is looked for."""
 
 _FIRST = re.compile(
-    rb"Closing socket for (?P<closing>\S+) because of error|Exception while processing request from (?P<from>[^\s\\\"]+)"
-    rb"|Unexpected error from [^\s\\\"]+ \(channelId=(?P<channel>[^\s)]+)\)"
+    rb"Closing socket for (?P<closing>\S+) because of error"
+    rb"|Exception while processing request from (?P<from>[^\s\\\"]+)"
+    rb"|(?:Unexpected error from|Failed authentication with) /?(?P<host>[^\s\\\";]+)"
+    rb"(?: \(channelId=(?P<channel>[^\s)]+)\))?"
 )
+"""The last two are about clients that authenticate."""
+
 _COLLECTED = re.compile(
     r"(?:\S+ std(?:out|err) [FP] |[\w.-]+ +\| |[A-Z][a-z]{2} [ \d]\d [\d:]{8} \S+ [\w./-]+(?:\[\d+\])?: )"
 )
@@ -46,13 +52,15 @@ _BEHIND = re.compile(r"\s|Caused by: |Suppressed: |\.\.\. \d+ |[\w$]+(?:\.[\w$]+
 
 _REASONS = (
     re.compile(
-        r"Received request for api with key (?P<key>-?\d+) \((?P<api>\w+)\) and unsupported version (?P<version>-?\d+)"
+        r"Received request for api with key (?P<key>-?\d+) \((?P<api>\w+)\) "
+        r"and unsupported version (?P<version>-?\d+)"
     ),
     re.compile(r"Unsupported api with key (?P<key>-?\d+) \((?P<api>\w+)\) and version (?P<version>-?\d+)"),
     re.compile(r"Received request api key (?P<api>\w+)(?: with version (?P<version>-?\d+))? which is not enabled"),
     re.compile(
-        r"Error getting request for apiKey: (?P<api>\w+), apiVersion: (?P<version>-?\d+), connectionId: [^\s,]+, "
-        r"listenerName: ListenerName\((?P<listener>[^)]*)\), principal: (?P<principal>.*)"
+        r"Error getting request for apiKey: (?P<api>\w+), apiVersion: (?P<version>-?\d+), "
+        r"connectionId: (?P<connection>[^\s,]+), listenerName: ListenerName\((?P<listener>[^)]*)\), "
+        r"principal: (?P<principal>[^\r\n]*)"
     ),
     re.compile(r"Unexpected Kafka request of type (?P<api>\w+) during SASL handshake"),
     re.compile(r"Error parsing request header\. Our best guess of the apiKey(?:Id)? is: (?P<key>-?\d+)"),
@@ -95,8 +103,10 @@ def refusals_start(split: Split) -> int:
 def _entry(line: bytes, lines: Lines) -> str:
     """The text of an entry: its first line, and those of the exception behind it."""
     parts = [_text(line)]
+    size = len(line)
     for position, other in lines:
-        text = _text(other) if len(parts) < MOST_LINES else ""
+        size += len(other)
+        text = _text(other) if len(parts) < MOST_LINES and size < MOST_BYTES else ""
         if not _BEHIND.match(text):
             lines.give_back((position, other))
             break
@@ -130,20 +140,29 @@ def _row(source: str, position: int, line: bytes, first: re.Match[bytes], text: 
     """The row of an entry; ``None`` if it is about anything but a refusal."""
     found = next((match for reason in _REASONS if (match := reason.search(text))), None)
     if found is None:
-        cut = "\n" not in text.strip() and not first["channel"]
+        cut = "\n" not in text.strip() and not first["host"]
         reason = "a request was refused, but the entry ends before the reason"
         return corrupt(REFUSALS, source, position, reason) if cut else None
     told = found.groupdict()
     key, api = _api(told.get("key"), told.get("api"))
     version = told.get("version")
-    connection = (first["closing"] or first["from"] or first["channel"]).decode("utf-8", "replace")
+    ends = _peers(first, told.get("connection"))
     begin = text.rfind("\n", 0, found.start()) + 1
     said = text[begin : found.end()].strip()
     return (
-        *(source, position, *peers(connection), _time(line, first, zone), key, api),
+        *(source, position, *ends, _time(line, first, zone), key, api),
         *(None if version is None else int(version), told.get("listener"), None, told.get("principal")),
         *(said[:LONGEST_MESSAGE], None),
     )
+
+
+def _peers(first: re.Match[bytes], told: str | None) -> Peers:
+    """From the name of the connection; old brokers have it only in the reason, or not at all."""
+    name = first["closing"] or first["from"] or first["channel"]
+    connection = name.decode("utf-8", "replace") if name else told
+    if connection is None:
+        return None, first["host"].decode("utf-8", "replace"), None, None, None
+    return peers(connection)
 
 
 def _api(key: str | None, api: str | None) -> tuple[int | None, str | None]:

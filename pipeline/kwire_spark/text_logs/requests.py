@@ -17,7 +17,9 @@ from kwire_spark.columns import EXCHANGES
 from kwire_spark.frames.answers import error_codes, throttle_ms
 from kwire_spark.frames.facts import corrupt, named
 from kwire_spark.text_logs.bodies import ENVELOPE, inner_payloads, payloads
+from kwire_spark.text_logs.clock import Clock
 from kwire_spark.text_logs.hosts import peers
+from kwire_spark.text_logs.quick import quick_row
 
 if TYPE_CHECKING:
     from kwire_spark.frames.facts import Row
@@ -39,8 +41,10 @@ class RequestRows:
     """Makes rows of lines. ``zone`` is where the broker is at home: its log does not say."""
 
     def __init__(self, chosen: Chosen, zone: tzinfo) -> None:
-        self._shown = bool(chosen.columns & {"request", "response", "reason"})
         self._zone = zone
+        self._chosen = chosen
+        self._clock = Clock(zone)
+        self._shown = bool(chosen.columns & {"request", "response", "reason"})
 
     def rows(self, source: str, position: int, line: bytes) -> list[Row]:
         """The row of a line, and of what is in an Envelope; none for lines of other kinds.
@@ -51,6 +55,9 @@ class RequestRows:
         start = line.find(_MARK)
         if start < 0:
             return []
+        quick = quick_row(source, position, line, start, self._clock.time, self._chosen.may, self._shown)
+        if quick is not None:
+            return quick
         try:
             found = parse_line(line.decode("utf-8", "replace"))
         except RequestLogError as error:

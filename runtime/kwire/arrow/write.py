@@ -98,7 +98,7 @@ def _or_default(default: Struct, write: Write) -> Write:
     one = write([default])
 
     def written(values: Sequence[Struct | None]) -> pa.Array:
-        if any(value is not None for value in values):
+        if any(values):  # structs are all true
             return write([default if value is None else value for value in values])
         return one.take(_numbers(pa.int32(), "i", [0] * len(values)))
 
@@ -139,9 +139,8 @@ def _uuids(values: Sequence[bytes]) -> pa.Array:
     count = len(values)
     if len(text) != 24 * count:
         raise ValueError("a uuid has 16 bytes")
-    ends = array("i", range(0, 24 * count + 1, 24))
-    padded = pa.StringArray.from_buffers(count, pa.py_buffer(ends), pa.py_buffer(text))
-    return compute.utf8_slice_codeunits(padded, 0, 22)
+    padded = pa.Array.from_buffers(pa.binary(24), count, [None, pa.py_buffer(text)])
+    return compute.binary_slice(padded.cast(pa.binary()), 0, 22).cast(pa.string())
 
 
 _TO_URL = bytes.maketrans(b"+/", b"-_")

@@ -29,6 +29,7 @@ class Apis:
         self.protocol = protocol
         self.keys = frozenset(protocol.api_keys)
         self._classes: dict[int, type[Message]] = {}
+        self._header_versions: dict[tuple[int, int], int] = {}  # of what is known: every frame is judged by them
 
     def name(self, api_key: int) -> str:
         """The name of an api, as ``Fetch``, or its number."""
@@ -38,10 +39,16 @@ class Apis:
 
     def header_version(self, api_key: int, version: int) -> int:
         """The version of the header of a request, -1 if api key or version are not known."""
+        known = self._header_versions.get((api_key, version))
+        if known is not None:
+            return known
         if api_key not in self.keys:
             return -1
         cls = self._request(api_key)
-        return cls.header_version(version) if version in cls.VALID_VERSIONS else -1
+        if version not in cls.VALID_VERSIONS:
+            return -1
+        found = self._header_versions[api_key, version] = cls.header_version(version)
+        return found
 
     def is_newer(self, api_key: int, version: int) -> bool:
         """Whether a known api has slightly lower versions than this one."""

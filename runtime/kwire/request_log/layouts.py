@@ -31,8 +31,8 @@ def micros(prefix: str, zone: tzinfo) -> int | None:
     """The time in front of a message, in microseconds since the epoch; ``None`` if there is none.
 
     Dates as ISO writes them and log4j's variants (``[2026-11-21 16:33:41,379]``, ``21 Nov 2026 16:33:41,379``), and
-    numbers of seconds, or parts of them, since the epoch. Of several times one with a zone wins, then the first; those
-    without are in ``zone``.
+    numbers of seconds, or parts of them, since the epoch. Of several times one with a zone wins, then the first;
+    those without are in ``zone``.
     """
     first = None
     for pattern in _DATES:

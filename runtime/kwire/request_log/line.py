@@ -1,4 +1,4 @@
-"""What is in a line of the request log: header, bodies, ends of the connection, times; and the error for broken ones."""
+"""What is in a line of the request log: header, bodies, connection, times; and the error of those that are broken."""
 
 from __future__ import annotations
 
@@ -75,9 +75,9 @@ class RequestLogLine:
 
     What a line lacks is ``None``. ``prefix`` is what stands before the message of the logger, by default the time and
     the level: ``[2026-11-21 16:33:41,379] DEBUG``; where the line is JSON it is put together from its keys.
-    ``connection`` is the broker's name for it, ``local`` and ``remote`` its two ends. ``more`` has everything else, by
-    the broker's names: what is only there sometimes (``temporaryMemoryBytes``, ``messageConversionsTime``), and what
-    later releases will add.
+    ``connection`` is the broker's name for it, ``local`` and ``remote`` its two ends. ``more`` has everything else,
+    by the broker's names: what is only there sometimes (``temporaryMemoryBytes``, ``messageConversionsTime``), and
+    what later releases will add.
 
     Times are in milliseconds. ``request`` and ``response`` are ``None`` where there was none, as after a Produce with
     acks 0, and in lines of brokers before 2.8: these have ``request_text`` and ``response_text`` instead. A request
@@ -118,9 +118,9 @@ class RequestLogLine:
 
     @property
     def error_codes(self) -> list[int]:
-        """The error codes in the response, each once, in their order, without 0."""
+        """The error codes in the response, each once, ascending, without 0."""
         found = _codes(self.response) if self.response else map(int, _CODE_IN_TEXT.findall(self.response_text or ""))
-        return list(dict.fromkeys(code for code in found if code))
+        return sorted({code for code in found if code})
 
     @property
     def response_throttle_ms(self) -> int | None:
@@ -132,8 +132,8 @@ class RequestLogLine:
         return int(found[1]) if found else None
 
     def time(self, zone: tzinfo) -> int | None:
-        """When the line was written, in microseconds since the epoch; ``zone`` is where the broker is at home, as most
-        layouts do not say. ``None`` if the layout has no time."""
+        """When the line was written, in microseconds since the epoch; ``zone`` is where the broker is at home, as
+        most layouts do not say. ``None`` if the layout has no time."""
         return micros(self.prefix, zone)
 
     def request_model(self, protocol: Protocol, models: Models) -> Any:

@@ -7,9 +7,9 @@ from typing import Any
 
 from kwire.request_log.layouts import located
 from kwire.request_log.line import Json, LoggedHeader, RequestLogError, RequestLogLine, addresses
-from kwire.request_log.text import is_text, text_values
+from kwire.request_log.text import MARK, is_text, text_values
 
-MARK = "Completed request:"
+__all__ = ["MARK", "parse_line"]
 
 
 def parse_line(text: str) -> RequestLogLine | None:
@@ -29,6 +29,8 @@ def parse_line(text: str) -> RequestLogLine | None:
     if is_text(text, begin):
         return _text_line(_Place(text), prefix, begin)
     if begin < len(text) and text[begin] != "{":
+        if MARK in text[begin:]:
+            raise _Place(text).wrong("it is cut off, and another begins behind it", begin)
         return None
     return _line(_Place(text), prefix, _json(text, begin))
 

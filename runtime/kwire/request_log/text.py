@@ -13,6 +13,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
+MARK = "Completed request:"
+
 API_KEYS = (
     *("PRODUCE", "FETCH", "LIST_OFFSETS", "METADATA", "LEADER_AND_ISR", "STOP_REPLICA", "UPDATE_METADATA"),
     *("CONTROLLED_SHUTDOWN", "OFFSET_COMMIT", "OFFSET_FETCH", "FIND_COORDINATOR", "JOIN_GROUP", "HEARTBEAT"),
@@ -100,6 +102,8 @@ def text_values(text: str, begin: int) -> tuple[dict[str, Any], dict[str, Any]]:
     *_, tail = (None, *_CONNECTION.finditer(text, begin))
     if tail is None:
         raise ValueError("the line ends before its connection and times")
+    if MARK in text[begin:]:
+        raise ValueError("it is cut off, and another begins behind it")
     message = text[begin : tail.start()]
     header, body = _header(message)
     request, _, response = body.partition(",response:")

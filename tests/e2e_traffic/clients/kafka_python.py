@@ -35,7 +35,7 @@ def _settings(task: Task) -> dict[str, Any]:
 
 
 def _produce(task: Task, settings: dict[str, Any]) -> None:
-    producer = KafkaProducer(**settings, retries=2, request_timeout_ms=3000, max_block_ms=5000)
+    producer = KafkaProducer(**settings, retries=2, request_timeout_ms=5000, max_block_ms=10_000)
     try:
         futures = [producer.send(task.topic, value) for value in VALUES]
         for future in futures:
@@ -64,14 +64,14 @@ def _consume(task: Task, settings: dict[str, Any]) -> None:
 
 
 def _create(task: Task, settings: dict[str, Any]) -> None:
-    admin = KafkaAdminClient(**settings, request_timeout_ms=5000)
+    admin = KafkaAdminClient(**settings, request_timeout_ms=10_000)
     admin.create_topics([NewTopic(task.made, 1, 1)])
     admin.close()
 
 
 def _describe(task: Task, settings: dict[str, Any]) -> None:
     """Methods were renamed in version 3."""
-    admin = KafkaAdminClient(**settings, request_timeout_ms=5000)
+    admin = KafkaAdminClient(**settings, request_timeout_ms=10_000)
     admin.describe_configs([ConfigResource(ConfigResourceType.TOPIC, task.topic)])
     if hasattr(admin, "list_groups"):
         admin.list_groups()

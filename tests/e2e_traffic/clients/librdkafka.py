@@ -36,7 +36,7 @@ def steps(task: Task) -> Steps:
 
 def _produce(task: Task, settings: dict[str, Any]) -> None:
     problems: list[object] = []
-    producer = Producer(settings | {"message.timeout.ms": 5000})
+    producer = Producer(settings | {"message.timeout.ms": 10_000})
     for value in VALUES:
         producer.produce(task.topic, value, on_delivery=lambda error, _: problems.append(error) if error else None)
     left = producer.flush(SECONDS)

@@ -15,10 +15,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-SECONDS = 10
+SECONDS = 15
 """How long a step may take: what a broker refuses is tried again and again until then."""
 
-PATIENCE = 12
+PATIENCE = 18
 """How long a step is waited for that has no limit of its own: old clients never give up."""
 
 VALUES = tuple(f"value {number}".encode() for number in range(20))

@@ -172,6 +172,15 @@ def test_headers_alone() -> None:
     assert (response.request, response.message) == (request, None)
 
 
+def test_bodies_of_some_apis() -> None:
+    segments = [asked(BEAT, 4, 1), answered(HeartbeatResponse(), 4, 1), asked(MetadataRequest(), 9, 2)]
+    beat, beaten, metadata = play(segments, decoder(bodies={"Heartbeat"}))[:3]
+    assert isinstance(beat, RequestEvent)
+    assert isinstance(beaten, ResponseEvent)
+    assert isinstance(metadata, RequestEvent)
+    assert (beat.message, beaten.message, metadata.message) == (BEAT, HeartbeatResponse(), None)
+
+
 # Envelopes
 
 

@@ -1,0 +1,108 @@
+"""Captures to pieces: microseconds per packet, packets and megabytes per second of one core.
+
+``python -m benchmarks.capture [--packets N] [--size BYTES] [--rounds N]``
+
+``own`` packets are reassembled, ``foreign`` ones are of another share and passed over, ``half`` has as many of both.
+Libraries that are installed read the same file beside it: up to the TCP packet, without reassembling anything.
+Processor time is measured, so that what else runs matters little.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+
+import zstandard
+
+from benchmarks.timing import table
+from kwire.connection import CLIENT, SERVER
+from kwire_spark.capture import Peer, read_pieces
+from kwire_spark.capture.files import file_packets
+from tests.pipeline.capture_files import Conversation, TcpPacket, disturbed, merged, packets, write_pcap, write_pcapng
+
+Call = Callable[[], Iterable[object]]
+
+CONNECTIONS = 64
+NOBODY = 1
+"""A port that no connection has: all packets are foreign."""
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--packets", type=int, default=100_000)
+    options.add_argument("--size", type=int, default=1000, help="bytes of data in a packet")
+    options.add_argument("--rounds", type=int, default=5)
+    given = options.parse_args()
+    made = traffic(given.packets, given.size)
+    with tempfile.TemporaryDirectory() as folder:
+        rows = [
+            [name, *measured(call, len(made), given.rounds, size)] for name, size, call in cases(Path(folder), made)
+        ]
+    print(table(["", "us per packet", "packets per s", "MB per s"], rows))
+
+
+def traffic(count: int, size: int) -> list[TcpPacket]:
+    """Connections that take turns, each asking and answering, every packet acknowledged by the next."""
+    turns = max(count // CONNECTIONS, 2)
+    data = bytes(size)
+    talks = [
+        Conversation(
+            [((CLIENT, SERVER)[turn % 2], turn / 100, data) for turn in range(turns)],
+            client=Peer("10.0.0.1", 40000 + number),
+        )
+        for number in range(CONNECTIONS)
+    ]
+    return merged(packets(talk, acks=False) for talk in talks)
+
+
+def cases(folder: Path, made: list[TcpPacket]) -> Iterator[tuple[str, int, Call]]:
+    """What is measured: name, bytes, and what gives the things to count."""
+    plain, blocks = write_pcap(folder / "a.pcap", made), write_pcapng(folder / "a.pcapng", made)
+    poor = write_pcap(folder / "b.pcap", disturbed(made, seed=1, loss=0.05, duplication=0.05, reordering=0.05))
+    data = plain.read_bytes()
+    for name, path in ("pcap", plain), ("pcapng", blocks):
+        size, files = path.stat().st_size, [str(path)]
+        yield f"{name}, packets only", size, partial(file_packets, str(path))
+        yield f"{name}, own", size, partial(read_pieces, files)
+        yield f"{name}, half", size, partial(read_pieces, files, share=(0, 2))
+        yield f"{name}, foreign", size, partial(read_pieces, files, ports=[NOBODY])
+    yield "pcap, own, 5 % lost, doubled and late", poor.stat().st_size, partial(read_pieces, [str(poor)])
+    for name, compressed in ("gzip", gzip.compress(data, 1)), ("zstd", zstandard.compress(data)):
+        path = folder / name
+        path.write_bytes(compressed)
+        yield f"pcap in {name}, foreign", len(data), partial(read_pieces, [str(path)], ports=[NOBODY])
+    if find_spec("dpkt"):
+        yield "dpkt, packets only", len(data), partial(dpkt_packets, plain)
+    if find_spec("scapy"):
+        yield "scapy, packets only", len(data), partial(import_module("scapy.all").PcapReader, str(plain))
+
+
+def dpkt_packets(path: Path) -> Iterator[object]:
+    dpkt = import_module("dpkt")
+    with path.open("rb") as file:
+        for _, data in dpkt.pcap.Reader(file):
+            yield dpkt.ethernet.Ethernet(data).data.data
+
+
+def measured(call: Call, count: int, rounds: int, size: int) -> list[str]:
+    """The best of some rounds."""
+    best = min(seconds(call) for _ in range(rounds))
+    return [f"{best / count * 1e6:.2f}", f"{count / best:,.0f}", f"{size / best / 1e6:,.0f}"]
+
+
+def seconds(call: Call) -> float:
+    start = time.process_time()
+    for _ in call():
+        pass
+    return time.process_time() - start
+
+
+if __name__ == "__main__":
+    main()

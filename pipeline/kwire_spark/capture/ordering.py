@@ -1,0 +1,162 @@
+"""The packets of one connection to its bytes in order, with lost, repeated and late packets [RFC 9293].
+
+What a capture shows is not what the ends saw: it may begin late, lose packets that arrived, have them twice or in
+another order. The other side's acknowledgements tell what did arrive. A packet is delivered when it continues its
+direction and when what it acknowledges of the other has been delivered, so that no response comes before its
+request. Packets wait for that; when they wait for too long, what they wait for is a gap.
+"""
+
+from __future__ import annotations
+
+from kwire_spark.capture.lane import Lane, length, unwrapped
+from kwire_spark.capture.packets import ACK, FIN, SYN, Packet
+from kwire_spark.capture.pieces import Connection, Piece, PieceKind
+
+MOST_BYTES = 4 << 20
+MOST_PACKETS = 1000
+"""What may wait on a connection."""
+PATIENCE = 1.0
+"""Seconds that a packet waits for bytes that the other side has got already."""
+
+
+class Ordering:
+    """Both directions of a connection: ``forward`` is that of the packets whose key is the one that names it.
+
+    ``waiting`` packets are held by the two; ``time`` is when something was last delivered; ``source`` and
+    ``position`` are the packet that was seen last.
+    """
+
+    __slots__ = (
+        "_bytes",
+        "_order",
+        "backward",
+        "connection",
+        "delivered",
+        "forward",
+        "position",
+        "source",
+        "time",
+        "waiting",
+    )
+
+    def __init__(self, connection: Connection, forward: Lane, backward: Lane) -> None:
+        self.connection = connection
+        self.forward = forward
+        self.backward = backward
+        self.time = connection.started
+        self.source, self.position = "", 0
+        self.delivered = False
+        self.waiting = self._order = self._bytes = 0
+
+    def add(self, packet: Packet, lane: Lane, other: Lane, seq: int) -> list[Piece]:
+        """What a packet brings whose data begins at ``seq``: what is in order now."""
+        pieces: list[Piece] = []
+        self.source, self.position = packet.source, packet.position
+        self._take(packet, lane, other, seq)
+        if lane.held and lane.held[0][2] is packet:  # else nothing has changed
+            self._drain(pieces)
+        while self._too_much(packet.time):
+            self._give_up(pieces)
+            self._drain(pieces)
+        return pieces
+
+    def close(self) -> list[Piece]:
+        """What is left when nothing more comes."""
+        pieces: list[Piece] = []
+        while self.waiting:
+            self._give_up(pieces)
+            self._drain(pieces)
+        for lane, other in self._both():
+            if missing := lane.missing_at_end(closing=other.ended):
+                pieces.append(self._piece("gap", lane, b"", missing))
+        pieces.append(self._piece("closed", self.forward, b"", 0))
+        return pieces
+
+    def _both(self) -> tuple[tuple[Lane, Lane], tuple[Lane, Lane]]:
+        return (self.forward, self.backward), (self.backward, self.forward)
+
+    def _take(self, packet: Packet, lane: Lane, other: Lane, seq: int) -> None:
+        """Note what a packet says, and have it wait if it has something new."""
+        size = length(packet)
+        if lane.next is None:
+            lane.begin_at(seq, size, handshake=self.connection.complete)
+        if packet.flags & ACK:
+            if packet.flags & SYN and other.next is None:
+                other.begin_at(packet.ack, 0, handshake=True)
+            other.acknowledge(packet.ack)
+        assert lane.next is not None
+        count = unwrapped(seq, lane.next)
+        if size and count + size > lane.next:
+            self._order += 1
+            self.waiting += 1
+            self._bytes += size
+            lane.hold(count, self._order, packet)
+
+    def _drain(self, pieces: list[Piece]) -> None:
+        """Deliver what is in order."""
+        progress = bool(self.waiting)
+        while progress:
+            progress = False
+            for lane, other in self._both():
+                while lane.ready and not other.missed_by(lane.held[0][2]):
+                    self._deliver(lane, pieces)
+                    progress = True
+
+    def _deliver(self, lane: Lane, pieces: list[Piece]) -> None:
+        """The packet of a direction that is next: what of it is new."""
+        count, packet = lane.release()
+        size = length(packet)
+        self.waiting -= 1
+        self._bytes -= size
+        assert lane.next is not None
+        old = lane.next - count
+        if old >= size:
+            return
+        self.time = max(self.time, packet.time)
+        data, missing = packet.data[old:], packet.missing - max(old - len(packet.data), 0)
+        if lane.ended and (data or missing > 0):  # so that was no FIN
+            pieces.append(self._piece("gap", lane, b"", 1, packet))
+            lane.ended = False
+        if data:
+            pieces.append(self._piece("data", lane, data, len(data), packet))
+        if missing > 0:
+            pieces.append(self._piece("gap", lane, b"", missing, packet))
+        lane.ended = lane.ended or bool(packet.flags & FIN)
+        lane.next = count + size
+
+    def _too_much(self, now: float) -> bool:
+        """Whether packets wait that should not any longer."""
+        if not self.waiting:
+            return False
+        if self.waiting > MOST_PACKETS or self._bytes > MOST_BYTES:
+            return True
+        oldest = min(lane.held[0][2].time for lane in (self.forward, self.backward) if lane.held)
+        return now > oldest + PATIENCE and bool(self.forward.hole or self.backward.hole)
+
+    def _give_up(self, pieces: list[Piece]) -> None:
+        """Have what waits go on: bytes that the other side has are missing, or else those before the next packet."""
+        lanes = (self.forward, self.backward)
+        for lane, other in self._both():
+            if hole := lane.hole:
+                needed = lane.missed_by(other.held[0][2]) if other.ready else 0
+                answered = any(packet.data and lane.missed_by(packet) for _, _, packet in other.held)
+                return self._skip(lane, min(hole, needed or hole), pieces, answered=answered)
+        for lane in lanes:
+            if lane.ready:
+                return self._deliver(lane, pieces)
+        lane = max(lanes, key=lambda one: len(one.held))
+        assert lane.next is not None
+        return self._skip(lane, lane.held[0][0] - lane.next, pieces)
+
+    def _skip(self, lane: Lane, size: int, pieces: list[Piece], *, answered: bool = False) -> None:
+        assert lane.next is not None
+        lane.next += size
+        if size == 1 and not lane.held and not answered:
+            lane.ended = True  # a FIN that was not captured, unless more follows
+        else:
+            pieces.append(self._piece("gap", lane, b"", size))
+
+    def _piece(self, kind: PieceKind, lane: Lane, data: bytes, size: int, packet: Packet | None = None) -> Piece:
+        self.delivered = True
+        source, position = (packet.source, packet.position) if packet else (self.source, self.position)
+        return Piece(self.connection, kind, lane.direction, data, size, self.time, source, position)

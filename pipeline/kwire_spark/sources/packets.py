@@ -1,0 +1,126 @@
+"""``kafka_packets``: the packets of captures as rows, in a batch or as files arrive in a folder.
+
+::
+
+    spark.readStream.format("kafka_packets").load("/captures")
+
+================  ====================================================================================================
+``path``          files of pcap or pcapng, plain, gzip or zstd; folders, patterns
+``settled``       seconds in which a file has not grown before a stream takes it: 5 by default. Files are taken whole,
+                  each once: let ``tcpdump -G`` or ``dumpcap -b`` begin new ones.
+``filesAtOnce``   how many files a batch of a stream takes at most: 32 by default
+================  ====================================================================================================
+
+Rows are ``streaming.packets.PACKETS``. Which files were taken is in the checkpoint of the query, as long as they are
+there: remove what is old from the folder, as a ring buffer does by itself.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
+from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxFiles, SupportsTriggerAvailableNow
+
+from kwire_spark.capture.files import file_packets, first_time
+from kwire_spark.options import OptionError, Options
+from kwire_spark.spark_types import selected, spark_schema
+from kwire_spark.streaming.packets import PACKETS, packet_batches
+
+if TYPE_CHECKING:
+    from pyspark.sql.types import StructType
+
+
+class KafkaPackets(DataSource):
+    """Registers as ``kafka_packets``."""
+
+    @classmethod
+    def name(cls) -> str:
+        return "kafka_packets"
+
+    def schema(self) -> StructType:
+        return spark_schema(PACKETS)
+
+    def reader(self, schema: StructType) -> PacketReader:
+        return PacketReader(Options(self.options), schema)
+
+    def streamReader(self, schema: StructType) -> PacketStream:
+        return PacketStream(Options(self.options), schema)
+
+
+def read_file(path: str, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    for batch in packet_batches(file_packets(path)):
+        yield batch.select(schema.names)
+
+
+class PacketReader(DataSourceReader):
+    """A task for each file."""
+
+    def __init__(self, options: Options, schema: StructType) -> None:
+        self._files = options.files()
+        self._schema = selected(PACKETS, schema)
+
+    def partitions(self) -> Sequence[InputPartition]:
+        return [InputPartition(path) for path in self._files]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        return read_file(partition.value, self._schema)
+
+
+class PacketStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
+    """Its offsets are the files that were taken so far, by path, each with its size."""
+
+    def __init__(self, options: Options, schema: StructType) -> None:
+        self._options = options
+        self._schema = selected(PACKETS, schema)
+        self._settled = options.number("settled", 5)
+        self._most = options.number("filesAtOnce", 32, 1)
+        self._only: frozenset[str] | None = None
+
+    def initialOffset(self) -> dict[str, int]:
+        return {}
+
+    def getDefaultReadLimit(self) -> ReadLimit:
+        return ReadMaxFiles(self._most)
+
+    def prepareForTriggerAvailableNow(self) -> None:
+        self._only = frozenset(self._ready())
+
+    def latestOffset(self, start: dict[str, int], limit: ReadLimit) -> dict[str, int]:
+        """Files that are gone are forgotten, with the next that are taken."""
+        ready = self._ready()
+        new = [path for path in ready if path not in start and (self._only is None or path in self._only)]
+        if isinstance(limit, ReadMaxFiles):
+            new = sorted(new, key=lambda path: (first_time(path), path))[: limit.max_files]
+        if not new:
+            return start
+        kept = {path: size for path, size in start.items() if Path(path).exists()}
+        return kept | {path: ready[path] for path in new}
+
+    def partitions(self, start: dict[str, int], end: dict[str, int]) -> Sequence[InputPartition]:
+        return [InputPartition(path) for path in end if path not in start]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        return read_file(partition.value, self._schema)
+
+    def commit(self, end: dict[str, int]) -> None:
+        """Nothing has to be done: the checkpoint has what was taken."""
+
+    def _ready(self) -> dict[str, int]:
+        """The files that do not grow any more, with their sizes; there may be none yet."""
+        try:
+            paths = self._options.files()
+        except OptionError:
+            return {}
+        ready, now = {}, time.time()
+        for path in paths:
+            with suppress(OSError):  # gone already
+                found = Path(path).stat()
+                if now - found.st_mtime >= self._settled:
+                    ready[path] = found.st_size
+        return ready

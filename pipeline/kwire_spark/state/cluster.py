@@ -1,0 +1,255 @@
+"""The cluster as its controller knows it: topics, brokers, configurations, rules, users, from metadata records.
+
+Records of a metadata transaction count when it ends, and not at all when it is aborted [KIP-868].
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from kwire_spark.secrets import redacted
+from kwire_spark.state.offsets import topic_id
+from kwire_spark.state.replay import Logged
+
+SAME_LEADER = -2
+"""In a PartitionChangeRecord: the leader stays who it is. Null lists stay as they are."""
+RESOURCES = {2: "TOPIC", 4: "BROKER", 8: "BROKER_LOGGER", 16: "CLIENT_METRICS", 32: "GROUP"}
+SECURED = {2: "TOPIC", 3: "GROUP", 4: "CLUSTER", 5: "TRANSACTIONAL_ID", 6: "DELEGATION_TOKEN", 7: "USER"}
+PATTERNS = {3: "LITERAL", 4: "PREFIXED"}
+PERMISSIONS = {2: "DENY", 3: "ALLOW"}
+MECHANISMS = {1: "SCRAM-SHA-256", 2: "SCRAM-SHA-512"}
+PROTOCOLS = {0: "PLAINTEXT", 1: "SSL", 2: "SASL_PLAINTEXT", 3: "SASL_SSL"}
+OPERATIONS = {
+    2: "ALL",
+    3: "READ",
+    4: "WRITE",
+    5: "CREATE",
+    6: "DELETE",
+    7: "ALTER",
+    8: "DESCRIBE",
+    9: "CLUSTER_ACTION",
+    10: "DESCRIBE_CONFIGS",
+    11: "ALTER_CONFIGS",
+    12: "IDEMPOTENT_WRITE",
+    13: "CREATE_TOKENS",
+    14: "DESCRIBE_TOKENS",
+    15: "TWO_PHASE_COMMIT",
+}
+_LISTS = ("isr", "replicas", "adding_replicas", "removing_replicas", "eligible_leader_replicas", "last_known_elr")
+
+Row = dict[str, Any]
+
+
+class Cluster:
+    """All of the cluster's metadata."""
+
+    def __init__(self) -> None:
+        self.names: dict[Any, str] = {}
+        self.partitions: dict[Any, dict[int, Row]] = {}
+        self.brokers: dict[int, Row] = {}
+        self.configs: dict[tuple[int, str, str], Any] = {}
+        self.acls: dict[Any, Any] = {}
+        self.users: dict[tuple[str, int], Any] = {}
+        self.features: dict[str, int] = {}
+        self.quotas: dict[tuple[Any, ...], Any] = {}
+        self._transaction: list[Any] | None = None
+
+    def add(self, row: Logged) -> None:
+        record = row.record
+        if record.control or record.value is None:
+            return
+        name, value = record.name, record.value
+        if name == "BeginTransactionRecord":
+            self._transaction = []
+        elif name in ("EndTransactionRecord", "AbortTransactionRecord"):
+            held, self._transaction = self._transaction or [], None
+            for one in held if name == "EndTransactionRecord" else ():
+                self._apply(one)
+        elif self._transaction is not None:
+            self._transaction.append(value)
+        else:
+            self._apply(value)
+
+    def _apply(self, value: Any) -> None:
+        apply = _APPLY.get(type(value).__name__)
+        if apply:
+            apply(self, value)
+
+
+class Topics(Cluster):
+    """Rows of partitions."""
+
+    def rows(self) -> Iterator[Row]:
+        for id, name in self.names.items():
+            for partition in self.partitions.get(id, {}).values():
+                yield {
+                    "topic": name,
+                    "topic_id": topic_id(id),
+                    "adding": partition["adding_replicas"],
+                    "removing": partition["removing_replicas"],
+                    "elr": partition["eligible_leader_replicas"],
+                    **partition,
+                }
+
+
+class Brokers(Cluster):
+    def rows(self) -> Iterator[Row]:
+        return iter(self.brokers.values())
+
+
+class Configs(Cluster):
+    def rows(self) -> Iterator[Row]:
+        for (kind, resource, name), value in self.configs.items():
+            shown = RESOURCES.get(kind, str(kind))
+            yield {"resource_type": shown, "resource": resource, "name": name, "value": redacted(value).value}
+
+
+class Acls(Cluster):
+    def rows(self) -> Iterator[Row]:
+        for id, rule in self.acls.items():
+            yield {
+                "id": str(id),
+                "resource_type": SECURED.get(rule.resource_type, str(rule.resource_type)),
+                "resource": rule.resource_name,
+                "pattern_type": PATTERNS.get(rule.pattern_type, str(rule.pattern_type)),
+                "principal": rule.principal,
+                "host": rule.host,
+                "operation": OPERATIONS.get(rule.operation, str(rule.operation)),
+                "permission": PERMISSIONS.get(rule.permission_type, str(rule.permission_type)),
+            }
+
+
+class ScramUsers(Cluster):
+    """Names and iterations; salts and keys are left where they are."""
+
+    def rows(self) -> Iterator[Row]:
+        for (name, kind), user in self.users.items():
+            yield {"user": name, "mechanism": MECHANISMS.get(kind, str(kind)), "iterations": user.iterations}
+
+
+class Features(Cluster):
+    def rows(self) -> Iterator[Row]:
+        return ({"feature": name, "level": level} for name, level in self.features.items())
+
+
+class Quotas(Cluster):
+    def rows(self) -> Iterator[Row]:
+        for quota in self.quotas.values():
+            entity = [{"type": each.entity_type, "name": each.entity_name} for each in quota.entity]
+            yield {"entity": entity, "key": quota.key, "value": quota.value}
+
+
+def _partition(cluster: Cluster, value: Any) -> None:
+    row = {"partition": value.partition_id, "leader": value.leader, "leader_epoch": value.leader_epoch}
+    row |= {name: getattr(value, name) for name in _LISTS} | {"partition_epoch": value.partition_epoch}
+    cluster.partitions.setdefault(value.topic_id, {})[value.partition_id] = row
+
+
+def _partition_change(cluster: Cluster, value: Any) -> None:
+    """What a change says replaces what was; a new leader begins a new epoch."""
+    row = cluster.partitions.get(value.topic_id, {}).get(value.partition_id)
+    if row is None:
+        return
+    row |= {name: getattr(value, name) for name in _LISTS if getattr(value, name) is not None}
+    row["partition_epoch"] += 1
+    if value.leader != SAME_LEADER:
+        row |= {"leader": value.leader, "leader_epoch": row["leader_epoch"] + 1}
+
+
+def _topic(cluster: Cluster, value: Any) -> None:
+    cluster.names[value.topic_id] = value.name
+
+
+def _remove_topic(cluster: Cluster, value: Any) -> None:
+    """Its configuration goes with it."""
+    name = cluster.names.pop(value.topic_id, None)
+    cluster.partitions.pop(value.topic_id, None)
+    for key in [key for key in cluster.configs if RESOURCES.get(key[0]) == "TOPIC" and key[1] == name]:
+        del cluster.configs[key]
+
+
+def _clear_elr(cluster: Cluster, value: Any) -> None:
+    for id, name in cluster.names.items():
+        for row in cluster.partitions.get(id, {}).values() if value.topic_name in ("", name) else ():
+            if row["eligible_leader_replicas"] or row["last_known_elr"]:
+                row |= {"eligible_leader_replicas": [], "last_known_elr": []}
+                row["partition_epoch"] += 1
+
+
+def _register_broker(cluster: Cluster, value: Any) -> None:
+    cluster.brokers[value.broker_id] = {
+        "broker_id": value.broker_id,
+        "epoch": value.broker_epoch,
+        "incarnation_id": str(value.incarnation_id),
+        "rack": value.rack,
+        "fenced": value.fenced,
+        "in_controlled_shutdown": value.in_controlled_shutdown,
+        "endpoints": [
+            {
+                "name": each.name,
+                "host": each.host,
+                "port": each.port,
+                "protocol": PROTOCOLS.get(each.security_protocol, str(each.security_protocol)),
+            }
+            for each in value.end_points
+        ],
+    }
+
+
+def _change_broker(cluster: Cluster, value: Any) -> None:
+    """-1 unfences, 1 fences, 0 leaves it."""
+    row = cluster.brokers.get(value.broker_id)
+    if row is not None:
+        row["fenced"] = {1: True, -1: False}.get(value.fenced, row["fenced"])
+        row["in_controlled_shutdown"] = value.in_controlled_shutdown == 1 or row["in_controlled_shutdown"]
+
+
+def _fence(fenced: bool) -> Callable[[Cluster, Any], None]:
+    def apply(cluster: Cluster, value: Any) -> None:
+        if value.id in cluster.brokers:
+            cluster.brokers[value.id]["fenced"] = fenced
+
+    return apply
+
+
+def _config(cluster: Cluster, value: Any) -> None:
+    _put(cluster.configs, (value.resource_type, value.resource_name, value.name), value, value.value is None)
+
+
+def _feature(cluster: Cluster, value: Any) -> None:
+    _put(cluster.features, value.name, value.feature_level, value.feature_level == 0)
+
+
+def _quota(cluster: Cluster, value: Any) -> None:
+    entity = sorted((each.entity_type, each.entity_name or "", each.entity_name is None) for each in value.entity)
+    _put(cluster.quotas, (*entity, value.key), value, value.remove)
+
+
+def _put(into: dict[Any, Any], key: Any, value: Any, gone: bool) -> None:
+    if gone:
+        into.pop(key, None)
+    else:
+        into[key] = value
+
+
+_APPLY: dict[str, Callable[[Cluster, Any], Any]] = {
+    "TopicRecord": _topic,
+    "RemoveTopicRecord": _remove_topic,
+    "PartitionRecord": _partition,
+    "PartitionChangeRecord": _partition_change,
+    "ClearElrRecord": _clear_elr,
+    "RegisterBrokerRecord": _register_broker,
+    "UnregisterBrokerRecord": lambda it, value: it.brokers.pop(value.broker_id, None),
+    "BrokerRegistrationChangeRecord": _change_broker,
+    "FenceBrokerRecord": _fence(True),
+    "UnfenceBrokerRecord": _fence(False),
+    "ConfigRecord": _config,
+    "AccessControlEntryRecord": lambda it, value: it.acls.__setitem__(value.id, value),
+    "RemoveAccessControlEntryRecord": lambda it, value: it.acls.pop(value.id, None),
+    "UserScramCredentialRecord": lambda it, value: it.users.__setitem__((value.name, value.mechanism), value),
+    "RemoveUserScramCredentialRecord": lambda it, value: it.users.pop((value.name, value.mechanism), None),
+    "FeatureLevelRecord": _feature,
+    "RemoveFeatureLevelRecord": lambda it, value: it.features.pop(value.name, None),
+    "ClientQuotaRecord": _quota,
+}

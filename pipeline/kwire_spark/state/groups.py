@@ -1,0 +1,234 @@
+"""Groups and their members, of all four kinds, as the group coordinator knows them after loading a partition."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from kwire.errors import DecodeError
+from kwire.logs import decode_assignment, decode_subscription
+from kwire.policy import LIKE_KAFKA
+from kwire_kafka import PROTOCOL
+from kwire_spark.state.offsets import CommittedOffsets, moment, topic_id
+from kwire_spark.state.replay import Logged
+
+CLASSIC = "classic"
+MEMBER_STATES = {
+    "consumer": {0: "Stable", 1: "UnrevokedPartitions", 2: "UnreleasedPartitions", 127: "Unknown"},
+    "share": {0: "Stable", 1: "UnrevokedPartitions", 2: "UnreleasedPartitions", 127: "Unknown"},
+    "streams": {0: "Stable", 1: "UnrevokedTasks", 2: "UnreleasedTasks", 127: "Unknown"},
+}
+"""The number in a record → what it means; of consumer and share groups the same numbers."""
+
+_NAMES = re.compile(
+    r"(?P<type>Consumer|Share|Streams)Group"
+    r"(?P<part>Metadata|MemberMetadata|TargetAssignmentMetadata|TargetAssignmentMember|CurrentMemberAssignment)"
+)
+
+
+class Group:
+    """A group: the values of its records. Of a classic one all is in ``metadata``."""
+
+    __slots__ = ("assignment_epoch", "current", "kind", "members", "metadata", "target")
+
+    def __init__(self, kind: str) -> None:
+        self.kind = kind
+        self.metadata: Any = None
+        self.assignment_epoch: int | None = None
+        self.members: dict[str, Any] = {}
+        self.target: dict[str, Any] = {}
+        self.current: dict[str, Any] = {}
+
+
+class Groups:
+    """The groups of a partition. One that only ever committed offsets counts as an empty classic group."""
+
+    def __init__(self) -> None:
+        self._groups: dict[str, Group] = {}
+        self._offsets = CommittedOffsets()
+        self._partition = -1
+
+    def add(self, row: Logged) -> None:
+        self._partition = row.partition
+        self._offsets.add(row)
+        record = row.record
+        if record.reason is not None or record.control or record.name is None:
+            return
+        if record.name == "GroupMetadata":
+            self._classic(record.key, record.value)
+        elif found := _NAMES.fullmatch(record.name):
+            self._modern(found["type"].lower(), found["part"], record.key, record.value)
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        for name in self._names():
+            group = self._groups.get(name, Group(CLASSIC))
+            yield {
+                "group": name,
+                "type": group.kind,
+                "state": _state(group),
+                "members": len(group.metadata.members if _is_classic(group) else group.members),
+                "assignment_epoch": group.assignment_epoch,
+                "log_partition": self._partition,
+                **_facts(group),
+            }
+
+    def members(self) -> Iterator[dict[str, Any]]:
+        """The rows of all members."""
+        for name, group in self._groups.items():
+            if _is_classic(group):
+                yield from (_classic_member(name, group.metadata, member) for member in group.metadata.members)
+            else:
+                yield from (_modern_member(name, group, member_id) for member_id in group.members)
+
+    def _names(self) -> list[str]:
+        return list(dict.fromkeys([*self._groups, *(place[0] for place in self._offsets.committed)]))
+
+    def _classic(self, key: Any, value: Any) -> None:
+        if value is not None:
+            group = self._groups[key.group] = Group(CLASSIC)
+            group.metadata = value
+        elif key.group in self._groups and self._groups[key.group].kind == CLASSIC:
+            del self._groups[key.group]  # the tombstone of a group that became another kind deletes nothing
+
+    def _modern(self, kind: str, part: str, key: Any, value: Any) -> None:
+        group = self._groups.get(key.group_id)
+        if group is None or group.kind != kind:
+            if value is None:
+                return
+            group = self._groups[key.group_id] = Group(kind)
+        if part == "Metadata":
+            group.metadata = value
+            if value is None:
+                del self._groups[key.group_id]
+        elif part == "TargetAssignmentMetadata":
+            group.assignment_epoch = None if value is None else value.assignment_epoch
+        else:
+            parts = {"MemberMetadata": group.members, "TargetAssignmentMember": group.target}
+            _put(parts.get(part, group.current), key.member_id, value)
+
+
+class Members(Groups):
+    """The members of the groups of a partition."""
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        return self.members()
+
+
+def _put(into: dict[str, Any], key: str, value: Any) -> None:
+    if value is None:
+        into.pop(key, None)
+    else:
+        into[key] = value
+
+
+def _is_classic(group: Group) -> bool:
+    return group.kind == CLASSIC and group.metadata is not None
+
+
+def _facts(group: Group) -> dict[str, Any]:
+    metadata = group.metadata
+    if metadata is None:
+        return {"protocol_type": ""} if group.kind == CLASSIC else {}
+    if group.kind != CLASSIC:
+        return {"epoch": metadata.epoch}
+    return {
+        "protocol_type": metadata.protocol_type,
+        "protocol": metadata.protocol,
+        "epoch": metadata.generation,
+        "leader": metadata.leader,
+        "changed": moment(metadata.current_state_timestamp),
+    }
+
+
+def _state(group: Group) -> str:
+    """As the coordinator names it when it has loaded the group; share groups do not reconcile."""
+    if group.kind == CLASSIC:
+        return "Stable" if group.metadata is not None and group.metadata.members else "Empty"
+    if not group.members:
+        return "Empty"
+    if group.kind == "share":
+        return "Stable"
+    target = group.assignment_epoch or 0
+    if group.metadata is not None and group.metadata.epoch > target:
+        return "Assigning"
+    settled = all(
+        (current := group.current.get(member)) is not None and current.state == 0 and current.member_epoch == target
+        for member in group.members
+    )
+    return "Stable" if settled else "Reconciling"
+
+
+def _classic_member(name: str, metadata: Any, member: Any) -> dict[str, Any]:
+    row = {
+        "group": name,
+        "type": CLASSIC,
+        "member_id": member.member_id,
+        "instance_id": member.group_instance_id,
+        "client_id": member.client_id,
+        "client_host": member.client_host,
+        "epoch": metadata.generation,
+        "session_timeout_ms": member.session_timeout,
+        "rebalance_timeout_ms": member.rebalance_timeout,
+        "leader": member.member_id == metadata.leader,
+    }
+    if metadata.protocol_type == "consumer":
+        row |= _embedded(member)
+    return row
+
+
+def _embedded(member: Any) -> dict[str, Any]:
+    """What a consumer wrote into its membership [KAFKA-WIRE 40]."""
+    found: dict[str, Any] = {}
+    try:
+        if member.subscription:
+            subscription: Any = decode_subscription(PROTOCOL, member.subscription, LIKE_KAFKA)
+            found |= {"topics": subscription.topics, "rack": subscription.rack_id}
+        found["assignment"] = []
+        if member.assignment:
+            assignment: Any = decode_assignment(PROTOCOL, member.assignment, LIKE_KAFKA)
+            found["assignment"] = [
+                {"topic": each.topic, "partitions": each.partitions} for each in assignment.assigned_partitions
+            ]
+    except DecodeError as problem:
+        found["reason"] = str(problem)
+    return found
+
+
+def _modern_member(name: str, group: Group, member_id: str) -> dict[str, Any]:
+    metadata: Any = group.members[member_id]
+    target, current = group.target.get(member_id), group.current.get(member_id)
+    classic = getattr(metadata, "classic_member_metadata", None)
+    row = {
+        "group": name,
+        "type": group.kind,
+        "member_id": member_id,
+        "instance_id": getattr(metadata, "instance_id", None),
+        "client_id": metadata.client_id,
+        "client_host": metadata.client_host,
+        "rack": metadata.rack_id,
+        "topics": getattr(metadata, "subscribed_topic_names", None),
+        "topic_regex": getattr(metadata, "subscribed_topic_regex", None) or None,
+        "assignor": getattr(metadata, "server_assignor", None),
+        "rebalance_timeout_ms": getattr(metadata, "rebalance_timeout_ms", None),
+        "session_timeout_ms": classic.session_timeout_ms if classic is not None else None,
+        "epoch": current.member_epoch if current else 0,
+        "previous_epoch": current.previous_member_epoch if current else 0,
+        "state": MEMBER_STATES[group.kind].get(current.state, f"unknown {current.state}") if current else "Stable",
+        "process_id": getattr(metadata, "process_id", None),
+    }
+    if group.kind == "streams":
+        return row | {"tasks": list(_tasks(current))}
+    row["assignment"] = _partitions(current.assigned_partitions if current else ())
+    row["target"] = _partitions(target.topic_partitions if target else ())
+    return row
+
+
+def _partitions(found: Iterable[Any]) -> list[dict[str, Any]]:
+    return [{"topic_id": topic_id(each.topic_id), "partitions": each.partitions} for each in found]
+
+
+def _tasks(current: Any) -> Iterator[dict[str, Any]]:
+    for kind in ("active", "standby", "warmup"):
+        for each in getattr(current, f"{kind}_tasks", None) or ():
+            yield {"kind": kind, "subtopology": each.subtopology_id, "partitions": each.partitions}

@@ -1,0 +1,124 @@
+"""Committed offsets, as ``kwire.logs.committed_offsets`` adds them up, and transactions of the coordinator."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from kwire_spark.state.replay import Logged
+
+OFFSETS = ("OffsetCommit", "LegacyOffsetCommit")
+TRANSACTION_STATES = (
+    "Empty",
+    "Ongoing",
+    "PrepareCommit",
+    "PrepareAbort",
+    "CompleteCommit",
+    "CompleteAbort",
+    "Dead",
+    "PrepareEpochFence",
+)
+DEAD = TRANSACTION_STATES.index("Dead")
+
+Place = tuple[str, str, int]
+Committed = tuple[int, int, Any]
+"""Partition and offset of the record, and its value."""
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_TIMES = range(253_402_300_800_000)
+
+
+def moment(milliseconds: int) -> datetime | None:
+    """A time, unless it is -1 or beyond the year 9999."""
+    return _EPOCH + timedelta(milliseconds=milliseconds) if milliseconds in _TIMES else None
+
+
+def topic_id(value: Any) -> str | None:
+    """A topic id as Kafka prints it; ``None`` for the id that is none."""
+    return str(value) if value is not None and any(value) else None
+
+
+class CommittedOffsets:
+    """The last offsets of all groups of a partition. Tombstones delete; offsets in a transaction count from its
+    commit marker on, unless others have been committed since, those of open and aborted ones do not count."""
+
+    def __init__(self) -> None:
+        self.committed: dict[Place, Committed] = {}
+        self._pending: dict[int, dict[Place, Committed]] = {}
+
+    def add(self, row: Logged) -> None:
+        record = row.record
+        if record.control:
+            ended = self._pending.pop(row.producer_id, {})
+            if record.name == "commit":
+                self._commit(ended)
+        elif record.name in OFFSETS and record.reason is None:
+            into = self._pending.setdefault(row.producer_id, {}) if row.transactional else self.committed
+            key: Any = record.key
+            place = key.group, key.topic, key.partition
+            if record.value is None:
+                into.pop(place, None)
+            else:
+                into[place] = row.partition, row.offset, record.value
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        for (group, topic, partition), (log_partition, log_offset, value) in self.committed.items():
+            yield {
+                "group": group,
+                "topic": topic,
+                "topic_id": topic_id(getattr(value, "topic_id", None)),
+                "partition": partition,
+                "offset": value.offset,
+                "leader_epoch": getattr(value, "leader_epoch", -1),
+                "metadata": value.metadata,
+                "committed": moment(value.commit_timestamp),
+                "expires": moment(getattr(value, "expire_timestamp", -1)),
+                "log_partition": log_partition,
+                "log_offset": log_offset,
+            }
+
+    def _commit(self, ended: dict[Place, Committed]) -> None:
+        for place, value in ended.items():
+            if place not in self.committed or self.committed[place][1] < value[1]:
+                self.committed[place] = value
+
+
+class Transactions:
+    """The last state of each transactional id."""
+
+    def __init__(self) -> None:
+        self._last: dict[str, tuple[int, Any]] = {}
+
+    def add(self, row: Logged) -> None:
+        record = row.record
+        if record.name == "TransactionLog" and record.reason is None:
+            key: Any = record.key
+            value: Any = record.value
+            if value is None or value.transaction_status == DEAD:
+                self._last.pop(key.transactional_id, None)
+            else:
+                self._last[key.transactional_id] = row.partition, value
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        for transactional_id, (log_partition, value) in self._last.items():
+            yield {
+                "transactional_id": transactional_id,
+                "state": _state(value.transaction_status),
+                "producer_id": value.producer_id,
+                "producer_epoch": value.producer_epoch,
+                "previous_producer_id": None if value.previous_producer_id == -1 else value.previous_producer_id,
+                "timeout_ms": value.transaction_timeout_ms,
+                "partitions": [
+                    {"topic": each.topic, "partitions": each.partition_ids}
+                    for each in value.transaction_partitions or ()
+                ],
+                "started": moment(value.transaction_start_timestamp_ms),
+                "updated": moment(value.transaction_last_update_timestamp_ms),
+                "version": value.client_transaction_version,
+                "log_partition": log_partition,
+            }
+
+
+def _state(number: int) -> str:
+    return TRANSACTION_STATES[number] if 0 <= number < len(TRANSACTION_STATES) else f"unknown {number}"

@@ -1,0 +1,52 @@
+"""Packets out of a Kafka topic, into which whatever captures them has put them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import partial
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from kwire_spark.capture import Broken
+from kwire_spark.capture.packets import LINKS, Link, NotWhole, Packet, packet
+from kwire_spark.spark_types import spark_schema
+from kwire_spark.streaming.packets import PACKETS, packet_batches
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+ETHERNET = 1
+
+
+def packets_in(records: DataFrame, link_type: int = ETHERNET) -> DataFrame:
+    """``PACKETS`` of a stream, or a table, with the columns of Spark's ``kafka`` source.
+
+    The value of a record is one packet, as it was seen on the link: ``link_type`` is the number that a pcap file has
+    for it (1 Ethernet, 101 IP, 113 and 276 Linux cooked). Its time is the record's timestamp, unless the first eight
+    bytes of the key are another, in microseconds since the epoch, big-endian: a producer's clock has milliseconds.
+    ``source`` is topic and partition, ``position`` the offset. What is not TCP over IP is left out.
+    """
+    if link_type not in LINKS:
+        raise ValueError(f"link type {link_type} is not known, only {', '.join(map(str, LINKS))}")
+    columns = "topic", "partition", "offset", "unix_micros(timestamp) AS micros", "key", "value"
+    return records.selectExpr(*columns).mapInArrow(partial(_batches, link_type), spark_schema(PACKETS))
+
+
+def _batches(link_type: int, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        yield from packet_batches(_packets(batch, LINKS[link_type]))
+
+
+def _packets(batch: pa.RecordBatch, link: Link) -> Iterator[Packet | Broken]:
+    columns = [column.to_pylist() for column in batch.columns]
+    for topic, partition, offset, micros, key, value in zip(*columns, strict=True):
+        source, frame = f"{topic}-{partition}", value or b""
+        time = int.from_bytes(key[:8], "big") if key and len(key) >= 8 else micros
+        try:
+            found = packet(frame, 0, len(frame), len(frame), link.network, time / 1e6, source, offset)
+        except NotWhole as error:
+            yield Broken(source, offset, str(error))
+            continue
+        if found is not None:
+            yield found

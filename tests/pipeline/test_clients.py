@@ -1,0 +1,69 @@
+"""The table of clients: what is counted, of which rows, and what stands for an example."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+from report_rows import exchange, exchanges_of
+
+from kwire_spark.columns import CLIENTS, REFUSALS
+from kwire_spark.tables.clients import EXCHANGE_COLUMNS, REFUSAL_COLUMNS, clients, tally
+
+
+def refusals_of(spark: SparkSession, *rows: dict[str, Any]) -> DataFrame:
+    usual = {"source": "server.log", "position": 0, "client_host": "10.0.0.9", "api_key": 0, "api": "Produce"}
+    return spark.createDataFrame(pa.Table.from_pylist([usual | row for row in rows], schema=REFUSALS))
+
+
+def test_requests_are_counted_by_who_and_what(spark: SparkSession) -> None:
+    table = exchanges_of(
+        spark,
+        exchange(at=2, connection="b", position=20),
+        exchange(at=1, connection="a", position=10, error_codes=[3, 5]),
+        exchange(at=3, connection="a", outcome="unanswered", reason="the connection ended, after a while"),
+        exchange(at=4, connection="a", outcome="unanswered", reason="too many requests wait"),
+        exchange(version=8, at=5),
+        exchange(number=None, at=6, source="kafka-request.log"),
+        exchange(at=7, principal="User:alice"),
+        exchange(api_key=None, version=None, at=8, outcome="undecodable"),
+    )
+    found = clients(table.select(*EXCHANGE_COLUMNS), refusals_of(spark, {"version": 1}).select(*REFUSAL_COLUMNS))
+    assert found.columns == CLIENTS.names
+    rows = sorted((row.asDict() for row in found.collect()), key=lambda row: (row["seen_in"], -row["requests"]))
+    counts = [(row["seen_in"], row["version"], row["principal"], row["requests"]) for row in rows]
+    assert counts[0] == ("capture", 9, None, 4)
+    assert sorted(counts[1:], key=str) == [
+        ("capture", 8, None, 1),
+        ("capture", 9, "User:alice", 1),
+        ("request_log", 9, None, 1),
+        ("server_log", 1, None, 1),
+    ]
+    most = rows[0]
+    assert (most["errors"], most["refused"], most["connections"]) == (1, 1, 2)
+    assert (most["source"], most["position"]) == ("a.pcap", 10)  # the first in time
+    assert most["last_seen"] - most["first_seen"] == timedelta(seconds=3)
+    assert rows[-1]["refused"] == 1
+    assert rows[-1]["client_host"] == "10.0.0.9"
+
+
+def test_what_is_broken_is_told_in_the_same_pass(spark: SparkSession) -> None:
+    nothing = dict.fromkeys(exchange()) | {"source": "a.pcap", "_corrupt": "cut off"}
+    table = exchanges_of(spark, exchange(), nothing | {"position": 7}, nothing | {"position": 7, "source": "b.pcap"})
+    broken = tally(table).where("_corrupt IS NOT NULL").collect()
+    assert {(row["source"], row["position"], row["_corrupt"]) for row in broken} <= {
+        ("a.pcap", 7, "cut off"),
+        ("b.pcap", 7, "cut off"),
+    }
+    assert len(broken) == 2
+    assert clients(table).count() == 1
+
+
+def test_something_else_is_refused(spark: SparkSession) -> None:
+    with pytest.raises(ValueError, match="neither exchanges nor refusals"):
+        clients(spark.range(1))
+    with pytest.raises(ValueError, match="of what"):
+        clients()

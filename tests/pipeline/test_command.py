@@ -1,0 +1,140 @@
+"""The command kwire-spark: usage, errors in one line, exit codes; and from files to reports."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import pyarrow.parquet as parquet
+import pytest
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from kwire.errors import KwireError
+from kwire_spark.command import COMMANDS, run
+from kwire_spark.command.failures import one_line
+from kwire_spark.java import JavaMissing
+from kwire_spark.options import BrokenInput, OptionError
+
+DATA = Path(__file__).parents[1] / "data"
+WORKER_TRACE = """Job aborted due to stage failure: Task 0 in stage 3.0 failed 1 times
+Traceback (most recent call last):
+  File "worker.py", line 1, in main
+kwire_spark.options.BrokenInput: a.pcap, byte 40: cut off
+
+\tat org.apache.spark.api.python.BasePythonRunner"""
+
+
+def test_help_names_all_commands(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["--help"]) == 0
+    told = capsys.readouterr().out
+    assert all(f"\n  {name} " in told for name in COMMANDS)
+    for name in COMMANDS:
+        assert run([name, "--help"]) == 0
+        assert "INPUT..." in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["readiness", "--target", "4.1.1"], "Missing argument 'INPUT...'"),
+        (["readiness", "here"], "Missing option '--target'"),
+        (["readiness", "--target", "4.1.1", "missing.pcap"], "missing.pcap: no such file"),
+        (["readiness", "--target", "4.1.1", str(DATA / "logs" / "README.md")], "no capture and no log of a broker"),
+        (["readiness", "--target", "4.9", str(DATA / "request_logs")], "only of 4.0.0, 4.0.1, 4.1.1"),
+        (["expand"], "No such command 'expand'"),
+        (["clients", "--mode", "dropmalformed", "x"], "is not one of 'permissive', 'failfast'"),
+    ],
+)
+def test_wrong_usage_is_told_in_a_line(
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    arguments: list[str],
+    told: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run(arguments) == 2
+    output = capsys.readouterr()
+    assert told in output.err
+    assert "Traceback" not in output.err
+    assert not output.out
+
+
+def test_without_java_the_command_says_what_to_install(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def missing(master: str | None) -> SparkSession:
+        raise JavaMissing("There is no Java.\nInstall one")
+
+    monkeypatch.setattr("kwire_spark.session.session", missing)
+    assert run(["clients", str(DATA / "request_logs"), "--out", str(tmp_path), "-q"]) == 3
+    assert capsys.readouterr().err == "kwire-spark: There is no Java.\nInstall one\n"
+
+
+@pytest.mark.parametrize(
+    ("error", "told", "usage"),
+    [
+        (OptionError("no such file"), "no such file", True),
+        (BrokenInput("a.pcap", 7, "cut off"), "a.pcap, byte 7: cut off", False),
+        (KwireError("bad"), "bad", False),
+        (PySparkException(WORKER_TRACE), "a.pcap, byte 40: cut off", False),
+        (PySparkException("trace\nkwire_spark.options.OptionError: the option x"), "the option x", True),
+        (
+            PySparkException("trace\njava.lang.OutOfMemoryError: Java heap space\n\tat x"),
+            "OutOfMemoryError: Java heap space",
+            False,
+        ),
+        (ValueError("a\nb"), "ValueError: a", False),
+        (KeyError(), "KeyError", False),
+    ],
+)
+def test_errors_are_one_line(error: Exception, told: str, usage: bool) -> None:
+    assert one_line(error) == (told, usage)
+
+
+def test_from_a_request_log_to_readiness(
+    spark: SparkSession, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    log = str(DATA / "request_logs" / "3.9.1.log.gz")
+    assert run(["readiness", "--target", "4.1.1", log, "--out", str(tmp_path)]) == 1
+    told = capfd.readouterr()
+    assert "Kafka 4.1.1 refuses 1 of" in told.out
+    assert "WARN" not in told.err
+    names = {path.name for path in tmp_path.iterdir()}
+    assert {"readiness.html", "readiness-refused.csv", "readiness-clients.parquet", "clients"} <= names
+    refused = parquet.read_table(tmp_path / "readiness-refused.parquet").to_pylist()
+    (creating,) = [row for row in refused if row["api"] == "CreateTopics"]
+    assert (creating["client_id"], creating["versions"], creating["newest_common"]) == ("kwire", [0, 1], 7)
+    assert creating["evidence"].startswith(log)
+
+
+def test_decode_writes_the_same_tables_each_time(
+    spark: SparkSession, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    given = tmp_path / "given"
+    given.mkdir()
+    lines = gzip.decompress((DATA / "request_logs" / "4.1.1.log.gz").read_bytes()).splitlines(keepends=True)
+    chosen = [line for line in lines if b'"API_VERSIONS"' in line or b'"METADATA"' in line][:20]
+    (given / "kafka-request.log").write_bytes(
+        b"".join(chosen) + b'[2026-01-02 12:00:00,000] INFO Completed request:{"is'
+    )
+    counts = []
+    for _ in range(2):
+        out = str(tmp_path / "out")
+        assert run(["decode", str(given), "--out", out, "-q"]) == 0
+        tables = ["exchanges", "clients", "apis/Metadata", "apis/ApiVersions"]
+        counts.append([spark.read.parquet(f"{out}/{name}").count() for name in tables])
+    assert counts[0] == counts[1]
+    assert all(counts[0])
+    assert "1 places could not be read" in capfd.readouterr().out
+    assert spark.read.parquet(f"{out}/apis/Metadata").select("request.topics", "response.brokers").count()
+
+
+def test_nothing_to_judge_is_no_success(
+    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = tmp_path / "server.log"
+    log.write_text("[2026-01-02 12:00:00,000] INFO [KafkaServer id=1] started (kafka.server.KafkaServer)\n")
+    assert run(["readiness", "--target", "4.1.1", str(log), "--out", str(tmp_path / "out"), "-q"]) == 2
+    assert "there is no request in 1 server log" in capsys.readouterr().err

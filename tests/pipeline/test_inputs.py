@@ -1,0 +1,89 @@
+"""What a file is, told by what it holds."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import pytest
+import zstandard
+
+from kwire_spark.inputs import find, sniff
+from kwire_spark.options import OptionError
+
+DATA = Path(__file__).parents[1] / "data"
+PCAP = bytes.fromhex("d4c3b2a1020004000000000000000000ffff000001000000")
+REQUEST = b"[2026-01-02 12:00:00,000] INFO Completed request:{} (kafka.request.logger)\n"
+SERVER = b"[2026-01-02 12:00:00,000] INFO [KafkaServer id=1] started (kafka.server.KafkaServer)\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "kind"),
+    [
+        ("a.pcap", PCAP, "capture"),
+        ("anything", bytes.fromhex("4d3cb2a1"), "capture"),
+        ("a.pcapng", b"\n\r\r\n\x1c\0\0\0", "capture"),
+        ("a.pcap.gz", gzip.compress(PCAP), "capture"),
+        ("a.zst", zstandard.compress(PCAP), "capture"),
+        ("kafka-request.log.2026-01-02-12", REQUEST, "request_log"),
+        ("stdout", SERVER * 3 + REQUEST, "request_log"),
+        ("r.gz", gzip.compress(REQUEST), "request_log"),
+        ("kafka-request.log", SERVER, "request_log"),  # quiet so far
+        ("server.log", SERVER, "server_log"),
+        ("out", b"received api key 0 with unsupported version 1\n", "server_log"),
+        ("00000000000000000000.log", b"", "log"),
+        ("00000000000000000010-0000000003.checkpoint", b"", "log"),
+        ("00000000000000000000.timeindex", b"", "part"),
+        ("leader-epoch-checkpoint", b"0\n", "part"),
+    ],
+)
+def test_the_kind_of_a_file(tmp_path: Path, name: str, content: bytes, kind: str) -> None:
+    (tmp_path / name).write_bytes(content)
+    assert sniff(str(tmp_path / name)) == (kind, "")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "reason"),
+    [
+        ("empty.log", b"", "it is empty"),
+        ("notes.txt", b"remember the milk\n", "no line looks like one of a broker's log"),
+        ("server.properties", b"broker.id=1\n", "no line looks like one of a broker's log"),
+        ("picture", b"\x89PNG\0\0\0", "neither a capture nor a segment nor a text"),
+        ("cut.gz", b"\x1f\x8b\xff\xff\xff\xff\xff\xff\xff\xff\xff", ""),
+        ("cut.zst", zstandard.compress(b"x" * 999)[:4] + b"\xff" * 20, ""),
+    ],
+)
+def test_what_is_something_else_is_passed_over_with_a_reason(
+    tmp_path: Path, name: str, content: bytes, reason: str
+) -> None:
+    (tmp_path / name).write_bytes(content)
+    found = find([tmp_path])
+    assert not found
+    ((path, told),) = found.skipped
+    assert path == str(tmp_path / name)
+    assert told == reason if reason else told
+
+
+def test_a_folder_of_everything(tmp_path: Path) -> None:
+    (tmp_path / "a.pcap").write_bytes(PCAP)
+    (tmp_path / "server.log").write_bytes(SERVER)
+    data = tmp_path / "data" / "__consumer_offsets-0"
+    data.mkdir(parents=True)
+    for name in ("00000000000000000000.log", "00000000000000000000.index", "partition.metadata"):
+        (data / name).write_bytes(b"")
+    found = find([tmp_path, tmp_path / "a.pcap", data / "00000000000000000000.log"])
+    assert found.captures == (str(tmp_path / "a.pcap"),)
+    assert found.logs == (str(tmp_path), str(data / "00000000000000000000.log"))
+    assert found.server_logs == (str(tmp_path / "server.log"),)
+    assert not found.skipped
+    assert str(found) == "1 capture, 2 data directories or segments, 1 server log"
+
+
+def test_real_ones_are_known() -> None:
+    assert len(find([DATA / "request_logs"]).request_logs) >= 4
+    assert find([DATA / "logs" / "4.1.1"]).logs == (str(DATA / "logs" / "4.1.1"),)
+
+
+def test_a_path_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(OptionError, match="no such file"):
+        find([tmp_path / "none"])

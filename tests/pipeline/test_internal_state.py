@@ -1,0 +1,207 @@
+"""What internal topics come to: equal to what Kafka's own snapshot says, and to what the runtime adds up."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+
+from kwire.logs import committed_offsets
+from kwire.records import Record, encode_batch, encode_control
+from kwire_kafka import PROTOCOL, EndTxnMarker
+from kwire_spark.columns import RECORDS
+from kwire_spark.segments import record_batches, segment_files, splits
+from kwire_spark.state import columns
+from kwire_spark.state.cluster import Acls, Brokers, Configs, Features, ScramUsers, Topics
+from kwire_spark.state.groups import Groups, Members
+from kwire_spark.state.offsets import CommittedOffsets, Transactions
+from kwire_spark.state.replay import replay
+from tests.pipeline.log_files import LOGS, TIMES, segment
+
+RELEASES = ("4.1.1", "4.1.1-running", "3.9.1")
+CLUSTER = (
+    (Topics, columns.TOPICS),
+    (Configs, columns.CONFIGS),
+    (Acls, columns.ACLS),
+    (ScramUsers, columns.SCRAM_USERS),
+    (Features, columns.FEATURES),
+    (Brokers, columns.BROKERS),
+)
+Rows = list[dict[str, Any]]
+
+
+def batches(*paths: Path) -> list[pa.RecordBatch]:
+    files = segment_files(map(str, paths), [str(path) for path in paths])
+    return [batch for group in splits(files) for batch in record_batches(group, RECORDS)]
+
+
+def state(new: Any, schema: pa.Schema, found: Iterable[pa.RecordBatch]) -> Rows:
+    return [row for batch in replay(found, new, schema) for row in batch.to_pylist()]
+
+
+def offsets_log(release: str) -> Path:
+    return LOGS / release / "__consumer_offsets-0" / f"{0:020}.log"
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_offsets_are_those_of_the_runtime(release: str) -> None:
+    found = state(CommittedOffsets, columns.COMMITTED, batches(offsets_log(release)))
+    expected = committed_offsets(PROTOCOL, offsets_log(release).parent)
+    assert {
+        (row["group"], row["topic"], row["partition"]): (row["offset"], row["metadata"], row["log_offset"])
+        for row in found
+    } == {place: (value.offset, value.metadata, value.record_offset) for place, value in expected.items()}
+    assert len(found) == len(expected) >= 3
+
+
+@pytest.mark.parametrize(("new", "schema"), CLUSTER, ids=lambda value: getattr(value, "__name__", ""))
+def test_the_log_up_to_a_snapshot_comes_to_that_snapshot(new: Any, schema: pa.Schema) -> None:
+    """Kafka's controller wrote the snapshot at offset 260 from the same records: nobody knows better."""
+    folder = LOGS / "4.1.1" / "__cluster_metadata-0"
+    log = pa.Table.from_batches(batches(folder / f"{0:020}.log"))
+    before = log.filter(pc.less(log["offset"], 260)).to_batches()
+    snapshot = batches(folder / "00000000000000000260-0000000001.checkpoint")
+    expected = state(new, schema, snapshot)
+    key = str
+    assert sorted(state(new, schema, before), key=key) == sorted(expected, key=key)
+    assert expected or new is Acls
+    # With both, the log goes on from the snapshot: as if all of the log had been read.
+    both = state(new, schema, [*snapshot, *log.to_batches()])
+    assert sorted(both, key=key) == sorted(state(new, schema, log.to_batches()), key=key)
+
+
+@pytest.mark.parametrize("release", RELEASES[:2])
+def test_last_records_are_those_that_kafka_printed(release: str) -> None:
+    """From what DumpLogSegments says: the last record of each classic group and of each consumer group's epoch."""
+    printed = [json.loads(line) for line in (LOGS / f"{release}.jsonl").read_text("utf-8").splitlines()]
+    last: dict[tuple[int, str], Any] = {}
+    for row in printed:
+        if row["file"].startswith("__consumer_offsets") and row.get("type") in (2, 3, 11, 17):
+            group = row["key"].get("group") or row["key"]["groupId"]
+            last[row["type"], group] = None if row.get("tombstone") else row["value"]
+    alive = {group: (type, value) for (type, group), value in last.items() if value is not None}
+    found = {row["group"]: row for row in state(Groups, columns.GROUPS, batches(offsets_log(release)))}
+    kinds = {2: "classic", 3: "consumer", 11: "share", 17: "streams"}
+    assert {
+        group: (kinds[type], value.get("epoch", value.get("generation"))) for group, (type, value) in alive.items()
+    } == {group: (row["type"], row["epoch"]) for group, row in found.items() if row["epoch"] is not None}
+    assert alive
+
+
+def test_transactions_are_the_last_that_kafka_printed() -> None:
+    printed = [json.loads(line) for line in (LOGS / "4.1.1.jsonl").read_text("utf-8").splitlines()]
+    last = {
+        row["key"]["transactionalId"]: row["value"]
+        for row in printed
+        if row["file"].startswith("__transaction_state")
+    }
+    log = LOGS / "4.1.1" / "__transaction_state-0" / f"{0:020}.log"
+    found = state(Transactions, columns.TRANSACTIONS, batches(log))
+    names = {0: "Empty", 4: "CompleteCommit", 5: "CompleteAbort"}
+    assert {
+        row["transactional_id"]: (row["state"], row["producer_id"], row["producer_epoch"], row["timeout_ms"])
+        for row in found
+    } == {
+        name: (
+            names[value["transactionStatus"]],
+            value["producerId"],
+            value["producerEpoch"],
+            value["transactionTimeoutMs"],
+        )
+        for name, value in last.items()
+        if value is not None
+    }
+
+
+def record(
+    name: str, key: dict[str, Any], value: dict[str, Any] | None, version: int = 0
+) -> tuple[bytes, bytes | None]:
+    key_class: Any = PROTOCOL.message(f"{name}Key")
+    value_class: Any = PROTOCOL.message(f"{name}Value")
+    [number] = [each for each in PROTOCOL.record_types("group") if PROTOCOL.record("group", each)[0] is key_class]
+    made = number.to_bytes(2) + key_class(**key).encode(0)
+    return made, None if value is None else version.to_bytes(2) + value_class(**value).encode(version)
+
+
+class Log:
+    """A partition of ``__consumer_offsets``, made by hand."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.data, self.offset = folder, b"", 0
+
+    def put(self, name: str, key: dict[str, Any], value: dict[str, Any] | None, **settings: Any) -> Log:
+        made = Record(*record(name, key, value), (), TIMES, self.offset)
+        self.data += encode_batch([made], transactional="producer_id" in settings, **settings)
+        self.offset += 1
+        return self
+
+    def end(self, name: str, producer_id: int) -> Log:
+        marker = encode_control(name, EndTxnMarker(coordinator_epoch=0), offset=self.offset)
+        self.data += encode_batch([marker], control=True, transactional=True, producer_id=producer_id)
+        self.offset += 1
+        return self
+
+    def state(self, new: Any, schema: pa.Schema) -> Rows:
+        return state(new, schema, batches(segment(self.folder, self.data, name="__consumer_offsets-7")))
+
+
+def commit(log: Log, offset: int | None, **settings: Any) -> Log:
+    key = {"group": "g", "topic": "t", "partition": 0}
+    return log.put("OffsetCommit", key, None if offset is None else {"offset": offset}, **settings)
+
+
+def offset(log: Log) -> list[int]:
+    return [row["offset"] for row in log.state(CommittedOffsets, columns.COMMITTED)]
+
+
+def test_offsets_of_transactions_count_from_their_commit(tmp_path: Path) -> None:
+    log = commit(commit(Log(tmp_path), 1), 5, producer_id=9)
+    assert offset(log) == [1]
+    assert offset(log.end("abort", 9)) == [1]
+    assert offset(commit(log, 6, producer_id=9).end("commit", 9)) == [6]
+    assert offset(commit(commit(log, 7, producer_id=9), 8).end("commit", 9)) == [8]  # committed since: stays
+    assert offset(commit(log, None)) == []
+
+
+def test_a_group_that_only_commits_is_an_empty_classic_one(tmp_path: Path) -> None:
+    [group] = commit(Log(tmp_path), 1).state(Groups, columns.GROUPS)
+    assert (group["group"], group["type"], group["state"], group["members"]) == ("g", "classic", "Empty", 0)
+    assert group["log_partition"] == 7
+
+
+def consumer(log: Log, epoch: int, assigned: int, member: int) -> Log:
+    group, of_member = {"group_id": "c"}, {"group_id": "c", "member_id": "m"}
+    log.put("ConsumerGroupMemberMetadata", of_member, {"client_id": "x", "subscribed_topic_names": ["t"]})
+    log.put("ConsumerGroupMetadata", group, {"epoch": epoch})
+    log.put("ConsumerGroupTargetAssignmentMetadata", group, {"assignment_epoch": assigned})
+    return log.put("ConsumerGroupCurrentMemberAssignment", of_member, {"member_epoch": member})
+
+
+@pytest.mark.parametrize(
+    ("epochs", "expected"), [((3, 2, 2), "Assigning"), ((3, 3, 2), "Reconciling"), ((3, 3, 3), "Stable")]
+)
+def test_states_of_consumer_groups(tmp_path: Path, epochs: tuple[int, int, int], expected: str) -> None:
+    log = consumer(Log(tmp_path), *epochs)
+    [group] = log.state(Groups, columns.GROUPS)
+    assert (group["type"], group["state"], group["epoch"], group["members"]) == ("consumer", expected, 3, 1)
+    [member] = log.state(Members, columns.MEMBERS)
+    assert (member["client_id"], member["topics"], member["epoch"]) == ("x", ["t"], epochs[2])
+    log.put("ConsumerGroupMemberMetadata", {"group_id": "c", "member_id": "m"}, None)
+    assert log.state(Groups, columns.GROUPS)[0]["state"] == "Empty"
+    log.put("GroupMetadata", {"group": "c"}, None)  # of a classic group that it was before
+    assert log.state(Groups, columns.GROUPS)
+    log.put("ConsumerGroupMetadata", {"group_id": "c"}, None)
+    assert log.state(Groups, columns.GROUPS) == []
+
+
+def test_a_record_of_two_replicas_counts_once(tmp_path: Path) -> None:
+    log = consumer(commit(Log(tmp_path), 1), 1, 1, 1)
+    path = segment(tmp_path, log.data, name="__consumer_offsets-7")
+    once = pa.Table.from_batches(batches(path))
+    twice = pa.concat_tables([once, once]).sort_by("offset").to_batches()
+    assert state(Groups, columns.GROUPS, twice) == state(Groups, columns.GROUPS, once.to_batches())

@@ -1,0 +1,52 @@
+"""``kafka_log`` in Spark: the same rows as without it, options, filters, and tables of internal topics."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+
+from kwire_spark.sources.log import KafkaLog
+from kwire_spark.tables.groups import committed_offsets
+from tests.pipeline.log_files import LOGS, batch_at, segment
+
+
+def read(spark: SparkSession, path: Path, schema: str = "", **options: str) -> DataFrame:
+    spark.dataSource.register(KafkaLog)
+    reader = spark.read.format("kafka_log").options(**options)
+    return (reader.schema(schema) if schema else reader).load(str(path))
+
+
+def test_a_data_directory_with_damage_is_a_table(spark: SparkSession, tmp_path: Path) -> None:
+    broken = bytearray(batch_at(10))
+    broken[-1] ^= 1
+    segment(tmp_path, batch_at(0), bytes(broken), batch_at(20))
+    segment(tmp_path, batch_at(0), name="payments-0")
+    log = read(spark, tmp_path, splitSize="100")
+    assert sorted(row.offset for row in log.where("topic = 'orders' AND offset > 5").collect()) == [
+        *range(6, 10),
+        *range(20, 30),
+    ]
+    [report] = log.where("_corrupt IS NOT NULL").collect()
+    assert "checksum" in report._corrupt
+    assert (report.position, report.topic) == (len(batch_at(0)), None)
+    narrow = read(spark, tmp_path, "topic string, offset long", topics="pay*", endOffset="4")
+    assert sorted(map(tuple, narrow.collect())) == [("payments", offset) for offset in range(4)]
+    with pytest.raises(PySparkException, match="checksum"):
+        read(spark, tmp_path, mode="failfast").count()
+
+
+def test_times_are_compared_in_the_zone_of_the_session(spark: SparkSession, tmp_path: Path) -> None:
+    segment(tmp_path, batch_at(0))
+    log = read(spark, tmp_path)
+    assert log.where("time >= timestamp '2023-11-14 22:13:20.004'").count() == 6
+    assert read(spark, tmp_path, start="2023-11-14T22:13:20.004Z").count() == 6
+
+
+def test_committed_offsets_are_a_table(spark: SparkSession) -> None:
+    found = committed_offsets(read(spark, LOGS / "4.1.1-running", splitSize="500")).collect()
+    assert {(row.group, row.topic, row.partition, row.offset) for row in found} == {
+        (group, "orders", 0, 3000) for group in ("coop", "python", "mixed")
+    }

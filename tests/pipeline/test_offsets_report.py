@@ -1,0 +1,145 @@
+"""Groups, offsets and lag: numbers on rows made by hand and on real logs, and what is printed of them."""
+
+from __future__ import annotations
+
+import io
+from datetime import UTC, datetime
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+from rich.console import Console
+from syrupy.assertion import SnapshotAssertion
+
+from kwire.logs import committed_offsets
+from kwire_kafka import PROTOCOL
+from kwire_spark.reports.offsets import Tables, log_ends, offsets, ranges, report_on
+from kwire_spark.reports.report import Report
+from kwire_spark.reports.terminal import print_report
+from kwire_spark.state import columns
+
+WHEN = datetime(2026, 1, 2, 12, 0, tzinfo=UTC)
+ENDS = pa.schema([("topic", pa.string()), ("partition", pa.int32()), ("end", pa.int64())])
+
+
+def table(spark: SparkSession, schema: Any, *rows: dict[str, Any]) -> DataFrame:
+    return spark.createDataFrame(pa.Table.from_pylist(list(rows), schema=schema))
+
+
+def commit(group: str, topic: str | None, partition: int, offset: int, **facts: Any) -> dict[str, Any]:
+    usual = {"group": group, "topic": topic, "partition": partition, "offset": offset, "committed": WHEN}
+    return usual | {"log_partition": 7, "log_offset": 100 + partition} | facts
+
+
+@pytest.fixture(scope="module")
+def report(spark: SparkSession) -> Report:
+    orders = [{"topic": "orders", "topic_id": None, "partitions": [0, 1, 2, 5]}]
+    return report_on(
+        Tables(
+            table(
+                spark,
+                columns.COMMITTED,
+                commit("billing", "orders", 0, 90),
+                commit("billing", "orders", 1, 200),
+                commit("billing", "gone", 0, 5),
+                commit("idle", "orders", 0, 100),
+                commit("by-id", None, 0, 1, topic_id="AAAAAAAAAAAAAAAAAAAAAQ"),
+            ),
+            table(
+                spark,
+                columns.GROUPS,
+                {"group": "billing", "type": "classic", "state": "Stable", "members": 1, "protocol": "range"},
+                {"group": "idle", "type": "classic", "state": "Empty", "members": 0},
+                {"group": "fresh", "type": "consumer", "state": "Stable", "members": 2, "epoch": 3},
+            ),
+            table(
+                spark,
+                columns.MEMBERS,
+                {"group": "billing", "member_id": "m-1", "client_id": "[red]app", "assignment": orders},
+                {"group": "fresh", "member_id": "m-2", "topics": ["orders"]},
+            ),
+            table(
+                spark,
+                columns.TRANSACTIONS,
+                {
+                    "transactional_id": "pay",
+                    "state": "Ongoing",
+                    "producer_id": 9,
+                    "started": WHEN,
+                    "partitions": orders,
+                },
+                {"transactional_id": "done", "state": "CompleteCommit", "producer_id": 8},
+            ),
+            table(
+                spark,
+                ENDS,
+                {"topic": "orders", "partition": 0, "end": 100},
+                {"topic": "orders", "partition": 1, "end": 150},  # of a replica that is behind
+            ),
+        )
+    )
+
+
+def test_lag_where_the_end_of_the_log_is_known(report: Report) -> None:
+    assert [row[:6] for row in report.table("committed").rows] == [
+        ("billing", "orders", 0, 90, 100, 10),
+        ("billing", "orders", 1, 200, 150, 0),
+        ("idle", "orders", 0, 100, 100, 0),
+        ("billing", "gone", 0, 5, None, None),
+        ("by-id", "AAAAAAAAAAAAAAAAAAAAAQ", 0, 1, None, None),
+    ]
+
+
+def test_groups_with_and_without_offsets(report: Report) -> None:
+    assert [(row[0], *row[2:7]) for row in report.table("groups").rows] == [
+        ("billing", "Stable", 1, 10, 2, 3),
+        ("idle", "Empty", 0, 0, 1, 1),
+        ("by-id", None, None, None, 1, 1),
+        ("fresh", "Stable", 2, None, None, None),
+    ]
+
+
+def test_what_members_have(report: Report) -> None:
+    assert report.table("members").column("assignment") == ["orders 0-2, 5", None]
+
+
+def test_transactions_that_are_not_finished_come_first(report: Report) -> None:
+    assert report.table("transactions").column("state") == ["Ongoing", "CompleteCommit"]
+    assert report.summary[-1] == "1 transaction is not finished."
+
+
+def test_the_chart_has_the_groups_whose_lag_is_known(report: Report) -> None:
+    (chart,) = report.charts
+    assert chart.figure["layout"]["yaxis"]["ticktext"] == ["billing", "idle"]
+    assert chart.figure["data"][0]["x"] == [10, 0]
+
+
+def test_what_is_printed(report: Report, snapshot: SnapshotAssertion) -> None:
+    text = io.StringIO()
+    print_report(report, Console(file=text, width=150))
+    assert text.getvalue() == snapshot
+
+
+def test_real_logs(spark: SparkSession) -> None:
+    folder = "tests/data/logs/4.1.1/__consumer_offsets-0"
+    records = spark.read.format("kafka_log").load(folder).persist()
+    expected = {(*place, value.offset) for place, value in committed_offsets(PROTOCOL, folder).items()}
+    assert expected
+    assert {row[:4] for row in offsets(records).table("committed").rows} == expected
+    records.unpersist()
+
+
+def test_ends_of_logs(spark: SparkSession) -> None:
+    rows: list[dict[str, Any]] = [
+        {"topic": "a", "partition": 0, "offset": 41},
+        {"topic": "a", "partition": 0, "offset": 7},
+        {"topic": None, "partition": None, "offset": None},
+    ]
+    schema = pa.schema([("topic", pa.string()), ("partition", pa.int32()), ("offset", pa.int64())])
+    assert [tuple(row) for row in log_ends(table(spark, schema, *rows)).collect()] == [("a", 0, 42)]
+
+
+def test_partitions_as_text() -> None:
+    assert ranges([5, 0, 1, 2, 7, 2]) == "0-2, 5, 7"
+    assert ranges([]) == ""

@@ -1,0 +1,179 @@
+"""Who breaks on a release: each rule on a few rows made by hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from report_rows import client
+
+from kwire.releases import UnknownRelease
+from kwire_kafka.releases import RELEASES
+from kwire_spark.columns import CLIENTS
+from kwire_spark.reports.readiness import judged, readiness, report_on
+from kwire_spark.reports.report import Report
+from kwire_spark.reports.uses import Client, Use, uses_of
+from kwire_spark.reports.verdicts import judge
+
+PRODUCE, FETCH, METADATA, LEADER_AND_ISR, JOIN_GROUP, API_VERSIONS, OFFSET_COMMIT = 0, 1, 3, 4, 11, 18, 8
+ONE = Client("one", "10.0.0.1", None, None)
+
+
+def use(api_key: int, version: int, **facts: Any) -> Use:
+    return replace(Use(ONE, api_key, f"key {api_key}", version), **facts)
+
+
+def told(target: str, *uses: Use) -> Report:
+    return report_on(uses, RELEASES[target])
+
+
+def full(**facts: Any) -> dict[str, Any]:
+    row: dict[str, Any] = dict.fromkeys(CLIENTS.names) | client(**facts)
+    return row
+
+
+@pytest.mark.parametrize(
+    ("target", "api_key", "version", "state"),
+    [
+        ("4.1.1", PRODUCE, 2, "refused"),  # though it is advertised
+        ("4.1.1", PRODUCE, 3, "ok"),
+        ("3.9.1", PRODUCE, 2, "deprecated"),
+        ("4.0.0", JOIN_GROUP, 1, "refused"),
+        ("4.0.1", JOIN_GROUP, 1, "ok"),
+        ("4.1.1", JOIN_GROUP, 0, "ok"),
+        ("4.1.1", METADATA, 0, "ok"),
+        ("4.1.1", LEADER_AND_ISR, 7, "refused"),
+        ("4.1.1", OFFSET_COMMIT, 10, "unsure"),  # unstable
+        ("4.1.1", 9999, 0, "unknown"),
+        ("4.1.1", FETCH, 3000, "unknown"),
+        ("2.8.2", API_VERSIONS, 4, "ok"),  # always answered, if only by version 0
+    ],
+)
+def test_a_version_is_judged_by_what_the_release_accepts(target: str, api_key: int, version: int, state: str) -> None:
+    assert judge(api_key, version, RELEASES[target]).state == state
+
+
+def test_no_version_that_a_release_accepts_is_refused_and_none_that_it_dropped_is_not() -> None:
+    for name, release in RELEASES.items():
+        for key, api in RELEASES["3.9.1"].apis.items():
+            for version in api.accepted:
+                state = judge(key, version, release).state
+                accepted = key in release.apis and version in release.apis[key].accepted
+                assert (state in ("ok", "deprecated")) == (
+                    accepted or (key == API_VERSIONS and key in release.apis)
+                ) or (version in release.apis[key].unstable), (name, key, version)
+
+
+def test_the_first_release_that_refuses_and_the_first_that_deprecates_are_told() -> None:
+    verdict = judge(PRODUCE, 1, RELEASES["4.1.1"])
+    assert (verdict.first, verdict.deprecated) == ("4.0.0", "3.7.2")
+    assert judge(JOIN_GROUP, 0, RELEASES["4.0.0"]).reason == "refused by 4.0.0"
+
+
+def test_a_newer_version_is_no_danger_to_a_client_that_asks() -> None:
+    newer = RELEASES["4.1.1"].apis[FETCH].accepted[-1]
+    assert judge(FETCH, newer, RELEASES["4.0.0"], negotiates=True).state == "unsure"
+    assert judge(FETCH, newer, RELEASES["4.0.0"], negotiates=False).state == "refused"
+    assert told("4.0.0", use(FETCH, newer), use(API_VERSIONS, 3)).exit_code == 0
+    assert (
+        told("4.0.0", use(FETCH, newer), use(API_VERSIONS, 3, client=Client("two", None, None, None))).exit_code == 1
+    )
+
+
+def test_a_client_and_api_is_one_row_with_its_evidence() -> None:
+    report = told(
+        "4.1.1",
+        use(PRODUCE, 1, api="Produce", requests=3, place="b.pcap:7"),
+        use(PRODUCE, 0, api="Produce", requests=2, refusals=2, place="a.pcap:5"),
+        use(PRODUCE, 7, api="Produce"),
+        use(METADATA, 1),
+    )
+    refused = report.table("refused")
+    (row,) = [dict(zip([column.name for column in refused.columns], row, strict=True)) for row in refused.rows]
+    assert row["client_id"] == "one"
+    assert row["versions"] == (0, 1)
+    assert row["newest_common"] == 7
+    assert row["accepted"] == "3-13"
+    assert (row["refused_since"], row["deprecated_since"]) == ("4.0.0", "3.7.2")
+    assert (row["requests"], row["refusals"], row["evidence"]) == (5, 2, "a.pcap:5")
+    assert report.exit_code == 1
+    assert report.summary[0] == "Kafka 4.1.1 refuses 1 of 1 client."
+    assert report.table("clients").column("verdict") == ["refused"]
+
+
+def test_without_a_version_in_common_there_is_none() -> None:
+    assert told("4.1.1", use(PRODUCE, 1)).table("refused").column("newest_common") == [None]
+
+
+def test_what_brokers_say_among_themselves_is_apart() -> None:
+    report = told("4.1.1", use(LEADER_AND_ISR, 5), use(FETCH, 12))
+    assert report.exit_code == 0
+    assert report.table("between-brokers").column("state") == ["refused"]
+    assert report.table("clients").column("verdict") == ["ok"]
+
+
+def test_unknown_apis_are_told_and_not_refused() -> None:
+    report = told("4.1.1", use(9999, 0))
+    assert report.exit_code == 0
+    assert report.table("doubtful").column("state") == ["unknown"]
+
+
+def test_deprecated_versions_are_told_and_not_refused() -> None:
+    report = told("3.9.1", use(PRODUCE, 1))
+    assert (report.exit_code, report.table("doubtful").column("state")) == (0, ["deprecated"])
+
+
+def test_the_worst_comes_first() -> None:
+    two = Client("two", None, None, None)
+    report = told("4.0.0", use(METADATA, 1), use(JOIN_GROUP, 1, client=two))
+    assert report.table("clients").column("client_id") == ["two", "one"]
+    assert [verdict.state for _, verdict in judged([use(METADATA, 1), use(PRODUCE, 0)], RELEASES["4.0.0"])] == [
+        "refused",
+        "ok",
+    ]
+
+
+def test_the_chart_has_the_clients_that_break_on_each_release() -> None:
+    (chart,) = told("4.1.1", use(JOIN_GROUP, 1)).charts
+    assert list(chart.figure["data"][0]["y"]) == [0, 1, 0, 0]  # 3.9.1, 4.0.0, 4.0.1, 4.1.1
+    assert not told("4.1.1", use(METADATA, 1)).charts
+
+
+def test_what_was_seen_twice_counts_once() -> None:
+    captured, logged = full(requests=5), full(seen_in="request_log", requests=3, principal="User:ANONYMOUS")
+    other_port = full(requests=4, server_port=9093)
+    (found,) = uses_of([logged, captured, other_port])
+    assert found.requests == 9
+    assert found.place == "a.pcap:0"
+
+
+def test_software_and_principal_tell_clients_apart() -> None:
+    uses = uses_of(
+        [full(), full(software_name="librdkafka", software_version="2.3.0"), full(principal="User:alice"), full()]
+    )
+    assert {(one.client.software, one.client.principal) for one in uses} == {
+        (None, None),
+        ("librdkafka 2.3.0", None),
+        (None, "User:alice"),
+    }
+
+
+def test_a_server_log_adds_only_what_nothing_else_saw() -> None:
+    nameless = {"seen_in": "server_log", "client_id": None, "api_key": PRODUCE, "refused": 1}
+    rows = [full(api_key=PRODUCE, version=1), full(version=1, **nameless), full(version=2, **nameless)]
+    refused = report_on(uses_of(rows), RELEASES["4.1.1"]).table("refused")
+    assert [(row[0], row[5]) for row in refused.rows] == [(None, (2,)), ("one", (1,))]
+
+
+def test_an_unknown_target_names_those_that_are_known() -> None:
+    with pytest.raises(UnknownRelease, match=r"4\.0\.0, 4\.0\.1, 4\.1\.1"):
+        readiness(None, "4.9")  # type: ignore[arg-type]
+
+
+def test_many_clients_are_counted_in_the_summary() -> None:
+    uses = [use(PRODUCE, 0, client=Client(f"c{number:02}", None, None, None)) for number in range(12)]
+    first, second, *_ = told("4.1.1", *uses).summary
+    assert first == "Kafka 4.1.1 refuses 12 of 12 clients."
+    assert second.endswith("c09; and 2 more.")
+    assert told("4.1.1").summary == ("No client was seen.",)

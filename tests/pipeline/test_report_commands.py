@@ -1,0 +1,64 @@
+"""The commands census, latency and offsets, from files to pages."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import pytest
+from pyarrow import parquet
+from pyspark.sql import SparkSession
+
+from kwire_spark.command import run
+
+DATA = Path(__file__).parents[1] / "data"
+
+
+@pytest.fixture(scope="module")
+def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The first lines of a real request log, and one that was cut off."""
+    path = tmp_path_factory.mktemp("given") / "kafka-request.log"
+    lines = gzip.decompress((DATA / "request_logs" / "3.9.1.log.gz").read_bytes()).splitlines(keepends=True)
+    path.write_bytes(b"".join(lines[:30]) + b'[2026-01-02 12:00:00,000] INFO Completed request:{"is')
+    return path
+
+
+def test_census(spark: SparkSession, log: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert run(["census", str(log), "--out", str(tmp_path), "-q"]) == 0
+    told = capfd.readouterr().out
+    assert "Who speaks what" in told
+    assert "1 places could not be read" in told
+    requests = parquet.read_table(tmp_path / "census-versions.parquet").column("requests").to_pylist()
+    assert sum(requests) == spark.read.format("kafka_request_log").load(str(log)).where("_corrupt IS NULL").count()
+    assert spark.read.parquet(str(tmp_path / "clients")).count()
+
+
+def test_latency(spark: SparkSession, log: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert run(["latency", str(log), "--out", str(tmp_path), "-q"]) == 0
+    assert "How long requests take" in capfd.readouterr().out
+    rows = parquet.read_table(tmp_path / "latency-apis.parquet").to_pylist()
+    assert {row["seen_in"] for row in rows} == {"request_log"}
+    assert all(0 <= row["p50_ms"] <= row["p99_ms"] <= row["max_ms"] for row in rows)
+    assert all(row["local_ms"] is not None for row in rows)
+
+
+def test_offsets(spark: SparkSession, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert run(["offsets", str(DATA / "logs" / "4.1.1" / "__consumer_offsets-0"), "--out", str(tmp_path), "-q"]) == 0
+    assert "Groups and their offsets" in capfd.readouterr().out
+    assert (tmp_path / "offsets.html").exists()
+    assert parquet.read_table(tmp_path / "offsets-committed.parquet").num_rows
+
+
+@pytest.mark.parametrize("name", ["census", "latency"])
+def test_no_request_is_no_success(
+    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    quiet = tmp_path / "server.log"
+    quiet.write_text("[2026-01-02 12:00:00,000] INFO [KafkaServer id=1] started (kafka.server.KafkaServer)\n")
+    assert run([name, str(quiet), "--out", str(tmp_path / "out"), "-q"]) == 2
+    assert "there is no request in 1 server log" in capsys.readouterr().err
+
+
+def test_offsets_need_a_data_directory(log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["offsets", str(log), "--out", str(tmp_path), "-q"]) == 2
+    assert "offsets come from data directories of brokers" in capsys.readouterr().err

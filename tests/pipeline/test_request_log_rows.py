@@ -1,0 +1,300 @@
+"""Lines of request logs as rows of EXCHANGES: what brokers of all ages wrote, and lines that are broken."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from base64 import b64encode
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from kwire.protocol import Request
+from kwire.request_log import parse_line
+from kwire_kafka import PROTOCOL, DescribeConfigsRequest, ProduceRequest, SaslAuthenticateRequest
+from kwire_spark.columns import EXCHANGES
+from kwire_spark.frames.wanted import Condition
+from kwire_spark.options import BrokenInput
+from kwire_spark.text_logs import Chosen, Split, request_batches, requests, splits
+
+LOGS = Path(__file__).parents[1] / "data" / "request_logs"
+TEXT = ("0.11.0.3", "1.1.1", "2.2.2", "2.4.1", "2.7.2")
+JSON = ("2.8.2", "3.3.2", "3.9.1", "4.1.1")
+BYTES = {"request", "response", "reason"}
+FACTS = [name for name in EXCHANGES.names if name not in BYTES]
+
+Rows = list[dict[str, Any]]
+
+
+def rows(
+    *cut: Split,
+    columns: Sequence[str] = FACTS,
+    conditions: Sequence[Condition] = (),
+    failfast: bool = False,
+    zone: Any = UTC,
+) -> Rows:
+    chosen = Chosen(EXCHANGES, pa.schema([EXCHANGES.field(name) for name in columns]), conditions)
+    found = [batch for split in cut for batch in request_batches(split, chosen, zone, failfast=failfast)]
+    assert all(batch.schema.names == list(columns) for batch in found)
+    return [row for batch in found for row in batch.to_pylist()]
+
+
+def log(release: str) -> Split:
+    return Split(str(LOGS / f"{release}.log.gz"))
+
+
+def lines(release: str) -> list[bytes]:
+    return gzip.decompress((LOGS / f"{release}.log.gz").read_bytes()).splitlines(keepends=True)
+
+
+def of(tmp_path: Path, data: bytes, **options: Any) -> Rows:
+    path = tmp_path / "kafka-request.log"
+    path.write_bytes(data)
+    return rows(Split(str(path)), **options)
+
+
+@pytest.mark.parametrize("release", TEXT + JSON)
+def test_a_row_for_every_line_and_for_what_an_envelope_holds(release: str) -> None:
+    found = rows(log(release))
+    marked = sum(b"Completed request:" in line for line in lines(release))
+    assert len(found) == marked + (release in JSON[1:])
+    assert not [row for row in found if row["_corrupt"] or not row["api"] or not row["time"]]
+    assert {row["client_host"] for row in found if row["client_host"]} == {"127.0.0.1"}
+    assert {row["outcome"] for row in found} <= {"answered", "none", "unanswered"}
+    assert any(row["outcome"] == "none" and row["api"] == "Produce" for row in found)
+    assert any(row["error_codes"] for row in found) == (release != "0.11.0.3")
+    assert any(row["software_name"] for row in found) == (release in (*JSON, "2.7.2"))
+    for row in found:
+        parts = [row[name] for name in ("queue_ms", "local_ms", "remote_ms")]
+        if release in JSON:
+            assert sum(parts) == pytest.approx(row["latency_ms"], abs=0.01)
+
+
+def test_the_columns_of_a_line() -> None:
+    row, *_ = rows(log("3.9.1"))
+    assert row == {
+        **dict.fromkeys(FACTS),
+        "source": log("3.9.1").path,
+        "position": 0,
+        "connection": "127.0.0.1:43447-127.0.0.1:41236-0",
+        "client_host": "127.0.0.1",
+        "client_port": 41236,
+        "server_host": "127.0.0.1",
+        "server_port": 43447,
+        "time": datetime(2026, 11, 21, 16, 44, 21, 981_000, UTC),
+        "api_key": 19,
+        "api": "CreateTopics",
+        "version": 0,
+        "correlation_id": 1,
+        "client_id": "kwire",
+        "principal": "User:ANONYMOUS",
+        "outcome": "answered",
+        "error_codes": [],
+        "latency_ms": 122.478,
+        "queue_ms": pytest.approx(6.168),
+        "local_ms": 19.636,
+        "remote_ms": 96.673,
+        "response_version": 0,
+        "forwarded": True,
+        "listener": "CONTROLLER",
+        "security_protocol": "PLAINTEXT",
+    }
+
+
+@pytest.mark.parametrize("release", JSON)
+def test_the_quick_way_gives_what_the_thorough_one_does(release: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    quick = rows(log(release))
+    monkeypatch.setattr(requests, "quick_row", lambda *_: None)
+    assert rows(log(release)) == quick
+
+
+@pytest.mark.parametrize("release", ["3.9.1"])
+def test_bytes_are_those_of_the_messages(release: str) -> None:
+    """What is decoded of them is what the line says; records are empty."""
+    few = [line for line in lines(release) if b"Completed" in line][::9]
+    for line, (row,) in zip(few, map(bytes_of, few), strict=True):
+        told = parse_line(line.decode())
+        assert told is not None
+        request = PROTOCOL.decode_request(row["request"])
+        assert (request.header.correlation_id, request.header.client_id) == (row["correlation_id"], row["client_id"])
+        assert request.message is not None
+        if row["outcome"] == "answered":
+            response = PROTOCOL.decode_response(row["response"], row["api_key"], row["version"])
+            assert response.message is not None
+            assert response.version == row["response_version"]
+        if isinstance(request.message, ProduceRequest):
+            assert not [
+                part.records for topic in request.message.topic_data for part in topic.partition_data if part.records
+            ]
+        assert row["reason"] is None
+
+
+def bytes_of(line: bytes) -> Rows:
+    maker = requests.RequestRows(Chosen(EXCHANGES), UTC)
+    return [dict(zip(EXCHANGES.names, row, strict=True)) for row in maker.rows("log", 0, line)]
+
+
+def test_text_has_no_bytes_and_says_why(tmp_path: Path) -> None:
+    (row,) = of(tmp_path, lines("1.1.1")[0], columns=["request", "response", "reason"])
+    assert (row["request"], row["response"]) == (None, None)
+    assert "as text" in row["reason"]
+
+
+@settings(deadline=None, max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.sampled_from(["2.7.2", "4.1.1"]), st.integers(500, 100_000))
+def test_splits_of_any_size_give_the_same_rows(tmp_path: Path, release: str, size: int) -> None:
+    """2.7.2 has a message of many lines."""
+    path = tmp_path / "kafka-request.log"
+    path.write_bytes(b"".join(lines(release)[:150]))
+    assert rows(*splits([str(path)], size)) == rows(Split(str(path)))
+
+
+@pytest.mark.parametrize("release", ["2.4.1", "3.9.1"])
+@pytest.mark.parametrize("columns", [FACTS, EXCHANGES.names])
+def test_a_half_written_line_is_told_and_the_rest_is_read(tmp_path: Path, release: str, columns: list[str]) -> None:
+    first, second, third = lines(release)[:3]
+    for cut in (first[: len(first) // 2], first[:60], first[: first.index(b"sendTime")]):
+        for data in (
+            cut + b"\n" + second + third,
+            cut + second + third,
+            b"\0\xff" * 40 + cut + b"\n" + second + third,
+        ):
+            found = of(tmp_path, data, columns=columns)
+            assert [row["_corrupt"] is None for row in found] == [False, True, True]
+            assert [row["time"] for row in found[1:]] == [row["time"] for row in of(tmp_path, second + third)]
+            with pytest.raises(BrokenInput, match=r"kafka-request\.log, byte 0: "):
+                of(tmp_path, data, failfast=True)
+        found = of(tmp_path, third + cut)
+        assert [(row["position"], row["_corrupt"] is None) for row in found] == [(0, True), (len(third), False)]
+
+
+def test_a_file_without_requests_is_corrupt(tmp_path: Path) -> None:
+    foreign = b"[2026-11-21 16:44:21,981] INFO something else (kafka.server.KafkaServer)\n"
+    (row,) = of(tmp_path, foreign * 3)
+    assert "no line" in row["_corrupt"]
+    assert of(tmp_path, b"")[0]["_corrupt"]
+    path = tmp_path / "late.log"
+    path.write_bytes(foreign * 50 + lines("4.1.1")[0])
+    assert [row["_corrupt"] for row in rows(*splits([str(path)], 200))] == [None]
+    assert len(of(tmp_path, foreign + lines("4.1.1")[0] + foreign)) == 1
+
+
+def test_conditions_choose_rows_and_spare_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    everything = rows(log("4.1.1"))
+    for condition, test in (
+        (Condition("api", "=", "Fetch"), lambda row: row["api"] == "Fetch"),
+        (Condition("api_key", "in", (0, 18)), lambda row: row["api_key"] in (0, 18)),
+        (Condition("client_id", "=", "kafka-python"), lambda row: row["client_id"] == "kafka-python"),
+    ):
+        wanted = [row for row in everything if test(row)]
+        assert 0 < len(wanted) < len(everything)
+        assert rows(log("4.1.1"), conditions=[condition]) == wanted
+    times = sorted(row["time"] for row in everything)
+    middle = int(times[len(times) // 2].timestamp() * 1_000_000 + 0.5)
+    late = rows(log("4.1.1"), conditions=[Condition("time", ">", middle)])
+    assert len(late) == sum(int(time.timestamp() * 1_000_000 + 0.5) > middle for time in times)
+    parsed: list[str] = []
+    monkeypatch.setattr(requests, "parse_line", lambda text: parsed.append(text))
+    rows(log("4.1.1"), columns=EXCHANGES.names, conditions=[Condition("api", "=", "Fetch")])
+    assert 0 < len(parsed) < 30
+
+
+def test_times_are_those_of_the_broker(tmp_path: Path) -> None:
+    (row,) = of(tmp_path, lines("4.1.1")[0], zone=ZoneInfo("Europe/Berlin"))
+    assert row["time"].astimezone(UTC).hour == 15
+
+
+def line_of(header: dict[str, Any], request: dict[str, Any], response: dict[str, Any]) -> bytes:
+    body = {
+        "isForwarded": False,
+        "requestHeader": {"correlationId": 1, "clientId": "c", **header},
+        "request": request,
+        "response": response,
+    }
+    return b"DEBUG Completed request:" + json.dumps(body, separators=(",", ":")).encode() + b"\n"
+
+
+def base64(data: bytes) -> str:
+    return b64encode(data).decode()
+
+
+PASSWORD = b"correct-horse"
+WRAPPED = PROTOCOL.encode_request(
+    SaslAuthenticateRequest(auth_bytes=b"\0alice\0" + PASSWORD), 1, correlation_id=1, client_id="inner"
+)
+WITH_SECRETS = [
+    line_of(
+        {"requestApiKey": 36, "requestApiVersion": 1},
+        {"authBytes": base64(b"\0alice\0" + PASSWORD)},
+        {"errorCode": 0, "errorMessage": None, "authBytes": base64(PASSWORD), "sessionLifetimeMs": "0"},
+    ),
+    line_of(
+        {"requestApiKey": 51, "requestApiVersion": 0},
+        {
+            "deletions": [],
+            "upsertions": [
+                {
+                    "name": "a",
+                    "mechanism": 1,
+                    "iterations": 1,
+                    "salt": base64(PASSWORD),
+                    "saltedPassword": base64(PASSWORD),
+                }
+            ],
+        },
+        {"throttleTimeMs": 0, "results": []},
+    ),
+    line_of(
+        {"requestApiKey": 19, "requestApiVersion": 2},
+        {
+            "topics": [
+                {
+                    "name": "t",
+                    "numPartitions": 1,
+                    "replicationFactor": 1,
+                    "assignments": [],
+                    "configs": [{"name": "sasl.jaas.config", "value": PASSWORD.decode()}],
+                }
+            ],
+            "timeoutMs": 1,
+            "validateOnly": False,
+        },
+        {"throttleTimeMs": 0, "topics": []},
+    ),
+    line_of(
+        {"requestApiKey": 58, "requestApiVersion": 0},
+        {"requestData": base64(WRAPPED), "requestPrincipal": None, "clientHostAddress": base64(bytes(4))},
+        {"responseData": None, "errorCode": 31},
+    ),
+]
+
+
+@pytest.mark.parametrize("line", WITH_SECRETS)
+def test_secrets_are_in_no_cell(line: bytes) -> None:
+    found = bytes_of(line)
+    assert found
+    for row in found:
+        for value in row.values():
+            data = value if isinstance(value, bytes) else str(value).encode()
+            assert PASSWORD not in data
+            assert b64encode(PASSWORD)[:12] not in data
+    assert found[0]["request"] is not None
+
+
+def test_what_an_envelope_holds_is_a_row_of_its_own() -> None:
+    inner = PROTOCOL.encode_request(DescribeConfigsRequest(), 4, correlation_id=9, client_id="inner")
+    body = {"requestData": base64(inner), "requestPrincipal": None, "clientHostAddress": base64(bytes(4))}
+    outer, row = bytes_of(
+        line_of({"requestApiKey": 58, "requestApiVersion": 0}, body, {"responseData": None, "errorCode": 31})
+    )
+    assert (outer["api"], outer["forwarded"], outer["error_codes"]) == ("Envelope", False, [31])
+    assert (row["api"], row["version"], row["client_id"], row["forwarded"]) == ("DescribeConfigs", 4, "inner", True)
+    assert (row["outcome"], row["request"]) == ("unanswered", inner)
+    assert isinstance(PROTOCOL.decode_request(outer["request"]), Request)

@@ -1,0 +1,162 @@
+"""Entries of server logs as rows of REFUSALS: what real brokers wrote, in any splits and layouts."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+from collections import Counter
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from kwire_kafka.releases import RELEASES
+from kwire_spark.columns import REFUSALS
+from kwire_spark.options import BrokenInput
+from kwire_spark.text_logs import Chosen, Split, refusal_batches, refusals, splits
+
+LOGS = Path(__file__).parents[1] / "data" / "server_logs"
+ASKED_OF_4 = {
+    *((key, 0) for key in (0, 1, 2, 8, 9, 19, 29, 38, 4, 5, 6, 7, 56)),
+    *((0, 2), (0, 99), (1, 99)),
+}
+"""What a 4.x broker was asked and does not have, as far as it tells the version."""
+
+Rows = list[dict[str, Any]]
+
+
+def rows(*cut: Split, failfast: bool = False) -> Rows:
+    batches = [one for split in cut for one in refusal_batches(split, Chosen(REFUSALS), UTC, failfast=failfast)]
+    return [row for batch in batches for row in batch.to_pylist()]
+
+
+def text(release: str) -> str:
+    return gzip.decompress((LOGS / f"{release}.log.gz").read_bytes()).decode()
+
+
+def of(tmp_path: Path, text: str) -> Rows:
+    path = tmp_path / "server.log"
+    path.write_text(text)
+    return rows(Split(str(path)))
+
+
+@pytest.mark.parametrize("release", ["4.0.0", "4.1.1"])
+def test_brokers_tell_which_versions_they_refused(release: str) -> None:
+    found = rows(Split(str(LOGS / f"{release}.log.gz")))
+    assert not [row for row in found if row["_corrupt"]]
+    told = Counter((row["api_key"], row["version"]) for row in found if row["listener"] is None)
+    join_group = {(11, 0), (11, 1)} if release == "4.0.0" else set()
+    assert {one for one in told if one[1] is not None} - {(74, 1)} == ASKED_OF_4 | join_group
+    assert told[0, 2] == 2
+    assert told[1, 0] == 2
+    assert {count for one, count in told.items() if one not in {(0, 2), (1, 0)} and one[1] is not None} == {1}
+    for key, version in ASKED_OF_4 | join_group:
+        assert version not in RELEASES[release].api(key).accepted if key in RELEASES[release].apis else True
+    for row in found:
+        assert row["client_host"] == row["server_host"] == "127.0.0.1"
+        assert row["connection"].startswith(f"127.0.0.1:{row['server_port']}-127.0.0.1:{row['client_port']}-")
+        assert row["time"].year == 2026
+    assert len({row["connection"] for row in found}) == len(found)
+
+
+def test_brokers_before_4_tell_what_their_listener_does_not_have() -> None:
+    told = {(row["api"], row["version"]) for row in rows(Split(str(LOGS / "3.9.1.log.gz"))) if not row["listener"]}
+    assert {("UpdateMetadata", 0), ("LeaderAndIsr", 0), ("Fetch", 99)} <= told
+    named = [row for row in rows(Split(str(LOGS / "2.7.2.log.gz"))) if row["principal"] == "User:alice"]
+    assert [(row["api"], row["version"], row["listener"]) for row in named] == [("Produce", 2, "SASL_PLAINTEXT")]
+
+
+@pytest.mark.parametrize("release", ["2.7.2", "3.3.2", "3.9.1", "4.0.0", "4.1.1"])
+def test_each_refusal_is_one_row(release: str) -> None:
+    """Brokers write two entries for each, and one for what happens while a client authenticates."""
+    processing = re.findall(r"(?:Exception while processing request from|Closing socket for) (\S+)", text(release))
+    authenticating = re.findall(r"Unexpected Kafka request of type|apiKey: SASL_HANDSHAKE", text(release))
+    assert len(set(processing)) > 20
+    found = rows(Split(str(LOGS / f"{release}.log.gz")))
+    assert len(found) == len(set(processing)) + len(authenticating)
+    assert [row["client_host"] for row in found] == ["127.0.0.1"] * len(found)
+
+
+@settings(deadline=None, max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.integers(300, 20_000), st.integers(100, 5_000))
+def test_splits_of_any_size_give_the_same_rows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int, near: int
+) -> None:
+    monkeypatch.setattr(refusals, "NEAR", near)
+    path = tmp_path / "server.log"
+    path.write_text(text("4.1.1"))
+    assert rows(*splits([str(path)], size)) == rows(Split(str(path)))
+
+
+def first_entries() -> tuple[str, str]:
+    found = re.search(r"(\[.*Closing socket.*\n.*\n)(\[.*Exception while.*\n.*\n)", text("4.1.1"))
+    assert found is not None
+    return found[1], found[2]
+
+
+def facts(row: dict[str, Any]) -> tuple[Any, ...]:
+    return row["api_key"], row["api"], row["version"], row["client_port"], row["time"], row["_corrupt"]
+
+
+def test_layouts(tmp_path: Path) -> None:
+    both = "".join(first_entries())
+    (plain,) = of(tmp_path, both)
+    assert plain["message"].startswith("org.apache.kafka.common.errors.UnsupportedVersionException: Received request")
+    expected = facts(plain)
+    lines = both.splitlines()
+    assert [facts(row) for row in of(tmp_path, both.replace("\n", "\r\n"))] == [expected]
+    for before in ("kafka-1  | ", "Nov 21 18:22:25 host kafka[7]: "):
+        assert [facts(row) for row in of(tmp_path, "\n".join(before + line for line in lines))] == [expected]
+    (row,) = of(tmp_path, "\n".join(f"2026-11-21T18:22:26.5Z stdout F {line}" for line in lines))
+    assert row["time"] == datetime(2026, 11, 21, 18, 22, 26, 500_000, UTC)
+    docker = [json.dumps({"log": line + "\n", "stream": "stdout"}) for line in lines]
+    assert [facts(row) for row in of(tmp_path, "\n".join(docker))] == [expected]
+    logstash = [
+        json.dumps({"@timestamp": "2026-11-21T18:22:26Z", "message": one.split("ERROR ")[1], "stack_trace": reason})
+        for one, reason in (lines[0:2], lines[2:4])
+    ]
+    (row,) = of(tmp_path, "\n".join(logstash))
+    assert facts(row)[:4] == expected[:4]
+    assert row["time"].second == 26
+
+
+def test_ipv6(tmp_path: Path) -> None:
+    name = "0:0:0:0:0:0:0:1:9092-2001:db8:0:0:0:0:0:5:50000-1-0"
+    (row,) = of(tmp_path, re.sub(r"127\S+", name, first_entries()[1]))
+    peers = row["connection"], row["client_host"], row["client_port"], row["server_host"], row["server_port"]
+    assert peers == (name, "2001:db8::5", 50000, "::1", 9092)
+
+
+def test_either_entry_is_enough(tmp_path: Path) -> None:
+    for entry in first_entries():
+        assert [row["api"] for row in of(tmp_path, entry)] == ["Produce"]
+
+
+def test_an_entry_without_its_reason_is_corrupt(tmp_path: Path) -> None:
+    whole, other = first_entries()
+    found = of(tmp_path, other.replace("54556", "1") + whole.splitlines()[0])
+    assert [row["_corrupt"] is None for row in found] == [True, False]
+    assert found[1]["position"] == len(other.replace("54556", "1"))
+    with pytest.raises(BrokenInput, match="ends before the reason"):
+        rows(Split(str(tmp_path / "server.log")), failfast=True)
+
+
+def test_old_brokers_do_not_name_connections_of_clients_that_authenticate(tmp_path: Path) -> None:
+    line = (
+        "[2026-11-21 18:47:49,687] WARN [SocketServer brokerId=1] Unexpected error from /10.0.0.1; closing connection"
+    )
+    (row,) = of(
+        tmp_path, f"{line}\nCaused by: x.y: Unexpected Kafka request of type PRODUCE during SASL handshake.\n"
+    )
+    assert (row["connection"], row["client_host"], row["api"], row["version"]) == (None, "10.0.0.1", "Produce", None)
+
+
+def test_errors_of_other_kinds_are_no_refusals(tmp_path: Path) -> None:
+    line = first_entries()[0].splitlines()[0]
+    assert of(tmp_path, f"{line}\njava.io.IOException: Connection reset by peer\n\tat java.net.Socket\n") == []
+    assert of(tmp_path, "[2026-11-21 18:22:25,415] INFO all is well\n") == []
+    assert of(tmp_path, "") == []

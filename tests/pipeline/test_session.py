@@ -1,0 +1,95 @@
+"""A session that says what is missing, and says nothing else."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from kwire_spark import java
+from kwire_spark import session as start
+from kwire_spark.java import JavaMissing, check_java
+from kwire_spark.session import session
+
+
+def with_java(folder: Path, monkeypatch: pytest.MonkeyPatch, says: str, code: int = 0) -> None:
+    (folder / "bin").mkdir()
+    program = folder / "bin" / "java"
+    program.write_text(f"#!/bin/sh\ncat >&2 <<'END'\n{says}\nEND\nexit {code}\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("JAVA_HOME", str(folder))
+
+
+@pytest.mark.parametrize(
+    ("says", "version"),
+    [
+        ('openjdk version "17.0.15" 2025-04-15', 17),
+        ('openjdk version "21" 2023-09-19', 21),
+        ('Picked up JAVA_TOOL_OPTIONS: -Xmx1g\njava version "25-ea" 2025-09-16', 25),
+    ],
+)
+def test_new_ones_will_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, says: str, version: int) -> None:
+    with_java(tmp_path, monkeypatch, says)
+    assert check_java() == version
+
+
+@pytest.mark.parametrize(
+    ("says", "told"),
+    [
+        ('java version "1.8.0_402"', "is Java 8, which is too old"),
+        ('openjdk version "11.0.2" 2019-01-15', "is Java 11, which is too old"),
+        ("The operation couldn't be completed. Unable to locate a Java Runtime.", "does not run"),
+    ],
+)
+def test_old_ones_will_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, says: str, told: str) -> None:
+    with_java(tmp_path, monkeypatch, says)
+    with pytest.raises(JavaMissing, match=told) as error:
+        check_java()
+    assert "openjdk-17-jre-headless" in str(error.value)
+
+
+def test_without_java_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(JavaMissing, match=r"no Java.*\n(.*\n)*.*brew install openjdk@17"):
+        check_java()
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    with pytest.raises(JavaMissing, match="does not run"):
+        check_java()
+
+
+def test_java_is_looked_for_before_spark_is_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing() -> int:
+        raise JavaMissing(java.INSTALL)
+
+    monkeypatch.setattr(start, "check_java", missing)
+    with pytest.raises(JavaMissing):
+        start._started("local[1]", {})
+
+
+def test_a_session_that_runs_is_used_and_gets_what_can_still_be_set(spark: SparkSession) -> None:
+    running = session(spark_sql_shuffle_partitions="3", spark_driver_memory="1g")
+    try:
+        assert running.sparkContext is spark.sparkContext
+        assert running.conf.get("spark.sql.shuffle.partitions") == "3"
+        assert running.conf.get("spark.driver.memory") != "1g"
+    finally:
+        spark.conf.set("spark.sql.shuffle.partitions", "4")
+    assert spark.conf.get("spark.sql.session.timeZone") == "UTC"
+
+
+def test_the_heap_is_bounded() -> None:
+    assert 1024 <= start._heap_mb() <= 4096
+
+
+def test_nothing_is_imported_before_it_is_asked_for() -> None:
+    heavy = ("pyspark", "pyarrow", "rich", "kwire_kafka")
+    code = f"import sys, kwire_spark; print([name for name in {heavy} if name in sys.modules])"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stdout.strip() == "[]"
+    code = "import kwire_spark as k; [getattr(k, name) for name in k.__all__]; print(k.spark_session, k.read_frames)"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stdout.count("function") == 2

@@ -1,0 +1,85 @@
+"""Lines of files in splits: each once, wherever the cuts are; compressed, broken and endless files."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import pytest
+import zstandard
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from kwire_spark.capture import streams
+from kwire_spark.text_logs import Lines, Split, lines, splits
+
+TEXTS = st.lists(st.sampled_from([b"", b"a", b"bc", b"defg" * 5, b"\r"]), max_size=12).map(b"\n".join)
+
+
+def read(split: Split) -> list[tuple[int, bytes]]:
+    """What the split has: of the lines from its start on those that begin before its end."""
+    return [(position, line) for position, line in Lines(split.path, split.start) if split.has(position)]
+
+
+def expected(data: bytes) -> list[tuple[int, bytes]]:
+    found, position = [], 0
+    for line in data.split(b"\n"):
+        found.append((position, line))
+        position += len(line) + 1
+    return found[:-1] if found[-1][1] == b"" else found
+
+
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(TEXTS, st.integers(1, 30), st.integers(1, 9))
+def test_splits_of_any_size_give_each_line_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, data: bytes, size: int, chunk: int
+) -> None:
+    path = tmp_path / "log"
+    path.write_bytes(data)
+    monkeypatch.setattr(lines, "CHUNK", chunk)
+    monkeypatch.setattr(streams, "CHUNK", chunk)
+    cut = splits([str(path)], size)
+    assert len(cut) == max(1, -(-len(data) // size))
+    assert [line for split in cut for line in read(split)] == expected(data)
+
+
+@pytest.mark.parametrize("compress", [gzip.compress, zstandard.compress])
+def test_compressed_files_are_one_split(tmp_path: Path, compress: type[bytes]) -> None:
+    path = tmp_path / "log"
+    data = b"".join(b"line %d\n" % number for number in range(1000))
+    path.write_bytes(compress(data))
+    (split,) = splits([str(path)], 100)
+    assert read(split) == expected(data)
+
+
+def test_a_cut_file_gives_what_is_there_and_says_so(tmp_path: Path) -> None:
+    path = tmp_path / "log.gz"
+    data = b"".join(b"%d\n" % (number * 7919) for number in range(10_000))
+    path.write_bytes(gzip.compress(data)[:-4000])
+    found = Lines(str(path))
+    got = list(found)
+    assert 100 < len(got) < 10_000
+    assert got[:-1] == expected(data)[: len(got) - 1]
+    ((position, reason),) = found.problems
+    assert "cut off" in reason
+    assert position > got[-1][0]
+
+
+def test_a_file_that_cannot_be_read_is_a_problem(tmp_path: Path) -> None:
+    missing = str(tmp_path / "missing")
+    assert splits([missing], 10) == [Split(missing)]
+    found = Lines(missing)
+    assert list(found) == []
+    assert "No such file" in found.problems[0][1]
+
+
+def test_a_line_that_is_too_long_is_a_problem_and_the_rest_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "log"
+    path.write_bytes(b"one\n" + b"x" * 1000 + b"\ntwo\n" + b"y" * 1000)
+    monkeypatch.setattr(streams, "CHUNK", 16)
+    monkeypatch.setattr(lines, "LONGEST", 100)
+    found = Lines(str(path))
+    assert list(found) == [(0, b"one"), (1005, b"two")]
+    assert [position for position, _ in found.problems] == [4, 1009]

@@ -1,0 +1,78 @@
+"""``kafka_request_log`` and ``kafka_server_log`` in Spark."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+from pyspark.sql.types import StringType, StructField, StructType
+
+from kwire_spark.columns import EXCHANGES, REFUSALS
+from kwire_spark.options import OptionError, Options
+from kwire_spark.sources.request_log import KafkaRequestLog, RequestLogReader
+from kwire_spark.sources.server_log import KafkaServerLog
+from kwire_spark.spark_types import spark_schema
+from kwire_spark.text_logs import Split
+
+DATA = Path(__file__).parents[1] / "data"
+FACTS = "api string, version smallint, client_id string, time timestamp, source string, _corrupt string"
+
+
+API = StructType([StructField("api", StringType())])
+
+
+def test_request_logs_of_all_ages_in_one_table(spark: SparkSession) -> None:
+    spark.dataSource.register(KafkaRequestLog)
+    paths = [str(DATA / "request_logs" / f"{release}.log.gz") for release in ("0.11.0.3", "4.1.1")]
+    logs = spark.read.format("kafka_request_log").schema(FACTS).load(paths)
+    joins = logs.where("api = 'JoinGroup' AND version < 2 AND client_id = 'kwire'").collect()
+    assert {(row.source, row.version, row._corrupt) for row in joins} == {
+        (path, version, None) for path in paths for version in (0, 1)
+    }
+
+
+def test_the_whole_table_of_a_small_log(spark: SparkSession, tmp_path: Path) -> None:
+    spark.dataSource.register(KafkaRequestLog)
+    path = tmp_path / "kafka-request.log"
+    line = (
+        "[2026-11-21 16:00:00,000] INFO Completed request:"
+        '{"requestHeader":{"requestApiKey":3,"requestApiVersion":1,"clientId":"c"},'
+        '"request":{"topics":[]},"response":{"brokers":[],"controllerId":1,"topics":[]}}\n'
+    )
+    path.write_text(line * 20 + line[:90])
+    source = spark.read.format("kafka_request_log").option("timeZone", "+02:00").option("splitSize", "3k")
+    logs = source.load(str(tmp_path))
+    assert logs.schema == spark_schema(EXCHANGES)
+    rows = logs.collect()
+    assert [row._corrupt is None for row in rows] == [True] * 20 + [False]
+    assert len({bytes(row.request) for row in rows if row.request}) == 1
+    assert logs.where("time = timestamp'2026-11-21 14:00:00'").count() == 20
+    with pytest.raises(Exception, match=r"kafka-request\.log, byte \d+: this is no JSON"):
+        source.option("mode", "failfast").load(str(tmp_path)).collect()
+
+
+def test_server_logs(spark: SparkSession) -> None:
+    spark.dataSource.register(KafkaServerLog)
+    logs = spark.read.format("kafka_server_log").load(str(DATA / "server_logs" / "4.*.gz"))
+    assert logs.schema == spark_schema(REFUSALS)
+    joins = logs.where("api = 'JoinGroup' AND listener IS NULL").select("source", "version").collect()
+    assert {(Path(row.source).name[:5], row.version) for row in joins} == {("4.0.0", 0), ("4.0.0", 1)}
+
+
+def test_splits_are_planned_by_size(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    path.write_bytes(b"x" * 1000)
+    options = Options({"path": str(path), "splitSize": "400"})
+    planned = RequestLogReader(options, API).partitions()
+    assert [part.value for part in planned] == [
+        Split(str(path), 0, 400),
+        Split(str(path), 400, 800),
+        Split(str(path), 800, None),
+    ]
+
+
+@pytest.mark.parametrize("zone", ["Mars", "+99", "../UTC", "++"])
+def test_time_zones_that_there_are_not(zone: str) -> None:
+    with pytest.raises(OptionError, match="timeZone must be a time zone"):
+        RequestLogReader(Options({"path": ".", "timeZone": zone}), API)

@@ -1,0 +1,48 @@
+"""Topic ids to names, across tables."""
+
+from __future__ import annotations
+
+from pyspark.sql import SparkSession
+from report_rows import exchange, exchanges_of
+
+from kwire.uuids import Uuid
+from kwire_kafka import PROTOCOL, FetchRequest, FetchResponse, MetadataResponse
+from kwire_kafka.api.fetch import FetchableTopicResponse
+from kwire_kafka.api.metadata import MetadataResponseTopic
+from kwire_spark.tables.topics import NO_ID, topic_names, with_topic_names
+from kwire_spark.tables.typed import messages
+
+ORDERS, OTHER = Uuid(b"0123456789abcdef"), Uuid(b"fedcba9876543210")
+
+
+def test_names_come_from_metadata_and_go_into_what_has_ids_alone(spark: SparkSession) -> None:
+    metadata = MetadataResponse(
+        cluster_id="c1",
+        topics=[
+            MetadataResponseTopic(name="orders", topic_id=ORDERS),
+            MetadataResponseTopic(name="old", topic_id=Uuid(bytes(16))),
+        ],
+    )
+    fetch = FetchResponse(responses=[FetchableTopicResponse(topic_id=one, partitions=[]) for one in (ORDERS, OTHER)])
+    table = exchanges_of(
+        spark,
+        exchange(3, 12, response=PROTOCOL.encode_response(metadata, version=12, correlation_id=1)),
+        exchange(
+            1,
+            13,
+            request=PROTOCOL.encode_request(FetchRequest(topics=[]), version=13, correlation_id=1),
+            response=PROTOCOL.encode_response(fetch, version=13, correlation_id=1),
+        ),
+    )
+    names = topic_names(table)
+    assert [tuple(row) for row in names.collect()] == [(str(ORDERS), "orders", "c1")]
+    typed = messages(table, "Fetch")
+    filled = with_topic_names(typed, names)
+    assert filled.schema.simpleString() == typed.schema.simpleString()
+    (row,) = filled.collect()
+    assert [one["topic"] for one in row["response"]["responses"]] == ["orders", None]
+    assert row["request"]["topics"] == []
+
+
+def test_the_id_that_is_none() -> None:
+    assert str(Uuid(bytes(16))) == NO_ID

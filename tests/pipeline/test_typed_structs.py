@@ -1,0 +1,217 @@
+"""Bytes become structs in the workers: whatever the bytes are, a row stays a row, and says what is wrong with it."""
+
+from __future__ import annotations
+
+import gc
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kwire.logs import TOPICS, internal_records
+from kwire.protocol import UnknownApi
+from kwire.records import encode_control
+from kwire_kafka import (
+    PROTOCOL,
+    ApiVersionsRequest,
+    ApiVersionsResponse,
+    EndTxnMarker,
+    HeartbeatRequest,
+    HeartbeatResponse,
+    LeaderChangeMessage,
+    LegacyOffsetCommitKey,
+    LegacyOffsetCommitValue,
+    OffsetCommitKey,
+    OffsetCommitValue,
+)
+from kwire_spark.columns import EXCHANGES, RECORDS
+from kwire_spark.tables.record_structs import RecordStructs, record_kind, record_kinds
+from kwire_spark.tables.structs import AT_ONCE, ExchangeStructs, in_pieces
+
+HEARTBEAT, API_VERSIONS = 12, 18
+BYTES = st.none() | st.binary(max_size=40)
+
+
+def batch(schema: pa.Schema, *rows: dict[str, Any]) -> pa.RecordBatch:
+    return pa.RecordBatch.from_pylist([{name: row.get(name) for name in schema.names} for row in rows], schema=schema)
+
+
+def exchange(version: int, /, **more: Any) -> dict[str, Any]:
+    request = PROTOCOL.encode_request(HeartbeatRequest(group_id=f"g{version}"), version, correlation_id=1)
+    response = PROTOCOL.encode_response(HeartbeatResponse(error_code=version), version, correlation_id=1)
+    row = {"api_key": HEARTBEAT, "version": version, "source": "f", "request": request, "response": response}
+    return row | more
+
+
+def typed(decode: Any, *batches: pa.RecordBatch) -> list[dict[str, Any]]:
+    made = list(decode(batches))
+    for one in made:
+        one.validate(full=True)
+    return [row for one in made for row in one.to_pylist()]
+
+
+def test_requests_and_responses_of_all_versions_side_by_side() -> None:
+    rows = typed(ExchangeStructs(HEARTBEAT), batch(EXCHANGES, *map(exchange, (4, 0, 3, 0))))
+    assert [row["request"]["group_id"] for row in rows] == ["g4", "g0", "g3", "g0"]
+    assert [row["response"]["error_code"] for row in rows] == [4, 0, 3, 0]
+    assert [row["response"]["throttle_time_ms"] for row in rows] == [0, None, 0, None]
+    assert {(row["source"], row["reason"]) for row in rows} == {("f", None)}
+
+
+def test_what_is_not_there_is_null_without_a_reason_and_what_was_known_stays() -> None:
+    row, known = typed(
+        ExchangeStructs(HEARTBEAT),
+        batch(EXCHANGES, exchange(0, response=None), exchange(0, request=b"", reason="cut off")),
+    )
+    assert (row["response"], row["reason"]) == (None, None)
+    assert (known["request"], known["reason"]) == (None, "cut off")
+    assert known["response"]["error_code"] == 0
+
+
+@pytest.mark.parametrize(
+    ("broken", "says"),
+    [
+        ({"request": b"\0\x0c\0\x63\0\0\0\1\xff\xff"}, "version 99 of Heartbeat is not known"),
+        ({"request": b"\0\x0c"}, "RequestHeader v0, field api_version"),
+        ({"request": exchange(4)["request"][:-3]}, "HeartbeatRequest v4, field member_id"),
+        ({"request": b"\0\3\0\0\0\0\0\1\xff\xff\0\0\0\0"}, "the header of the request says api 3"),
+        ({"response": b"\0\0"}, "ResponseHeader v1, field correlation_id"),
+        ({"response": b"\0\0\0\1\0"}, "HeartbeatResponse v4, field throttle_time_ms"),
+        ({"version": 99}, "version 99 of Heartbeat is not known"),
+    ],
+)
+def test_what_cannot_be_decoded_has_a_reason_and_leaves_the_rest_alone(broken: dict[str, Any], says: str) -> None:
+    good, bad, last = typed(
+        ExchangeStructs(HEARTBEAT), batch(EXCHANGES, exchange(1), exchange(4, **broken), exchange(2))
+    )
+    assert says in bad["reason"]
+    assert None in (bad["request"], bad["response"])
+    assert (good["request"]["group_id"], last["request"]["group_id"]) == ("g1", "g2")
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.lists(st.tuples(BYTES, BYTES, st.integers(-2, 9))))
+def test_no_bytes_raise(rows: list[tuple[bytes | None, bytes | None, int]]) -> None:
+    for api_key in (0, 3, HEARTBEAT, API_VERSIONS):
+        given_rows = [
+            {"request": request and api_key.to_bytes(2, "big") + request, "response": response, "version": version}
+            for request, response, version in rows
+        ]
+        made = typed(ExchangeStructs(api_key), batch(EXCHANGES, *given_rows))
+        assert len(made) == len(rows)
+        for row, before in zip(made, given_rows, strict=True):
+            undecoded = any(before[part] is not None and row[part] is None for part in ("request", "response"))
+            assert undecoded == (row["reason"] is not None)
+
+
+def test_the_fallback_of_api_versions_is_read_in_version_0() -> None:
+    request = PROTOCOL.encode_request(ApiVersionsRequest(), 3, correlation_id=1)[:2] + b"\0\x63\0\0\0\1\xff\xff\0"
+    response = PROTOCOL.encode_response(ApiVersionsResponse(error_code=35), 0, correlation_id=1)
+    (row,) = typed(
+        ExchangeStructs(API_VERSIONS), batch(EXCHANGES, {"version": 99, "request": request, "response": response})
+    )
+    assert row["response"]["error_code"] == 35
+    assert row["response"]["throttle_time_ms"] is None
+    assert row["reason"] == "version 99 of ApiVersions is not known"
+
+
+def test_one_part_alone_does_not_need_the_other() -> None:
+    decode = ExchangeStructs(HEARTBEAT, ["response"])
+    (row,) = typed(decode, batch(EXCHANGES, exchange(4)).select(["version", "response"]))
+    assert list(row) == ["version", "reason", "response"]
+    assert row["response"]["error_code"] == 4
+
+
+def test_batches_are_cut_to_what_is_decoded_at_once_without_garbage_collection() -> None:
+    seen = []
+
+    def convert(batch: pa.RecordBatch) -> pa.RecordBatch:
+        seen.append((batch.column("number").to_pylist(), gc.isenabled()))
+        return batch
+
+    blobs = pa.RecordBatch.from_pydict({"blob": [bytes(AT_ONCE // 4)] * 7, "number": list(range(7))})
+    large = pa.RecordBatch.from_pydict({"blob": [bytes(AT_ONCE * 2)] * 2, "number": [8, 9]})
+    for _ in in_pieces([blobs, large], convert):
+        assert gc.isenabled()
+    assert seen == [([0, 1, 2], False), ([3, 4, 5], False), ([6], False), ([8], False), ([9], False)]
+
+
+def test_every_kind_of_record_has_columns() -> None:
+    assert len(record_kinds()) > 60
+    for kind in record_kinds().values():
+        fields = {field.name: field.type for field in RecordStructs(kind).fields()}
+        assert pa.types.is_struct(fields["value"])
+        assert ("key" in fields) == (kind.key is not None)
+    with pytest.raises(UnknownApi, match="did you mean OffsetCommit"):
+        record_kind("OffsetCommits")
+
+
+@pytest.mark.parametrize("release", ["3.9.1", "4.1.1"])
+def test_records_of_real_brokers_are_those_that_the_reader_of_logs_gives(release: str) -> None:
+    expected: dict[str, list[Any]] = {}
+    rows: dict[str, list[dict[str, Any]]] = {}
+    for one in internal_records(PROTOCOL, f"tests/data/logs/{release}/__consumer_offsets-0"):
+        if not one.record.control and one.record.name:
+            expected.setdefault(one.record.name, []).append(one.record)
+            bytes_ = {"key": one.record.raw_key, "value": one.record.raw_value, "offset": one.offset}
+            rows.setdefault(one.record.name, []).append(bytes_)
+    assert len(expected) > 2
+    for name, records in expected.items():
+        decode = RecordStructs(record_kind(name))
+        for record, row in zip(records, typed(decode, batch(RECORDS, *rows[name])), strict=True):
+            assert row["reason"] == record.reason  # previews of 3.9.1 are other messages now
+            assert row["version"] == record.version
+            key = {field.name: getattr(record.key, field.name) for field in decode.fields()[1].type}
+            assert row["key"] == key
+            assert (row["value"] is None) == (record.value is None)
+
+
+def test_legacy_commits_are_commits() -> None:
+    """Before Kafka 4.1 types 0 and 1 were the same message."""
+    key = LegacyOffsetCommitKey(group="g", topic="t", partition=3)
+    value = LegacyOffsetCommitValue(offset=7, metadata="m", commit_timestamp=8)
+    old = {"key": b"\0\0" + key.encode(0), "value": b"\0\0" + value.encode(0)}
+    mixed = {"key": old["key"], "value": b"\0\3" + OffsetCommitValue(offset=9, leader_epoch=4).encode(3)}
+    new_key = OffsetCommitKey(group="h", topic="t", partition=0)
+    gone = {"key": b"\0\1" + new_key.encode(0), "value": None}
+    kind = record_kind("OffsetCommit")
+    assert kind.starts == (b"\0\0", b"\0\1")
+    first, second, third = typed(RecordStructs(kind), batch(RECORDS, old, mixed, gone))
+    assert (first["key"]["group"], first["value"]["offset"], first["value"]["leader_epoch"]) == ("g", 7, None)
+    assert (second["version"], second["value"]["offset"], second["value"]["leader_epoch"]) == (3, 9, 4)
+    assert (third["key"]["group"], third["value"], third["reason"]) == ("h", None, None)
+
+
+def test_control_records_say_what_they_are() -> None:
+    markers = [encode_control(name, EndTxnMarker(coordinator_epoch=5)) for name in ("commit", "abort")]
+    rows = [{"key": one.key, "value": one.value} for one in markers] + [{"key": markers[0].key, "value": b"\0\x09"}]
+    commit, abort, unknown = typed(RecordStructs(record_kind("EndTxnMarker")), batch(RECORDS, *rows))
+    assert [(row["type"], row["value"]) for row in (commit, abort)] == [
+        ("commit", {"coordinator_epoch": 5}),
+        ("abort", {"coordinator_epoch": 5}),
+    ]
+    assert (unknown["type"], unknown["value"], unknown["reason"]) == (
+        "commit",
+        None,
+        "unknown version 9 of EndTxnMarker",
+    )
+    leader = encode_control("leader_change", LeaderChangeMessage(leader_id=2))
+    (row,) = typed(
+        RecordStructs(record_kind("LeaderChangeMessage")), batch(RECORDS, {"key": leader.key, "value": leader.value})
+    )
+    assert (row["type"], row["value"]["leader_id"]) == ("leader_change", 2)
+
+
+@settings(deadline=None, max_examples=40)
+@given(BYTES, BYTES)
+def test_no_records_raise(key: bytes | None, value: bytes | None) -> None:
+    for name in ("OffsetCommit", "TopicRecord", "ShareSnapshot", "EndTxnMarker", "RemoteLogSegmentMetadataRecord"):
+        for start in (b"", *record_kind(name).starts):
+            row = {"key": key and start + key, "value": value and start + value}
+            assert len(typed(RecordStructs(record_kind(name)), batch(RECORDS, row))) == 1
+
+
+def test_topics_of_kinds_are_the_internal_ones() -> None:
+    assert {kind.topic for kind in record_kinds().values()} == {*TOPICS, None}

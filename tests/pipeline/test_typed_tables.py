@@ -1,0 +1,99 @@
+"""Typed tables in Spark: only the rows that are asked for, their schema with comments, written and read again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+from kwire.logs import committed_offsets, internal_records
+from kwire.protocol import UnknownApi
+from kwire_kafka import PROTOCOL, HeartbeatRequest, MetadataRequest, MetadataResponse
+from kwire_kafka.arrow import ARROW
+from kwire_spark.columns import EXCHANGES, RECORDS
+from kwire_spark.spark_types import spark_type
+from kwire_spark.tables.typed import messages, records
+from tests.properties.values import FIXED, make
+
+LOG = "tests/data/logs/4.1.1/__consumer_offsets-0"
+METADATA, HEARTBEAT = 3, 12
+
+
+def table(spark: SparkSession, schema: pa.Schema, rows: list[dict[str, Any]]) -> DataFrame:
+    whole = [{name: row.get(name) for name in schema.names} for row in rows]
+    return spark.createDataFrame(pa.Table.from_pylist(whole, schema=schema))
+
+
+@pytest.fixture(scope="module")
+def exchanges(spark: SparkSession) -> DataFrame:
+    rows: list[dict[str, Any]] = [{"_corrupt": "cut off"}]
+    for version in MetadataRequest.VALID_VERSIONS:
+        asked, answered = (make(cls, version, FIXED["min"]) for cls in (MetadataRequest, MetadataResponse))
+        request = PROTOCOL.encode_request(asked, version, correlation_id=version)
+        response = PROTOCOL.encode_response(answered, version, correlation_id=version)
+        facts = {"api_key": METADATA, "version": version, "correlation_id": version, "principal": "User:me"}
+        rows.append(facts | {"request": request, "response": response})
+    beat = PROTOCOL.encode_request(HeartbeatRequest(group_id="g"), 4, correlation_id=0)
+    rows.append({"api_key": HEARTBEAT, "version": 4, "request": beat, "reason": "the connection ended"})
+    rows.append({"api_key": HEARTBEAT, "version": 4, "request": beat[:-2]})
+    return table(spark, EXCHANGES, rows).cache()
+
+
+def test_a_table_has_the_facts_and_the_structs_and_survives_parquet(exchanges: DataFrame, tmp_path: Path) -> None:
+    typed = messages(exchanges, "Metadata")
+    gone = {"request", "response", "_corrupt"}
+    assert typed.columns == [*(name for name in EXCHANGES.names if name not in gone), "request", "response"]
+    for part, name in (("request", "MetadataRequest"), ("response", "MetadataResponse")):
+        assert typed.schema[part].dataType == spark_type(ARROW[name].type)
+    typed.write.parquet(str(tmp_path / "t"))
+    read = exchanges.sparkSession.read.parquet(str(tmp_path / "t"))
+    rows = read.orderBy("version").collect()
+    assert [row.version for row in rows] == list(MetadataRequest.VALID_VERSIONS)
+    assert {(row.principal, row.reason) for row in rows} == {("User:me", None)}
+    epochs = {tuple(part.leader_epoch for topic in row.response.topics for part in topic.partitions) for row in rows}
+    assert epochs == {(None,) * 4, (-(2**31),) * 4}
+    comment = read.schema["request"].dataType["topics"].metadata["comment"]  # type: ignore[index]
+    assert comment == ARROW["MetadataRequest"].schema.field("topics").metadata[b"comment"].decode()
+
+
+def test_only_what_is_asked_for(exchanges: DataFrame) -> None:
+    few = exchanges.select("api_key", "version", "request", "reason")
+    unanswered, broken = messages(few, HEARTBEAT, ["request"]).collect()
+    assert unanswered.asDict(recursive=True)["request"]["group_id"] == "g"
+    assert (unanswered.reason, broken.request) == ("the connection ended", None)
+    assert broken.reason.startswith("HeartbeatRequest v4, field ")
+    assert list(broken.asDict()) == ["api_key", "version", "reason", "request"]
+
+
+def test_names_of_apis(exchanges: DataFrame) -> None:
+    assert messages(exchanges, "ListClientMetricsResources").count() == 0  # what ListConfigResources was called
+    with pytest.raises(UnknownApi, match="there is no message 'PingRequest'"):
+        messages(exchanges, "Ping")
+    with pytest.raises(ValueError, match="parts are request and response, not body"):
+        messages(exchanges, "Metadata", ["body"])
+
+
+def test_commits_are_those_that_are_added_up_elsewhere(spark: SparkSession) -> None:
+    found = list(internal_records(PROTOCOL, LOG))
+    rows = [
+        {
+            "topic": one.record.topic,
+            "offset": one.offset,
+            "control": one.record.control,
+            "key": one.record.raw_key,
+            "value": one.record.raw_value,
+        }
+        for one in found
+    ]
+    rows.append(rows[0] | {"topic": "another"})
+    logged = table(spark, RECORDS, rows).select("topic", "offset", "control", "key", "value")
+    commits = records(logged, "OffsetCommit").collect()
+    names = [one.record.name for one in found if not one.record.control]
+    assert len(commits) == names.count("OffsetCommit") > 10
+    assert records(logged, "EndTxnMarker").count() == sum(one.record.control for one in found)
+    last = {(row.key.group, row.key.topic, row.key.partition): row for row in commits}
+    for key, offset in committed_offsets(PROTOCOL, LOG).items():
+        assert last[key].value.offset <= offset.offset

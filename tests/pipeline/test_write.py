@@ -1,0 +1,85 @@
+"""Tables as files: whole or not at all, and the same when a job runs again."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from kwire_spark.tables import write as writing
+from kwire_spark.tables.write import exists, write
+
+
+class Killed(BaseException):
+    """As if the process ended here."""
+
+
+def test_writing_twice_is_writing_once(spark: SparkSession, tmp_path: Path) -> None:
+    table = spark.range(100)
+    for _ in range(2):
+        path = write(table, str(tmp_path), "numbers")
+        assert path == f"{tmp_path}/numbers"
+        assert spark.read.parquet(path).count() == 100
+    assert [entry.name for entry in tmp_path.iterdir()] == ["numbers"]
+
+
+def test_a_job_that_fails_leaves_the_old_table(spark: SparkSession, tmp_path: Path) -> None:
+    write(spark.range(3), str(tmp_path), "numbers")
+    broken = spark.range(1000).selectExpr("assert_true(id < 900) AS id")
+    with pytest.raises(Exception, match="is not true"):
+        write(broken, str(tmp_path), "numbers")
+    assert spark.read.parquet(f"{tmp_path}/numbers").count() == 3
+    write(spark.range(5), str(tmp_path), "numbers")
+    assert spark.read.parquet(f"{tmp_path}/numbers").count() == 5
+    assert [entry.name for entry in tmp_path.iterdir()] == ["numbers"]
+
+
+@pytest.mark.parametrize("step", range(6))
+def test_a_kill_between_any_two_steps_is_put_right_by_the_next_run(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: int
+) -> None:
+    write(spark.range(3), str(tmp_path), "numbers")
+    steps = 0
+
+    def dying(real: Any) -> Any:
+        def call(*given: Any) -> Any:
+            nonlocal steps
+            steps += 1
+            if steps > step:
+                raise Killed
+            return real(*given)
+
+        return call
+
+    with monkeypatch.context() as patched:
+        for name in ("delete", "exists", "rename"):
+            patched.setattr(writing._Files, name, dying(getattr(writing._Files, name)))
+        with pytest.raises(Killed):
+            write(spark.range(4), str(tmp_path), "numbers")
+    left = {name for name in ("numbers", "_numbers.replaced", "_numbers.writing") if (tmp_path / name).exists()}
+    assert left & {"numbers", "_numbers.replaced"}  # a whole table at any time
+    assert exists(spark, f"{tmp_path}/numbers")
+    assert spark.read.parquet(f"{tmp_path}/numbers").count() in (3, 4)
+    write(spark.range(4), str(tmp_path), "numbers")
+    assert spark.read.parquet(f"{tmp_path}/numbers").count() == 4
+    assert [entry.name for entry in tmp_path.iterdir()] == ["numbers"]
+
+
+def test_a_date_is_that_of_utc_and_null_without_a_time(spark: SparkSession, tmp_path: Path) -> None:
+    times = [datetime(2026, 1, 1, 23, 59, 59, tzinfo=UTC), datetime(2026, 1, 2, 0, 0, tzinfo=UTC), None]
+    table = spark.createDataFrame([(time,) for time in times], "time timestamp").coalesce(1)
+    spark.conf.set("spark.sql.session.timeZone", "Asia/Tokyo")
+    try:
+        write(table, str(tmp_path), "times", by_date=True)
+    finally:
+        spark.conf.set("spark.sql.session.timeZone", "UTC")
+    folders = sorted(entry.name for entry in (tmp_path / "times").iterdir() if entry.is_dir())
+    assert folders == ["date=2026-01-01", "date=2026-01-02", "date=__HIVE_DEFAULT_PARTITION__"]
+
+
+def test_any_format_of_spark(spark: SparkSession, tmp_path: Path) -> None:
+    path = write(spark.range(2), str(tmp_path), "numbers", "csv", header="true")
+    assert spark.read.csv(path, header=True).count() == 2
