@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,7 +17,7 @@ from tests.pipeline.log_files import LOGS
 from tests.pipeline.tool_checks import CHECKS, Rows, Table
 
 RUN = LOGS / "4.1.1-groups"
-STATES = {
+STATES: dict[str, tuple[str, Any, Any]] = {
     "committed_offsets": ("__consumer_offsets", offsets.CommittedOffsets, columns.COMMITTED),
     "groups": ("__consumer_offsets", groups.Groups, columns.GROUPS),
     "members": ("__consumer_offsets", groups.Members, columns.MEMBERS),

