@@ -97,7 +97,7 @@ conformance-vectors: $(READY)
 e2e: $(E2E)/.ready
 	KWIRE_E2E=1 $(E2E)/bin/python -m pytest -n 0 tests/e2e
 
-e2e-traffic: $(READY)
+e2e-traffic: $(READY) $(E2E)/.ready
 	KWIRE_E2E_TRAFFIC=1 $(BIN)/python -m pytest -n 0 -s tests/e2e_traffic
 
 fuzz: $(FUZZ)/.ready

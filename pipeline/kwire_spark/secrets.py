@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from functools import lru_cache
+from operator import is_
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from kwire.errors import KwireError
@@ -80,7 +81,7 @@ def _changed(struct: Any, path: list[str], change: Change) -> Any:
         new = change(struct, value)
     elif isinstance(value, list):
         new = [_changed(element, rest, change) for element in value]
-        if all(one is other for one, other in zip(new, value, strict=True)):
+        if all(map(is_, new, value)):
             return struct
     elif value is None:
         return struct

@@ -51,7 +51,7 @@ def test_what_the_broker_spends_it_on(report: Report) -> None:
     assert rows["Metadata", "request_log"][-4:] == (6.0, 1.0, 2.0, 3.0)
     (chart,) = [chart for chart in report.charts if chart.name == "split"]
     assert [trace["x"] for trace in chart.figure["data"]] == [[1.0], [2.0], [3.0]]
-    assert chart.figure["layout"]["yaxis"]["ticktext"] == ["Metadata (request_log)"]
+    assert chart.figure["layout"]["yaxis"]["ticktext"] == ["Metadata (log)"]
 
 
 def test_errors_by_name_with_the_first_of_them(report: Report) -> None:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
 
 import pyarrow as pa
 
 from kwire_spark.capture import Broken, Connection, Piece
 from kwire_spark.frames.connection import ConnectionRows
-from kwire_spark.frames.facts import Row, corrupt, peers
-from kwire_spark.frames.wanted import TABLES, Condition, Table, Wanted
+from kwire_spark.frames.facts import Row, peers
+from kwire_spark.frames.layout import arrow_batch, corrupt
+from kwire_spark.frames.wanted import Condition, Table, Wanted
 from kwire_spark.options import BrokenInput
+
+__all__ = ["BATCH_BYTES", "BATCH_ROWS", "Connections", "arrow_batch", "frame_batches"]
 
 BATCH_ROWS = 4096
 BATCH_BYTES = 4 << 20
@@ -38,16 +40,16 @@ def frame_batches(
         if isinstance(piece, Broken):
             if failfast:
                 raise BrokenInput(piece.source, piece.position, piece.reason)
-            rows += wanted.rows([corrupt(TABLES[table], piece.source, piece.position, piece.reason)])
+            rows += wanted.rows([corrupt(table, piece.source, piece.position, piece.reason)])
             continue
         rows += connections.feed(piece)
         if wanted.shown:
             size += len(piece.data)
         if len(rows) >= BATCH_ROWS or size >= BATCH_BYTES:
-            yield arrow_batch(rows, wanted.schema)
+            yield wanted.batch(rows)
             rows, size = [], 0
     if rows:
-        yield arrow_batch(rows, wanted.schema)
+        yield wanted.batch(rows)
 
 
 class Connections:
@@ -69,27 +71,3 @@ class Connections:
             del self._open[id(connection)]
         rows = known[1]
         return [] if rows is None else rows.feed(piece)
-
-
-def arrow_batch(rows: Sequence[Row], schema: pa.Schema) -> pa.RecordBatch:
-    """Rows as an Arrow batch, column by column. A number that its column cannot hold becomes null."""
-    if not schema.names:
-        return pa.RecordBatch.from_struct_array(pa.array([{}] * len(rows), pa.struct([])))
-    columns = zip(*rows, strict=True)
-    arrays = [_array(values, field.type) for values, field in zip(columns, schema, strict=True)]
-    return pa.RecordBatch.from_arrays(arrays, schema=schema)
-
-
-def _array(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
-    try:
-        return pa.array(values, kind)
-    except (OverflowError, pa.ArrowInvalid, UnicodeEncodeError):
-        return pa.array([_fitting(value, kind) for value in values], kind)
-
-
-def _fitting(value: Any, kind: pa.DataType) -> Any:
-    try:
-        pa.scalar(value, kind)
-    except (OverflowError, pa.ArrowInvalid, UnicodeEncodeError):
-        return None
-    return value

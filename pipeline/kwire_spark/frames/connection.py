@@ -8,7 +8,6 @@ from kwire.connection import ConnectionDecoder, RequestEvent, ResponseEvent, Sas
 from kwire.connection.events import CLIENT
 from kwire_kafka import PROTOCOL
 from kwire_spark.frames.exchange_rows import ExchangeRows
-from kwire_spark.frames.facts import named
 from kwire_spark.frames.frame_rows import FrameRows
 from kwire_spark.frames.identity import APIS, Identity
 
@@ -69,16 +68,16 @@ class ConnectionRows:
         rows: list[Row] = []
         identity, table = self._identity, self._table
         for event in events:
-            if isinstance(event, RequestEvent):
+            if type(event) is RequestEvent:
                 if identity.candidate or event.name in APIS:
                     identity.request(event)
-                table.requested(rows, event, (*named(event.header), *identity.known), source, position)
-            elif isinstance(event, ResponseEvent):
+                table.requested(rows, event, identity.known, source, position)
+            elif type(event) is ResponseEvent:
                 if identity.candidate:
                     identity.response(event)
                 table.responded(rows, event, source, position)
             elif isinstance(event, Undecodable) and event.direction == CLIENT:
-                table.requested(rows, event, (*named(event.header), *identity.known), source, position)
+                table.requested(rows, event, identity.known, source, position)
             elif isinstance(event, Undecodable) and event.request is not None:
                 table.responded(rows, event, source, position)
             else:

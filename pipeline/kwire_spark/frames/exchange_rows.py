@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from kwire.connection import Gap, NotKafka, RequestEvent, ResponseEvent, Skipped, Unanswered, Undecodable
 from kwire.errors import KwireError
 from kwire_kafka import DefaultPrincipalData, EnvelopeRequest
-from kwire_spark.columns import EXCHANGES
 from kwire_spark.frames.answers import error_codes, throttle_ms
-from kwire_spark.frames.facts import corrupt, micros, named, peers
+from kwire_spark.frames.facts import Facts, KnownFacts, micros, peers
+from kwire_spark.frames.layout import corrupt
 from kwire_spark.frames.payload import shown
 
 if TYPE_CHECKING:
@@ -27,17 +27,23 @@ IN_LOGS_ONLY: Row = (None, None, None)
 
 NAMELESS = "unknown"
 
+VERSION = 2
+"""Where the version of the request is in ``Facts.about``."""
+
 
 class Asked:
-    """A request that waits. ``facts`` are its columns up to ``principal``; those of the request in an Envelope are
-    in ``inner``."""
+    """A request that waits, and where it was seen."""
 
-    __slots__ = ("event", "facts", "inner")
+    __slots__ = ("event", "facts", "number", "position", "source")
 
-    def __init__(self, event: RequestEvent | Undecodable, facts: Row, inner: Row | None) -> None:
+    def __init__(
+        self, event: RequestEvent | Undecodable, facts: Facts, number: int, source: str, position: int
+    ) -> None:
         self.event = event
         self.facts = facts
-        self.inner = inner
+        self.number = number
+        self.source = source
+        self.position = position
 
 
 class ExchangeRows:
@@ -47,24 +53,22 @@ class ExchangeRows:
     does not speak Kafka.
     """
 
-    __slots__ = ("_errors", "_foreign", "_gaps", "_lost", "_number", "_peers", "_shown", "_skipped", "_waiting")
+    __slots__ = ("_errors", "_facts", "_foreign", "_gaps", "_lost", "_number", "_peers", "_shown", "_skipped", "_waiting")
 
     def __init__(self, connection: Connection, wanted: Wanted) -> None:
         self._peers = peers(connection)
         self._errors, self._shown = wanted.errors, wanted.shown
         self._number = 0
+        self._facts = KnownFacts()
         self._waiting: dict[int, Asked] = {}  # by position in the client's stream
         self._gaps = self._lost = self._skipped = 0
         self._foreign = False
 
     def requested(
-        self, rows: list[Row], event: RequestEvent | Undecodable, about: Row, source: str, position: int
+        self, rows: list[Row], event: RequestEvent | Undecodable, client: Row, source: str, position: int
     ) -> None:
-        time = micros(event.time)
-        facts = (source, position, *self._peers, self._number, time, *about)
+        asked = Asked(event, self._facts.of(event.header, client), self._number, source, position)
         self._number += 1
-        inner = event.inner if isinstance(event, RequestEvent) else None
-        asked = Asked(event, facts, None if inner is None else _forwarded(facts, event, inner))
         if isinstance(event, Undecodable) or event.expects_response:
             self._waiting[event.position] = asked
         else:
@@ -90,7 +94,7 @@ class ExchangeRows:
         elif isinstance(event, NotKafka):
             self._foreign = True
             what = "no protocol that is known" if event.protocol == NAMELESS else event.protocol
-            rows.append(corrupt(EXCHANGES, source, position, f"connection {self._peers[0]} is not Kafka: {what}"))
+            rows.append(corrupt("exchanges", source, position, f"connection {self._peers[0]} is not Kafka: {what}"))
         elif isinstance(event, Gap):
             self._gaps += 1
             self._lost += event.size
@@ -106,7 +110,7 @@ class ExchangeRows:
         if self._skipped:
             told.append(f"{self._skipped} bytes belong to no frame")
         if told and not self._foreign:
-            rows.append(corrupt(EXCHANGES, source, position, f"connection {self._peers[0]}: {', '.join(told)}"))
+            rows.append(corrupt("exchanges", source, position, f"connection {self._peers[0]}: {', '.join(told)}"))
 
     def _take(self, rows: list[Row], position: int) -> Asked:
         self._untold(rows, position)
@@ -122,49 +126,61 @@ class ExchangeRows:
             self._exchange(rows, asked, None, "undecodable", reason)
 
     def _exchange(self, rows: list[Row], asked: Asked, answer: Answer, outcome: str, reason: str | None) -> None:
-        rows.append(self._row(asked.facts, asked.event, answer, outcome, reason, forwarded=False))
-        if asked.inner is None:
+        shared = self._shared(asked, answer, outcome, reason)
+        rows.append(self._row(asked, shared, asked.event, answer))
+        envelope = asked.event
+        if not isinstance(envelope, RequestEvent) or envelope.inner is None:
             return
-        assert isinstance(asked.event, RequestEvent)
         inner = answer.inner if isinstance(answer, ResponseEvent) else None
-        if isinstance(asked.event.inner, Undecodable):
-            outcome, reason = "undecodable", asked.event.inner.reason
+        if isinstance(envelope.inner, Undecodable):
+            outcome, reason = "undecodable", envelope.inner.reason
         elif isinstance(inner, Undecodable):
             outcome, reason = "undecodable", inner.reason
         elif inner is None and outcome == "answered":
             outcome, reason = "unanswered", "the response to its Envelope holds none"
-        rows.append(self._row(asked.inner, asked.event.inner, inner, outcome, reason, forwarded=True))
+        about = _forwarded(self._peers, envelope, envelope.inner)
+        shared = (asked.source, *about, outcome, *IN_LOGS_ONLY, _version(inner), True, None, None, reason, None)
+        rows.append(self._row(asked, shared, envelope.inner, inner, forwarded=True))
 
-    def _row(
-        self, facts: Row, request: Any, answer: Answer, outcome: str, reason: str | None, *, forwarded: bool
-    ) -> Row:
-        codes = throttle = latency = size = version = None
+    def _shared(self, asked: Asked, answer: Answer, outcome: str, reason: str | None) -> Row:
+        """What this row shares with others of its kind: nearly all are answered, in the version of the request."""
+        facts, source, version = asked.facts, asked.source, _version(answer)
+        usual = outcome == "answered" and version == facts.about[VERSION]
+        if usual and facts.source == source:
+            return facts.answered
+        told = (outcome, *IN_LOGS_ONLY, version, False, None, None, reason, None)
+        made = (source, *self._peers, *facts.about, *told)
+        if usual:
+            facts.source, facts.answered = source, made
+        return made
+
+    def _row(self, asked: Asked, shared: Row, request: Any, answer: Answer, *, forwarded: bool = False) -> Row:
+        header = request.header
+        codes = throttle = latency = size = None
         if answer is not None:
             latency = (answer.time - request.time) * 1000
-            size = None if forwarded else answer.size
-        if isinstance(answer, ResponseEvent):
-            version = answer.version
-            if self._errors and answer.message is not None:
-                codes, throttle = error_codes(answer.message), throttle_ms(answer.message)
-        asked, answered = (shown(request), answer and shown(answer)) if self._shown else (None, None)
-        return (
-            *facts,
-            *(outcome, codes, throttle, latency, *IN_LOGS_ONLY),
-            *(None if forwarded else request.size, size, version, forwarded, None, None),
-            *(reason, asked, answered, None),
-        )
+            size = answer.size
+        if self._errors and type(answer) is ResponseEvent and answer.message is not None:
+            codes, throttle = error_codes(answer.message), throttle_ms(answer.message)
+        sizes = (None, None) if forwarded else (request.size, size)
+        bytes_of = (shown(request), answer and shown(answer)) if self._shown else (None, None)
+        number = None if header is None else header.correlation_id
+        time = micros(asked.event.time)
+        return (shared, asked.position, asked.number, time, number, codes, throttle, latency, *sizes, *bytes_of)
 
 
-def _forwarded(facts: Row, envelope: RequestEvent | Undecodable, inner: RequestEvent | Undecodable) -> Row:
-    """The facts of the request in an Envelope: its client is the one that sent it to the broker which passes it on
-    [KIP-590]. What software that was the Envelope does not say."""
-    place, (connection, _, _, *server), (number, time) = facts[:2], facts[2:7], facts[7:9]
+def _version(answer: Answer) -> int | None:
+    return answer.version if type(answer) is ResponseEvent else None
+
+
+def _forwarded(peers: Row, envelope: RequestEvent, inner: RequestEvent | Undecodable) -> Row:
+    """The columns from ``connection`` to ``principal`` of the request in an Envelope: its client is the one that sent
+    it to the broker which passes it on [KIP-590]. What software that was the Envelope does not say."""
+    connection, _, _, *server = peers
     host = principal = None
-    message = getattr(envelope, "message", None)
-    if isinstance(message, EnvelopeRequest):
-        host, principal = _address(message.client_host_address), _principal(message.request_principal)
-    about = (*named(inner.header), None, None, principal)
-    return (*place, connection, host, None, *server, number, time, *about)
+    if isinstance(envelope.message, EnvelopeRequest):
+        host, principal = _address(envelope.message.client_host_address), _principal(envelope.message.request_principal)
+    return (connection, host, None, *server, *Facts.told(inner.header, (None, None, principal)).about)
 
 
 def _address(packed: bytes) -> str | None:

@@ -14,8 +14,9 @@ from kwire.connection import (
     Unanswered,
     Undecodable,
 )
+from kwire.connection.events import CLIENT, SERVER
 from kwire_spark.frames.answers import error_codes, throttle_ms
-from kwire_spark.frames.facts import UNNAMED, micros, named, peers
+from kwire_spark.frames.facts import Facts, KnownFacts, micros, peers
 from kwire_spark.frames.payload import shown
 
 if TYPE_CHECKING:
@@ -24,93 +25,103 @@ if TYPE_CHECKING:
     from kwire_spark.frames.facts import Row
     from kwire_spark.frames.wanted import Wanted
 
-UNTOLD: Row = (None,) * 8
+UNTOLD: Row = (None,) * 7
 """The columns of api and client, where there is no frame that tells them."""
 
-NO_ANSWER: Row = (None,) * 4
-"""The columns of responses, from ``request`` to ``throttle_ms``, in other rows."""
+Asked = tuple[int, Facts, int | None]
+"""Number, facts and correlation id of a request."""
 
 
 class FrameRows:
     """Every event is a row; the requests that wait are remembered for the rows of their responses."""
 
-    __slots__ = ("_asked", "_errors", "_number", "_peers", "_shown")
+    __slots__ = ("_asked", "_errors", "_facts", "_number", "_peers", "_shown")
 
     def __init__(self, connection: Connection, wanted: Wanted) -> None:
         self._peers = peers(connection)
         self._errors, self._shown = wanted.errors, wanted.shown
         self._number = 0
-        self._asked: dict[int, tuple[int, Row]] = {}  # number and facts, by position in the client's stream
+        self._facts = KnownFacts()
+        self._asked: dict[int, Asked] = {}  # by position in the client's stream
 
     def requested(
-        self, rows: list[Row], event: RequestEvent | Undecodable, about: Row, source: str, position: int
+        self, rows: list[Row], event: RequestEvent | Undecodable, client: Row, source: str, position: int
     ) -> None:
-        number, kind, reason = self._number, "request", None
-        if isinstance(event, Undecodable):
-            kind, reason = "undecodable", event.reason
-            self._asked[event.position] = (number, about)
-        elif event.expects_response:
-            self._asked[event.position] = (number, about)
-        raw = shown(event) if self._shown else None
+        header, number = event.header, self._number
+        facts = self._facts.of(header, client)
+        correlation_id = None if header is None else header.correlation_id
+        if type(event) is RequestEvent:
+            if facts.source != source:
+                self._tell(facts, source)
+            shared, expects = facts.asked, event.expects_response
+        else:
+            shared, expects = self._undecodable(event, facts.about, source), True
+        if expects:
+            self._asked[event.position] = number, facts, correlation_id
         time = micros(event.time)
         started = time if event.started == event.time else micros(event.started)
-        # fmt: off
-        rows.append((
-            source, position, *self._peers, number, "client", kind, started, time, event.size,
-            *about, None, None, None, None, reason, raw, None,
-        ))
-        # fmt: on
+        raw = shown(event) if self._shown else None
+        row = (shared, position, number, started, time, event.size, correlation_id, None, None, None, None, raw)
+        rows.append(row)
         self._number = number + 1
 
     def responded(self, rows: list[Row], event: ResponseEvent | Undecodable, source: str, position: int) -> None:
         asked = event.request
         assert asked is not None
-        request, about = self._take(asked.position)
-        kind, codes, throttle, reason = "response", None, None, None
-        if isinstance(event, Undecodable):
-            kind, reason = "undecodable", event.reason
-        elif self._errors and event.message is not None:
-            codes, throttle = error_codes(event.message), throttle_ms(event.message)
-        raw = shown(event) if self._shown else None
+        request, facts, correlation_id = self._take(asked.position)
+        codes = throttle = None
+        if type(event) is ResponseEvent:
+            if facts.source != source:
+                self._tell(facts, source)
+            shared = facts.answered
+            if self._errors and event.message is not None:
+                codes, throttle = error_codes(event.message), throttle_ms(event.message)
+        else:
+            assert isinstance(event, Undecodable)
+            shared = self._undecodable(event, facts.about, source)
         time = micros(event.time)
         started = time if event.started == event.time else micros(event.started)
         latency = (event.time - asked.time) * 1000
-        # fmt: off
-        rows.append((
-            source, position, *self._peers, self._number, "server", kind, started, time, event.size,
-            *about, request, latency, codes, throttle, reason, raw, None,
-        ))
-        # fmt: on
-        self._number += 1
+        raw = shown(event) if self._shown else None
+        number, size = self._number, event.size
+        row = (shared, position, number, started, time, size, correlation_id, request, latency, codes, throttle, raw)
+        rows.append(row)
+        self._number = number + 1
 
     def happened(self, rows: list[Row], event: Event, source: str, position: int) -> None:
         kind, size, reason = _what(event)
-        about, answer, raw = UNTOLD, NO_ANSWER, None
+        about, request, correlation_id, raw = UNTOLD, None, None, None
         started = event.time
         if isinstance(event, Unanswered):
-            number, about = self._take(event.request.position)
-            answer = (number, *NO_ANSWER[1:])
+            request, facts, correlation_id = self._take(event.request.position)
+            about = facts.about
         elif isinstance(event, Undecodable):
-            about = (*named(event.header), *UNTOLD[len(UNNAMED) :])
+            correlation_id = event.correlation_id
             raw = shown(event) if self._shown else None
         if isinstance(event, Undecodable | SaslToken):
             started = event.started
-        # fmt: off
-        rows.append((
-            source, position, *self._peers, self._number, event.direction, kind, micros(started), micros(event.time),
-            size, *about, *answer, reason, raw, None,
-        ))
-        # fmt: on
+        shared = (source, *self._peers, event.direction, kind, *about, reason, None)
+        times = micros(started), micros(event.time)
+        rows.append((shared, position, self._number, *times, size, correlation_id, request, None, None, None, raw))
         self._number += 1
 
     def end(self, rows: list[Row], source: str, position: int) -> None:
         self._asked.clear()
 
-    def _take(self, position: int) -> tuple[int, Row]:
-        """Number and facts of the request that is answered now. Those before it have never waited."""
+    def _take(self, position: int) -> Asked:
+        """What is known of the request that is answered now. Those before it have never waited."""
         while (oldest := next(iter(self._asked))) < position:
             del self._asked[oldest]
         return self._asked.pop(position)
+
+    def _tell(self, facts: Facts, source: str) -> None:
+        """Make what all rows of requests, and all of responses, with these facts share in this file."""
+        facts.source = source
+        facts.asked = (source, *self._peers, CLIENT, "request", *facts.about, None, None)
+        facts.answered = (source, *self._peers, SERVER, "response", *facts.about, None, None)
+
+    def _undecodable(self, event: Undecodable, about: Row, source: str) -> Row:
+        return (source, *self._peers, event.direction, "undecodable", *about, event.reason, None)
 
 
 def _what(event: Event) -> tuple[str, int | None, str | None]:

@@ -1,7 +1,7 @@
 """What is wanted of connections: which table, which of its columns, which of its rows; and what that takes.
 
-Rows are tuples with a value for each column of the table, for conditions to look at; what is not wanted and takes
-time is left ``None``. ``pick`` makes of such a row one of the columns that are wanted.
+Rows have a value for each column of the table, for conditions to look at, in the order of ``layout``; what is not
+wanted and takes time is left ``None``.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from operator import itemgetter
 from typing import Any, Literal
 
 import pyarrow as pa
@@ -17,6 +16,7 @@ import pyarrow as pa
 from kwire_spark.columns import EXCHANGES, FRAMES
 from kwire_spark.frames import identity, payload
 from kwire_spark.frames.facts import Row
+from kwire_spark.frames.layout import LAYOUTS, connection_batch
 
 Table = Literal["frames", "exchanges"]
 
@@ -59,7 +59,7 @@ class Condition:
 class Wanted:
     """Columns and rows of a table. ``conditions`` are on scalar columns, and rows have to pass them all."""
 
-    __slots__ = ("_fixed", "_tests", "bodies", "columns", "errors", "pick", "schema", "shown", "table")
+    __slots__ = ("_fixed", "_tests", "bodies", "columns", "errors", "schema", "shown", "table")
 
     def __init__(
         self, table: Table = "frames", schema: pa.Schema | None = None, conditions: Sequence[Condition] = ()
@@ -71,9 +71,8 @@ class Wanted:
         self.errors = bool(self.columns & {"error_codes", "throttle_ms"})
         self.shown = bool(self.columns & (_SHOWN if table == "exchanges" else {"raw"}))
         self.bodies = _bodies(self.columns, table, conditions, self.shown)
-        self.pick = _picker([full.names.index(name) for name in self.schema.names], len(full.names))
         self._fixed = [one for one in conditions if one.column in _OF_CONNECTIONS[table]]
-        self._tests = [(full.names.index(one.column), one) for one in conditions]
+        self._tests = tuple(conditions)
 
     def takes(self, connection: Row) -> bool:
         """Whether a connection may have such rows. It is given as the five columns that tell its peers."""
@@ -81,10 +80,15 @@ class Wanted:
         return all(one.holds(connection[names.index(one.column)]) for one in self._fixed)
 
     def rows(self, rows: list[Row]) -> list[Row]:
-        """The rows that pass, with the wanted columns alone."""
-        if self._tests:
-            rows = [row for row in rows if all(one.holds(row[index]) for index, one in self._tests)]
-        return rows if self.pick is None else [self.pick(row) for row in rows]
+        """The rows that pass."""
+        if not self._tests:
+            return rows
+        value = LAYOUTS[self.table].value
+        return [row for row in rows if all(one.holds(value(row, one.column)) for one in self._tests)]
+
+    def batch(self, rows: Sequence[Row]) -> pa.RecordBatch:
+        """Rows as an Arrow batch of the columns that are wanted."""
+        return connection_batch(rows, self.schema, self.table)
 
 
 def _bodies(
@@ -104,11 +108,3 @@ def _bodies(
         if one.column == "api" and one.test in ("=", "in"):
             return frozenset(some.union([one.value] if one.test == "=" else one.value))
     return True
-
-
-def _picker(indexes: list[int], size: int) -> Callable[[Row], Row] | None:
-    if indexes == list(range(size)):
-        return None
-    if len(indexes) == 1:
-        return itemgetter(slice(indexes[0], indexes[0] + 1))
-    return itemgetter(*indexes) if indexes else itemgetter(slice(0))

@@ -32,7 +32,10 @@ def _measured(times: Table, names: Sequence[str]) -> tuple[list[str], list[list[
     """Labels of the rows that have any of these measures, and the measures, a list for each name."""
     apis, seen = times.column("api"), times.column("seen_in")
     both = len(set(seen)) > 1
-    labels = [f"{api} ({place})" if both else str(api) for api, place in zip(apis, seen, strict=True)]
+    labels = [
+        f"{api} ({str(place).removeprefix('request_')})" if both else str(api)
+        for api, place in zip(apis, seen, strict=True)
+    ]
     measures = [times.column(name) for name in names]
     kept = [place for place in range(len(labels)) if any(column[place] is not None for column in measures)]
     return [labels[place] for place in kept], [[column[place] for place in kept] for column in measures]

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from kwire_spark.capture import Piece, TcpConnection
 from kwire_spark.capture.packets import Packet
-from kwire_spark.frames.batches import arrow_batch
 from kwire_spark.frames.connection import ConnectionRows
-from kwire_spark.frames.facts import Row, corrupt
+from kwire_spark.frames.facts import Row
+from kwire_spark.frames.layout import corrupt
 from kwire_spark.frames.wanted import TABLES, Table, Wanted
 from kwire_spark.spark_types import spark_schema
 from kwire_spark.streaming.packets import packet_of
@@ -63,7 +63,7 @@ class Follower:
         if flow[0] is None:  # rows that say what is broken about a file
             for part in parts:
                 places = zip(part["source"], part["position"], part["_corrupt"], strict=True)
-                yield self._frame([corrupt(self._wanted.schema, *place) for place in places])
+                yield self._frame([corrupt(self._wanted.table, *place) for place in places])
             return
         ends = pickle.loads(state.get[0]) if state.exists else Ends(bytes(flow[0]), self._ports)
         if state.hasTimedOut:
@@ -79,7 +79,7 @@ class Follower:
     def _frame(self, rows: Sequence[Row]) -> pd.DataFrame:
         if not rows:
             return self._wanted.schema.empty_table().to_pandas()
-        return arrow_batch(rows, self._wanted.schema).to_pandas(integer_object_nulls=True)
+        return self._wanted.batch(rows).to_pandas(integer_object_nulls=True)
 
 
 class Ends:

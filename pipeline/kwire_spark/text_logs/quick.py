@@ -38,6 +38,7 @@ _TAIL = re.compile(
     rb'"securityProtocol":"(\w+)","principal":' + _STRING + rb',"listener":' + _STRING + rb',"clientInformation":'
     rb'\{"softwareName":' + _STRING + rb',"softwareVersion":' + _STRING + rb'\}(?:,"\w+":[\d.]+)*\}'
 )
+_SOFTWARE = re.compile(rb'\{"clientSoftwareName":' + _STRING + rb',"clientSoftwareVersion":' + _STRING + rb"[,}]")
 _TAIL_BEGINS = b',"connection":"'
 _RESPONSE_BEGINS = b',"response":'
 _ERROR_CODE = re.compile(rb'rrorCode":(-?[1-9]\d{0,4})(?!\d)')
@@ -77,13 +78,21 @@ def quick_row(
         (
             *(source, position, *_peers(connection), None, time(line[:start])),
             *(api_key, api, int(version), int(correlation), None if client is None else _text(client)),
-            *(_told(software), _told(software_version), principal),
+            *_software(line, api_key, head.end(), software, software_version),
+            principal,
             *_outcome(line, api_key, int(version), head.end(), answered, end),
             *(float(total), float(queued) + float(queued_again) + float(sending), float(local), float(remote)),
             *(None, None, _response_version(line, api_key, int(version), answered, end), forwarded == b"true"),
             *(listener, protocol.decode(), None, None, None, None),
         )
     ]
+
+
+def _software(line: bytes, api_key: int, begin: int, name: str, version: str) -> Row:
+    """Name and version of the client's library: what this request tells is unknown to the broker before it."""
+    if api_key == API_VERSIONS and (told := _SOFTWARE.match(line, begin)):
+        return _told(_text(told[1]) or name), _told(_text(told[2]) or version)
+    return _told(name), _told(version)
 
 
 def _outcome(line: bytes, api_key: int, version: int, begin: int, answered: int, end: int) -> Row:

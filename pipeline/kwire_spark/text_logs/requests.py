@@ -26,9 +26,6 @@ if TYPE_CHECKING:
     from kwire_spark.text_logs.chosen import Chosen
 
 PRODUCE = 0
-NAMELESS = ("unknown", "")
-"""What brokers write for software that did not tell its name."""
-
 LAYOUT = 80
 """Characters in front of a message that may belong to its layout."""
 
@@ -76,7 +73,7 @@ class RequestRows:
         header = line.header
         about = (
             *(header.api_key, _NAMES.get(header.api_key), header.api_version, header.correlation_id),
-            *(header.client_id, _told(line.software_name), _told(line.software_version), line.principal),
+            *(header.client_id, *line.software, line.principal),
         )
         yield (
             *(source, position, *peers(line.connection), None, time, *about),
@@ -123,7 +120,3 @@ def _durations(line: RequestLogLine) -> Row:
     waits = (line.request_queue_time_ms, line.response_queue_time_ms, line.send_time_ms)
     known = [wait for wait in waits if wait is not None]
     return line.total_time_ms, sum(known) if known else None, line.local_time_ms, line.remote_time_ms
-
-
-def _told(software: str | None) -> str | None:
-    return None if software in NAMELESS else software

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 API_VERSIONS, ENVELOPE = 18, 58
 UNSUPPORTED_VERSION = 35
+UNKNOWN = "unknown"
+"""What brokers write for software that did not tell its name or version."""
 
 Json = dict[str, Any]
 
@@ -131,6 +133,15 @@ class RequestLogLine:
         found = _THROTTLE_IN_TEXT.search(self.response_text or "")
         return int(found[1]) if found else None
 
+    @property
+    def software(self) -> tuple[str | None, str | None]:
+        """Name and version of the client's library, ``None`` where it did not tell: as the broker knew them, or as
+        this very request tells them, which the broker did not know before [KIP-511]."""
+        told = self.request or _software_in_text(self)
+        name = told.get("clientSoftwareName") or self.software_name
+        version = told.get("clientSoftwareVersion") or self.software_version
+        return _told(name), _told(version)
+
     def time(self, zone: tzinfo) -> int | None:
         """When the line was written, in microseconds since the epoch; ``zone`` is where the broker is at home, as
         most layouts do not say. ``None`` if the layout has no time."""
@@ -175,6 +186,19 @@ class RequestLogLine:
 
 _CODE_IN_TEXT = re.compile(r"\b(?:error_c|[a-z]*_error_c|errorC|\w*ErrorC)ode=(-?\d{1,5})\b")
 _THROTTLE_IN_TEXT = re.compile(r"\bthrottle(?:_time_m|TimeM)s=(\d{1,10})\b")
+
+
+_SOFTWARE_IN_TEXT = re.compile(r"\{client_software_name=([\w.-]+),client_software_version=([\w.-]+)[,}]")
+"""Brokers take no other characters."""
+
+
+def _software_in_text(line: RequestLogLine) -> Json:
+    found = _SOFTWARE_IN_TEXT.match(line.request_text or "") if line.header.api_key == API_VERSIONS else None
+    return dict(zip(("clientSoftwareName", "clientSoftwareVersion"), found.groups(), strict=True)) if found else {}
+
+
+def _told(software: Any) -> str | None:
+    return software if type(software) is str and software and software != UNKNOWN else None
 
 
 def _codes(body: Any) -> Iterator[int]:
