@@ -15,7 +15,7 @@ E2E := .venv-e2e
 FUZZ := .venv-fuzz
 INSTALL = -m pip install --quiet --disable-pip-version-check -c constraints.txt -e
 
-.PHONY: help generate test check diff update snapshots docs bench bench-codecs bench-native-all test-native conformance conformance-vectors e2e e2e-traffic fuzz clean
+.PHONY: help generate test check diff update snapshots docs bench bench-codecs bench-native-all test-native conformance conformance-vectors e2e e2e-traffic cluster fuzz clean
 
 help:
 	@echo "make generate     compile message_defs/kafka into generated/kwire_kafka"
@@ -32,6 +32,7 @@ help:
 	@echo "                  (make conformance-vectors also writes tests/data/conformance anew)"
 	@echo "make e2e          talk to real brokers of Kafka 4.1.1 and 3.9.1: needs java and mvn"
 	@echo "make e2e-traffic  capture clients of many ages at real brokers of 3.9.1, 4.0.0 and 4.1.1: needs tcpdump too"
+	@echo "make cluster      spark-submit to a cluster of two workers on loopback, one of which is killed: needs java"
 
 generate: $(READY)
 	$(BIN)/kwirec generate $(KAFKA)
@@ -99,6 +100,9 @@ e2e: $(E2E)/.ready
 
 e2e-traffic: $(READY) $(E2E)/.ready
 	KWIRE_E2E_TRAFFIC=1 $(BIN)/python -m pytest -n 0 -s tests/e2e_traffic
+
+cluster: $(READY)
+	KWIRE_CLUSTER=1 $(BIN)/python -m pytest -n 0 tests/cluster
 
 fuzz: $(FUZZ)/.ready
 	$(FUZZ)/bin/python tests/fuzz/records.py --runs 600000

@@ -34,11 +34,12 @@ INTERPRETED: Mapping[str, str] = {
     "primitives": "for use by hand, on values of any type",
     "records": "all but its loops: headers of batches and slow paths",
     "arrow": "loops over attributes, one column at a time; all else is pyarrow",
+    "json_form": "reads what json gives; closures and tables of them, which compiling does not make faster",
     "models": "pydantic makes the classes, when they are asked for",
     "logs": "reads files and looks classes up; the codecs and loops behind it are compiled",
     "compression": "all its time is spent in zlib and cramjam",
     "releases": "looks facts up in tables; used by people and tools, not by codecs",
-    "request_log": "reads text; all its time is spent in json and pydantic",
+    "request_log": "reads text; all its time is spent in json and json_form",
     "connection": "cuts streams and looks at the first bytes of frames; the codecs behind it are compiled",
 }
 """The modules of ``kwire`` that stay Python, each with its reason."""

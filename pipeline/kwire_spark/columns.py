@@ -19,34 +19,35 @@ import pyarrow as pa
 TIME = pa.timestamp("us", tz="UTC")
 
 
-def _schema(*columns: tuple[str, pa.DataType, str]) -> pa.Schema:
+def schema(*columns: tuple[str, pa.DataType, str]) -> pa.Schema:
+    """A schema of columns, each with its name, type and description."""
     return pa.schema([pa.field(name, kind, metadata={"comment": comment}) for name, kind, comment in columns])
 
 
-PLACE = _schema(
+PLACE = schema(
     ("source", pa.string(), "Path of the file in which this stands."),
     ("position", pa.int64(), "Byte offset in that file, of its uncompressed bytes: the packet, line or batch."),
 )
-PEERS = _schema(
+PEERS = schema(
     ("connection", pa.string(), "Names the TCP connection: client, server and, in captures, when it was first seen."),
     ("client_host", pa.string(), "Address of the client."),
     ("client_port", pa.int32(), "Port of the client."),
     ("server_host", pa.string(), "Address of the server, a broker or controller."),
     ("server_port", pa.int32(), "Port of the server."),
 )
-IDENTITY = _schema(
+IDENTITY = schema(
     ("client_id", pa.string(), "What the client calls itself in the header of its request; null if it does not."),
     ("software_name", pa.string(), "Library of the client, if it told the server [KIP-511]: before this, or in it."),
     ("software_version", pa.string(), "Version of that library."),
     ("principal", pa.string(), "Who the client is to the server, as User:name: learnt from SASL, or from a log."),
 )
-API = _schema(
+API = schema(
     ("api_key", pa.int16(), "Number of the API."),
     ("api", pa.string(), "Name of the API, null if the number is not known."),
     ("version", pa.int16(), "Version of the request."),
     ("correlation_id", pa.int32(), "Number that the client gave to the request."),
 )
-CORRUPT = _schema(("_corrupt", pa.string(), "What is broken here; null in all other rows."))
+CORRUPT = schema(("_corrupt", pa.string(), "What is broken here; null in all other rows."))
 
 
 def _joined(*schemas: pa.Schema) -> pa.Schema:
@@ -56,7 +57,7 @@ def _joined(*schemas: pa.Schema) -> pa.Schema:
 FRAMES = _joined(
     PLACE,
     PEERS,
-    _schema(
+    schema(
         ("number", pa.int64(), "Counts what was seen on the connection, from 0."),
         ("direction", pa.string(), "Who sent it: client or server."),
         (
@@ -70,7 +71,7 @@ FRAMES = _joined(
     ),
     API,
     IDENTITY,
-    _schema(
+    schema(
         ("request", pa.int64(), "Number of the request that this answers, or that stays unanswered."),
         ("latency_ms", pa.float64(), "From the last byte of the request to the last byte of the response."),
         ("error_codes", pa.list_(pa.int16()), "The error codes in a response, each once, without 0."),
@@ -84,13 +85,13 @@ FRAMES = _joined(
 EXCHANGES = _joined(
     PLACE,
     PEERS,
-    _schema(
+    schema(
         ("number", pa.int64(), "Counts the requests of a connection, from 0; null in request logs."),
         ("time", TIME, "When the request was complete; in a request log, when it was answered."),
     ),
     API,
     IDENTITY,
-    _schema(
+    schema(
         (
             "outcome",
             pa.string(),
@@ -118,13 +119,12 @@ EXCHANGES = _joined(
 REFUSALS = _joined(
     PLACE,
     PEERS,
-    _schema(
+    schema(
         ("time", TIME, "When the broker wrote the line; null if its layout has no time."),
         ("api_key", pa.int16(), "Number of the API."),
-        ("api", pa.string(), "Name of the API, as the broker knows it."),
+        ("api", pa.string(), "Name of the API, or what the broker calls one that has none here."),
         ("version", pa.int16(), "Version of the request."),
         ("listener", pa.string(), "Name of the listener, where the line has it."),
-        ("security_protocol", pa.string(), "PLAINTEXT, SASL_SSL and so on, where the line has it."),
         ("principal", pa.string(), "Who the client is to the broker, where the line has it."),
         ("message", pa.string(), "The line that says so."),
     ),
@@ -133,11 +133,11 @@ REFUSALS = _joined(
 
 RECORDS = _joined(
     PLACE,
-    _schema(
+    schema(
         ("topic", pa.string(), "From the name of the folder."),
         ("partition", pa.int32(), "From the name of the folder."),
         ("offset", pa.int64(), "Of the record."),
-        ("time", TIME, "Timestamp of the record; null if it has none."),
+        ("time", TIME, "Timestamp of the record; null if it has none, or none of the years 1 to 9999."),
         ("timestamp_type", pa.string(), "create, append or none."),
         ("leader_epoch", pa.int32(), "Of the batch; -1 before message format 2."),
         ("magic", pa.int8(), "Message format: 0, 1 or 2."),
@@ -159,13 +159,13 @@ RECORDS = _joined(
 )
 
 CLIENTS = _joined(
-    _schema(
+    schema(
         ("seen_in", pa.string(), "capture, request_log or server_log: counts of one do not add to those of another."),
         ("client_host", pa.string(), "Address of the client."),
         ("server_port", pa.int32(), "Port of the server, which tells listeners apart."),
     ),
     IDENTITY,
-    _schema(
+    schema(
         ("api_key", pa.int16(), "Number of the API."),
         ("api", pa.string(), "Name of the API."),
         ("version", pa.int16(), "Version of the requests."),

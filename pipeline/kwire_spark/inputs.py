@@ -9,12 +9,13 @@ from __future__ import annotations
 import re
 import zlib
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from kwire_spark.options import Options
 
 CAPTURE, LOG, REQUEST_LOG, SERVER_LOG, PART = "capture", "log", "request_log", "server_log", "part"
+UNREADABLE = "unreadable"
 
 LOOK = 1 << 18
 """Bytes of a file that are looked at, after decompression."""
@@ -36,13 +37,17 @@ _REFUSED = re.compile(rb"with unsupported version|Exception while processing req
 @dataclass(frozen=True, slots=True)
 class Inputs:
     """Paths by the source that reads them. ``logs`` has folders where folders were given, since the folder decides
-    which of its files count. ``skipped`` are path and reason; what merely belongs to a data directory is not told."""
+    which of its files count. ``skipped`` are path and reason; what merely belongs to a data directory is not told.
+    ``unreadable`` are those of them that nobody could look into, and that may have been anything.
+    ``size`` is the bytes of the files, as they are on disk."""
 
     captures: tuple[str, ...] = ()
     logs: tuple[str, ...] = ()
     request_logs: tuple[str, ...] = ()
     server_logs: tuple[str, ...] = ()
     skipped: tuple[tuple[str, str], ...] = ()
+    unreadable: frozenset[str] = frozenset()
+    size: int = field(default=0, compare=False)
 
     def __bool__(self) -> bool:
         return bool(self.captures or self.logs or self.request_logs or self.server_logs)
@@ -58,12 +63,16 @@ def find(paths: Iterable[str | Path]) -> Inputs:
     """What there is below ``paths``; :class:`~kwire_spark.options.OptionError` for a path that is not there."""
     found: dict[str, dict[str, None]] = {kind: {} for kind in (CAPTURE, LOG, REQUEST_LOG, SERVER_LOG, PART)}
     skipped: dict[str, str] = {}
+    unreadable: set[str] = set()
+    size = 0
     for given in map(str, paths):
         for file in Options({"path": given}).files():
             kind, reason = sniff(file)
-            if kind is None:
+            if kind is None or kind == UNREADABLE:
                 skipped[file] = reason
+                unreadable |= {file} if kind else set()
             else:
+                size += Path(file).stat().st_size
                 found[kind][given if kind == LOG and Path(given).is_dir() else file] = None
     return Inputs(
         tuple(found[CAPTURE]),
@@ -71,20 +80,24 @@ def find(paths: Iterable[str | Path]) -> Inputs:
         tuple(found[REQUEST_LOG]),
         tuple(found[SERVER_LOG]),
         (*skipped.items(),),
+        frozenset(unreadable),
+        size,
     )
 
 
 def sniff(path: str) -> tuple[str | None, str]:
-    """The kind of a file, or ``None`` and the reason why it is none."""
+    """The kind of a file, or ``None`` or :data:`UNREADABLE` and the reason why it is none."""
     name = Path(path).name
     if _SEGMENT.fullmatch(name):
         return LOG, ""
     if _BESIDE_SEGMENTS.fullmatch(name):
         return PART, ""
     try:
+        if not Path(path).is_file():  # a pipe would never end
+            return UNREADABLE, "the folder cannot be listed" if Path(path).is_dir() else "it is not a file"
         head = _head(path)
     except (OSError, zlib.error) as error:
-        return None, getattr(error, "strerror", None) or str(error)
+        return UNREADABLE, getattr(error, "strerror", None) or str(error)
     if not head:
         return None, "it is empty"
     if head.startswith((*PCAP, PCAPNG)):

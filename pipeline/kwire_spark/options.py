@@ -168,8 +168,16 @@ def _matches(pattern: str) -> Iterator[Path]:
 
 
 def _within(folder: Path) -> Iterator[str]:
-    """Files below a folder. Folders may begin with ``_``: those of Kafka's internal topics do."""
-    for path in sorted(folder.iterdir()):
+    """Files below a folder. Folders may begin with ``_``: those of Kafka's internal topics do.
+
+    A folder that cannot be listed stands for what is in it: who opens it will say what is wrong.
+    """
+    try:
+        within = sorted(folder.iterdir())
+    except OSError:
+        yield str(folder)
+        return
+    for path in within:
         if path.name.startswith("."):
             continue
         if path.is_dir():

@@ -10,7 +10,7 @@ records, metadata of offsets and subscriptions: that is data, and of no use to w
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from operator import is_
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -49,8 +49,8 @@ def redacted(message: M, asked: Request | RequestEvent | None = None) -> M:
     ``asked`` is for an EnvelopeResponse: the request in the Envelope that it answers. Without it nobody knows what
     the Envelope holds, and all of that is taken out.
     """
-    for path, change in SECRETS.get(type(message).__name__, {}).items():
-        message = _changed(message, path.split("."), change)
+    for path, change in _PATHS.get(type(message).__name__, ()):
+        message = _changed(message, path, change)
     inner = getattr(message, "response_data", None)
     if inner and type(message).__name__ == "EnvelopeResponse":
         return message.replace(response_data=_response_within(inner, asked))
@@ -73,7 +73,7 @@ def is_sensitive(config: str) -> bool:
     return _SENSITIVE.search(config) is not None
 
 
-def _changed(struct: Any, path: list[str], change: Change) -> Any:
+def _changed(struct: Any, path: Sequence[str], change: Change) -> Any:
     """``struct`` with the field at ``path`` changed, as a copy; lists on the way are gone through."""
     name, rest = path[0], path[1:]
     value = getattr(struct, name)
@@ -167,3 +167,5 @@ SECRETS: Mapping[str, Mapping[str, Change]] = {
 }
 """By message, the paths of fields that are secrets, or may be, and what becomes of them. EnvelopeResponse is not here
 because it takes the request to know what it holds."""
+
+_PATHS = {name: [(path.split("."), change) for path, change in changes.items()] for name, changes in SECRETS.items()}

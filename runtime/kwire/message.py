@@ -49,6 +49,9 @@ class Struct:
     FIELDS: ClassVar[tuple[FieldSpec, ...]] = ()
     """The fields as data, in wire order, for tools and for explaining what went wrong."""
 
+    FORMER: ClassVar[dict[str, tuple[str, ...]]] = {}
+    """Attribute → names that the field had in the JSON form of earlier releases."""
+
     SLOTS: ClassVar[tuple[str, ...]] = ()
     """Where the values are kept. A name with an underscore in front is a struct that is made on first access."""
 

@@ -12,6 +12,6 @@ from kwire_spark.session import session
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
-    running = session("local[2]")
+    running = session("local[2]", brief=True)
     yield running
     running.stop()

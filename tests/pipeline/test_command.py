@@ -31,7 +31,7 @@ def test_help_names_all_commands(capsys: pytest.CaptureFixture[str]) -> None:
     assert all(f"\n  {name} " in told for name in COMMANDS)
     for name in COMMANDS:
         assert run([name, "--help"]) == 0
-        assert "INPUT..." in capsys.readouterr().out
+        assert ("FOLDER" if name == "watch" else "INPUT...") in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_wrong_usage_is_told_in_a_line(
 def test_without_java_the_command_says_what_to_install(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    def missing(master: str | None) -> SparkSession:
+    def missing(master: str | None, *, brief: bool) -> SparkSession:
         raise JavaMissing("There is no Java.\nInstall one")
 
     monkeypatch.setattr("kwire_spark.session.session", missing)
@@ -112,23 +112,46 @@ def test_from_a_request_log_to_readiness(
 def test_decode_writes_the_same_tables_each_time(
     spark: SparkSession, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    given = tmp_path / "given"
+    """From a request log with a line half-written, and the beginning of a capture."""
+    given, out = tmp_path / "given", tmp_path / "out"
     given.mkdir()
+    (given / "a.pcap").write_bytes(beginning(DATA / "traffic" / "4.1.1" / "traffic.pcap.gz", packets=120))
     lines = gzip.decompress((DATA / "request_logs" / "4.1.1.log.gz").read_bytes()).splitlines(keepends=True)
     chosen = [line for line in lines if b'"API_VERSIONS"' in line or b'"METADATA"' in line][:20]
     (given / "kafka-request.log").write_bytes(
         b"".join(chosen) + b'[2026-01-02 12:00:00,000] INFO Completed request:{"is'
     )
-    counts = []
+    written = []
     for _ in range(2):
-        out = str(tmp_path / "out")
-        assert run(["decode", str(given), "--out", out, "-q"]) == 0
-        tables = ["exchanges", "clients", "apis/Metadata", "apis/ApiVersions"]
-        counts.append([spark.read.parquet(f"{out}/{name}").count() for name in tables])
-    assert counts[0] == counts[1]
-    assert all(counts[0])
-    assert "1 places could not be read" in capfd.readouterr().out
-    assert spark.read.parquet(f"{out}/apis/Metadata").select("request.topics", "response.brokers").count()
+        assert run(["decode", str(given), "--out", str(out), "-q"]) == 0
+        written.append(tables(out))
+    assert written[0] == written[1]
+    assert {"frames", "exchanges", "clients", "topics", "apis/Metadata", "apis/ApiVersions"} <= written[0].keys()
+    assert all(written[0].values())
+    assert "1 place could not be read" in capfd.readouterr().out
+    metadata = parquet.read_table(out / "apis" / "Metadata").to_pylist()
+    assert {row["response"] is None for row in metadata} == {False}
+    names = {row["topic_id"]: row["topic"] for row in parquet.read_table(out / "topics").to_pylist()}
+    told = {topic["topic_id"]: topic["name"] for row in metadata for topic in row["response"]["topics"]}
+    assert told.items() <= names.items()
+
+
+def tables(out: Path) -> dict[str, list[str]]:
+    """The rows of all tables of Parquet files below a folder, by name, whatever files they are in."""
+    found: dict[str, list[str]] = {}
+    for file in sorted(out.rglob("*.parquet")):
+        name = "/".join(part for part in file.parent.relative_to(out).parts if "=" not in part)
+        if name:  # else a table of the page
+            found.setdefault(name, []).extend(map(str, parquet.ParquetFile(file).read().to_pylist()))
+    return {name: sorted(rows) for name, rows in found.items()}
+
+
+def beginning(capture: Path, packets: int) -> bytes:
+    """The first packets of a pcap file, little endian."""
+    data, end = gzip.decompress(capture.read_bytes()), 24
+    for _ in range(packets):
+        end += 16 + int.from_bytes(data[end + 8 : end + 12], "little")
+    return data[:end]
 
 
 def test_nothing_to_judge_is_no_success(

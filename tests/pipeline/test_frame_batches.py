@@ -107,7 +107,7 @@ def test_rows_have_to_pass_conditions(conditions: list[Condition], kinds: list[s
 
 
 def test_connections_without_rows_that_are_wanted_are_not_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ConnectionRows, "feed", lambda *_: pytest.fail("decoded"))
+    monkeypatch.setattr(ConnectionRows, "decode", lambda *_: pytest.fail("decoded"))
     assert cells(pieces(TALK), conditions=[Condition("server_port", "=", 1)]) == []
 
 

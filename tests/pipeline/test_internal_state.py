@@ -10,6 +10,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from kwire.logs import committed_offsets
 from kwire.records import Record, encode_batch, encode_control
@@ -21,6 +23,8 @@ from kwire_spark.state.cluster import Acls, Brokers, Configs, Features, ScramUse
 from kwire_spark.state.groups import Groups, Members
 from kwire_spark.state.offsets import CommittedOffsets, Transactions
 from kwire_spark.state.replay import replay
+from kwire_spark.state.shares import ShareStates, combined
+from kwire_spark.state.unread import unread_records
 from tests.pipeline.log_files import LOGS, TIMES, segment
 
 RELEASES = ("4.1.1", "4.1.1-running", "3.9.1")
@@ -116,6 +120,63 @@ def test_transactions_are_the_last_that_kafka_printed() -> None:
         for name, value in last.items()
         if value is not None
     }
+
+
+def test_share_groups_are_what_kafka_printed() -> None:
+    """Up to each offset of the sample, as its tombstones leave nothing at the end."""
+    printed = [json.loads(line) for line in (LOGS / "4.1.1.jsonl").read_text("utf-8").splitlines()]
+    printed = [row for row in printed if row["file"].startswith("__share_group_state")]
+    log = pa.Table.from_batches(batches(LOGS / "4.1.1" / "__share_group_state-0" / f"{0:020}.log"))
+    last: dict[tuple[str, int], Any] = {}
+    for row in printed:
+        place = row["key"]["groupId"], row["key"]["partition"]
+        if row.get("tombstone"):
+            del last[place]
+        else:
+            last[place] = row["value"]["startOffset"], row["value"]["leaderEpoch"]
+        upto = log.filter(pc.less_equal(log["offset"], row["offset"])).to_batches()
+        found = state(ShareStates, columns.SHARE_STATES, upto)
+        assert {
+            (each["group"], each["partition"]): (each["start_offset"], each["leader_epoch"]) for each in found
+        } == last
+        if row["offset"] == 4:  # two updates have come to one partition
+            [[first, second]] = [each["batches"] for each in found if each["partition"] == 0]
+            assert first == {"first_offset": 0, "last_offset": 14, "state": "Available", "deliveries": 0}
+            assert second == {"first_offset": 15, "last_offset": 20, "state": "Acknowledged", "deliveries": 1}
+    assert last == {}
+
+
+SOME_BATCHES = st.lists(
+    st.tuples(st.integers(0, 30), st.integers(0, 12), st.integers(0, 3), st.sampled_from([0, 2, 4])), max_size=8
+)
+
+
+@settings(deadline=None)
+@given(drawn=SOME_BATCHES, start=st.integers(-1, 20))
+def test_batches_of_share_groups_are_combined_offset_by_offset(drawn: list[Any], start: int) -> None:
+    given = [(first, first + length, count, number) for first, length, count, number in drawn]
+    expected: dict[int, tuple[int, int]] = {}
+    for first, last, count, number in given:
+        for offset in range(max(first, start), last + 1):
+            expected[offset] = max((count, number), expected.get(offset, (-1, -1)))
+    found = combined(given, start)
+    assert {
+        offset: (count, number) for first, last, count, number in found for offset in range(first, last + 1)
+    } == expected
+    assert all(one[1] < two[0] for one, two in zip(found, found[1:], strict=False))
+    assert not any(one[1] + 1 == two[0] and one[2:] == two[2:] for one, two in zip(found, found[1:], strict=False))
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_what_cannot_be_read_is_told(release: str) -> None:
+    """Kafka's own tool of 4.1.1 cannot read it either."""
+    printed = [json.loads(line) for line in (LOGS / f"{release}.jsonl").read_text("utf-8").splitlines()]
+    errors = {(row["file"], row["offset"]) for row in printed if "error" in row}
+    paths = [path for path in (LOGS / release).rglob("*.log") if path.parent.name.startswith("__")]
+    found = [row for batch in unread_records(batches(*paths)) for row in batch.to_pylist()]
+    assert {(Path(row["source"]).relative_to(LOGS / release).as_posix(), row["offset"]) for row in found} == errors
+    assert all(row["reason"] for row in found)
+    assert errors or release != "3.9.1"
 
 
 def record(

@@ -28,7 +28,7 @@ def report(spark: SparkSession) -> Report:
             *(exchange(1, 12, at, latency_ms=float(at), throttle_ms=0) for at in range(1, 101)),
             exchange(3, 9, 5, latency_ms=7.5, error_codes=[3, 5]),
             exchange(3, 9, 4, latency_ms=2.5, error_codes=[3], throttle_ms=40, client_id="two"),
-            exchange(3, 9, 6, latency_ms=1.0, throttle_ms=10, client_id="two"),
+            exchange(3, 9, 6, latency_ms=1.0, throttle_ms=10, client_id="two", principal="User:bob"),
             exchange(3, 9, 7, outcome="unanswered", error_codes=None),
             exchange(3, 9, 8, outcome="undecodable", error_codes=None, latency_ms=1.5),
             exchange(3, 9, 9, error_codes=[1234], **log, latency_ms=6.0),
@@ -70,7 +70,13 @@ def test_errors_over_time(report: Report) -> None:
 
 
 def test_who_is_throttled(report: Report) -> None:
-    assert report.table("throttled").rows == (("two", None, "Metadata", "capture", 2, 50, 40),)
+    assert report.table("throttled").rows == (("two", "10.0.0.1", "User:bob", "Metadata", "capture", 2, 50, 40),)
+
+
+def test_the_headline_counts_what_both_saw_once(report: Report) -> None:
+    first, second, *_ = report.summary
+    assert first == "106 requests, 1 unanswered, 2 answered with an error."  # not 108: two are of the log
+    assert second.startswith("The slowest API at the 99th percentile is Metadata with 7.5 ms")  # Fetch waits
 
 
 def test_the_slowest_with_where_they_are(report: Report) -> None:

@@ -9,7 +9,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from kwire_spark.sources.log import KafkaLog
-from kwire_spark.tables.groups import committed_offsets
+from kwire_spark.tables.groups import committed_offsets, members, unread
 from tests.pipeline.log_files import LOGS, batch_at, segment
 
 
@@ -50,3 +50,21 @@ def test_committed_offsets_are_a_table(spark: SparkSession) -> None:
     assert {(row.group, row.topic, row.partition, row.offset) for row in found} == {
         (group, "orders", 0, 3000) for group in ("coop", "python", "mixed")
     }
+
+
+def test_topics_of_assignments_have_names_and_what_cannot_be_read_is_counted(spark: SparkSession) -> None:
+    found = members(read(spark, LOGS / "4.1.1-groups")).where("type = 'consumer'").collect()
+    assert {(each.topic, *each.partitions) for row in found for each in row.assignment} == {("orders", 0, 1, 2)}
+    [row] = unread(read(spark, LOGS / "3.9.1")).collect()
+    assert (row.topic, row.records) == ("__consumer_offsets", 1)
+    assert row.reason
+
+
+def test_a_kind_of_records_is_a_typed_table(spark: SparkSession) -> None:
+    log = read(spark, LOGS / "4.1.1-running", record="OffsetCommit")
+    assert {
+        (row.group, row.last)
+        for row in log.groupBy("key.group").agg({"value.offset": "max"}).toDF("group", "last").collect()
+    } == {(group, 3000) for group in ("coop", "python", "mixed")}
+    with pytest.raises(PySparkException, match="did you mean OffsetCommit"):
+        read(spark, LOGS, record="OffsetComit").count()

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import io
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 from rich.console import Console
 from syrupy.assertion import SnapshotAssertion
 
 from kwire.logs import committed_offsets
 from kwire_kafka import PROTOCOL
+from kwire_spark.command.offsets import last_segments
 from kwire_spark.reports.offsets import Tables, log_ends, offsets, ranges, report_on
 from kwire_spark.reports.report import Report
 from kwire_spark.reports.terminal import print_report
@@ -137,7 +140,27 @@ def test_ends_of_logs(spark: SparkSession) -> None:
         {"topic": None, "partition": None, "offset": None},
     ]
     schema = pa.schema([("topic", pa.string()), ("partition", pa.int32()), ("offset", pa.int64())])
-    assert [tuple(row) for row in log_ends(table(spark, schema, *rows)).collect()] == [("a", 0, 42)]
+    bases = [("a", 0, 40), ("expired", 3, 1000)]
+    ends = log_ends(table(spark, schema, *rows), bases).collect()
+    assert sorted(tuple(row) for row in ends) == [("a", 0, 42), ("expired", 3, 1000)]
+
+
+def test_the_end_of_a_log_is_in_its_last_segment(tmp_path: Path) -> None:
+    for folder, offsets_of_segments in {"a-0": (0, 500, 70), "b-1": (9,), "__consumer_offsets-0": (0, 3)}.items():
+        (tmp_path / folder).mkdir()
+        for offset in offsets_of_segments:
+            (tmp_path / folder / f"{offset:020}.log").touch()
+    found = last_segments((str(tmp_path),))
+    assert sorted((file.topic, file.partition, file.base_offset) for file in found) == [("a", 0, 500), ("b", 1, 9)]
+
+
+def test_what_cannot_be_read_is_told(spark: SparkSession) -> None:
+    folder = "tests/data/logs/4.1.1/__consumer_offsets-0"
+    good = spark.read.format("kafka_log").load(folder).limit(1)
+    broken = good.withColumns({"key": F.lit(b"\x7f\xffwhat"), "value": F.lit(b""), "control": F.lit(False)})
+    report = offsets(broken)
+    assert report.table("unread").column("records") == [1]
+    assert "1 record could not be read" in report.summary[-1]
 
 
 def test_partitions_as_text() -> None:

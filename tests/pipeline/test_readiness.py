@@ -98,7 +98,7 @@ def test_a_client_and_api_is_one_row_with_its_evidence() -> None:
     assert (row["refused_since"], row["deprecated_since"]) == ("4.0.0", "3.7.2")
     assert (row["requests"], row["refusals"], row["evidence"]) == (5, 2, "a.pcap:5")
     assert report.exit_code == 1
-    assert report.summary[0] == "Kafka 4.1.1 refuses 1 of 1 client."
+    assert report.summary[0] == "Kafka 4.1.1 refuses 1 of 1 client: one at 10.0.0.1."
     assert report.table("clients").column("verdict") == ["refused"]
 
 
@@ -107,9 +107,10 @@ def test_without_a_version_in_common_there_is_none() -> None:
 
 
 def test_what_brokers_say_among_themselves_is_apart() -> None:
-    report = told("4.1.1", use(LEADER_AND_ISR, 5), use(FETCH, 12))
+    report = told("4.1.1", use(LEADER_AND_ISR, 5), use(LEADER_AND_ISR, 4), use(FETCH, 12))
     assert report.exit_code == 0
     assert report.table("between-brokers").column("state") == ["refused"]
+    assert report.table("between-brokers").column("versions") == [(4, 5)]
     assert report.table("clients").column("verdict") == ["ok"]
 
 
@@ -148,14 +149,49 @@ def test_what_was_seen_twice_counts_once() -> None:
     assert found.place == "a.pcap:0"
 
 
+ALICE, BOB = {"principal": "User:alice"}, {"principal": "User:bob"}
+OLD, NEW = ({"software_name": "librdkafka", "software_version": version} for version in ("2.0.0", "2.3.0"))
+
+
+def who(*rows: dict[str, Any]) -> set[tuple[str | None, str | None]]:
+    return {(one.client.software, one.client.principal) for one in uses_of(rows)}
+
+
+def test_what_one_client_tells_later_holds_for_what_it_sent_before() -> None:
+    assert who(full(), full(**ALICE), full(version=1, **ALICE, **NEW)) == {("librdkafka 2.3.0", "User:alice")}
+    assert who(full(principal="User:ANONYMOUS"), full(**NEW)) == {("librdkafka 2.3.0", None)}
+
+
 def test_software_and_principal_tell_clients_apart() -> None:
-    uses = uses_of(
-        [full(), full(software_name="librdkafka", software_version="2.3.0"), full(principal="User:alice"), full()]
-    )
-    assert {(one.client.software, one.client.principal) for one in uses} == {
-        (None, None),
-        ("librdkafka 2.3.0", None),
+    assert who(full(), full(**ALICE), full(**BOB)) == {(None, None), (None, "User:alice"), (None, "User:bob")}
+    assert who(full(**ALICE), full(**OLD), full(**NEW)) == {
         (None, "User:alice"),
+        ("librdkafka 2.0.0", "User:alice"),
+        ("librdkafka 2.3.0", "User:alice"),
+    }
+    assert who(full(), full(client_host="10.0.0.2", **ALICE), full(client_id="two", **NEW)) == {
+        (None, None),
+        (None, "User:alice"),
+        ("librdkafka 2.3.0", None),
+    }
+
+
+def test_a_client_in_several_rows_is_one_and_all_of_its_uses_count() -> None:
+    report = report_on(
+        uses_of([full(api_key=PRODUCE, version=1), full(**ALICE), full(**ALICE, **NEW)]), RELEASES["4.1.1"]
+    )
+    assert report.summary[0] == "Kafka 4.1.1 refuses 1 of 1 client: one at 10.0.0.1."
+    assert [row[:5] for row in report.table("clients").rows] == [
+        ("one", "10.0.0.1", "librdkafka 2.3.0", "User:alice", "refused")
+    ]
+
+
+def test_whose_requests_a_server_log_saw_is_not_guessed() -> None:
+    unnamed = {"client_id": None}
+    logged = full(seen_in="server_log", api_key=PRODUCE, version=1, **unnamed)
+    assert {(one.version, one.client.principal) for one in uses_of([full(**unnamed, **ALICE), logged])} == {
+        (9, "User:alice"),
+        (1, None),
     }
 
 
@@ -163,7 +199,8 @@ def test_a_server_log_adds_only_what_nothing_else_saw() -> None:
     nameless = {"seen_in": "server_log", "client_id": None, "api_key": PRODUCE, "refused": 1}
     rows = [full(api_key=PRODUCE, version=1), full(version=1, **nameless), full(version=2, **nameless)]
     refused = report_on(uses_of(rows), RELEASES["4.1.1"]).table("refused")
-    assert [(row[0], row[5]) for row in refused.rows] == [(None, (2,)), ("one", (1,))]
+    versions = zip(refused.column("client_id"), refused.column("versions"), strict=True)
+    assert [*versions] == [(None, (2,)), ("one", (1,))]
 
 
 def test_an_unknown_target_names_those_that_are_known() -> None:
@@ -173,7 +210,8 @@ def test_an_unknown_target_names_those_that_are_known() -> None:
 
 def test_many_clients_are_counted_in_the_summary() -> None:
     uses = [use(PRODUCE, 0, client=Client(f"c{number:02}", None, None, None)) for number in range(12)]
-    first, second, *_ = told("4.1.1", *uses).summary
-    assert first == "Kafka 4.1.1 refuses 12 of 12 clients."
-    assert second.endswith("c09; and 2 more.")
+    first, *_ = told("4.1.1", *uses).summary
+    assert first.startswith("Kafka 4.1.1 refuses 12 of 12 clients: c00; c01; ")
+    assert first.endswith("c09; and 2 more.")
+    assert told("4.1.1", use(METADATA, 1)).summary == ("Kafka 4.1.1 refuses none of 1 client.",)
     assert told("4.1.1").summary == ("No client was seen.",)

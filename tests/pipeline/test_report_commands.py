@@ -27,7 +27,7 @@ def test_census(spark: SparkSession, log: Path, tmp_path: Path, capfd: pytest.Ca
     assert run(["census", str(log), "--out", str(tmp_path), "-q"]) == 0
     told = capfd.readouterr().out
     assert "Who speaks what" in told
-    assert "1 places could not be read" in told
+    assert "1 place could not be read" in told
     requests = parquet.read_table(tmp_path / "census-versions.parquet").column("requests").to_pylist()
     assert sum(requests) == spark.read.format("kafka_request_log").load(str(log)).where("_corrupt IS NULL").count()
     assert spark.read.parquet(str(tmp_path / "clients")).count()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import pickle
+from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -13,22 +14,32 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.datasource import ReadMaxFiles
+from pyspark.sql.streaming.query import StreamingQuery
 
-from kwire_spark.capture import read_pieces
+from kwire_spark.capture import Peer, read_pieces
 from kwire_spark.capture.files import file_packets
-from kwire_spark.capture.packets import Packet
-from kwire_spark.columns import CLIENTS
+from kwire_spark.capture.packets import Packet, reverse
+from kwire_spark.columns import CLIENTS, EXCHANGES
 from kwire_spark.frames import frame_batches
+from kwire_spark.frames.facts import Row
+from kwire_spark.frames.layout import LAYOUTS
 from kwire_spark.frames.wanted import Wanted
+from kwire_spark.options import Options
+from kwire_spark.sources.packets import PacketStream
 from kwire_spark.spark_types import spark_schema
 from kwire_spark.streaming import follow, keep_clients, packets_in
-from kwire_spark.streaming.connections import Ends
-from kwire_spark.tables.clients import clients
+from kwire_spark.streaming.ends import Ends
+from kwire_spark.streaming.keeping import add_batch
+from kwire_spark.streaming.packets import PACKETS
+from kwire_spark.streaming.progress import too_late
+from kwire_spark.tables.clients import EXCHANGE_COLUMNS, KEYS, clients
+from tests.pipeline.capture_files import ALICE, BROKER, RST, Conversation, merged, packets, recorded, write_pcap
 from tests.pipeline.capture_files import frame as link_frame
-from tests.pipeline.capture_files import merged, packets, recorded, write_pcap
 
 RECORDING = "kafka-python-on-3.9.1"
 ETHERNET = 1
+OTHER = Peer("10.0.0.2", 50413)
 
 
 def capture_of(path: Path, part: int = 0, parts: int = 1) -> Path:
@@ -45,72 +56,168 @@ def in_one_go(path: Path) -> list[dict[str, Any]]:
     return rows
 
 
-@given(st.sets(st.integers(0, 2000)))
+@pytest.fixture
+def stream(spark: SparkSession) -> Iterator[SparkSession]:
+    """With one task for each batch: starting more takes longer than all of the work."""
+    partitions = spark.conf.get("spark.sql.shuffle.partitions")
+    spark.conf.set("spark.sql.shuffle.partitions", "1")
+    yield spark
+    spark.conf.set("spark.sql.shuffle.partitions", partitions or "2")
+
+
+def taken(rows: DataFrame, folder: Path) -> StreamingQuery:
+    """All that there is into files ``folder/rows``; another time it goes on from there."""
+    writer = rows.writeStream.format("parquet").option("checkpointLocation", str(folder / "checkpoint"))
+    query = writer.trigger(availableNow=True).start(str(folder / "rows"))
+    query.awaitTermination()
+    return query
+
+
+@given(st.sets(st.integers(0, 700)))
 @settings(deadline=None, max_examples=15)
 def test_the_state_of_a_connection_can_be_stored_between_any_two_packets(
     tmp_path_factory: pytest.TempPathFactory, stops: set[int]
 ) -> None:
     path = capture_of(tmp_path_factory.mktemp("captures") / "all.pcap")
-    expected = {tuple(row.values())[2:10] for row in in_one_go(path)}
-    wanted, ends, rows = Wanted("frames"), dict[bytes, Ends](), []
+    expected = sorted(repr(list(row.values())) for row in in_one_go(path))
+    wanted, ends, rows = Wanted("frames"), dict[bytes, Ends](), list[Row]()
     for number, packet in enumerate(file_packets(str(path))):
         assert isinstance(packet, Packet)
-        flow = min(packet.key, packet.key[4:8] + packet.key[:4] + packet.key[10:] + packet.key[8:10])
-        here = ends.setdefault(flow, Ends(flow, ()))
+        flow = min(packet.key, reverse(packet.key))
+        here = ends.setdefault(flow, Ends(flow, (), wanted))
         if number in stops:
-            here = ends[flow] = pickle.loads(pickle.dumps(here))
-        rows += here.add(packet, wanted)
+            here = ends[flow] = Ends.restored(here.stored(), wanted)
+        rows += here.add(packet)
     rows += [row for one in ends.values() for row in one.close()]
-    assert {row[2:10] for row in rows} == {as_micros(row) for row in expected}
+    assert sorted(repr(list(row.values())) for row in wanted.batch(rows).to_pylist()) == expected
 
 
-def as_micros(row: tuple[Any, ...]) -> tuple[Any, ...]:
-    epoch = datetime(1970, 1, 1, tzinfo=UTC)
-    return tuple(
-        round((value - epoch).total_seconds() * 1e6) if isinstance(value, datetime) else value for value in row
-    )
+def test_what_is_stored_of_a_connection_is_small(tmp_path: Path) -> None:
+    wanted, path = Wanted("exchanges"), capture_of(tmp_path / "all.pcap")
+    ends: dict[bytes, Ends] = {}
+    for packet in file_packets(str(path)):
+        assert isinstance(packet, Packet)
+        flow = min(packet.key, reverse(packet.key))
+        list(ends.setdefault(flow, Ends(flow, (), wanted)).add(packet))
+    assert max(len(one.stored()) for one in ends.values()) < 1500, "connections that ended"
 
 
-def test_files_that_arrive_one_by_one(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_reset_connection_is_closed_sooner_than_an_idle_one(tmp_path: Path) -> None:
+    asked = recorded(RECORDING)[0].segments[:1]
+    path = write_pcap(tmp_path / "reset.pcap", packets(Conversation(asked), ending=RST))
+    found = [packet for packet in file_packets(str(path)) if isinstance(packet, Packet)]
+    ends = Ends(found[0].key, (), Wanted("frames"))
+    rows = [row for packet in found for row in ends.add(packet)]
+    assert [LAYOUTS["frames"].value(row, "kind") for row in rows] == ["request"]
+    assert ends.closes_ms(600_000) == int((found[-1].time + 1) * 1000)
+    assert [LAYOUTS["frames"].value(row, "kind") for row in ends.close()] == ["unanswered"]
+
+
+def test_files_that_arrive_one_by_one(stream: SparkSession, tmp_path: Path) -> None:
     folder, out = tmp_path / "captures", tmp_path / "tables"
     folder.mkdir()
-
-    def run() -> None:
-        """Until all files there are have been taken, one by one; another time it goes on from there."""
-        source = spark.readStream.format("kafka_packets").options(settled=0, filesAtOnce=1)
-        rows = follow(source.load(str(folder)), rows="exchanges")
+    for part in range(2):
+        capture_of(folder / f"{part}.pcap", part, 2)
+        source = stream.readStream.format("kafka_packets").options(settled=0)
+        rows = follow(source.load(str(folder)), rows="exchanges", columns=EXCHANGE_COLUMNS)
         keep_clients(rows, str(out)).trigger(availableNow=True).start().awaitTermination()
-
-    capture_of(folder / "0.pcap", 0, 3)
-    run()
-    capture_of(folder / "1.pcap", 1, 3)
-    capture_of(folder / "2.pcap", 2, 3)
-    run()
-    kept = spark.read.parquet(str(out / "clients"))
-    whole = spark.read.format("kafka_capture").option("rows", "exchanges").load(str(folder))
-    assert comparable(kept) == comparable(clients(whole))
-    run()
-    assert comparable(spark.read.parquet(str(out / "clients"))) == comparable(clients(whole)), "files are taken once"
+    whole = clients(stream.read.format("kafka_capture").option("rows", "exchanges").load(str(folder)))
+    assert comparable(stream.read.parquet(str(out / "clients"))) == comparable(whole)
 
 
-def test_what_is_broken_is_told_and_the_rest_goes_on(spark: SparkSession, tmp_path: Path) -> None:
+def test_files_are_taken_once_and_in_their_order(tmp_path: Path) -> None:
+    source = PacketStream(Options({"path": str(tmp_path), "settled": "0"}), spark_schema(PACKETS))
+    assert source.latestOffset({}, ReadMaxFiles(1)) == {}, "nothing has arrived"
+    late, early = capture_of(tmp_path / "a.pcap", 1, 2), capture_of(tmp_path / "b.pcap", 0, 2)
+    first = source.latestOffset({}, ReadMaxFiles(1))
+    assert first == {str(early): early.stat().st_size}
+    second = source.latestOffset(first, ReadMaxFiles(5))
+    assert [partition.value for partition in source.partitions(first, second)] == [(str(late), None)]
+    assert source.latestOffset(second, ReadMaxFiles(5)) == second
+    late.unlink()
+    capture_of(tmp_path / "c.pcap")
+    third = source.latestOffset(second, ReadMaxFiles(5))
+    assert set(third) == {str(early), str(tmp_path / "c.pcap")}, "what is gone is forgotten"
+
+
+def test_a_file_that_still_grows_is_not_taken_and_one_that_grows_later_is_told(tmp_path: Path) -> None:
+    path = capture_of(tmp_path / "a.pcap")
+    options = {"path": str(tmp_path), "settled": "100"}
+    assert PacketStream(Options(options), spark_schema(PACKETS)).latestOffset({}, ReadMaxFiles(1)) == {}
+    source = PacketStream(Options(options | {"settled": "0"}), spark_schema(PACKETS))
+    taken = source.latestOffset({}, ReadMaxFiles(1))
+    with path.open("ab") as file:
+        file.write(b"more")
+    grown = source.latestOffset(taken, ReadMaxFiles(1))
+    (partition,) = source.partitions(taken, grown)
+    (row,) = [row for batch in source.read(partition) for row in batch.to_pylist()]
+    assert (row["source"], row["position"]) == (str(path), taken[str(path)])
+    assert "has grown since it was taken" in row["_corrupt"]
+    assert source.latestOffset(grown, ReadMaxFiles(1)) == grown
+
+
+def test_a_batch_that_runs_again_is_not_added_twice(stream: SparkSession, tmp_path: Path) -> None:
+    capture = capture_of(tmp_path / "some.pcap")
+    (tmp_path / "none.pcap").write_bytes(b"no capture")
+    exchanges = stream.read.format("kafka_capture").option("rows", "exchanges").load(str(tmp_path / "*.pcap"))
+    tables = []
+    for number in (0, 0, 1):
+        add_batch(str(tmp_path), "clients", "parquet", exchanges, number)
+        tables.append(pq.read_table(tmp_path / "clients").to_pylist())
+    assert tables[1] == tables[0]
+    once, twice = ({tuple(map(row.get, KEYS)): row["requests"] for row in table} for table in tables[1:])
+    assert twice == {key: 2 * count for key, count in once.items()}
+    problems = pq.read_table(tmp_path / "clients_problems").to_pylist()
+    assert [row["source"] for row in problems] == [str(tmp_path / "none.pcap")], "each once, whatever batch it is in"
+    assert {row["source"] for row in tables[2]} == {str(capture)}
+
+
+def test_what_is_broken_is_told_and_the_rest_goes_on(stream: SparkSession, tmp_path: Path) -> None:
     folder = tmp_path / "captures"
     folder.mkdir()
     (folder / "none.pcap").write_bytes(b"no capture")
     path = capture_of(folder / "some.pcap")
     path.write_bytes(path.read_bytes()[:-5])
-    source = spark.readStream.format("kafka_packets").options(settled=0).load(str(folder))
-    query = follow(source).writeStream.format("memory").queryName("broken").trigger(availableNow=True)
-    query.option("checkpointLocation", str(tmp_path / "checkpoint")).start().awaitTermination()
-    rows = spark.table("broken").collect()
+    source = stream.readStream.format("kafka_packets").options(settled=0).load(str(folder))
+    taken(follow(source, columns=["source", "position", "kind", "_corrupt"]), tmp_path)
+    rows = stream.read.parquet(str(tmp_path / "rows")).collect()
     assert {Path(row.source).name: row._corrupt.split(":")[0] for row in rows if row._corrupt} == {
         "none.pcap": "not a capture",
         "some.pcap": "cut off",
     }
-    assert sum(row.kind == "response" for row in rows) > 100
+    expected = [row["kind"] for row in in_one_go(path)]
+    assert [sum(row.kind == kind for row in rows) for kind in ("request", "response")] == [
+        expected.count(kind) for kind in ("request", "response")
+    ]
 
 
-def test_packets_out_of_a_topic(spark: SparkSession, tmp_path: Path) -> None:
+def test_connections_that_are_idle_are_closed_and_packets_that_are_too_late_are_counted(
+    stream: SparkSession, tmp_path: Path
+) -> None:
+    """By the packets' clock: an hour later the first connection is over, and what is from then comes too late."""
+    folder = tmp_path / "captures"
+    folder.mkdir()
+    asked = packets(Conversation(recorded(RECORDING)[0].segments[:1]), ending=0)
+    later = [replace(packet, time=packet.time + 3600, source=OTHER, target=BROKER) for packet in asked[:1]]
+    before = [replace(packet, source=OTHER, target=BROKER) for packet in asked[:2]]
+    source = stream.readStream.format("kafka_packets").options(settled=0).load(str(folder))
+    rows = follow(source, columns=["kind", "client_port"])
+
+    def seen() -> list[tuple[str, int]]:
+        return sorted((row.kind, row.client_port) for row in stream.read.parquet(str(tmp_path / "rows")).collect())
+
+    write_pcap(folder / "0.pcap", asked)
+    taken(rows, tmp_path)
+    assert seen() == [("request", ALICE.port)]
+    write_pcap(folder / "1.pcap", later)
+    taken(rows, tmp_path)
+    assert seen() == [("request", ALICE.port), ("unanswered", ALICE.port)]
+    write_pcap(folder / "2.pcap", before)
+    assert too_late(taken(rows, tmp_path).recentProgress) == len(before)
+    assert len(seen()) == 2
+
+
+def test_packets_out_of_a_topic(stream: SparkSession, tmp_path: Path) -> None:
     """With columns as Spark's ``kafka`` source has them, and the time in the key."""
     found = merged(packets(one) for one in recorded(RECORDING))
     times = [round(packet.time * 1e6).to_bytes(8, "big") for packet in found]
@@ -127,14 +234,12 @@ def test_packets_out_of_a_topic(spark: SparkSession, tmp_path: Path) -> None:
     )
     (tmp_path / "topic").mkdir()
     pq.write_table(records, tmp_path / "topic/0.parquet")
-    stream = spark.readStream.schema(spark_schema(records.schema)).parquet(str(tmp_path / "topic"))
-    query = follow(packets_in(stream)).writeStream.format("memory").queryName("topic").trigger(availableNow=True)
-    query.option("checkpointLocation", str(tmp_path / "checkpoint")).start().awaitTermination()
-    rows = [tuple(row)[2:] for row in spark.table("topic").collect()]
-    path = capture_of(tmp_path / "all.pcap")
-    whole = spark.read.format("kafka_capture").load(str(path)).collect()
-    assert sorted(rows, key=repr) == sorted([tuple(row)[2:] for row in whole], key=repr)
-    assert {row.source for row in spark.table("topic").collect()} == {"packets-0"}
+    arriving = stream.readStream.schema(spark_schema(records.schema)).parquet(str(tmp_path / "topic"))
+    taken(follow(packets_in(arriving)), tmp_path)
+    rows = stream.read.parquet(str(tmp_path / "rows")).collect()
+    whole = stream.read.format("kafka_capture").load(str(capture_of(tmp_path / "all.pcap"))).collect()
+    assert sorted([tuple(row)[2:] for row in rows], key=repr) == sorted([tuple(row)[2:] for row in whole], key=repr)
+    assert {row.source for row in rows} == {"packets-0"}
 
 
 def test_a_table_without_its_checkpoint_is_not_counted_into(spark: SparkSession, tmp_path: Path) -> None:
@@ -142,6 +247,12 @@ def test_a_table_without_its_checkpoint_is_not_counted_into(spark: SparkSession,
     source = spark.readStream.format("kafka_packets").load(str(tmp_path))
     with pytest.raises(ValueError, match="not the checkpoint"):
         keep_clients(follow(source, rows="exchanges"), str(tmp_path))
+
+
+def test_a_checkpoint_without_its_table_is_not_gone_on_with(stream: SparkSession, tmp_path: Path) -> None:
+    exchanges = stream.createDataFrame([], spark_schema(EXCHANGES))
+    with pytest.raises(ValueError, match="table of this stream is gone"):
+        add_batch(str(tmp_path), "clients", "parquet", exchanges, 1)
 
 
 def comparable(table: DataFrame) -> list[str]:

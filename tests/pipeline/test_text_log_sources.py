@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.types import StringType, StructField, StructType
 
 from kwire_spark.columns import EXCHANGES, REFUSALS
-from kwire_spark.options import OptionError, Options
+from kwire_spark.options import BrokenInput, OptionError, Options
 from kwire_spark.sources.request_log import KafkaRequestLog, RequestLogReader
 from kwire_spark.sources.server_log import KafkaServerLog
 from kwire_spark.spark_types import spark_schema
@@ -18,7 +19,11 @@ from kwire_spark.text_logs import Split
 DATA = Path(__file__).parents[1] / "data"
 FACTS = "api string, version smallint, client_id string, time timestamp, source string, _corrupt string"
 
-
+LINE = (
+    "[2026-11-21 16:00:00,000] INFO Completed request:"
+    '{"requestHeader":{"requestApiKey":3,"requestApiVersion":1,"clientId":"c"},'
+    '"request":{"topics":[]},"response":{"brokers":[],"controllerId":1,"topics":[]}}\n'
+)
 API = StructType([StructField("api", StringType())])
 
 
@@ -26,7 +31,8 @@ def test_request_logs_of_all_ages_in_one_table(spark: SparkSession) -> None:
     spark.dataSource.register(KafkaRequestLog)
     paths = [str(DATA / "request_logs" / f"{release}.log.gz") for release in ("0.11.0.3", "4.1.1")]
     logs = spark.read.format("kafka_request_log").schema(FACTS).load(paths)
-    joins = logs.where("api = 'JoinGroup' AND version < 2 AND client_id = 'kwire'").collect()
+    recent = "time > timestamp'2026-11-01'"
+    joins = logs.where(f"api = 'JoinGroup' AND version < 2 AND client_id = 'kwire' AND {recent}").collect()
     assert {(row.source, row.version, row._corrupt) for row in joins} == {
         (path, version, None) for path in paths for version in (0, 1)
     }
@@ -35,21 +41,23 @@ def test_request_logs_of_all_ages_in_one_table(spark: SparkSession) -> None:
 def test_the_whole_table_of_a_small_log(spark: SparkSession, tmp_path: Path) -> None:
     spark.dataSource.register(KafkaRequestLog)
     path = tmp_path / "kafka-request.log"
-    line = (
-        "[2026-11-21 16:00:00,000] INFO Completed request:"
-        '{"requestHeader":{"requestApiKey":3,"requestApiVersion":1,"clientId":"c"},'
-        '"request":{"topics":[]},"response":{"brokers":[],"controllerId":1,"topics":[]}}\n'
-    )
-    path.write_text(line * 20 + line[:90])
+    path.write_text(LINE * 20 + LINE[:90])
     source = spark.read.format("kafka_request_log").option("timeZone", "+02:00").option("splitSize", "3k")
     logs = source.load(str(tmp_path))
     assert logs.schema == spark_schema(EXCHANGES)
     rows = logs.collect()
     assert [row._corrupt is None for row in rows] == [True] * 20 + [False]
     assert len({bytes(row.request) for row in rows if row.request}) == 1
-    assert logs.where("time = timestamp'2026-11-21 14:00:00'").count() == 20
-    with pytest.raises(Exception, match=r"kafka-request\.log, byte \d+: this is no JSON"):
-        source.option("mode", "failfast").load(str(tmp_path)).collect()
+    assert {row.time.timestamp() for row in rows if row.time} == {datetime(2026, 11, 21, 14, tzinfo=UTC).timestamp()}
+
+
+def test_failfast_is_an_error(tmp_path: Path) -> None:
+    path = tmp_path / "kafka-request.log"
+    path.write_text(LINE * 2 + LINE[:90])
+    reader = RequestLogReader(Options({"path": str(tmp_path), "mode": "failfast"}), API)
+    (part,) = reader.partitions()
+    with pytest.raises(BrokenInput, match=rf"kafka-request\.log, byte {2 * len(LINE)}: this is no JSON"):
+        list(reader.read(part))
 
 
 def test_server_logs(spark: SparkSession) -> None:

@@ -6,7 +6,9 @@ from pyspark.sql import SparkSession
 from report_rows import exchange, exchanges_of
 
 from kwire.uuids import Uuid
-from kwire_kafka import PROTOCOL, FetchRequest, FetchResponse, MetadataResponse
+from kwire_kafka import PROTOCOL, AssignReplicasToDirsRequest, FetchRequest, FetchResponse, MetadataResponse
+from kwire_kafka.api.assign_replicas_to_dirs import AssignReplicasToDirsRequestDirectoryData as DirectoryData
+from kwire_kafka.api.assign_replicas_to_dirs import AssignReplicasToDirsRequestTopicData as AssigningTopic
 from kwire_kafka.api.fetch import FetchableTopicResponse
 from kwire_kafka.api.metadata import MetadataResponseTopic
 from kwire_spark.tables.topics import NO_ID, topic_names, with_topic_names
@@ -42,6 +44,22 @@ def test_names_come_from_metadata_and_go_into_what_has_ids_alone(spark: SparkSes
     (row,) = filled.collect()
     assert [one["topic"] for one in row["response"]["responses"]] == ["orders", None]
     assert row["request"]["topics"] == []
+
+
+def test_structs_with_an_id_alone_get_a_name(spark: SparkSession) -> None:
+    topics = [AssigningTopic(topic_id=one, partitions=[]) for one in (ORDERS, OTHER)]
+    request = AssignReplicasToDirsRequest(directories=[DirectoryData(topics=topics)])
+    table = exchanges_of(
+        spark, exchange(73, 0, request=PROTOCOL.encode_request(request, version=0, correlation_id=1), response=None)
+    )
+    names = spark.createDataFrame([(str(ORDERS), "orders")], "topic_id string, topic string")
+    (row,) = with_topic_names(messages(table, "AssignReplicasToDirs"), names).collect()
+    (directory,) = row["request"]["directories"]
+    assert [(one["topic_id"], one["topic"]) for one in directory["topics"]] == [
+        (str(ORDERS), "orders"),
+        (str(OTHER), None),
+    ]
+    assert row["response"] is None
 
 
 def test_the_id_that_is_none() -> None:

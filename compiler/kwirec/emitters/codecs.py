@@ -14,7 +14,7 @@ from kwirec.emitters.environment import render
 from kwirec.emitters.modules import ModuleGroup, class_names, origin_of
 from kwirec.emitters.ranges import ALWAYS, condition
 from kwirec.emitters.views import ClassView, docstring, field_view
-from kwirec.ir.schema import Message, Struct, StructType, base_type
+from kwirec.ir.schema import Field, Message, Struct, StructType, base_type
 from kwirec.lowering.headers import header_versions
 from kwirec.naming import snake_case
 from kwirec.versions import VersionRange
@@ -174,7 +174,13 @@ def _class(message: Message, struct: Struct, names: dict[str, str]) -> ClassView
         made_from=tuple(view for view in fields if not view.tagged_only or view.sentinel),
         constants=tuple(f"{view.sentinel} = {view.value}" for view in fields if view.sentinel),
         slots=(*(view.slot for view in fields), "unknown_tags"),
+        former=tuple((view.name, repr(_json_names(view.field))) for view in fields if view.field.aliases),
     )
+
+
+def _json_names(one: Field) -> tuple[str, ...]:
+    """The former names of a field in Kafka's JSON form."""
+    return tuple(alias[:1].lower() + alias[1:] for alias in one.aliases)
 
 
 def _with_tags(message: Message, view: ClassView, views: dict[str, ClassView], flexible: Sequence[int]) -> ClassView:

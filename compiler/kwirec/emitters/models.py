@@ -35,13 +35,12 @@ class AttributeView:
 
 @dataclass(frozen=True, kw_only=True)
 class ModelView:
-    """One class. ``former`` are pairs of an attribute and the literal of its former names."""
+    """One class."""
 
     name: str
     struct: str
     message: str
     doc: str
-    former: tuple[tuple[str, str], ...]
     attributes: tuple[AttributeView, ...]
 
 
@@ -80,14 +79,12 @@ def _model(message: Message, struct: Struct, names: dict[tuple[str, str], str]) 
     live = message.usage[struct.name]
     fields = [one for one in struct.fields if any(version in one.versions for version in live)]
     own = {struct.name: names[message.name, struct.name] for struct in message.structs}
-    former = ((python_name(one.name), repr(tuple(map(_json_name, one.aliases)))) for one in fields if one.aliases)
     default_doc = message.doc if struct is message.root else f"One entry of {message.name}."
     return ModelView(
         name=own[struct.name] + SUFFIX,
         struct=own[struct.name],
         message=own[message.name],
         doc=docstring(struct.doc or default_doc),
-        former=tuple(former),
         attributes=tuple(view for one in fields for view in _attributes(message, struct, one, own)),
     )
 
@@ -124,7 +121,3 @@ def _type(type_: Type, names: dict[str, str]) -> str:
             return names[name] + SUFFIX
         case PrimitiveType(name):
             return PYTHON_TYPES.get(name, "int")
-
-
-def _json_name(name: str) -> str:
-    return name[:1].lower() + name[1:]

@@ -86,7 +86,8 @@ class ClassView:
     """One class of a module.
 
     ``made_from`` are the fields that decoding gives to ``new_X``: those that are untagged in some version, and those
-    with a default that objects cannot share.
+    with a default that objects cannot share. ``former`` are pairs of an attribute and the literal of its former
+    names.
     """
 
     struct: Struct
@@ -98,6 +99,7 @@ class ClassView:
     message: object = None
     tags: object = None
     slots: tuple[str, ...] = field(default=())
+    former: tuple[tuple[str, str], ...] = ()
 
 
 def docstring(text: str, *, indent: int = 4, notes: tuple[str, ...] = ()) -> str:

@@ -198,6 +198,13 @@ class AddPartitionsToTxnRequest(Message):
         ),
     )
 
+    FORMER: ClassVar[dict[str, tuple[str, ...]]] = {
+        "v3_and_below_transactional_id": ("transactionalId",),
+        "v3_and_below_producer_id": ("producerId",),
+        "v3_and_below_producer_epoch": ("producerEpoch",),
+        "v3_and_below_topics": ("topics",),
+    }
+
     SLOTS: ClassVar[tuple[str, ...]] = (
         "transactions",
         "v3_and_below_transactional_id",
@@ -285,6 +292,10 @@ class AddPartitionsToTxnPartitionResult(Struct):
         ("partition_error_code", "PartitionErrorCode", "int16", (0, 32767), None, None, None, None, False),
     )
 
+    FORMER: ClassVar[dict[str, tuple[str, ...]]] = {
+        "partition_error_code": ("errorCode",),
+    }
+
     SLOTS: ClassVar[tuple[str, ...]] = (
         "partition_index",
         "partition_error_code",
@@ -338,6 +349,10 @@ class AddPartitionsToTxnTopicResult(Struct):
             False,
         ),
     )
+
+    FORMER: ClassVar[dict[str, tuple[str, ...]]] = {
+        "results_by_partition": ("results",),
+    }
 
     SLOTS: ClassVar[tuple[str, ...]] = (
         "name",
@@ -466,6 +481,10 @@ class AddPartitionsToTxnResponse(Message):
             False,
         ),
     )
+
+    FORMER: ClassVar[dict[str, tuple[str, ...]]] = {
+        "results_by_topic_v3_and_below": ("results",),
+    }
 
     SLOTS: ClassVar[tuple[str, ...]] = (
         "throttle_time_ms",

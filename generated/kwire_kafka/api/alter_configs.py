@@ -272,6 +272,10 @@ class AlterConfigsResponse(Message):
         ("responses", "Responses", "[]AlterConfigsResourceResponse", (0, 32767), None, None, None, None, False),
     )
 
+    FORMER: ClassVar[dict[str, tuple[str, ...]]] = {
+        "responses": ("resources",),
+    }
+
     SLOTS: ClassVar[tuple[str, ...]] = (
         "throttle_time_ms",
         "responses",

@@ -93,6 +93,10 @@ class AlterPartitionRequestPartitionData(Struct):
         ("partition_epoch", "PartitionEpoch", "int32", (0, 32767), None, None, None, None, False),
     )
 
+    FORMER: ClassVar[dict[str, tuple[str, ...]]] = {
+        "partition_epoch": ("currentIsrVersion",),
+    }
+
     SLOTS: ClassVar[tuple[str, ...]] = (
         "partition_index",
         "leader_epoch",
@@ -178,6 +182,10 @@ class AlterPartitionRequestTopicData(Struct):
             False,
         ),
     )
+
+    FORMER: ClassVar[dict[str, tuple[str, ...]]] = {
+        "topic_name": ("name",),
+    }
 
     SLOTS: ClassVar[tuple[str, ...]] = (
         "topic_name",
@@ -308,6 +316,10 @@ class AlterPartitionResponsePartitionData(Struct):
         ("partition_epoch", "PartitionEpoch", "int32", (0, 32767), None, None, None, None, False),
     )
 
+    FORMER: ClassVar[dict[str, tuple[str, ...]]] = {
+        "partition_epoch": ("currentIsrVersion",),
+    }
+
     SLOTS: ClassVar[tuple[str, ...]] = (
         "partition_index",
         "error_code",
@@ -398,6 +410,10 @@ class AlterPartitionResponseTopicData(Struct):
             False,
         ),
     )
+
+    FORMER: ClassVar[dict[str, tuple[str, ...]]] = {
+        "topic_name": ("name",),
+    }
 
     SLOTS: ClassVar[tuple[str, ...]] = (
         "topic_name",

@@ -117,6 +117,10 @@ class ApiVersion(Struct):
         ("max_version", "MaxVersion", "int16", (0, 32767), None, None, None, None, False),
     )
 
+    FORMER: ClassVar[dict[str, tuple[str, ...]]] = {
+        "api_key": ("index",),
+    }
+
     SLOTS: ClassVar[tuple[str, ...]] = (
         "api_key",
         "min_version",

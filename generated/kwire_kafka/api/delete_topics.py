@@ -231,6 +231,10 @@ class DeleteTopicsResponse(Message):
         ("responses", "Responses", "[]DeletableTopicResult", (0, 32767), None, None, None, None, False),
     )
 
+    FORMER: ClassVar[dict[str, tuple[str, ...]]] = {
+        "throttle_time_ms": ("throttleTimeMs",),
+    }
+
     SLOTS: ClassVar[tuple[str, ...]] = (
         "throttle_time_ms",
         "responses",

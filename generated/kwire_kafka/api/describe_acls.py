@@ -55,6 +55,11 @@ class DescribeAclsRequest(Message):
         ("permission_type", "PermissionType", "int8", (0, 32767), None, None, None, None, False),
     )
 
+    FORMER: ClassVar[dict[str, tuple[str, ...]]] = {
+        "resource_type_filter": ("resourceType",),
+        "pattern_type_filter": ("resourcePatternType",),
+    }
+
     SLOTS: ClassVar[tuple[str, ...]] = (
         "resource_type_filter",
         "resource_name_filter",
@@ -213,6 +218,11 @@ class DescribeAclsResource(Struct):
         ("pattern_type", "PatternType", "int8", (1, 32767), None, None, None, None, False),
         ("acls", "Acls", "[]AclDescription", (0, 32767), None, None, None, None, False),
     )
+
+    FORMER: ClassVar[dict[str, tuple[str, ...]]] = {
+        "resource_type": ("type",),
+        "resource_name": ("name",),
+    }
 
     SLOTS: ClassVar[tuple[str, ...]] = (
         "resource_type",

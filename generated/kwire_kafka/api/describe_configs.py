@@ -102,6 +102,10 @@ class DescribeConfigsRequest(Message):
         ("include_documentation", "IncludeDocumentation", "bool", (3, 32767), None, None, None, None, False),
     )
 
+    FORMER: ClassVar[dict[str, tuple[str, ...]]] = {
+        "include_synonyms": ("includeSynoyms",),
+    }
+
     SLOTS: ClassVar[tuple[str, ...]] = (
         "resources",
         "include_synonyms",

@@ -44,6 +44,10 @@ class DescribableLogDirTopic(Struct):
         ("partitions", "Partitions", "[]int32", (0, 32767), None, None, None, None, False),
     )
 
+    FORMER: ClassVar[dict[str, tuple[str, ...]]] = {
+        "partitions": ("partitionIndex",),
+    }
+
     SLOTS: ClassVar[tuple[str, ...]] = (
         "topic",
         "partitions",

@@ -43,6 +43,10 @@ class TopicPartitions(Struct):
         ("partitions", "Partitions", "[]int32", (0, 32767), None, None, None, None, False),
     )
 
+    FORMER: ClassVar[dict[str, tuple[str, ...]]] = {
+        "partitions": ("partitionId",),
+    }
+
     SLOTS: ClassVar[tuple[str, ...]] = (
         "topic",
         "partitions",

@@ -99,6 +99,11 @@ class FetchPartition(Struct):
         ("high_watermark", "HighWatermark", "int64", (18, 32767), None, 1, (18, 32767), None, True),
     )
 
+    FORMER: ClassVar[dict[str, tuple[str, ...]]] = {
+        "partition": ("partitionIndex",),
+        "partition_max_bytes": ("maxBytes",),
+    }
+
     SLOTS: ClassVar[tuple[str, ...]] = (
         "partition",
         "current_leader_epoch",
@@ -244,6 +249,11 @@ class FetchTopic(Struct):
         ("partitions", "Partitions", "[]FetchPartition", (0, 32767), None, None, None, None, False),
     )
 
+    FORMER: ClassVar[dict[str, tuple[str, ...]]] = {
+        "topic": ("name",),
+        "partitions": ("fetchPartitions",),
+    }
+
     SLOTS: ClassVar[tuple[str, ...]] = (
         "topic",
         "topic_id",
@@ -293,6 +303,11 @@ class ForgottenTopic(Struct):
         ("topic_id", "TopicId", "uuid", (13, 32767), None, None, None, None, True),
         ("partitions", "Partitions", "[]int32", (7, 32767), None, None, None, None, False),
     )
+
+    FORMER: ClassVar[dict[str, tuple[str, ...]]] = {
+        "topic": ("name",),
+        "partitions": ("forgottenPartitionIndexes",),
+    }
 
     SLOTS: ClassVar[tuple[str, ...]] = (
         "topic",
@@ -369,6 +384,12 @@ class FetchRequest(Message):
         ),
         ("rack_id", "RackId", "string", (11, 32767), None, None, None, None, True),
     )
+
+    FORMER: ClassVar[dict[str, tuple[str, ...]]] = {
+        "max_wait_ms": ("maxWait",),
+        "session_epoch": ("epoch",),
+        "forgotten_topics_data": ("forgotten",),
+    }
 
     SLOTS: ClassVar[tuple[str, ...]] = (
         "cluster_id",
@@ -792,6 +813,12 @@ class PartitionData(Struct):
         ("records", "Records", "records", (0, 32767), (0, 32767), None, None, None, False),
     )
 
+    FORMER: ClassVar[dict[str, tuple[str, ...]]] = {
+        "partition_index": ("partition",),
+        "aborted_transactions": ("aborted",),
+        "records": ("recordSet",),
+    }
+
     SLOTS: ClassVar[tuple[str, ...]] = (
         "partition_index",
         "error_code",
@@ -1027,6 +1054,11 @@ class FetchableTopicResponse(Struct):
         ("partitions", "Partitions", "[]PartitionData", (0, 32767), None, None, None, None, False),
     )
 
+    FORMER: ClassVar[dict[str, tuple[str, ...]]] = {
+        "topic": ("name",),
+        "partitions": ("partitionResponses",),
+    }
+
     SLOTS: ClassVar[tuple[str, ...]] = (
         "topic",
         "topic_id",
@@ -1141,6 +1173,10 @@ class FetchResponse(Message):
         ("responses", "Responses", "[]FetchableTopicResponse", (0, 32767), None, None, None, None, False),
         ("node_endpoints", "NodeEndpoints", "[]NodeEndpoint", (16, 32767), None, 0, (16, 32767), None, False),
     )
+
+    FORMER: ClassVar[dict[str, tuple[str, ...]]] = {
+        "responses": ("topics",),
+    }
 
     SLOTS: ClassVar[tuple[str, ...]] = (
         "throttle_time_ms",

@@ -49,6 +49,10 @@ class HeartbeatRequest(Message):
         ("group_instance_id", "GroupInstanceId", "string", (3, 32767), (3, 32767), None, None, None, False),
     )
 
+    FORMER: ClassVar[dict[str, tuple[str, ...]]] = {
+        "generation_id": ("generationid",),
+    }
+
     SLOTS: ClassVar[tuple[str, ...]] = (
         "group_id",
         "generation_id",

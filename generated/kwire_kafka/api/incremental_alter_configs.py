@@ -281,6 +281,10 @@ class IncrementalAlterConfigsResponse(Message):
         ("responses", "Responses", "[]AlterConfigsResourceResponse", (0, 32767), None, None, None, None, False),
     )
 
+    FORMER: ClassVar[dict[str, tuple[str, ...]]] = {
+        "responses": ("responses",),
+    }
+
     SLOTS: ClassVar[tuple[str, ...]] = (
         "throttle_time_ms",
         "responses",

@@ -57,6 +57,12 @@ class LeaderAndIsrPartitionState(Struct):
         ("leader_recovery_state", "LeaderRecoveryState", "int8", (6, 32767), None, None, None, None, False),
     )
 
+    FORMER: ClassVar[dict[str, tuple[str, ...]]] = {
+        "leader": ("leaderKey",),
+        "isr": ("isrReplicas",),
+        "partition_epoch": ("zkVersion",),
+    }
+
     SLOTS: ClassVar[tuple[str, ...]] = (
         "topic_name",
         "partition_index",
@@ -185,6 +191,10 @@ class LeaderAndIsrTopicState(Struct):
         ),
     )
 
+    FORMER: ClassVar[dict[str, tuple[str, ...]]] = {
+        "topic_name": ("name",),
+    }
+
     SLOTS: ClassVar[tuple[str, ...]] = (
         "topic_name",
         "topic_id",
@@ -309,6 +319,10 @@ class LeaderAndIsrRequest(Message):
         ("topic_states", "TopicStates", "[]LeaderAndIsrTopicState", (2, 32767), None, None, None, None, False),
         ("live_leaders", "LiveLeaders", "[]LeaderAndIsrLiveLeader", (0, 32767), None, None, None, None, False),
     )
+
+    FORMER: ClassVar[dict[str, tuple[str, ...]]] = {
+        "ungrouped_partition_states": ("partitionStatesV0",),
+    }
 
     SLOTS: ClassVar[tuple[str, ...]] = (
         "controller_id",
@@ -545,6 +559,10 @@ class LeaderAndIsrResponse(Message):
         ),
         ("topics", "Topics", "[]LeaderAndIsrTopicError", (5, 32767), None, None, None, None, False),
     )
+
+    FORMER: ClassVar[dict[str, tuple[str, ...]]] = {
+        "partition_errors": ("partitions",),
+    }
 
     SLOTS: ClassVar[tuple[str, ...]] = (
         "error_code",

@@ -102,6 +102,10 @@ class ConfigResource(Struct):
         ("resource_type", "ResourceType", "int8", (1, 32767), None, None, None, None, True),
     )
 
+    FORMER: ClassVar[dict[str, tuple[str, ...]]] = {
+        "resource_name": ("name",),
+    }
+
     SLOTS: ClassVar[tuple[str, ...]] = (
         "resource_name",
         "resource_type",
@@ -152,6 +156,10 @@ class ListConfigResourcesResponse(Message):
         ("error_code", "ErrorCode", "int16", (0, 32767), None, None, None, None, False),
         ("config_resources", "ConfigResources", "[]ConfigResource", (0, 32767), None, None, None, None, False),
     )
+
+    FORMER: ClassVar[dict[str, tuple[str, ...]]] = {
+        "config_resources": ("clientMetricsResources",),
+    }
 
     SLOTS: ClassVar[tuple[str, ...]] = (
         "throttle_time_ms",

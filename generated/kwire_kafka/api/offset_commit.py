@@ -188,6 +188,10 @@ class OffsetCommitRequest(Message):
         ("topics", "Topics", "[]OffsetCommitRequestTopic", (0, 32767), None, None, None, None, False),
     )
 
+    FORMER: ClassVar[dict[str, tuple[str, ...]]] = {
+        "generation_id_or_member_epoch": ("generationId",),
+    }
+
     SLOTS: ClassVar[tuple[str, ...]] = (
         "group_id",
         "generation_id_or_member_epoch",

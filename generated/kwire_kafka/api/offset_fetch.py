@@ -139,6 +139,10 @@ class OffsetFetchRequestGroup(Struct):
         ("topics", "Topics", "[]OffsetFetchRequestTopics", (8, 32767), (8, 32767), None, None, None, False),
     )
 
+    FORMER: ClassVar[dict[str, tuple[str, ...]]] = {
+        "group_id": ("groupId",),
+    }
+
     SLOTS: ClassVar[tuple[str, ...]] = (
         "group_id",
         "member_id",
@@ -514,6 +518,10 @@ class OffsetFetchResponseGroup(Struct):
         ("topics", "Topics", "[]OffsetFetchResponseTopics", (8, 32767), None, None, None, None, False),
         ("error_code", "ErrorCode", "int16", (8, 32767), None, None, None, None, False),
     )
+
+    FORMER: ClassVar[dict[str, tuple[str, ...]]] = {
+        "group_id": ("groupId",),
+    }
 
     SLOTS: ClassVar[tuple[str, ...]] = (
         "group_id",

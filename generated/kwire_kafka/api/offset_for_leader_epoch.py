@@ -44,6 +44,10 @@ class OffsetForLeaderPartition(Struct):
         ("leader_epoch", "LeaderEpoch", "int32", (0, 32767), None, None, None, None, False),
     )
 
+    FORMER: ClassVar[dict[str, tuple[str, ...]]] = {
+        "partition": ("partitionIndex",),
+    }
+
     SLOTS: ClassVar[tuple[str, ...]] = (
         "partition",
         "current_leader_epoch",
@@ -93,6 +97,10 @@ class OffsetForLeaderTopic(Struct):
         ("topic", "Topic", "string", (0, 32767), None, None, None, None, False),
         ("partitions", "Partitions", "[]OffsetForLeaderPartition", (0, 32767), None, None, None, None, False),
     )
+
+    FORMER: ClassVar[dict[str, tuple[str, ...]]] = {
+        "topic": ("name",),
+    }
 
     SLOTS: ClassVar[tuple[str, ...]] = (
         "topic",
@@ -211,6 +219,10 @@ class EpochEndOffset(Struct):
         ("end_offset", "EndOffset", "int64", (0, 32767), None, None, None, None, False),
     )
 
+    FORMER: ClassVar[dict[str, tuple[str, ...]]] = {
+        "partition": ("partitionIndex",),
+    }
+
     SLOTS: ClassVar[tuple[str, ...]] = (
         "error_code",
         "partition",
@@ -264,6 +276,10 @@ class OffsetForLeaderTopicResult(Struct):
         ("topic", "Topic", "string", (0, 32767), None, None, None, None, False),
         ("partitions", "Partitions", "[]EpochEndOffset", (0, 32767), None, None, None, None, False),
     )
+
+    FORMER: ClassVar[dict[str, tuple[str, ...]]] = {
+        "topic": ("name",),
+    }
 
     SLOTS: ClassVar[tuple[str, ...]] = (
         "topic",

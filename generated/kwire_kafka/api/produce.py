@@ -47,6 +47,10 @@ class PartitionProduceData(Struct):
         ("records", "Records", "records", (0, 32767), (0, 32767), None, None, None, False),
     )
 
+    FORMER: ClassVar[dict[str, tuple[str, ...]]] = {
+        "index": ("partitionIndex",),
+    }
+
     SLOTS: ClassVar[tuple[str, ...]] = (
         "index",
         "records",
@@ -89,6 +93,10 @@ class TopicProduceData(Struct):
         ("topic_id", "TopicId", "uuid", (13, 32767), None, None, None, None, True),
         ("partition_data", "PartitionData", "[]PartitionProduceData", (0, 32767), None, None, None, None, False),
     )
+
+    FORMER: ClassVar[dict[str, tuple[str, ...]]] = {
+        "partition_data": ("partitions",),
+    }
 
     SLOTS: ClassVar[tuple[str, ...]] = (
         "name",
@@ -148,6 +156,10 @@ class ProduceRequest(Message):
         ("timeout_ms", "TimeoutMs", "int32", (0, 32767), None, None, None, None, False),
         ("topic_data", "TopicData", "[]TopicProduceData", (0, 32767), None, None, None, None, False),
     )
+
+    FORMER: ClassVar[dict[str, tuple[str, ...]]] = {
+        "topic_data": ("topics",),
+    }
 
     SLOTS: ClassVar[tuple[str, ...]] = (
         "transactional_id",
@@ -332,6 +344,10 @@ class PartitionProduceResponse(Struct):
         ("current_leader", "CurrentLeader", "LeaderIdAndEpoch", (10, 32767), None, 0, (10, 32767), None, False),
     )
 
+    FORMER: ClassVar[dict[str, tuple[str, ...]]] = {
+        "index": ("partitionIndex",),
+    }
+
     SLOTS: ClassVar[tuple[str, ...]] = (
         "index",
         "error_code",
@@ -495,6 +511,10 @@ class TopicProduceResponse(Struct):
             False,
         ),
     )
+
+    FORMER: ClassVar[dict[str, tuple[str, ...]]] = {
+        "partition_responses": ("partitions",),
+    }
 
     SLOTS: ClassVar[tuple[str, ...]] = (
         "name",

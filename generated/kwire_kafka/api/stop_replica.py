@@ -257,6 +257,10 @@ class StopReplicaRequest(Message):
         ("topic_states", "TopicStates", "[]StopReplicaTopicState", (3, 32767), None, None, None, None, False),
     )
 
+    FORMER: ClassVar[dict[str, tuple[str, ...]]] = {
+        "ungrouped_partitions": ("partitionsV0",),
+    }
+
     SLOTS: ClassVar[tuple[str, ...]] = (
         "controller_id",
         "is_kraft_controller",
@@ -435,6 +439,10 @@ class StopReplicaResponse(Message):
             False,
         ),
     )
+
+    FORMER: ClassVar[dict[str, tuple[str, ...]]] = {
+        "partition_errors": ("partitions",),
+    }
 
     SLOTS: ClassVar[tuple[str, ...]] = (
         "error_code",

@@ -356,6 +356,11 @@ class UpdateMetadataRequest(Message):
         ("live_brokers", "LiveBrokers", "[]UpdateMetadataBroker", (0, 32767), None, None, None, None, False),
     )
 
+    FORMER: ClassVar[dict[str, tuple[str, ...]]] = {
+        "ungrouped_partition_states": ("partitionStatesV0",),
+        "live_brokers": ("brokers",),
+    }
+
     SLOTS: ClassVar[tuple[str, ...]] = (
         "controller_id",
         "is_kraft_controller",

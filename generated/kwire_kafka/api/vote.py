@@ -55,6 +55,12 @@ class VoteRequestPartitionData(Struct):
         ("pre_vote", "PreVote", "bool", (2, 32767), None, None, None, None, False),
     )
 
+    FORMER: ClassVar[dict[str, tuple[str, ...]]] = {
+        "replica_epoch": ("candidateEpoch",),
+        "replica_id": ("candidateId",),
+        "replica_directory_id": ("candidateDirectoryId",),
+    }
+
     SLOTS: ClassVar[tuple[str, ...]] = (
         "partition_index",
         "replica_epoch",

@@ -70,6 +70,10 @@ class PartitionChangeRecord(Message):
         ("last_known_elr", "LastKnownElr", "[]int32", (2, 32767), (2, 32767), 7, (2, 32767), None, False),
     )
 
+    FORMER: ClassVar[dict[str, tuple[str, ...]]] = {
+        "last_known_elr": ("lastKnownELR",),
+    }
+
     SLOTS: ClassVar[tuple[str, ...]] = (
         "partition_id",
         "topic_id",

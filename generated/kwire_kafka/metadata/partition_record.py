@@ -72,6 +72,10 @@ class PartitionRecord(Message):
         ("last_known_elr", "LastKnownElr", "[]int32", (2, 32767), (2, 32767), 2, (2, 32767), None, False),
     )
 
+    FORMER: ClassVar[dict[str, tuple[str, ...]]] = {
+        "last_known_elr": ("lastKnownELR",),
+    }
+
     SLOTS: ClassVar[tuple[str, ...]] = (
         "partition_id",
         "topic_id",

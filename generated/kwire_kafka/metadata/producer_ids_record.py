@@ -46,6 +46,10 @@ class ProducerIdsRecord(Message):
         ("next_producer_id", "NextProducerId", "int64", (0, 32767), None, None, None, None, False),
     )
 
+    FORMER: ClassVar[dict[str, tuple[str, ...]]] = {
+        "next_producer_id": ("producerIdsEnd",),
+    }
+
     SLOTS: ClassVar[tuple[str, ...]] = (
         "broker_id",
         "broker_epoch",

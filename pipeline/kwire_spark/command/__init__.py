@@ -15,7 +15,7 @@ import click
 
 from kwire_spark.command.failures import one_line
 
-COMMANDS = ("decode", "clients", "readiness", "census", "latency", "offsets")
+COMMANDS = ("decode", "clients", "readiness", "census", "latency", "offsets", "watch")
 USAGE, FAILED, INTERRUPTED = 2, 3, 130
 
 

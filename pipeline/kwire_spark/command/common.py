@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kwire_spark.inputs import Inputs, find
-from kwire_spark.options import OptionError
-from kwire_spark.reports.report import Column, Report, Table, columns
+from kwire_spark.options import FAILFAST, BrokenInput, OptionError
+from kwire_spark.reports.report import Cell, Column, Report, Table, columns
+from kwire_spark.reports.text import counted
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     Command = Callable[..., Any]
 
 HERE = "kwire-out"
+BRIEF = 32 << 20
+"""Inputs of so many bytes or fewer are brief work: see ``session``."""
 NAMED = 5
 """Files that are named when they are passed over."""
 MOST_PROBLEMS = 1000
@@ -49,7 +52,7 @@ class Run:
 
         if not self._spark:
             with self.step("Starting Spark"):
-                self._spark.append(session(self.master))
+                self._spark.append(session(self.master, brief=self.inputs.size <= BRIEF))
         return self._spark[0]
 
     @property
@@ -102,13 +105,14 @@ class Run:
 
     def hand_over(self, report: Report, problems: Table | None = None) -> int:
         """Print the report, write its page and tables, and give its exit code."""
+        from rich.markup import escape
+
         from kwire_spark.reports.files import write_report
         from kwire_spark.reports.terminal import print_report
 
-        if problems is not None and problems.rows:
-            report = _with_problems(report, problems)
+        report = _with_problems(report, problems.rows if problems else (), self.inputs.skipped)
         print_report(report, self.console)
-        page = write_report(report, self.pages)[0]
+        page = escape(str(write_report(report, self.pages)[0]))
         self.console.print(f"\nThe page is [bold]{page}[/bold]; the tables are beside it.", highlight=False)
         return report.exit_code
 
@@ -117,8 +121,7 @@ def problems(*tables: DataFrame) -> Table:
     """What is broken in tables with ``_corrupt``, ``source`` and ``position``, as a table of a report."""
     broken = [table.where("_corrupt IS NOT NULL").select("source", "position", "_corrupt") for table in tables]
     rows = reduce(lambda left, right: left.union(right), broken).limit(MOST_PROBLEMS).collect()
-    shape = columns(Column("source", "file"), Column("position", "byte"), Column("problem"))
-    return Table("problems", "What could not be read", shape, tuple(sorted(map(tuple, rows), key=str)))
+    return _problems(tuple(sorted(map(tuple, rows), key=str)))
 
 
 def nothing_to_report(run: Run, broken: Table) -> OptionError:
@@ -182,13 +185,27 @@ def _run(
         progress.print(f"[yellow]skipped[/yellow] {escape(path)}: {escape(reason)}", highlight=False, soft_wrap=True)
     if len(inputs.skipped) > NAMED:
         progress.print(f"[yellow]skipped[/yellow] {len(inputs.skipped) - NAMED} more files", highlight=False)
+    if inputs.unreadable and options.get("mode") == FAILFAST:
+        path, reason = next(one for one in inputs.skipped if one[0] in inputs.unreadable)
+        raise BrokenInput(path, None, reason)
     if not inputs:
         raise OptionError(f"there is no capture and no log of a broker in {', '.join(paths)}")
     console = Console(width=None if sys.stdout.isatty() else WIDTH)
     return Run(inputs, out, format, master, options, console, progress)
 
 
-def _with_problems(report: Report, found: Table) -> Report:
-    more = " or more" if len(found.rows) >= MOST_PROBLEMS else ""
-    said = f"{len(found.rows):,}{more} places could not be read: see the last table."
-    return replace(report, summary=(*report.summary, said), tables=(*report.tables, found))
+def _with_problems(
+    report: Report, broken: Sequence[tuple[Cell, ...]], skipped: Sequence[tuple[str, str]]
+) -> Report:
+    """The report with what is missing in it: what is broken, and files of which nothing was read."""
+    more = " or more" if len(broken) >= MOST_PROBLEMS else ""
+    said = [f"{counted(len(broken), 'place')}{more} could not be read: see the last table."] if broken else []
+    said += [f"{counted(len(skipped), 'file')} passed over: see the last table."] if skipped else []
+    rows = (*broken, *((path, None, f"passed over: {reason}") for path, reason in skipped))
+    tables = (_problems(rows),) if rows else ()
+    return replace(report, summary=(*report.summary, *said), tables=(*report.tables, *tables))
+
+
+def _problems(rows: tuple[tuple[Cell, ...], ...]) -> Table:
+    shape = columns(Column("source", "file"), Column("position", "byte"), Column("problem"))
+    return Table("problems", "What could not be read", shape, rows)

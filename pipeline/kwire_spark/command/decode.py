@@ -37,10 +37,11 @@ def command(run: Run, raw: bool, topics: str) -> int:
     run.options["topics"] = topics
     written: Written = []
     main = _main(run, written, [name for name in FRAMES.names if raw or name != "raw"])
+    names = _topics(run, written, main)
     if "exchanges" in main:
-        _apis(run, written, main["exchanges"])
+        _apis(run, written, main["exchanges"], names)
     if "records" in main:
-        _internal(run, written, main["records"])
+        _internal(run, written, main["records"], names)
     _clients(run, written, main)
     with run.step("Looking for what is broken"):
         broken = problems(*main.values())
@@ -67,15 +68,28 @@ def _main(run: Run, written: Written, frames: list[str]) -> dict[str, DataFrame]
     return tables
 
 
-def _apis(run: Run, written: Written, exchanges: DataFrame) -> None:
+def _topics(run: Run, written: Written, main: dict[str, DataFrame]) -> DataFrame | None:
+    """Ids of topics and their names [KAFKA-WIRE 46], kept for all tables that have ids."""
+    from kwire_spark.tables.topics import topic_names
+
+    told = [main[name] for name in ("exchanges", "records") if name in main]
+    if not told:
+        return None
+    path = run.write(topic_names(*told).coalesce(1), "topics")
+    names = run.spark.read.format(run.format).load(path).coalesce(1).persist()
+    written.append(("topics", names.count(), path))
+    return names
+
+
+def _apis(run: Run, written: Written, exchanges: DataFrame, names: DataFrame | None) -> None:
     from kwire_spark.tables.typed import messages
 
     known = exchanges.where("_corrupt IS NULL AND api IS NOT NULL")
     counts = {row["api"]: row["count"] for row in known.groupBy("api").count().collect()}
-    _several(run, written, "apis", counts, lambda api: messages(known, api))
+    _several(run, written, "apis", counts, lambda api: messages(known, api), names)
 
 
-def _internal(run: Run, written: Written, logged: DataFrame) -> None:
+def _internal(run: Run, written: Written, logged: DataFrame, names: DataFrame | None) -> None:
     from pyspark.sql import functions as F
 
     from kwire_spark.tables.record_structs import record_kinds
@@ -85,16 +99,24 @@ def _internal(run: Run, written: Written, logged: DataFrame) -> None:
     counting = [F.count_if(is_of(known, kind)).alias(name) for name, kind in record_kinds().items()]
     row = known.agg(*counting).first()
     counts = {name: count for name, count in row.asDict().items() if count} if row else {}
-    _several(run, written, "internal", counts, lambda name: records(known, name))
+    _several(run, written, "internal", counts, lambda name: records(known, name), names)
 
 
 def _several(
-    run: Run, written: Written, folder: str, counts: dict[str, int], table: Callable[[str], DataFrame]
+    run: Run,
+    written: Written,
+    folder: str,
+    counts: dict[str, int],
+    table: Callable[[str], DataFrame],
+    names_of_topics: DataFrame | None,
 ) -> None:
+    from kwire_spark.tables.topics import with_topic_names
     from kwire_spark.tables.write import write
 
     def one(name: str) -> str:
-        return write(table(name).drop("_corrupt"), f"{run.out}/{folder}", name, run.format)
+        typed = table(name).drop("_corrupt")
+        named = typed if names_of_topics is None else with_topic_names(typed, names_of_topics)
+        return write(named, f"{run.out}/{folder}", name, run.format)
 
     names = sorted(counts)
     with run.step(f"Writing {', '.join(names)}"), ThreadPoolExecutor(AT_ONCE) as workers:

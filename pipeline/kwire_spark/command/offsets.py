@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
 import click
 
 from kwire_spark.command.common import Run, problems
 from kwire_spark.command.common import command as shared
-from kwire_spark.options import OptionError
+from kwire_spark.options import OptionError, Options
 
-INTERNAL = ("__consumer_offsets", "__transaction_state")
+if TYPE_CHECKING:
+    from kwire.logs import LogSegment
+
+TOPICS = ("__consumer_offsets", "__transaction_state", "__cluster_metadata")
 
 
 @click.command("offsets")
@@ -19,16 +26,36 @@ def command(run: Run) -> int:
     from kwire_spark.state.replay import COLUMNS
     from kwire_spark.tables.read import records
 
+    _check(run)
+    place = ("source", "position", "topic", "partition", "offset", "_corrupt")
+    names = tuple(dict.fromkeys((*COLUMNS, *place)))
+    states = records(
+        run.inputs, columns=names, spark=run.spark, **{**run.options, "topics": ",".join(TOPICS)}
+    ).persist()
+    last = last_segments(run.inputs.logs)
+    segments = replace(run.inputs, logs=tuple(str(file.path) for file in last))
+    ends = records(segments, columns=place, spark=run.spark, **run.options)
+    bases = [(file.topic or "", file.partition or 0, file.base_offset or 0) for file in last]
+    with run.step(f"Reading {run.inputs}"):
+        report = offsets(states, log_ends(ends, bases))
+    with run.step("Looking for what is broken"):
+        broken = problems(states, ends)
+    return run.hand_over(report, broken)
+
+
+def last_segments(paths: tuple[str, ...]) -> list[LogSegment]:
+    """The last segment of each partition in each folder, but for internal topics: the end of a log is in it alone."""
+    from kwire_spark.segments import Selection, segment_files
+
+    options = Options({"paths": json.dumps(paths)})
+    others = Selection(tuple(f"!{topic}" for topic in TOPICS), checkpoints="false")
+    found = segment_files(options.files(), options.paths(), others)
+    known = [file for file in found if file.topic and file.topic not in TOPICS and file.base_offset is not None]
+    return [*{file.path.parent: file for file in sorted(known, key=lambda file: file.path.name)}.values()]
+
+
+def _check(run: Run) -> None:
     if not run.inputs.logs:
         raise OptionError(f"offsets come from data directories of brokers, of which there is none in {run.inputs}")
-    place = ("source", "position", "topic", "partition", "offset", "_corrupt")
-    internal, others = ",".join(INTERNAL), ",".join(f"!{topic}" for topic in INTERNAL)
-    spark, given = run.spark, run.options
-    names = tuple(dict.fromkeys((*COLUMNS, *place)))
-    states = records(run.inputs, columns=names, spark=spark, **(given | {"topics": internal})).persist()
-    ends = records(run.inputs, columns=place, spark=spark, **(given | {"topics": others}))
-    with run.step(f"Reading {run.inputs}"):
-        states.count()
-    with run.step("Adding up"):
-        report = offsets(states, log_ends(ends))
-    return run.hand_over(report, problems(states, ends))
+    if {"start", "end"} & run.options.keys():
+        raise OptionError("offsets are those at the end of the logs: there is no --start and no --end")

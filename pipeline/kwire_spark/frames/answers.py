@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 Collect = Callable[[Any, set[int]], None]
 """Puts the error codes of a struct into a set."""
 
+NONE = {0}
+
 _KNOWN: dict[type[Struct], tuple[Collect, ...]] = {}
 
 
@@ -28,8 +30,10 @@ def error_codes(response: Message) -> tuple[int, ...]:
     found: set[int] = set()
     for collect in _KNOWN.get(cls) or _collectors(cls):
         collect(response, found)
+    if not found or found == NONE:
+        return ()
     found.discard(0)
-    return tuple(sorted(found)) if found else ()
+    return tuple(sorted(found))
 
 
 def throttle_ms(response: Message) -> int | None:

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 from kwire.connection import ConnectionDecoder, RequestEvent, ResponseEvent, SaslToken, Undecodable
 from kwire.connection.events import CLIENT
 from kwire_kafka import PROTOCOL
+from kwire_spark.capture import Piece
 from kwire_spark.frames.exchange_rows import ExchangeRows
 from kwire_spark.frames.frame_rows import FrameRows
 from kwire_spark.frames.identity import APIS, Identity
 
 if TYPE_CHECKING:
     from kwire.connection import Event
-    from kwire_spark.capture import Connection, Piece
+    from kwire_spark.capture import Connection
     from kwire_spark.frames.facts import Row
     from kwire_spark.frames.wanted import Wanted
 
@@ -45,27 +46,25 @@ class ConnectionRows:
 
     def feed(self, piece: Piece) -> list[Row]:
         """The rows that a piece completes. Pieces behind the one that closes the connection give none."""
-        if self.closed:
-            return []
-        if piece.kind == "data":
-            events = self._decoder.feed(piece.direction, piece.data, piece.time)
-        elif piece.kind == "gap":
-            events = self._decoder.gap(piece.direction, piece.size, piece.time)
-        else:
-            return self.close(piece.time, piece.source, piece.position)
-        return self._wanted.rows(self._rows(events, piece.source, piece.position)) if events else []
+        return [] if self.closed else self.rows(self.decode(piece), piece)
 
     def close(self, time: float, source: str, position: int) -> list[Row]:
         """The rows of what is left when the connection, or the capture, ends."""
-        if self.closed:
-            return []
-        self.closed = True
-        rows = self._rows(self._decoder.close(time), source, position)
-        self._table.end(rows, source, position)
-        return self._wanted.rows(rows)
+        return self.feed(Piece(self.connection, "closed", CLIENT, b"", 0, time, source, position))
 
-    def _rows(self, events: list[Event], source: str, position: int) -> list[Row]:
+    def decode(self, piece: Piece) -> list[Event]:
+        """The first half of ``feed``: what a piece means. ``rows`` has to be given it, in the order of the pieces."""
+        if piece.kind == "data":
+            return self._decoder.feed(piece.direction, piece.data, piece.time)
+        if piece.kind == "gap":
+            return self._decoder.gap(piece.direction, piece.size, piece.time)
+        self.closed = True
+        return self._decoder.close(piece.time)
+
+    def rows(self, events: list[Event], piece: Piece) -> list[Row]:
+        """The second half of ``feed``."""
         rows: list[Row] = []
+        source, position = piece.source, piece.position
         identity, table = self._identity, self._table
         for event in events:
             if type(event) is RequestEvent:
@@ -84,4 +83,6 @@ class ConnectionRows:
                 if isinstance(event, SaslToken):
                     identity.token(event)
                 table.happened(rows, event, source, position)
-        return rows
+        if piece.kind == "closed":
+            table.end(rows, source, position)
+        return self._wanted.rows(rows)

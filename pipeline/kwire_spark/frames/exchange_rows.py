@@ -53,7 +53,9 @@ class ExchangeRows:
     does not speak Kafka.
     """
 
-    __slots__ = ("_errors", "_facts", "_foreign", "_gaps", "_lost", "_number", "_peers", "_shown", "_skipped", "_waiting")
+    __slots__ = (
+        *("_errors", "_facts", "_foreign", "_gaps", "_lost", "_number", "_peers", "_shown", "_skipped", "_waiting"),
+    )
 
     def __init__(self, connection: Connection, wanted: Wanted) -> None:
         self._peers = peers(connection)
@@ -178,8 +180,8 @@ def _forwarded(peers: Row, envelope: RequestEvent, inner: RequestEvent | Undecod
     it to the broker which passes it on [KIP-590]. What software that was the Envelope does not say."""
     connection, _, _, *server = peers
     host = principal = None
-    if isinstance(envelope.message, EnvelopeRequest):
-        host, principal = _address(envelope.message.client_host_address), _principal(envelope.message.request_principal)
+    if isinstance(message := envelope.message, EnvelopeRequest):
+        host, principal = _address(message.client_host_address), _principal(message.request_principal)
     return (connection, host, None, *server, *Facts.told(inner.header, (None, None, principal)).about)
 
 

@@ -50,7 +50,7 @@ class FrameRows:
         header, number = event.header, self._number
         facts = self._facts.of(header, client)
         correlation_id = None if header is None else header.correlation_id
-        if type(event) is RequestEvent:
+        if isinstance(event, RequestEvent):
             if facts.source != source:
                 self._tell(facts, source)
             shared, expects = facts.asked, event.expects_response
@@ -58,11 +58,10 @@ class FrameRows:
             shared, expects = self._undecodable(event, facts.about, source), True
         if expects:
             self._asked[event.position] = number, facts, correlation_id
-        time = micros(event.time)
-        started = time if event.started == event.time else micros(event.started)
+        end = micros(event.time)
+        start = end if event.started == event.time else micros(event.started)
         raw = shown(event) if self._shown else None
-        row = (shared, position, number, started, time, event.size, correlation_id, None, None, None, None, raw)
-        rows.append(row)
+        rows.append((shared, position, number, start, end, event.size, correlation_id, None, None, None, None, raw))
         self._number = number + 1
 
     def responded(self, rows: list[Row], event: ResponseEvent | Undecodable, source: str, position: int) -> None:
@@ -70,14 +69,13 @@ class FrameRows:
         assert asked is not None
         request, facts, correlation_id = self._take(asked.position)
         codes = throttle = None
-        if type(event) is ResponseEvent:
+        if isinstance(event, ResponseEvent):
             if facts.source != source:
                 self._tell(facts, source)
             shared = facts.answered
             if self._errors and event.message is not None:
                 codes, throttle = error_codes(event.message), throttle_ms(event.message)
         else:
-            assert isinstance(event, Undecodable)
             shared = self._undecodable(event, facts.about, source)
         time = micros(event.time)
         started = time if event.started == event.time else micros(event.started)

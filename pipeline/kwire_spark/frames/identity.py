@@ -47,7 +47,7 @@ class Identity:
         if isinstance(message, ApiVersionsRequest):
             if message.client_software_name:
                 name, version = message.client_software_name, message.client_software_version
-                self.known = (name, version or None, self.known[2])
+                self._know((name, version or None, self.known[2]))
         elif isinstance(message, SaslHandshakeRequest):
             self._mechanism, self.candidate = message.mechanism, None
         elif isinstance(message, SaslAuthenticateRequest) and self.candidate is None:
@@ -76,8 +76,13 @@ class Identity:
         return self._mechanism == "PLAIN" or token.startswith(b"v=")
 
     def _accept(self) -> None:
-        self.known = (*self.known[:2], self.candidate)
+        self._know((*self.known[:2], self.candidate))
         self.candidate = None
+
+    def _know(self, known: Known) -> None:
+        """What does not change stays the same object: rows are cheaper if it does."""
+        if known != self.known:
+            self.known = known
 
 
 def _user(mechanism: str, token: bytes) -> str | None:

@@ -7,13 +7,17 @@ cheap; the Arrow columns are made of the few there are.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import Any
 
 import pyarrow as pa
 
 from kwire_spark.columns import EXCHANGES, FRAMES
 from kwire_spark.frames.facts import Row
+
+BINARY = pa.binary()
 
 _OWN = {
     "frames": (
@@ -80,9 +84,18 @@ def arrow_batch(rows: Sequence[Row], schema: pa.Schema) -> pa.RecordBatch:
 
 def _array(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
     try:
-        return pa.array(values, kind)
+        return _binary(values) if kind == BINARY else pa.array(values, kind)
     except (OverflowError, pa.ArrowInvalid, UnicodeEncodeError):
         return pa.array([_fitting(value, kind) for value in values], kind)
+
+
+def _binary(values: Sequence[bytes | None]) -> pa.Array:
+    """As ``pa.array``, which copies large values twice while it grows."""
+    offsets = array("i", accumulate([0 if value is None else len(value) for value in values], initial=0))
+    nulls = values.count(None)
+    valid = pa.array([value is not None for value in values]).buffers()[1] if nulls else None
+    data = b"".join([value for value in values if value] if nulls else values)  # type: ignore[arg-type]
+    return pa.Array.from_buffers(BINARY, len(values), [valid, pa.py_buffer(offsets), pa.py_buffer(data)], nulls)
 
 
 def _fitting(value: Any, kind: pa.DataType) -> Any:

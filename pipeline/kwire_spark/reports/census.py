@@ -1,32 +1,37 @@
 """Who speaks what: APIs, versions and clients, over time; and which releases deprecate or refuse what is in use.
 
-``census(clients, exchanges)`` takes the tables CLIENTS and EXCHANGES and gives a :class:`Report`. Spark does the
-counting, in one pass for each table and chart; what is collected is bounded by the number of APIs and by ``top``.
+``census(clients, exchanges)`` takes the tables CLIENTS and EXCHANGES and gives a :class:`Report`. CLIENTS is small:
+its rows are collected, and added up in Python. EXCHANGES are counted over time, in one pass.
 """
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
+from collections.abc import Callable, Hashable, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from kwire_kafka.releases import RELEASES
 from kwire_spark.reports import charts
 from kwire_spark.reports.over_time import Steps, counted_over_time
-from kwire_spark.reports.report import Chart, Column, Report, Table, cells, columns
+from kwire_spark.reports.report import Chart, Column, Report, Table, columns
 from kwire_spark.reports.standing import deprecated_in, is_known, refused_by, spans
 from kwire_spark.reports.text import counted, time
-from kwire_spark.tables.clients import CAPTURE, REQUEST_LOG, SERVER_LOG
+from kwire_spark.reports.uses import WHO, Client, by_client, collected
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column as Expression
     from pyspark.sql import DataFrame
+
+    from kwire_spark.reports.report import Cell
+    from kwire_spark.reports.uses import Row
+
+    Seen = Sequence[tuple[Client, Row]]
 
 TOP = 200
 """Rows of a table. There are fewer versions than this in any honest input; a hostile one can make up 2^32."""
-SOME = 5
-ANONYMOUS = "User:ANONYMOUS"
+UNTOLD = "not told"
 STATES = {"refused": "bad", "deprecated": "warn", "current": "good"}
+ORDER = (*STATES, "unknown")
 COUNTS = ("requests", "errors", "refused")
 COUNTED = columns(*COUNTS, "first_seen", "last_seen")
 
@@ -36,20 +41,23 @@ def census(clients: DataFrame, exchanges: DataFrame | None = None, *, top: int =
 
     What both captures and logs saw counts once: the kind of input that saw most of it is taken.
     """
-    versions, people, software = _versions(clients, top), _clients(clients, top), _software(clients, top)
-    found = [_over_time(exchanges, versions) if exchanges is not None else None, _heat(versions)]
-    title, shown = "Who speaks what", tuple(chart for chart in found if chart is not None)
-    return Report("census", title, _summary(versions, people), (versions, people, software), shown)
-
-
-def _versions(clients: DataFrame, top: int) -> Table:
     from pyspark.sql import functions as F
 
-    who = F.countDistinct(F.struct("client_id", "client_host")).alias("clients")
-    used = clients.groupBy("api_key", "version").agg(F.max("api"), who, *_counts())
-    rows, more = _top(used, top)
-    told = [(row[0], row[2] or f"key {row[0]}", row[1], *_standing(row[0], row[1]), *row[3:]) for row in rows]
-    told.sort(key=lambda row: (row[0] is None, row[0], row[2]))
+    rows, more = collected(clients, F.desc("requests"))
+    seen = by_client(rows)
+    versions, people, software = _versions(seen, top), _clients(seen, top), _software(seen, top)
+    found = [_over_time(exchanges, versions) if exchanges is not None else None, _heat(versions)]
+    title, shown = "Who speaks what", tuple(chart for chart in found if chart is not None)
+    return Report("census", title, _summary(versions, people, more), (versions, people, software), shown)
+
+
+def _versions(seen: Seen, top: int) -> Table:
+    told = []
+    for (key, version), group in _groups(seen, lambda client, row: (row["api_key"], row["version"])):
+        name = next((row["api"] for _, row in group if row["api"]), f"key {key}")
+        told.append((key, name, version, *_standing(key, version), len(_people(group)), *_counts(group)))
+    rows, more = _top(told, top, -len(COUNTED))
+    rows.sort(key=lambda row: (ORDER.index(row[3]), *row[:3]))
     shape = columns(
         Column("api_key", "key"),
         Column("api", "API"),
@@ -60,73 +68,60 @@ def _versions(clients: DataFrame, top: int) -> Table:
         "clients",
         *COUNTED,
     )
-    return Table("versions", "APIs and versions", shape, tuple(told), more=more, empty="No request was seen.")
+    return Table("versions", "APIs and versions", shape, tuple(rows), more=more, empty="No request was seen.")
 
 
-def _clients(clients: DataFrame, top: int) -> Table:
-    """A row for each client id and address: what a client says of itself, it often says on one connection of many."""
-    from pyspark.sql import functions as F
-
-    software = F.concat_ws(" ", "software_name", "software_version")
-    used = clients.groupBy("client_id", "client_host").agg(
-        _some(F.when(F.col("software_name").isNotNull(), software)).alias("software"),
-        _some(F.nullif("principal", F.lit(ANONYMOUS))).alias("principals"),
-        F.size(F.collect_set("api_key")).alias("apis"),
-        F.size(F.collect_set(F.struct("api_key", "version"))).alias("versions"),
-        *_counts(),
-    )
-    rows, more = _top(used, top)
+def _clients(seen: Seen, top: int) -> Table:
+    told = []
+    for client, group in _groups(seen, lambda client, row: client):
+        apis = {row["api_key"] for _, row in group}
+        versions = {(row["api_key"], row["version"]) for _, row in group}
+        told.append((*client.cells, len(apis), len(versions), *_counts(group)))
+    rows, more = _top(told, top, -len(COUNTED))
     shape = columns(
-        Column("client_id", "client"),
-        Column("client_host", "address"),
-        Column("software", comment=f"At most {SOME} kinds."),
-        Column("principals", comment=f"At most {SOME}."),
+        *WHO,
         Column("apis", "APIs"),
         Column("versions", comment="Pairs of API and version."),
         *COUNTED,
     )
-    return Table("clients", "Clients", shape, cells(rows), more=more, empty="No client was seen.")
+    return Table("clients", "Clients", shape, tuple(rows), more=more, empty="No client was seen.")
 
 
-def _some(texts: Expression) -> Expression:
-    from pyspark.sql import functions as F
-
-    return F.slice(F.sort_array(F.collect_set(texts)), 1, SOME)
-
-
-def _software(clients: DataFrame, top: int) -> Table:
-    from pyspark.sql import functions as F
-
-    who = F.countDistinct(F.struct("client_id", "client_host")).alias("clients")
-    rows, more = _top(clients.groupBy("software_name", "software_version").agg(who, *_counts()), top)
-    shape = columns(Column("software_name", "software"), Column("software_version", "version"), "clients", *COUNTED)
+def _software(seen: Seen, top: int) -> Table:
+    groups = _groups(seen, lambda client, row: client.software or UNTOLD)
+    told = [(software, len(_people(group)), *_counts(group)) for software, group in groups]
+    rows, more = _top(told, top, -len(COUNTED))
+    shape = columns("software", "clients", *COUNTED)
     note = "As clients introduce themselves in ApiVersions, from version 3 on [KIP-511]; older ones do not."
-    return Table("software", "Software", shape, cells(rows), note, more)
+    return Table("software", "Software", shape, tuple(rows), note, more)
 
 
-def _counts() -> list[Expression]:
-    """What ``COUNTED`` names."""
-    from pyspark.sql import functions as F
-
-    times = [F.min("first_seen").alias("first_seen"), F.max("last_seen").alias("last_seen")]
-    return [*(_most(name).alias(name) for name in COUNTS), *times]
-
-
-def _most(name: str) -> Expression:
-    """Of what the kinds of input counted, the most."""
-    from pyspark.sql import functions as F
-
-    kinds = (CAPTURE, REQUEST_LOG, SERVER_LOG)
-    return F.greatest(*(F.coalesce(F.sum(F.when(F.col("seen_in") == kind, F.col(name))), F.lit(0)) for kind in kinds))
+def _groups(seen: Seen, about: Callable[[Client, Row], Hashable]) -> list[tuple[Any, Seen]]:
+    groups: defaultdict[Hashable, list[tuple[Client, Row]]] = defaultdict(list)
+    for client, row in seen:
+        groups[about(client, row)].append((client, row))
+    return [*groups.items()]
 
 
-def _top(table: DataFrame, top: int) -> tuple[list[Any], int]:
-    """The rows with the most requests, and how many more there are."""
-    from pyspark.sql import functions as F
+def _people(group: Seen) -> set[Client]:
+    return {client for client, _ in group}
 
-    names = [name for name in table.columns if name not in COUNTS]
-    rows = table.orderBy(F.desc("requests"), *names).limit(top).collect()
-    return rows, table.count() - top if len(rows) == top else 0
+
+def _counts(group: Seen) -> tuple[Cell, ...]:
+    """What ``COUNTED`` names: of what the kinds of input counted, the most."""
+    kinds: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for _, row in group:
+        kinds[row["seen_in"]].update({name: row[name] for name in COUNTS})
+    firsts = [row["first_seen"] for _, row in group if row["first_seen"] is not None]
+    lasts = [row["last_seen"] for _, row in group if row["last_seen"] is not None]
+    most = [max(kind[name] for kind in kinds.values()) for name in COUNTS]
+    return *most, min(firsts, default=None), max(lasts, default=None)
+
+
+def _top(rows: Sequence[tuple[Any, ...]], top: int, requests: int) -> tuple[list[tuple[Any, ...]], int]:
+    """The rows with the most requests, which stand at this place, and how many more there are."""
+    ranked = sorted(rows, key=lambda row: (-row[requests], *(str(cell or "") for cell in row[:requests])))
+    return ranked[:top], max(len(rows) - top, 0)
 
 
 def _standing(api_key: int | None, version: int | None) -> tuple[str, str, str]:
@@ -142,9 +137,10 @@ def _standing(api_key: int | None, version: int | None) -> tuple[str, str, str]:
 def _heat(versions: Table) -> Chart | None:
     if not versions.rows:
         return None
-    counts = {(row[0], row[2]): row[7] for row in versions.rows}
-    names = {row[0]: str(row[1]) for row in versions.rows}
-    across = sorted({row[2] for row in versions.rows if isinstance(row[2], int)})
+    rows: list[Any] = sorted(versions.rows, key=lambda row: row[:1])
+    counts = {(row[0], row[2]): row[7] for row in rows}
+    names = {row[0]: str(row[1]) for row in rows}
+    across = sorted({row[2] for row in rows})
     table: list[list[Any]] = [[counts.get((key, version)) for version in across] for key in names]
     title, note = "Requests by API and version", "The stronger the colour the more requests, by powers of ten."
     labels = [str(version) for version in across]
@@ -171,7 +167,7 @@ def _span(versions: Table) -> tuple[datetime, datetime] | None:
     return (min(firsts), max(lasts)) if firsts and lasts else None
 
 
-def _summary(versions: Table, people: Table) -> tuple[str, ...]:
+def _summary(versions: Table, people: Table, more: int) -> tuple[str, ...]:
     if not versions.rows:
         return ("No request was seen.",)
     states = Counter(versions.column("state"))
@@ -181,4 +177,6 @@ def _summary(versions: Table, people: Table) -> tuple[str, ...]:
     apis = counted(len(set(versions.column("api_key"))), "API")
     pairs = counted(len(versions.rows) + versions.more, "version")
     told = f"Of these versions, Kafka {RELEASES.newest.name} refuses {states['refused']}"
-    return (f"{who} used {apis} in {pairs}{when}.", f"{told} and deprecates {states['deprecated']}.")
+    left_out = [f"{counted(more, 'row')} of clients, APIs and versions were left out: those with fewest requests."]
+    said = (f"{who} used {apis} in {pairs}{when}.", f"{told} and deprecates {states['deprecated']}.")
+    return (*said, *left_out) if more else said

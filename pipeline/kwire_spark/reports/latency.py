@@ -6,14 +6,15 @@ what they were spent on. Quantiles are approximate, to about a thousandth of the
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Any
 
 from kwire_kafka.errors import ErrorCode
 from kwire_spark.reports.latency_charts import quantiles_chart, split_chart
 from kwire_spark.reports.over_time import EPOCH, Steps, counted_over_time
 from kwire_spark.reports.report import Chart, Column, Report, Table, cells, columns
-from kwire_spark.reports.text import counted, number
+from kwire_spark.reports.text import counted, file_name, number
+from kwire_spark.reports.uses import MOST, WHO, Client, client_of, completed
 from kwire_spark.tables.clients import CAPTURE, REQUEST_LOG
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 TOP = 100
 SLOWEST = 20
 ACCURACY = 1000
+WAITING = ("Fetch", "ShareFetch", "JoinGroup", "SyncGroup")
 LONG_POLLS = "Fetch, ShareFetch, JoinGroup and SyncGroup wait for something to happen: long is normal there."
 TIMES = columns(
     Column("api", "API"),
@@ -104,7 +106,7 @@ def _errors(requests: DataFrame, steps: Steps, top: int) -> tuple[Table, Chart |
         "code",
         "error",
         Column("responses", comment="With this code at least once."),
-        Column("source", comment="File of the first."),
+        Column("source", comment="File of the first.", brief=file_name),
         Column("position", comment="Where in that file."),
     )
     each = requests.select("api", "seen_in", "time", "source", "position", F.explode("error_codes").alias("code"))
@@ -127,22 +129,42 @@ def _errors(requests: DataFrame, steps: Steps, top: int) -> tuple[Table, Chart |
 
 
 def _throttled(requests: DataFrame, top: int) -> Table:
+    """By clients, as all reports have them: who logs in later is the same client."""
     from pyspark.sql import functions as F
 
-    held = requests.where("throttle_ms > 0").groupBy("client_id", "principal", "api", "seen_in")
-    table = held.agg(F.count("*"), F.sum("throttle_ms").alias("throttle_ms"), F.max("throttle_ms"))
-    rows = table.orderBy(F.desc("throttle_ms"), "client_id", "principal", "api", "seen_in").limit(top).collect()
-    more = table.count() - top if len(rows) == top else 0
+    held = requests.where("throttle_ms > 0").groupBy("client_id", "client_host", "principal", "api", "seen_in")
+    counts = (
+        F.count("*").alias("responses"),
+        F.sum("throttle_ms").alias("all"),
+        F.max("throttle_ms").alias("longest"),
+    )
+    rows = [row.asDict() for row in held.agg(*counts).orderBy(F.desc("all")).limit(MOST).collect()]
+    whole = completed(client_of(row) for row in rows)
+    groups: defaultdict[tuple[Client, str, str], list[dict[str, Any]]] = defaultdict(list)
+    for row in rows:
+        groups[whole[client_of(row)], row["api"], row["seen_in"]].append(row)
+    told = [
+        (
+            *(client.client_id, client.host, client.principal, api, seen_in),
+            sum(row["responses"] for row in group),
+            sum(row["all"] for row in group),
+            max(row["longest"] for row in group),
+        )
+        for (client, api, seen_in), group in groups.items()
+    ]
+    told.sort(key=lambda row: (-row[6], *(str(cell or "") for cell in row[:5])))
     shape = columns(
-        Column("client_id", "client"),
-        "principal",
+        *(column for column in WHO if column.name != "software"),
         Column("api", "API"),
         Column("seen_in", "seen in"),
         "responses",
         Column("throttle_ms", "in all ms", comment="How long the client was asked to pause."),
         Column("max_ms", "max ms"),
     )
-    return Table("throttled", "Throttled clients", shape, cells(rows), more=more, empty="No client was throttled.")
+    more = max(len(told) - top, 0)
+    return Table(
+        "throttled", "Throttled clients", shape, tuple(told[:top]), more=more, empty="No client was throttled."
+    )
 
 
 def _slowest(requests: DataFrame) -> Table:
@@ -156,7 +178,7 @@ def _slowest(requests: DataFrame) -> Table:
         Column("client_id", "client"),
         Column("client_host", "address"),
         "time",
-        "source",
+        Column("source", brief=file_name),
         "position",
     )
     slow = requests.where("latency_ms is not null").select(*(column.name for column in shape))
@@ -167,20 +189,33 @@ def _slowest(requests: DataFrame) -> Table:
 def _summary(times: Table, errors: Table, throttled: Table) -> tuple[str, ...]:
     if not times.rows:
         return ("No request was seen.",)
-    requests, unanswered, failed = (int(sum(_numbers(times, name))) for name in ("requests", "unanswered", "failed"))
+    once = _once(times)
+    requests, unanswered, failed = (sum(row[name] for row in once) for name in ("requests", "unanswered", "failed"))
     told = [f"{counted(requests, 'request')}, {unanswered:,} unanswered, {failed:,} answered with an error."]
-    slowest = max(_numbers(times, "p99_ms"), default=None)
+    slowest = max(
+        (row for row in once if row["p99_ms"] is not None and row["api"] not in WAITING),
+        key=lambda row: row["p99_ms"],
+        default=None,
+    )
     if slowest is not None:
-        api = times.column("api")[times.column("p99_ms").index(slowest)]
-        told.append(f"The slowest API at the 99th percentile is {api} with {number(slowest)} ms.")
+        api, p99 = slowest["api"], number(slowest["p99_ms"])
+        told.append(f"The slowest API at the 99th percentile is {api} with {p99} ms, leaving out those that wait.")
     if errors.rows:
-        api, _, _, error, responses = errors.rows[0][:5]
-        told.append(f"The most frequent error is {error} in {api}, in {responses:,} responses.")
-    held = len(set(throttled.column("client_id")))
+        api, _, _, error, responses, *_ = errors.rows[0]
+        assert isinstance(responses, int)
+        told.append(f"The most frequent error is {error} in {api}, in {counted(responses, 'response')}.")
+    held = len({row[:3] for row in throttled.rows})
     if held:
         told.append(f"{counted(held, 'client')} {'was' if held == 1 else 'were'} throttled.")
     return tuple(told)
 
 
-def _numbers(table: Table, name: str) -> list[float]:
-    return [cell for cell in table.column(name) if isinstance(cell, int | float)]
+def _once(times: Table) -> list[dict[str, Any]]:
+    """A row for each API: what both captures and logs saw counts once, by the kind that saw most of it."""
+    names = [column.name for column in times.columns]
+    most: dict[Any, dict[str, Any]] = {}
+    for values in times.rows:
+        row = dict(zip(names, values, strict=True))
+        if row["api"] not in most or row["requests"] > most[row["api"]]["requests"]:
+            most[row["api"]] = row
+    return [*most.values()]

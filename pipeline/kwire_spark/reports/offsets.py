@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from kwire_spark.reports import charts
 from kwire_spark.reports.report import Chart, Column, Report, Table, cells, columns
-from kwire_spark.reports.text import counted, visible
+from kwire_spark.reports.text import counted, file_name, visible
 from kwire_spark.tables import groups as tables
+from kwire_spark.tables.topics import with_topic_names
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -26,36 +27,48 @@ LAG_NOTE = "Records from the committed offset to the end of the log, where the d
 
 @dataclass(frozen=True, slots=True)
 class Tables:
-    """Tables of ``tables.groups``, and ``ends``: topic, partition and ``end``, the offset that comes next."""
+    """Tables of ``tables.groups``, and ``ends``: topic, partition and ``end``, the offset that comes next.
+
+    ``unread``, if it is there, are the records that the others pass over, as ``tables.groups.unread`` has them.
+    """
 
     committed: DataFrame
     groups: DataFrame
     members: DataFrame
     transactions: DataFrame
     ends: DataFrame | None = None
+    unread: DataFrame | None = None
 
 
 def offsets(records: DataFrame, ends: DataFrame | None = None, *, top: int = TOP) -> Report:
-    """The report on these RECORDS; ``ends`` as :func:`log_ends` gives them."""
-    found = Tables(
-        tables.committed_offsets(records),
-        tables.groups(records),
-        tables.members(records),
-        tables.transactions(records),
-        ends,
+    """The report on these RECORDS; ``ends`` as :func:`log_ends` gives them. Names of topics that groups know by id
+    are those of ``__cluster_metadata``, if that is among the records."""
+    from pyspark.sql import functions as F
+
+    names = tables.topics(records).select("topic_id", "topic").distinct()
+    found = with_topic_names(tables.coordinated(records), names).persist()
+    committed, groups, members = (
+        found.where(F.col(name).isNotNull()).select(f"{name}.*") for name in ("committed", "groups", "members")
     )
-    return report_on(found, top=top)
+    transactions, unread = tables.transactions(records), tables.unread(records)
+    report = report_on(Tables(committed, groups, members, transactions, ends, unread), top=top)
+    found.unpersist()
+    return report
 
 
-def log_ends(records: DataFrame) -> DataFrame:
-    """Topic, partition and the offset after the last record. Of records only these columns are needed.
+def log_ends(records: DataFrame, bases: Sequence[tuple[str, int, int]] = ()) -> DataFrame:
+    """Topic, partition and the offset after the last record: of records only these columns are needed.
 
-    A log whose records are all expired has no end here: what lags behind it is unknown.
+    ``bases`` are topics, partitions and the offsets with which their last segments begin. So a log has an end if all
+    of its records have expired.
     """
     from pyspark.sql import functions as F
 
     known = records.where("topic IS NOT NULL AND offset IS NOT NULL")
-    return known.groupBy("topic", "partition").agg((F.max("offset") + 1).alias("end"))
+    ends = known.select("topic", "partition", (F.col("offset") + 1).alias("end"))
+    if bases:
+        ends = ends.union(records.sparkSession.createDataFrame([*bases], ends.schema))
+    return ends.groupBy("topic", "partition").agg(F.max("end").alias("end"))
 
 
 def report_on(found: Tables, *, top: int = TOP) -> Report:
@@ -72,8 +85,9 @@ def report_on(found: Tables, *, top: int = TOP) -> Report:
     groups, committed = _groups(found.groups.join(per_group, "group", "full"), top), _committed(lagging, top)
     members, transactions = _members(found.members, top), _transactions(found.transactions, top)
     lagging.unpersist()
-    chart, summary = _lag_chart(groups), _summary(groups, committed, transactions)
-    shown = (groups, committed, members, transactions)
+    unread = _unread(found.unread, top) if found.unread is not None else None
+    chart, summary = _lag_chart(groups), _summary(groups, committed, transactions, unread)
+    shown = (groups, committed, members, transactions, *([unread] if unread and unread.rows else []))
     return Report("offsets", "Groups and their offsets", summary, shown, (chart,) if chart else ())
 
 
@@ -167,6 +181,22 @@ def _transactions(table: DataFrame, top: int) -> Table:
     return Table("transactions", "Transactions", shape, told, more=more, empty="There is no transactional id.")
 
 
+def _unread(table: DataFrame, top: int) -> Table:
+    shape = columns(
+        "topic",
+        "kind",
+        "reason",
+        "records",
+        Column("source", comment="File of the first.", brief=file_name),
+        "position",
+        "partition",
+        "offset",
+    )
+    rows, more = _first(table, shape, top, ["records"], ["topic", "kind", "reason"])
+    note = "All other tables pass over them: they may be of a newer release."
+    return Table("unread", "Records that are left out", shape, cells(rows), note, more)
+
+
 def _first(
     table: DataFrame, shape: Sequence[Column], top: int, largest: list[str], then: list[str]
 ) -> tuple[list[Any], int]:
@@ -207,9 +237,15 @@ def _lag_chart(groups: Table) -> Chart | None:
     return charts.bars("lag", title, names, {"lag": lags}, unit="records", note=LAG_NOTE)
 
 
-def _summary(groups: Table, committed: Table, transactions: Table) -> tuple[str, ...]:
-    if not groups.rows:
-        return ("There is no group.",)
+def _summary(groups: Table, committed: Table, transactions: Table, unread: Table | None) -> tuple[str, ...]:
+    told = _of_groups(groups, committed, transactions) if groups.rows else ["There is no group."]
+    left_out = sum(count for count in unread.column("records") if isinstance(count, int)) if unread else 0
+    if left_out:
+        told.append(f"{counted(left_out, 'record')} could not be read: see Records that are left out.")
+    return tuple(told)
+
+
+def _of_groups(groups: Table, committed: Table, transactions: Table) -> list[str]:
     inhabited = sum(1 for members in groups.column("members") if members)
     offsets = counted(len(committed.rows) + committed.more, "committed offset")
     told = [f"{counted(len(groups.rows) + groups.more, 'group')}, {inhabited:,} with members; {offsets}."]
@@ -220,4 +256,4 @@ def _summary(groups: Table, committed: Table, transactions: Table) -> tuple[str,
     pending = sum(1 for state in transactions.column("state") if state in OPEN and state != "Dead")
     if pending:
         told.append(f"{counted(pending, 'transaction')} {'is' if pending == 1 else 'are'} not finished.")
-    return tuple(told)
+    return told

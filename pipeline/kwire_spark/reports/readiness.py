@@ -7,8 +7,8 @@ small: its rows are collected, and what they come to is plain Python, in ``uses`
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from kwire.protocol import API_VERSIONS
 from kwire.releases import text
@@ -16,25 +16,19 @@ from kwire_kafka.releases import RELEASES
 from kwire_spark.reports import charts
 from kwire_spark.reports.report import Chart, Column, Report, Table, columns
 from kwire_spark.reports.standing import refused_by
-from kwire_spark.reports.text import counted
-from kwire_spark.reports.uses import Client, Use, uses_of
+from kwire_spark.reports.text import counted, file_name
+from kwire_spark.reports.uses import WHO, Client, Use, collected, uses_of
 from kwire_spark.reports.verdicts import BETWEEN_BROKERS, OK, REFUSED, SEVERITY, Verdict, judge
 
 if TYPE_CHECKING:
+    from pyspark.sql import Column as Expression
     from pyspark.sql import DataFrame
 
     from kwire.releases import Release
     from kwire_spark.reports.report import Cell
 
-MOST = 200_000
-"""Rows of CLIENTS that are judged."""
-
-WHO = columns(
-    Column("client_id", "client"),
-    Column("client_host", "address"),
-    Column("software", comment="As the client introduced itself [KIP-511]; nothing if it did not."),
-    Column("principal"),
-)
+NAMED = 10
+"""Clients that the summary names."""
 MARKS = {"refused": "bad", "unsure": "warn", "unknown": "warn", "deprecated": "warn", "ok": "good"}
 
 
@@ -48,7 +42,7 @@ def readiness(clients: DataFrame, target: str) -> Report:
     What captures and logs saw counts once, by the kind of input that saw most of it.
     """
     release = RELEASES[target]
-    rows, more = _rows(clients, release)
+    rows, more = collected(clients, *_worst_first(release))
     return report_on(uses_of(rows), release, more)
 
 
@@ -76,7 +70,7 @@ def report_on(uses: Iterable[Use], target: Release, more: int = 0) -> Report:
 
 def judged(uses: Iterable[Use], target: Release) -> Judged:
     """Each use with what the target says to it, the worst first."""
-    uses = _named(list(uses))
+    uses = list(uses)
     asking = {(use.client.client_id, use.client.host) for use in uses if use.api_key == API_VERSIONS}
     found = [
         (use, judge(use.api_key, use.version, target, negotiates=(use.client.client_id, use.client.host) in asking))
@@ -87,25 +81,15 @@ def judged(uses: Iterable[Use], target: Release) -> Judged:
     )
 
 
-def _named(uses: list[Use]) -> list[Use]:
-    """Without what server logs say of requests that something else saw too, and knows the clients of."""
-    known = {(use.client.host, use.api_key, use.version) for use in uses if not use.nameless}
-    return [use for use in uses if not use.nameless or (use.client.host, use.api_key, use.version) not in known]
-
-
-def _rows(clients: DataFrame, target: Release) -> tuple[list[Mapping[str, Any]], int]:
-    """At most :data:`MOST` rows, and how many more there are: of too many, those that the target simply accepts."""
+def _worst_first(target: Release) -> tuple[Expression | str, ...]:
+    """The order in which rows of CLIENTS count: of too many, those go that the target simply accepts."""
     from pyspark.sql import functions as F
 
-    rows = clients.limit(MOST + 1).collect()
-    more = 0
-    if len(rows) > MOST:
-        accepted = F.lit(False)
-        for key, api in target.apis.items():
-            fine = F.col("version").between(api.accepted.start, api.accepted.stop - 1)
-            accepted = accepted | ((F.col("api_key") == key) & fine)
-        rows, more = clients.orderBy(accepted, "api_key", "version").limit(MOST).collect(), clients.count() - MOST
-    return [row.asDict() for row in rows], more
+    accepted = F.lit(False)
+    for key, api in target.apis.items():
+        fine = F.col("version").between(api.accepted.start, api.accepted.stop - 1)
+        accepted = accepted | ((F.col("api_key") == key) & fine)
+    return accepted, "api_key", "version"
 
 
 def _of_clients(found: Judged, states: set[str], target: Release) -> list[tuple[Cell, ...]]:
@@ -129,12 +113,12 @@ def _facts(key: int, bad: Judged, group: Judged, target: Release) -> tuple[Cell,
     return (
         worst.api,
         tuple(use.version for use, _ in bad),
-        min((one.first for _, one in bad if one.first), key=_age, default=None),
-        text(api.accepted) if api else "none",
-        max(good, default=None),
         verdict.state,
-        verdict.reason,
+        min((one.first for _, one in bad if one.first), key=_age, default=None),
+        max(good, default=None),
         worst.place,
+        text(api.accepted) if api else "none",
+        verdict.reason,
         sum(use.requests for use, _ in bad),
         sum(use.refusals for use, _ in bad),
         max(seen, default=None),
@@ -147,21 +131,24 @@ def _table(name: str, title: str, rows: Sequence[tuple[Cell, ...]], empty: str) 
     common = "The newest version that the client was seen to use and the target accepts."
     refusals = "Requests not answered before the connection ended, or refused in a server log."
     shape = columns(
-        *WHO,
+        *WHO[:2],
         Column("api", "API"),
         "versions",
-        Column("refused_since", "first refused by", "The first release that refuses what one before it accepted."),
-        Column("accepted", "target accepts"),
-        Column("newest_common", "newest common", common),
         Column("state", mark=MARKS),
+        Column("refused_since", "refused since", "The first release that refuses what one before it accepted."),
+        Column("newest_common", "newest common", common),
+        Column("evidence", comment="File and byte of an example.", brief=file_name),
+        Column("accepted", "target accepts"),
         "reason",
-        Column("evidence", comment="File and byte of an example."),
+        *WHO[2:],
         "requests",
         Column("refusals", comment=refusals),
         "last_seen",
-        Column("deprecated_since", "first deprecated in"),
+        Column("deprecated_since", "deprecated since"),
     )
-    return Table(name, title, shape, tuple(rows), empty=empty)
+    who = len(WHO)
+    ordered = tuple((*row[:2], *row[who : who + 8], *row[2:who], *row[who + 8 :]) for row in rows)
+    return Table(name, title, shape, ordered, empty=empty)
 
 
 def _clients_table(found: Judged, more: int) -> Table:
@@ -190,48 +177,56 @@ def _clients_table(found: Judged, more: int) -> Table:
 
 
 def _between_table(found: Judged) -> Table:
+    """A row for each API and what becomes of its versions."""
+    groups: defaultdict[tuple[int, str], Judged] = defaultdict(list)
+    for use, verdict in found:
+        groups[use.api_key, verdict.state].append((use, verdict))
     rows = [
         (
-            use.client.client_id,
-            use.client.host,
-            use.api,
-            use.version,
-            verdict.state,
-            verdict.first,
-            use.requests,
-            use.place,
+            group[0][0].api,
+            tuple(sorted({use.version for use, _ in group})),
+            state,
+            min((verdict.first for _, verdict in group if verdict.first), key=_age, default=None),
+            sum(use.requests for use, _ in group),
+            group[0][0].place,
         )
-        for use, verdict in found
+        for (_, state), group in groups.items()
     ]
     shape = columns(
-        Column("client_id", "client"),
-        Column("client_host", "address"),
         Column("api", "API"),
-        "version",
+        "versions",
         Column("state", "in target"),
-        Column("refused_since", "first refused by"),
+        Column("refused_since", "refused since"),
         "requests",
-        Column("evidence"),
+        Column("evidence", brief=file_name),
     )
     note = "Brokers and controllers among themselves: an upgrade changes both ends, so none of this counts."
     return Table("between-brokers", "Between brokers", shape, tuple(rows), note, empty="None of their APIs was seen.")
 
 
 def _summary(found: Judged, target: Release, more: int) -> tuple[str, ...]:
+    """Who breaks, in one sentence; then what else is worth knowing."""
     clients = {use.client for use, _ in found}
     bad = list(dict.fromkeys(use.client for use, verdict in found if verdict.state == REFUSED))
     if not clients:
         return ("No client was seen.",)
-    told = [f"Kafka {target.name} refuses {len(bad):,} of {counted(len(clients), 'client')}."]
-    if bad:
-        names = "; ".join(map(str, bad[:10])) + (f"; and {len(bad) - 10:,} more" if len(bad) > 10 else "")
-        told.append(f"Refused: {names}.")
+    share = f"{len(bad):,}" if bad else "none"
+    told = [f"Kafka {target.name} refuses {share} of {counted(len(clients), 'client')}{_names(bad)}."]
     seen = sum(use.refusals for use, verdict in found if verdict.state == REFUSED)
     if seen:
         told.append(f"{counted(seen, 'request')} of them were seen to be refused already.")
     if more:
         told.append(f"{counted(more, 'row')} of clients, APIs and versions were left out, all of them accepted.")
     return tuple(told)
+
+
+def _names(clients: Sequence[Client]) -> str:
+    if not clients:
+        return ""
+    names = [str(client) for client in clients[:NAMED]]
+    if len(clients) > NAMED:
+        return f": {'; '.join(names)}; and {len(clients) - NAMED:,} more"
+    return f": {'; '.join(names)}"
 
 
 def _per_release(found: Judged) -> Chart | None:

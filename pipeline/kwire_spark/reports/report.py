@@ -5,7 +5,7 @@ Reports are made by Spark jobs whose results are small; what prints, lays out an
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -18,13 +18,15 @@ Cell = str | int | float | bool | datetime | None | tuple[str, ...] | tuple[int,
 class Column:
     """``name`` is that in files, ``title`` that above the column; numbers stand at the right.
 
-    ``mark`` says how a cell is coloured: its value → ``bad``, ``warn`` or ``good``.
+    ``mark`` says how a cell is coloured: its value → ``bad``, ``warn`` or ``good``. ``brief`` gives what of a text is
+    shown on a terminal, which has less room than a page.
     """
 
     name: str
     title: str = ""
     comment: str = ""
     mark: Mapping[str, str] | None = None
+    brief: Callable[[str], str] | None = None
 
     @property
     def heading(self) -> str:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from kwire_spark.reports.page import filled, kind
 from kwire_spark.reports.report import Cell, Column, Report, Table
-from kwire_spark.reports.text import shown, visible
+from kwire_spark.reports.text import shown, time, visible
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -17,8 +18,10 @@ ROWS = 20
 """Rows of a table that are printed; the page and the files have all of them."""
 WIDEST = 60
 NARROW = 16
-"""A text of this length stays in one line; longer ones are folded if there is no room."""
-GAP = 3
+"""A text of this length stays in one line; longer ones are folded between words if there is no room."""
+WORD = 28
+"""A word of this length is not folded, unless it would take a third of the line."""
+GAP = 2
 STYLES = {"bad": "bold red", "warn": "yellow", "good": "green"}
 
 
@@ -39,27 +42,44 @@ def print_report(report: Report, console: Console, rows: int = ROWS) -> None:
             console.print(Text(visible(table.empty, 1000)))
             continue
         with_values = filled(table)
-        places = _fitting(table, with_values, console.width, rows)
-        console.print(_grid(table, places, rows))
-        if left := _left_out(table, with_values[len(places) :], rows):
+        widths = _fitting(table, with_values, console.width, rows)
+        console.print(_grid(table, widths, rows))
+        if left := _left_out(table, with_values[len(widths) :], rows):
             console.print(Text(left, style="dim"))
 
 
-def _fitting(table: Table, places: list[int], width: int, rows: int) -> list[int]:
-    """As many of the columns, from the left, as there is room for; one at least."""
-    room = width
-    for count, place in enumerate(places):
-        room -= _least_width(table, place, rows) + (GAP if count else 0)
-        if room < 0:
-            return places[: max(count, 1)]
-    return places
+def _fitting(table: Table, places: list[int], width: int, rows: int) -> dict[int, int]:
+    """As many of the columns, from the left, as there is room for, one at least; with the width of each."""
+    widths: dict[int, int] = {}
+    room = width + GAP
+    for place in places:
+        least = _least_width(table, place, rows, min(WORD, width // 3))
+        if room < least + GAP and widths:
+            break
+        widths[place] = min(least, width)
+        room -= least + GAP
+    for place, least in widths.items():  # what is left over, to those that would be folded
+        more = min(max(room, 0), _full_width(table, place, rows) - least)
+        widths[place] += max(more, 0)
+        room -= max(more, 0)
+    return widths
 
 
-def _least_width(table: Table, place: int, rows: int) -> int:
-    words = visible(table.columns[place].heading).split()
-    cells = [shown(row[place], WIDEST) for row in table.rows[:rows]]
-    longest = max(map(len, cells))
-    return max(longest if _is_exact(table, place) else min(longest, NARROW), *map(len, words))
+def _least_width(table: Table, place: int, rows: int, longest: int) -> int:
+    heading = max(map(len, visible(table.columns[place].heading).split()))
+    full = _full_width(table, place, rows)
+    if _is_exact(table, place):
+        return max(full, heading)
+    words = (len(word) for text in _texts(table, place, rows) for word in text.split())
+    return max(min(full, max(NARROW, min(max(words, default=0), longest))), heading)
+
+
+def _full_width(table: Table, place: int, rows: int) -> int:
+    return max(map(len, _texts(table, place, rows)))
+
+
+def _texts(table: Table, place: int, rows: int) -> list[str]:
+    return [_text(table.columns[place], row[place]) for row in table.rows[:rows]]
 
 
 def _is_exact(table: Table, place: int) -> bool:
@@ -67,28 +87,36 @@ def _is_exact(table: Table, place: int) -> bool:
     return any(kind(row[place]) for row in table.rows)
 
 
-def _grid(table: Table, places: list[int], rows: int) -> Grid:
+def _grid(table: Table, widths: dict[int, int], rows: int) -> Grid:
     from rich.box import SIMPLE_HEAD
     from rich.table import Table as Grid
     from rich.text import Text
 
-    grid = Grid(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="bold")
-    for place in places:
+    between = (0, GAP - 1, 0, 0)  # the box has a space for a line between columns
+    grid = Grid(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=between, header_style="bold")
+    for place, width in widths.items():
         grid.add_column(
             Text(visible(table.columns[place].heading)),
             justify="right" if any(kind(row[place]) == "number" for row in table.rows) else "left",
             overflow="fold",
-            min_width=_least_width(table, place, rows),
+            width=width,
         )
     for row in table.rows[:rows]:
-        grid.add_row(*(_cell(table.columns[place], row[place]) for place in places))
+        grid.add_row(*(_cell(table.columns[place], row[place]) for place in widths))
     return grid
 
 
 def _cell(column: Column, cell: Cell) -> Text:
     from rich.text import Text
 
-    return Text(shown(cell, WIDEST), style=STYLES.get((column.mark or {}).get(str(cell), ""), ""))
+    return Text(_text(column, cell), style=STYLES.get((column.mark or {}).get(str(cell), ""), ""))
+
+
+def _text(column: Column, cell: Cell) -> str:
+    """A cell in brief: of a time the seconds, of a place in a file the name."""
+    if isinstance(cell, datetime):
+        return time(cell)[: len("2026-01-02 03:04:05")]
+    return shown(column.brief(cell) if column.brief and isinstance(cell, str) else cell, WIDEST)
 
 
 def _left_out(table: Table, places: list[int], rows: int) -> str:

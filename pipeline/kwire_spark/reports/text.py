@@ -6,6 +6,7 @@ would change the order or the look of the text around it, becomes an escape as P
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from kwire_spark.reports.report import Cell
@@ -25,7 +26,7 @@ def shown(cell: Cell, longest: int = LONGEST) -> str:
     if isinstance(cell, float):
         return number(cell)
     if isinstance(cell, tuple):
-        return shortened(", ".join(visible(str(one), longest) for one in cell), longest)
+        return listed([visible(str(one), longest) for one in cell], longest)
     return visible(str(cell), longest)
 
 
@@ -46,6 +47,28 @@ def shortened(text: str, longest: int = LONGEST) -> str:
     if len(text) <= longest:
         return text
     return f"{text[:longest]}… ({len(text):,} characters)"
+
+
+def listed(texts: Sequence[str], longest: int = LONGEST) -> str:
+    """Texts between commas: all, or the first of them and how many more there are.
+
+    >>> listed(["Produce", "Fetch"]), listed(["Produce", "Fetch", "Metadata", "Heartbeat"], 20)
+    ('Produce, Fetch', 'Produce, Fetch and 2 more')
+    """
+    shown = list(texts)
+    while len(shown) > 1 and len(", ".join(shown)) > longest:
+        shown.pop()
+    more = f" and {len(texts) - len(shown):,} more" if len(shown) < len(texts) else ""
+    return ", ".join(shown) + more
+
+
+def file_name(place: str) -> str:
+    """The last part of a path, with what stands behind it.
+
+    >>> file_name("/var/captures/a.pcap:17")
+    'a.pcap:17'
+    """
+    return place.replace("\\", "/").rsplit("/", 1)[-1]
 
 
 def label(text: str, longest: int = 28) -> str:

@@ -1,21 +1,38 @@
-"""What clients use: the rows of CLIENTS brought down to one for each client, API and version. Plain Python."""
+"""What clients use: the rows of CLIENTS, whose they are, and a use for each client, API and version. Plain Python."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from kwire_kafka.releases import RELEASES
+from kwire_spark.reports.report import Column, columns
 from kwire_spark.reports.text import visible
+from kwire_spark.tables.clients import SERVER_LOG
 
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from pyspark.sql import Column as Expression
+    from pyspark.sql import DataFrame
+
     from kwire_spark.reports.report import Cell
 
+    Row = Mapping[str, Any]
+
 ANONYMOUS = "User:ANONYMOUS"
+MOST = 200_000
+"""Rows of CLIENTS that a report looks at."""
+
+WHO = columns(
+    Column("client_id", "client"),
+    Column("client_host", "address"),
+    Column("software", comment="As the client introduced itself [KIP-511]; nothing if it did not."),
+    Column("principal"),
+)
+"""The columns of :attr:`Client.cells`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +55,7 @@ class Client:
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """A version of an API in use by a client. ``refusals`` are those that were seen; ``place`` is an example.
-
-    ``nameless``: only a server log has it, and such logs know no more of a client than its address.
-    """
+    """A version of an API in use by a client. ``refusals`` are those that were seen; ``place`` is an example."""
 
     client: Client
     api_key: int
@@ -51,45 +65,98 @@ class Use:
     refusals: int = 0
     last_seen: datetime | None = None
     place: str = ""
-    nameless: bool = False
 
 
-def uses_of(rows: Iterable[Mapping[str, Any]]) -> list[Use]:
+def collected(clients: DataFrame, *order: Expression | str) -> tuple[list[Row], int]:
+    """At most :data:`MOST` rows of CLIENTS, of too many the first in this order; and how many more there are."""
+    rows = clients.limit(MOST + 1).collect()
+    more = 0
+    if len(rows) > MOST:
+        rows, more = clients.orderBy(*order).limit(MOST).collect(), clients.count() - MOST
+    return [row.asDict() for row in rows], more
+
+
+def by_client(rows: Iterable[Row]) -> list[tuple[Client, Row]]:
+    """Rows of CLIENTS with their clients.
+
+    Requests before a login have no principal, those before ApiVersions 3 no software. Of the same client id and
+    address, what is unknown is taken to be what is known, if that is one thing alone; otherwise they stay apart.
+    Server logs know no client id: what else was seen of the same address, API and version goes before their rows.
+    """
+    rows = list(rows)
+    seen = {(row["client_host"], row["api_key"], row["version"]) for row in rows if row["seen_in"] != SERVER_LOG}
+    kept = [
+        row
+        for row in rows
+        if row["seen_in"] != SERVER_LOG or (row["client_host"], row["api_key"], row["version"]) not in seen
+    ]
+    clients = [client_of(row) for row in kept]
+    whole = completed(client for client, row in zip(clients, kept, strict=True) if row["seen_in"] != SERVER_LOG)
+    return [
+        (client if row["seen_in"] == SERVER_LOG else whole[client], row)
+        for client, row in zip(clients, kept, strict=True)
+    ]
+
+
+def completed(clients: Iterable[Client]) -> dict[Client, Client]:
+    """Each client, and the same with what others of its id and address alone can tell of it."""
+    told = set(clients)
+    software: defaultdict[tuple[str | None, str | None], set[str]] = defaultdict(set)
+    principals: defaultdict[tuple[str | None, str | None], set[str]] = defaultdict(set)
+    for one in told:
+        software[one.client_id, one.host].update([one.software] if one.software else [])
+        principals[one.client_id, one.host].update([one.principal] if one.principal else [])
+    return {
+        one: replace(
+            one,
+            software=one.software or _only(software[one.client_id, one.host]),
+            principal=one.principal or _only(principals[one.client_id, one.host]),
+        )
+        for one in told
+    }
+
+
+def client_of(row: Row) -> Client:
+    """The client as the row alone has it; a column that is not there is not known."""
+    name, version, principal = row.get("software_name"), row.get("software_version"), row.get("principal")
+    software = " ".join(part for part in (name, version) if part) or None
+    return Client(row["client_id"], row["client_host"], software, None if principal == ANONYMOUS else principal)
+
+
+def uses_of(rows: Iterable[Row]) -> list[Use]:
     """Rows of CLIENTS brought down to a use for each client, API and version.
 
     What several kinds of input saw counts once, as often as the one that saw most of it; ports are added up.
     """
-    seen: defaultdict[tuple[Client, int, int], defaultdict[str, list[Mapping[str, Any]]]]
+    seen: defaultdict[tuple[Client, int, int], defaultdict[str, list[Row]]]
     seen = defaultdict(lambda: defaultdict(list))
-    for row in rows:
+    for client, row in by_client(rows):
         if row["api_key"] is not None and row["version"] is not None:
-            seen[_client(row), row["api_key"], row["version"]][row["seen_in"]].append(row)
+            seen[client, row["api_key"], row["version"]][row["seen_in"]].append(row)
     return [_use(*about, kinds) for about, kinds in seen.items()]
 
 
-def _use(client: Client, api_key: int, version: int, kinds: Mapping[str, Sequence[Mapping[str, Any]]]) -> Use:
+def api_name(api_key: int) -> str:
+    """The name of an API in the newest release that has it."""
+    names = [release.apis[api_key].name for release in RELEASES.values() if api_key in release.apis]
+    return names[-1] if names else f"key {api_key}"
+
+
+def _only(texts: set[str]) -> str | None:
+    return next(iter(texts)) if len(texts) == 1 else None
+
+
+def _use(client: Client, api_key: int, version: int, kinds: Mapping[str, Sequence[Row]]) -> Use:
     example, *_ = rows = [row for kind in sorted(kinds) for row in kinds[kind]]  # of captures, if they have any
     place = ":".join(str(part) for part in (example["source"], example["position"]) if part is not None)
     names = (row["api"] for row in rows if row["api"])
     return Use(
         client,
         api_key,
-        next(names, None) or _name(api_key),
+        next(names, None) or api_name(api_key),
         version,
         max(sum(row["requests"] for row in kind) for kind in kinds.values()),
         max(sum(row["refused"] for row in kind) for kind in kinds.values()),
         max((row["last_seen"] for row in rows if row["last_seen"] is not None), default=None),
         place,
-        set(kinds) == {"server_log"},
     )
-
-
-def _client(row: Mapping[str, Any]) -> Client:
-    name, version, principal = row["software_name"], row["software_version"], row["principal"]
-    software = " ".join(part for part in (name, version) if part) or None
-    return Client(row["client_id"], row["client_host"], software, None if principal == ANONYMOUS else principal)
-
-
-def _name(api_key: int) -> str:
-    names = [release.apis[api_key].name for release in RELEASES.values() if api_key in release.apis]
-    return names[-1] if names else f"key {api_key}"

@@ -1,48 +1,71 @@
-"""A segment as a chain: from one batch to the next by the sizes in their headers, and past whatever is broken.
+"""A segment as a chain: from one intact batch to the next, and past whatever is broken.
 
-Takes the bytes of a file, gives ``Stretch``es: batches as far as their headers tell, and damage in between. Where
-these begin follows from the file alone, so that readers of different splits agree about it. A header that makes no
-sense ends the chain; it goes on at the next batch whose checksum is right.
+Takes the bytes of a file, gives ``Stretch``es: batches whose checksums are right, and the damage in between. Where
+these begin follows from the file alone, so that readers of different splits agree: after an intact batch comes what
+follows it, and where no intact batch follows, all is damage up to the next one, wherever it begins. What leads there
+does not matter; the size in a damaged header may be wrong. (So of a damaged batch whose values are batches themselves,
+these are found: of records with a report beside them that something is broken.)
 """
 
 from __future__ import annotations
 
 import re
+import zlib
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from struct import Struct
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
+
+from crc32c import crc32c
 
 from kwire.frames import MAX_FRAME
-from kwire.records import Batch, ChecksumError
-from kwire.records.layout import LEAST, MAGIC, OVERHEAD
+from kwire.records.layout import ATTRIBUTES, BATCH_HEADER, CODEC, LEAST, MAGIC, OVERHEAD
 
 BLOCK = 1 << 12
 """Bytes read at a time where only headers are looked at."""
-WINDOW = 1 << 20
+WINDOW = 1 << 22
 """Bytes read at a time where batches are."""
 BUDGET = 1 << 30
 """Bytes of a file whose checksums are computed in search of batches: a file full of false headers costs no more."""
 LOOK_BACK = 64
-"""How many batches in a row may be wrong, each leading to the next, before those that they cover are lost."""
+"""How many batches before a split are remembered in search of one that is intact. If none is, all are verified."""
 
 _HEAD = Struct(">8xi4xB")
 """The size and the magic, which stand in the same places in all formats."""
+_CRC = Struct(">I")
+_OFFSETS = Struct(">q15xi")
+"""Base offset and the difference of the last one, of magic 2."""
+_CANDIDATE = re.compile(b"(?s)(?<=[\x00-\x06].{7})\x02(?=.{4}\x00[\x00-\x7f][\x00-\x7f])")
+"""Magic 2 in what may be a header: a size that is possible, attributes without bits that nobody uses, and last a
+difference of offsets that is not negative."""
+_OLD_CANDIDATE = re.compile(b"(?s)(?<=[\x00-\x06].{7})[\x00-\x02]")
 
 
-Stretch = tuple[int, int, str | None]
-"""Position and size of bytes of a file: a batch, by its header, or else the reason why they are none."""
+class Stretch(NamedTuple):
+    """Bytes of a file: an intact batch, or else the ``reason`` why they are none. ``unfinished`` is what may be a
+    batch that is still being written: the file ends within it."""
+
+    position: int
+    size: int
+    reason: str | None = None
+    unfinished: bool = False
+
+
+Skip = Callable[[memoryview, int], bool]
+"""Takes the header of a batch of magic 2 and its position, says whether nobody wants the batch."""
 
 
 class Window:
     """A file of ``size`` bytes, of which some are in memory: ``least`` of them, or a batch that is larger."""
 
-    __slots__ = ("_data", "_file", "_start", "budget", "least", "size")
+    __slots__ = ("_file", "_old", "_view", "budget", "data", "least", "size", "start")
 
     def __init__(self, file: BinaryIO, size: int, least: int = BLOCK) -> None:
         self._file = file
-        self._start = 0
-        self._data = memoryview(b"")
+        self.data = b""
+        self.start = 0
+        self._view = memoryview(b"")
+        self._old: bool | None = None
         self.size = size
         self.least = least
         self.budget = BUDGET
@@ -50,66 +73,107 @@ class Window:
     def read(self, position: int, count: int) -> memoryview:
         """``count`` bytes, or as many as there are up to the end. ``OSError`` if the file is shorter by now."""
         count = min(count, self.size - position)
-        at = position - self._start
-        if at < 0 or at + count > len(self._data):
+        at = position - self.start
+        if at < 0 or at + count > len(self.data):
             self._file.seek(position)
-            self._data = memoryview(self._file.read(min(max(count, self.least), self.size - position)))
-            self._start, at = position, 0
-            if len(self._data) < count:
-                raise OSError(f"the file ends at byte {position + len(self._data)}, before it had {self.size}")
-        return self._data[at : at + count]
+            self.data = self._file.read(min(max(count, self.least), self.size - position))
+            self._view = memoryview(self.data)
+            self.start, at = position, 0
+            if len(self.data) < count:
+                raise OSError(f"the file ends at byte {position + len(self.data)}, before it had {self.size}")
+        return self._view[at : at + count]
 
     def block(self, position: int, count: int) -> memoryview:
         """All bytes from ``position`` on that are in memory, ``count`` of them or more, or up to the end."""
         self.read(position, count)
-        return self._data[position - self._start :]
+        return self._view[position - self.start :]
 
     def size_at(self, position: int) -> int:
-        """How many bytes the batch has that begins here, by its header."""
-        return OVERHEAD + int.from_bytes(self.read(position, OVERHEAD)[8:], "big", signed=True)
+        """How many bytes the batch has that begins here by its header; 0 if it cannot be the header of one."""
+        if self.size - position < _HEAD.size:
+            return 0
+        declared, magic = _HEAD.unpack_from(self.read(position, _HEAD.size))
+        size = OVERHEAD + int(declared)
+        fits = magic < len(LEAST) and declared >= LEAST[magic] and size <= min(MAX_FRAME, self.size - position)
+        return size if fits else 0
 
     def intact(self, position: int, size: int) -> bool:
         """Whether the checksum of a batch is right."""
-        self.budget -= size
-        try:
-            Batch(self.read(position, size), position).verify()
-        except ChecksumError:
+        stored, found = checksums(self.read(position, size))
+        return stored == found
+
+    def certain(self, position: int, size: int) -> bool:
+        """Whether a batch is one that any reader finds who looks for it: intact, and with a header that can be true.
+
+        Only a file that begins with a message set has others of magic 0 and 1 [KAFKA-WIRE 44]. What chance makes is
+        seldom plausible: to compute a checksum of up to 100 MB for each false header would take long.
+        """
+        header = self.read(position, min(size, BATCH_HEADER.size))
+        if not (header[MAGIC] == 2 or self.old) or not _plausible(header) or self.budget <= 0:
             return False
-        return True
+        self.budget -= size
+        return self.intact(position, size)
+
+    @property
+    def old(self) -> bool:
+        """Whether the file begins with a message set of magic 0 or 1."""
+        if self._old is None:
+            first = self.read(0, _HEAD.size)
+            self._old = len(first) == _HEAD.size and first[MAGIC] < 2
+        return self._old
 
 
-def stretches(window: Window, position: int = 0, start: int = 0) -> Iterator[Stretch]:
-    """All of a file from ``position`` on, which is where a batch begins, less what begins before ``start``; but not
-    zeros at its end, which a broker with ``log.preallocate`` has there.
+def checksums(batch: memoryview) -> tuple[int, int]:
+    """The checksum that a batch has by its header, and that of its bytes."""
+    if batch[MAGIC] == 2:
+        return _CRC.unpack_from(batch, 17)[0], crc32c(batch[ATTRIBUTES:])
+    return _CRC.unpack_from(batch, OVERHEAD)[0], zlib.crc32(batch[MAGIC:])
 
-    Positions ascend, but that behind batches with wrong checksums some may follow that begin before those.
+
+def stretches(window: Window, position: int = 0, start: int = 0, skip: Skip | None = None) -> Iterator[Stretch]:
+    """All of a file from ``position`` on, which is 0 or that of an intact batch, less what begins before ``start``;
+    but not zeros at its end, which a broker with ``log.preallocate`` has there. Positions ascend.
+
+    Batches to ``skip`` are passed over without verifying them, if the next one goes on at the right offset.
     """
+    position = _entry(window, position, start)
     while position < window.size:
-        recent: deque[tuple[int, int]] = deque(maxlen=LOOK_BACK)
-        for batch in _batches(window, position):
-            recent.append(batch)
-            position = batch[0] + batch[1]
-            if batch[0] >= start:
-                yield *batch, None
+        for at, size, wanted in _chosen(window, position, skip) if skip else _run(window, position):
+            position = at + size
+            if wanted and at >= start:
+                yield Stretch(at, size)
         if position == window.size or _zeros(window, position):
             return
-        # If a batch whose size is wrong led here, those that it covers are found again.
-        found = _search(window, 1 + _astray(window, recent, position))
-        if found > position >= start:
-            yield position, found - position, _reason(window, position)
+        end = _search(window, position + 1)
+        for damage in _damage(window, position, end):
+            if damage.position >= start:
+                yield damage
+        position = end
+
+
+def _entry(window: Window, position: int, start: int) -> int:
+    """Where an intact batch begins, not behind ``start``: from there on all readers see the same.
+
+    Headers lead there, without their batches being read. That is to be trusted if the batch they lead to is intact.
+    """
+    window.least = BLOCK
+    while True:
+        recent: deque[tuple[int, int]] = deque(maxlen=LOOK_BACK)
+        behind = False
+        for batch in _headers(window, position):
+            if behind := batch[0] > start:
+                break
+            recent.append(batch)
+        entry, size = next((batch for batch in reversed(recent) if window.certain(*batch)), (position, 0))
+        if behind or start == 0 or (not size and len(recent) == LOOK_BACK):
+            return entry
+        found = _search(window, entry + size if size else entry + 1)
+        if found > start or found == window.size:
+            return entry
         position = found
 
 
-def _astray(window: Window, recent: deque[tuple[int, int]], position: int) -> int:
-    """Where the damage begins that led to ``position``: behind the last batch whose checksum is right."""
-    for at, size in reversed(recent):
-        if window.intact(at, size):
-            break
-        position = at
-    return position
-
-
-def _batches(window: Window, position: int) -> Iterator[tuple[int, int]]:
+def _headers(window: Window, position: int) -> Iterator[tuple[int, int]]:
     """Position and size of one batch after another, as long as headers make sense."""
     unpack, least, last = _HEAD.unpack_from, LEAST, window.size
     while window.size - position >= _HEAD.size:
@@ -124,19 +188,87 @@ def _batches(window: Window, position: int) -> Iterator[tuple[int, int]]:
             position += size
 
 
-def _reason(window: Window, position: int) -> str:
-    """Why no batch begins here."""
+def _run(window: Window, position: int) -> Iterator[tuple[int, int, bool]]:
+    """Position and size of one intact batch after another; all are wanted. A loop for its own sake: it is hot."""
+    unpack, unpack_crc, last = _HEAD.unpack_from, _CRC.unpack_from, window.size
+    window.least = WINDOW
+    size = _HEAD.size
+    while last - position >= _HEAD.size:
+        view = window.block(position, size)
+        at, end = 0, len(view)
+        while at + _HEAD.size <= end:
+            declared, magic = unpack(view, at)
+            size = OVERHEAD + declared
+            if magic > 2 or declared < LEAST[magic] or size > MAX_FRAME or position + size > last:
+                return
+            if at + size > end:
+                break
+            if magic == 2:
+                if crc32c(view[at + ATTRIBUTES : at + size]) != unpack_crc(view, at + 17)[0]:
+                    return
+            elif not window.intact(position, size):
+                return
+            yield position, size, True
+            at += size
+            position += size
+        else:
+            size = _HEAD.size
+
+
+def _chosen(window: Window, position: int, skip: Skip) -> Iterator[tuple[int, int, bool]]:
+    """As :func:`_run`, and whether a batch is wanted. Of others no more is read than can be helped."""
+    window.least = BLOCK
+    while size := window.size_at(position):
+        wanted = not (_is_modern(window, position) and skip(window.read(position, BATCH_HEADER.size), position))
+        window.least = WINDOW if wanted else BLOCK
+        if (wanted or not _continues(window, position, size)) and not window.intact(position, size):
+            return
+        yield position, size, wanted
+        position += size
+
+
+def _is_modern(window: Window, position: int) -> bool:
+    header = window.read(position, BATCH_HEADER.size)
+    return len(header) == BATCH_HEADER.size and header[MAGIC] == 2
+
+
+def _continues(window: Window, position: int, size: int) -> bool:
+    """Whether a header can be believed without the checksum: the next batch goes on where this one ends."""
+    base, delta = _OFFSETS.unpack_from(window.read(position, BATCH_HEADER.size))
+    following = int.from_bytes(window.read(position + size, 8), "big", signed=True)
+    return _is_modern(window, position + size) and following == base + delta + 1
+
+
+def _damage(window: Window, position: int, end: int) -> Iterator[Stretch]:
+    """What is none up to ``end``: batches with wrong checksums as far as their sizes tell them apart, and the rest."""
+    while position < end:
+        size = window.size_at(position)
+        if size and position + size <= end:
+            stored, found = checksums(window.read(position, size))
+            yield Stretch(position, size, f"the checksum is {stored:08x}, that of the bytes is {found:08x}")
+            position += size
+        else:
+            yield Stretch(position, end - position, *_reason(window, position, end))
+            return
+
+
+def _reason(window: Window, position: int, end: int) -> tuple[str, bool]:
+    """Why no batch begins here, and whether it may be one that is still being written."""
     left = window.size - position
     if left < _HEAD.size:
-        return f"cut off: the file ends {left} bytes after a batch began"
+        return f"incomplete: the file ends {left} bytes after a batch began", True
     declared, magic = _HEAD.unpack_from(window.read(position, _HEAD.size))
     if not LEAST[0] <= declared <= MAX_FRAME - OVERHEAD:
-        return f"a batch of size {declared}: the least is {LEAST[0]}, the most {MAX_FRAME - OVERHEAD}"
+        return f"a batch of size {declared}: the least is {LEAST[0]}, the most {MAX_FRAME - OVERHEAD}", False
     if magic >= len(LEAST):
-        return f"there is no magic {magic}"
+        return f"there is no magic {magic}", False
     if declared < LEAST[magic]:
-        return f"a batch of size {declared}: the least is {LEAST[magic]}"
-    return f"cut off: the batch has {OVERHEAD + declared} bytes, {left} of them are in the file"
+        return f"a batch of size {declared}: the least is {LEAST[magic]}", False
+    if OVERHEAD + declared > left:
+        told = f"the batch has {OVERHEAD + declared} bytes, {left} of them are in the file"
+        return f"incomplete: {told}", end == window.size
+    stored, found = checksums(window.read(position, OVERHEAD + declared))
+    return f"the checksum is {stored:08x}, that of the bytes is {found:08x}, and another batch begins in it", False
 
 
 def _zeros(window: Window, position: int) -> bool:
@@ -150,20 +282,25 @@ def _zeros(window: Window, position: int) -> bool:
 
 
 def _search(window: Window, position: int) -> int:
-    """Where the next batch begins whose checksum is right; the end of the file if there is none.
-
-    Only a file that begins with a message set is searched for others of magic 0 and 1 [KAFKA-WIRE 44].
-    """
-    first = window.read(0, _HEAD.size)
-    pattern = re.compile(b"[\x00-\x02]" if len(first) == _HEAD.size and first[MAGIC] < 2 else b"\x02")
+    """Where the next batch begins that is certain; the end of the file if there is none."""
+    pattern = _OLD_CANDIDATE if window.old else _CANDIDATE
     while window.size - position >= _HEAD.size and window.budget > 0:
         chunk = bytes(window.read(position, WINDOW))
         for match in pattern.finditer(chunk, MAGIC):
-            at = match.start() - MAGIC
-            size = OVERHEAD + int.from_bytes(chunk[at + 8 : at + OVERHEAD], "big")
-            if size <= MAX_FRAME and size >= OVERHEAD + LEAST[chunk[at + MAGIC]]:
-                fits = position + at + size <= window.size
-                if fits and window.budget > 0 and window.intact(position + at, size):
-                    return position + at
-        position += max(1, len(chunk) - MAGIC)
+            at = position + match.start() - MAGIC
+            size = window.size_at(at)
+            if size and window.certain(at, size):
+                return at
+        if position + len(chunk) >= window.size:
+            break
+        position += len(chunk) - BATCH_HEADER.size
     return window.size
+
+
+def _plausible(header: memoryview) -> bool:
+    """Whether facts that the checksum covers can be true."""
+    if header[MAGIC] < 2:
+        return header[MAGIC + 1] < 16  # the attributes
+    _, _, _, _, _, attributes, delta, _, _, producer, epoch, sequence, count = BATCH_HEADER.unpack(header)
+    described = 0 <= attributes < 128 and attributes & CODEC <= 4 and min(producer, epoch, sequence) >= -1
+    return described and delta >= 0 and 0 <= count <= delta + 1

@@ -53,8 +53,8 @@ def _checked(window: Window, path: str, relative: int, position: int) -> int:
     if base is None or not 0 < position <= window.size - OVERHEAD - MAGIC or relative < 0:
         return 0
     size = window.size_at(position)
-    if not 61 <= size <= window.size - position or window.read(position, MAGIC + 1)[MAGIC] != 2:
+    if not size or window.read(position, MAGIC + 1)[MAGIC] != 2:
         return 0
     batch = Batch(window.read(position, size), position)
-    right = base <= batch.base_offset <= base + relative and window.intact(position, size)
+    right = base <= batch.base_offset <= base + relative and window.certain(position, size)
     return position if right else 0

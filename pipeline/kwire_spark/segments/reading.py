@@ -8,25 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 
-from kwire.errors import DecodeError
 from kwire.records import Batch
-from kwire.records.layout import BATCH_HEADER
+from kwire.records.layout import ATTRIBUTES, CONTROL, MAGIC
 from kwire_spark.options import BrokenInput
 from kwire_spark.segments.bounds import Bounds
-from kwire_spark.segments.chain import BLOCK, WINDOW, Window, stretches
+from kwire_spark.segments.chain import Window, stretches
 from kwire_spark.segments.files import Split
 from kwire_spark.segments.near import near_offset, near_position
-from kwire_spark.segments.rows import ROWS, Rows
-
-BYTES = 8 << 20
-"""Bytes of keys and values, about, that one Arrow batch has at most, unless one record batch has more."""
-BELIEVED = 1 << 16
-"""A batch that says it has more records than this is read to be sure, even if only their number matters."""
+from kwire_spark.segments.rows import Rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +30,7 @@ class Broken:
     source: str
     position: int | None
     reason: str
+    unfinished: bool = False
 
 
 def record_batches(
@@ -50,76 +45,57 @@ def record_batches(
 ) -> Iterator[pa.RecordBatch]:
     """The records of splits within ``bounds``, in columns of ``schema``. Nothing is computed for other columns.
 
-    A batch of up to 8192 records is given whole or, if one of them cannot be read, not at all; of larger ones what
+    A batch of up to 65536 records is given whole or, if one of them cannot be read, not at all; of larger ones what
     precedes the damage. ``control=False`` leaves out control records, ``hide`` takes secrets out of metadata records.
-    ``limit`` bounds the decompressed bytes of a batch. :class:`~kwire_spark.options.BrokenInput` with ``failfast``.
+    ``limit`` bounds the decompressed bytes of a batch. :class:`~kwire_spark.options.BrokenInput` with ``failfast``,
+    but not for an incomplete batch at the end of the newest segment of a partition: that is reported as well, and is
+    normal while a broker writes, or after it was killed.
     """
     bounds = bounds or Bounds()
     for split in group:
-        rows = Rows(split.path, schema, bounds, hide)
-        for found in _batches(split, bounds, limit):
-            if isinstance(found, Batch):
-                if control or not found.control:
-                    yield from _added(rows, found, failfast)
-            else:
-                yield from _reported(rows, found, failfast)
-        yield from rows.flushed()
+        rows = Rows(split.path, schema, bounds, hide, limit)
+        for found in _read(split, bounds, rows, control):
+            if not isinstance(found, Broken):
+                yield found
+                continue
+            if failfast and not found.unfinished:
+                raise BrokenInput(found.source, found.position, found.reason)
+            yield rows.corrupt(found.position, found.reason)
 
 
-def _batches(split: Split, bounds: Bounds, limit: int | None) -> Iterator[Batch | Broken]:
-    """Batches that begin in a split and may have records within the bounds, and what is none."""
+def _read(split: Split, bounds: Bounds, rows: Rows, control: bool) -> Iterator[pa.RecordBatch | Broken]:
+    """Rows of a split in order, and what is broken between them."""
     if split.size < 0:
         yield Broken(split.path, None, "cannot be opened")
         return
     try:
         with Path(split.path).open("rb", buffering=0) as file:
             window = Window(file, split.size)
-            yield from _within(window, split, bounds, limit)
+            for made in _within(window, split, bounds, rows, control):
+                yield made if not isinstance(made, tuple) else Broken(split.path, *made)
     except OSError as problem:
+        yield from rows.flushed()
         yield Broken(split.path, None, f"cannot be read: {problem.strerror or problem}")
 
 
-def _within(window: Window, split: Split, bounds: Bounds, limit: int | None) -> Iterator[Batch | Broken]:
+def _within(window: Window, split: Split, bounds: Bounds, rows: Rows, control: bool) -> Iterator[Any]:
     first = max(near_position(window, split.path, split.start), near_offset(window, split.path, bounds.first_offset))
-    every = bounds == Bounds()
-    for position, size, reason in stretches(window, first, split.start):
+    skip = None if bounds == Bounds() else lambda header, position: bounds.skip(Batch(header, position))
+    for position, size, reason, unfinished in stretches(window, first, split.start, skip):
         if position >= split.end:
-            if reason is None and window.intact(position, size):
-                return  # nothing before it can follow
-            continue
+            break
         if reason is not None:
-            yield Broken(split.path, position, f"{reason} ({size} bytes are passed over)")
-        elif every or not bounds.skip(Batch(window.read(position, min(size, BATCH_HEADER.size)), position)):
-            window.least = WINDOW
-            yield Batch(window.read(position, size), position, limit=limit)
-        else:
-            window.least = BLOCK
-
-
-def _added(rows: Rows, batch: Batch, failfast: bool) -> Iterator[pa.RecordBatch]:
-    try:
-        batch.verify()
-        if (batch.count > ROWS and rows.one_by_one) or batch.count > BELIEVED:
-            yield from _in_parts(rows, batch)
-        elif rows.one_by_one or batch.count < 0:
-            rows.add_batch(batch)
-        else:
-            rows.add_number(batch)
-    except DecodeError as problem:
-        yield from _reported(rows, Broken(rows.source, batch.position, str(problem)), failfast)
-    if rows.count >= ROWS or rows.weight > BYTES:
-        yield from rows.flushed()
-
-
-def _in_parts(rows: Rows, batch: Batch) -> Iterator[pa.RecordBatch]:
-    records = iter(batch)
-    while part := list(islice(records, ROWS)):
-        rows.add_records(batch, part)
-        yield from rows.flushed()
-
-
-def _reported(rows: Rows, broken: Broken, failfast: bool) -> Iterator[pa.RecordBatch]:
-    if failfast:
-        raise BrokenInput(broken.source, broken.position, broken.reason)
+            yield from rows.flushed()
+            yield position, f"{reason} ({size} bytes are passed over)", unfinished and _is_newest(split.path)
+            continue
+        at = position - window.start
+        if control or not (window.data[at + MAGIC] == 2 and window.data[at + ATTRIBUTES + 1] & CONTROL):
+            if not rows.take(window.data, at, size, position):
+                yield from rows.add(window.data, at, size, position)
     yield from rows.flushed()
-    yield rows.corrupt(broken.position, broken.reason)
+
+
+def _is_newest(path: str) -> bool:
+    """Whether a segment is the last of its folder, into which a broker writes."""
+    segment = Path(path)
+    return segment.suffix == ".log" and all(other.name <= segment.name for other in segment.parent.glob("*.log"))

@@ -27,11 +27,9 @@ on time drops rows only: what a connection told before, as who the client is, is
 
 from __future__ import annotations
 
-import gc
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -55,6 +53,7 @@ from kwire_spark.frames import Condition, frame_batches
 from kwire_spark.frames.wanted import TABLES, Table
 from kwire_spark.options import Options
 from kwire_spark.spark_types import selected, spark_schema
+from kwire_spark.worker import settle
 
 if TYPE_CHECKING:
     from pyspark.sql.datasource import Filter
@@ -116,19 +115,12 @@ class CaptureReader(DataSourceReader):
         return [InputPartition((files, (number, tasks))) for number in range(tasks)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        _settle()
+        settle()
         files, share = partition.value
         pieces = read_pieces(files, share=share, ports=self._ports, start=self._start, end=self._end)
         return frame_batches(
             pieces, self._schema, table=self._table, conditions=self._conditions, failfast=self._failfast
         )
-
-
-@cache
-def _settle() -> None:
-    """Spare the garbage collector what a worker has imported: going through all of that, over and over because rows
-    are kept for a moment, takes as long as making them. Once in a process, as workers run task after task."""
-    gc.freeze()
 
 
 def condition(given: Filter, schema: pa.Schema) -> Condition | None:

@@ -7,6 +7,7 @@
 ===================  =================================================================================================
 ``path``             data directories, folders of partitions, files, patterns
 ``mode``             ``permissive`` (default): what is broken is a row with ``_corrupt``; ``failfast``: it is an error
+``record``           a kind of record, as ``OffsetCommit``: only these, with ``key`` and ``value`` as structs
 ``topics``           patterns between commas, ``orders*,!*-changelog``; all topics unless given
 ``start``, ``end``   times: records from ``start`` on and before ``end``; those without a time are left out
 ``startOffset``,     offsets: from ``startOffset`` on and before ``endOffset``
@@ -23,6 +24,9 @@
 Filters on topic and partition spare files, those on offset and time batches. Columns that are not in a schema given
 by ``.schema("topic string, offset bigint")`` are not computed; without columns of the record itself, records are not
 even decompressed.
+
+An incomplete batch at the end of the newest segment of a partition is a row with ``_corrupt`` in both modes, and no
+error: so a segment looks while a broker writes, and after it was killed. Anywhere else it is damage.
 """
 
 from __future__ import annotations
@@ -38,12 +42,16 @@ from kwire_spark.options import OptionError, Options
 from kwire_spark.segments import Bounds, Selection, Split, record_batches, segment_files, splits
 from kwire_spark.segments.bounds import LEAST, MOST, allows
 from kwire_spark.segments.files import STATES
+from kwire_spark.segments.typed import raw_schema, typed_batches, typed_schema
 from kwire_spark.spark_types import selected, spark_schema
+from kwire_spark.tables.record_structs import RecordKind, record_kind
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql.datasource import Filter
     from pyspark.sql.types import StructType
+
+    from kwire.logs import LogSegment
 
 
 class KafkaLog(DataSource):
@@ -54,7 +62,8 @@ class KafkaLog(DataSource):
         return "kafka_log"
 
     def schema(self) -> StructType:
-        return spark_schema(RECORDS)
+        kind = _kind(Options(self.options))
+        return spark_schema(typed_schema(kind) if kind else RECORDS)
 
     def reader(self, schema: StructType) -> LogReader:
         return LogReader(Options(self.options), schema)
@@ -64,7 +73,8 @@ class LogReader(DataSourceReader):
     """Plans on the driver by sizes of files alone; tasks find where their batches begin."""
 
     def __init__(self, options: Options, schema: StructType) -> None:
-        self._schema = selected(RECORDS, schema)
+        self._kind = _kind(options)
+        self._schema = selected(typed_schema(self._kind) if self._kind else RECORDS, schema)
         self._options = options
         self._bounds = _bounds(options)
         self._filters: list[Filter] = []
@@ -81,21 +91,32 @@ class LogReader(DataSourceReader):
 
     def partitions(self) -> Sequence[InputPartition]:
         found = segment_files(self._options.files(), self._options.paths(), self._selection)
-        wanted = [file for file in found if allows(self._filters, {"topic": file.topic, "partition": file.partition})]
+        wanted = [file for file in found if self._wants(file)]
         size = self._options.size("splitSize", 0, least=0) or None
         return [InputPartition(group) for group in splits(wanted, size)] or [InputPartition(())]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         group: tuple[Split, ...] = partition.value
-        return record_batches(
+        batches = record_batches(
             group,
-            self._schema,
+            raw_schema(self._schema) if self._kind else self._schema,
             bounds=self._bounds,
             failfast=self._failfast,
             control=self._control,
             hide=self._hide,
             limit=self._limit,
         )
+        return typed_batches(batches, self._kind, self._schema) if self._kind else batches
+
+    def _wants(self, file: LogSegment) -> bool:
+        """Whether a file can have rows that are asked for."""
+        of_kind = self._kind is None or self._kind.topic in (None, file.topic)
+        return of_kind and allows(self._filters, {"topic": file.topic, "partition": file.partition})
+
+
+def _kind(options: Options) -> RecordKind | None:
+    name = options.text("record")
+    return record_kind(name) if name else None
 
 
 def _bounds(options: Options) -> Bounds:

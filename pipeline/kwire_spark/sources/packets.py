@@ -7,7 +7,8 @@
 ================  ====================================================================================================
 ``path``          files of pcap or pcapng, plain, gzip or zstd; folders, patterns
 ``settled``       seconds in which a file has not grown before a stream takes it: 5 by default. Files are taken whole,
-                  each once: let ``tcpdump -G`` or ``dumpcap -b`` begin new ones.
+                  each once: let ``tcpdump -G`` or ``dumpcap -b`` begin new ones. If one grows after it was taken, a
+                  row with ``_corrupt`` says from which byte on it was not read.
 ``filesAtOnce``   how many files a batch of a stream takes at most: 32 by default
 ================  ====================================================================================================
 
@@ -18,7 +19,7 @@ there: remove what is old from the folder, as a ring buffer does by itself.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -27,7 +28,9 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxFiles, SupportsTriggerAvailableNow
 
+from kwire_spark.capture import Broken
 from kwire_spark.capture.files import file_packets, first_time
+from kwire_spark.capture.packets import Packet
 from kwire_spark.options import OptionError, Options
 from kwire_spark.spark_types import selected, spark_schema
 from kwire_spark.streaming.packets import PACKETS, packet_batches
@@ -54,7 +57,12 @@ class KafkaPackets(DataSource):
 
 
 def read_file(path: str, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-    for batch in packet_batches(file_packets(path)):
+    """The packets of a file, with the columns of ``schema``."""
+    return _batches(file_packets(path), schema)
+
+
+def _batches(found: Iterable[Packet | Broken], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    for batch in packet_batches(found):
         yield batch.select(schema.names)
 
 
@@ -94,7 +102,8 @@ class PacketStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def latestOffset(self, start: dict[str, int], limit: ReadLimit) -> dict[str, int]:
         """Files that are gone are forgotten, with the next that are taken."""
         ready = self._ready()
-        new = [path for path in ready if path not in start and (self._only is None or path in self._only)]
+        new = [path for path in ready if ready[path] > start.get(path, -1)]
+        new = [path for path in new if self._only is None or path in self._only]
         if isinstance(limit, ReadMaxFiles):
             new = sorted(new, key=lambda path: (first_time(path), path))[: limit.max_files]
         if not new:
@@ -103,10 +112,14 @@ class PacketStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return kept | {path: ready[path] for path in new}
 
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> Sequence[InputPartition]:
-        return [InputPartition(path) for path in end if path not in start]
+        return [InputPartition((path, start.get(path))) for path in end if end[path] != start.get(path)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        return read_file(partition.value, self._schema)
+        path, taken = partition.value
+        if taken is None:
+            return read_file(path, self._schema)
+        grown = Broken(path, taken, "the file has grown since it was taken: what is behind this was not read")
+        return _batches([grown], self._schema)
 
     def commit(self, end: dict[str, int]) -> None:
         """Nothing has to be done: the checkpoint has what was taken."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from kwire_spark.columns import TIME, _schema
+from kwire_spark.columns import TIME, schema
 
 NAMES = pa.list_(pa.string())
 NUMBERS = pa.list_(pa.int32())
@@ -13,8 +13,18 @@ TASKS = pa.list_(pa.struct([("kind", pa.string()), ("subtopology", pa.string()),
 ENDPOINTS = pa.list_(
     pa.struct([("name", pa.string()), ("host", pa.string()), ("port", pa.int32()), ("protocol", pa.string())])
 )
+BATCHES = pa.list_(
+    pa.struct(
+        [
+            ("first_offset", pa.int64()),
+            ("last_offset", pa.int64()),
+            ("state", pa.string()),
+            ("deliveries", pa.int16()),
+        ]
+    )
+)
 
-COMMITTED = _schema(
+COMMITTED = schema(
     ("group", pa.string(), "The group."),
     ("topic", pa.string(), "The topic."),
     ("topic_id", pa.string(), "Its id, if the group committed by it."),
@@ -27,7 +37,7 @@ COMMITTED = _schema(
     ("log_partition", pa.int32(), "The partition of __consumer_offsets."),
     ("log_offset", pa.int64(), "The offset there."),
 )
-GROUPS = _schema(
+GROUPS = schema(
     ("group", pa.string(), "The group."),
     ("type", pa.string(), "classic, consumer [KIP-848], share [KIP-932] or streams [KIP-1071]."),
     ("protocol_type", pa.string(), "Of a classic group: consumer, connect and so on; empty if it only commits."),
@@ -40,7 +50,7 @@ GROUPS = _schema(
     ("changed", TIME, "When a classic group came into its state."),
     ("log_partition", pa.int32(), "The partition of __consumer_offsets."),
 )
-MEMBERS = _schema(
+MEMBERS = schema(
     ("group", pa.string(), "The group."),
     ("type", pa.string(), "Of the group: classic, consumer, share or streams."),
     ("member_id", pa.string(), "The member."),
@@ -57,13 +67,13 @@ MEMBERS = _schema(
     ("session_timeout_ms", pa.int32(), "Of classic members."),
     ("rebalance_timeout_ms", pa.int32(), "How long it may take to give partitions up."),
     ("leader", pa.bool_(), "Whether it leads a classic group."),
-    ("assignment", PARTITIONS, "What it has; names or ids of topics, whichever the record has."),
+    ("assignment", PARTITIONS, "What it has; records of consumer and share groups have ids, see topics for names."),
     ("target", PARTITIONS, "What it is to have; null in classic groups."),
     ("tasks", TASKS, "What a member of a streams group runs."),
     ("process_id", pa.string(), "Of a streams member: members of one process have the same."),
     ("reason", pa.string(), "Why subscription or assignment of a classic member cannot be read."),
 )
-TRANSACTIONS = _schema(
+TRANSACTIONS = schema(
     ("transactional_id", pa.string(), "The transactional id."),
     ("state", pa.string(), "Empty, Ongoing, PrepareCommit, PrepareAbort, CompleteCommit, CompleteAbort or Dead."),
     ("producer_id", pa.int64(), "Its producer id."),
@@ -76,7 +86,21 @@ TRANSACTIONS = _schema(
     ("version", pa.int16(), "Transaction version of the client."),
     ("log_partition", pa.int32(), "The partition of __transaction_state."),
 )
-TOPICS = _schema(
+SHARE_STATES = schema(
+    ("group", pa.string(), "The share group."),
+    ("topic", pa.string(), "The topic; null if no record of the cluster's metadata tells its name."),
+    ("topic_id", pa.string(), "Its id."),
+    ("partition", pa.int32(), "The partition."),
+    ("start_offset", pa.int64(), "All before is done; -1 until the group has begun."),
+    ("batches", BATCHES, "What is not as it was before any delivery, from there on."),
+    ("state_epoch", pa.int32(), "Epoch of the group's state; null if the log begins behind its snapshot."),
+    ("snapshot_epoch", pa.int32(), "Counts the snapshots."),
+    ("leader_epoch", pa.int32(), "Of the leader of the partition that wrote last."),
+    ("updated", TIME, "When the snapshot was written to which later changes were added."),
+    ("log_partition", pa.int32(), "The partition of __share_group_state."),
+    ("log_offset", pa.int64(), "The offset of the last record there."),
+)
+TOPICS = schema(
     ("topic", pa.string(), "The topic."),
     ("topic_id", pa.string(), "Its id."),
     ("partition", pa.int32(), "The partition."),
@@ -90,7 +114,7 @@ TOPICS = _schema(
     ("elr", NUMBERS, "Eligible leaders outside of the ISR [KIP-966]."),
     ("last_known_elr", NUMBERS, "Those that were eligible last."),
 )
-BROKERS = _schema(
+BROKERS = schema(
     ("broker_id", pa.int32(), "Its number."),
     ("epoch", pa.int64(), "Offset of the record that registered it."),
     ("incarnation_id", pa.string(), "Of its process."),
@@ -99,13 +123,13 @@ BROKERS = _schema(
     ("in_controlled_shutdown", pa.bool_(), "Whether it is on its way down."),
     ("endpoints", ENDPOINTS, "Where it listens."),
 )
-CONFIGS = _schema(
+CONFIGS = schema(
     ("resource_type", pa.string(), "TOPIC, BROKER, CLIENT_METRICS or GROUP."),
     ("resource", pa.string(), "Its name; empty for the default of all brokers."),
     ("name", pa.string(), "Name of the setting."),
     ("value", pa.string(), "Its value, [hidden] where it is a secret."),
 )
-ACLS = _schema(
+ACLS = schema(
     ("id", pa.string(), "Of the rule."),
     ("resource_type", pa.string(), "TOPIC, GROUP, CLUSTER and so on."),
     ("resource", pa.string(), "Its name or the beginning of it."),
@@ -115,16 +139,16 @@ ACLS = _schema(
     ("operation", pa.string(), "READ, WRITE and so on."),
     ("permission", pa.string(), "ALLOW or DENY."),
 )
-SCRAM_USERS = _schema(
+SCRAM_USERS = schema(
     ("user", pa.string(), "The user."),
     ("mechanism", pa.string(), "SCRAM-SHA-256 or SCRAM-SHA-512."),
     ("iterations", pa.int32(), "How often the password is hashed."),
 )
-FEATURES = _schema(
+FEATURES = schema(
     ("feature", pa.string(), "metadata.version, group.version and so on."),
     ("level", pa.int16(), "The level that the cluster has finalized."),
 )
-QUOTAS = _schema(
+QUOTAS = schema(
     ("entity", pa.list_(pa.struct([("type", pa.string()), ("name", pa.string())])), "For whom; null is the default."),
     ("key", pa.string(), "Which quota."),
     ("value", pa.float64(), "How much."),

@@ -6,7 +6,7 @@ Takes Arrow batches of sorted RECORDS, gives Arrow batches of a table: what ``Da
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any, NamedTuple, Protocol
 
@@ -45,6 +45,21 @@ class State(Protocol):
         """What is left of all records."""
 
 
+class Several:
+    """Several states of the same records; a row of one of them stands below the name of that one."""
+
+    def __init__(self, states: Mapping[str, Callable[[], State]]) -> None:
+        self._states = {name: new() for name, new in states.items()}
+
+    def add(self, row: Logged) -> None:
+        for state in self._states.values():
+            state.add(row)
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        for name, state in self._states.items():
+            yield from ({name: row} for row in state.rows())
+
+
 def snapshot_end(source: str) -> int | None:
     """Up to which offset, exclusive, a snapshot tells the state; -1 for the one that storage was formatted with,
     ``None`` for a log segment."""
@@ -64,7 +79,7 @@ def replay(
     two replicas, counts once.
     """
     partition, source, state, last = None, None, new(), -1
-    for row in _records(batches):
+    for row in (row for batch in batches for row in rows_of(batch)):
         if row["partition"] != partition:
             yield from _chunks(state.rows(), schema)
             partition, source, state, last = row["partition"], None, new(), -1
@@ -76,18 +91,18 @@ def replay(
         source = row["source"]
         if row["offset"] > last:
             last = row["offset"]
-            state.add(_logged(row))
+            state.add(logged(row))
     yield from _chunks(state.rows(), schema)
 
 
-def _records(batches: Iterable[pa.RecordBatch]) -> Iterator[dict[str, Any]]:
-    for batch in batches:
-        columns = [batch.column(name).to_pylist() for name in COLUMNS]
-        for values in zip(*columns, strict=True):
-            yield dict(zip(COLUMNS, values, strict=True))
+def rows_of(batch: pa.RecordBatch, columns: Sequence[str] = COLUMNS) -> Iterator[dict[str, Any]]:
+    """The rows of a batch, with these columns."""
+    for values in zip(*(batch.column(name).to_pylist() for name in columns), strict=True):
+        yield dict(zip(columns, values, strict=True))
 
 
-def _logged(row: dict[str, Any]) -> Logged:
+def logged(row: dict[str, Any]) -> Logged:
+    """A row of RECORDS, decoded. Nothing in it raises; ``record.reason`` says what cannot be read."""
     decode = _control if row["control"] else decode_record
     record = decode(PROTOCOL, row["topic"], row["key"], row["value"], LIKE_KAFKA)
     return Logged(row["partition"], row["offset"], row["producer_id"], row["transactional"], record)

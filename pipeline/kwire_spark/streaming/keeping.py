@@ -7,18 +7,19 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from kwire_spark.columns import CLIENTS
+from kwire_spark.columns import CLIENTS, EXCHANGES
 from kwire_spark.spark_types import spark_schema
-from kwire_spark.tables.clients import KEYS, clients
+from kwire_spark.tables.clients import KEYS, tally
 from kwire_spark.tables.write import exists, write
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 BATCH = "batch"
 KEPT = CLIENTS.append(pa.field(BATCH, pa.int64(), metadata={"comment": "The batch that was added last."}))
 """The columns of the table."""
+PROBLEMS = pa.schema([EXCHANGES.field(name) for name in ("source", "position", "_corrupt")])
 
 
 def keep_clients(
@@ -26,30 +27,54 @@ def keep_clients(
 ) -> DataStreamWriter:
     """A query that adds what ``exchanges`` brings to the table ``folder/name``; start it, with the trigger you like.
 
-    The table is replaced as a whole, in one step. It says which batch was added last, so that one that Spark runs
-    again, after a failure, is not added twice: it belongs to the checkpoint beside it, ``folder/_name.checkpoint``,
-    and ``ValueError`` is raised if only one of them is there. A connection counts once in each batch.
+    Of exchanges only ``EXCHANGE_COLUMNS`` of ``tables.clients`` are needed. The table is replaced as a whole, in one
+    step. It says which batch was added last, so that one that Spark runs again, after a failure, is not added twice:
+    it belongs to the checkpoint beside it, ``folder/_name.checkpoint``, and without that it is a ``ValueError``. A
+    connection counts once in each batch. What is broken is in the table ``folder/name_problems``, which is there
+    once something is: ``source``, ``position``, ``_corrupt``.
     """
-    checkpoint = f"{folder.rstrip('/')}/_{name}.checkpoint"
-    path = f"{folder.rstrip('/')}/{name}"
+    path, checkpoint = f"{folder.rstrip('/')}/{name}", f"{folder.rstrip('/')}/_{name}.checkpoint"
     if exists(exchanges.sparkSession, path) and not exists(exchanges.sparkSession, checkpoint):
         raise ValueError(f"{path} is there, but not the checkpoint of the stream that it is of: {checkpoint}")
     writer = exchanges.writeStream.queryName(name).option("checkpointLocation", checkpoint)
-    return writer.foreachBatch(partial(_add, folder, name, format))
+    return writer.foreachBatch(partial(add_batch, folder, name, format))
 
 
-def _add(folder: str, name: str, format: str, batch: DataFrame, number: int) -> None:
+def add_batch(folder: str, name: str, format: str, batch: DataFrame, number: int) -> None:
+    """Add the exchanges of the batch with this ``number``, counted from 0, unless it was added before."""
     from pyspark.sql import functions as F
 
     spark, path = batch.sparkSession, f"{folder.rstrip('/')}/{name}"
-    table = clients(batch)
-    if exists(spark, path):
-        known = spark.read.format(format).schema(spark_schema(KEPT)).load(path)
-        last = known.agg(F.max(BATCH)).first()
-        if last is not None and last[0] is not None and last[0] >= number:
+    known = _read(spark, path, format, KEPT)
+    if known is None and number:
+        raise ValueError(f"{path}: the table of this stream is gone; delete its checkpoint to begin anew")
+    last = None if known is None else known.agg(F.max(BATCH)).first()
+    if last is not None and last[0] is not None and last[0] >= number:
+        return
+    counted = tally(batch).persist()
+    try:
+        if known is not None and counted.isEmpty():
             return
-        table = merged(table.unionByName(known.drop(BATCH)))
-    write(table.withColumn(BATCH, F.lit(number).cast("long")).coalesce(1), folder, name, format)
+        _add_problems(counted.where("_corrupt IS NOT NULL"), folder, f"{name}_problems", format)
+        table = counted.where("_corrupt IS NULL AND api_key IS NOT NULL").drop("_corrupt")
+        if known is not None:
+            table = merged(table.unionByName(known.drop(BATCH)))
+        write(table.withColumn(BATCH, F.lit(number).cast("long")).coalesce(1), folder, name, format)
+    finally:
+        counted.unpersist()
+
+
+def _add_problems(broken: DataFrame, folder: str, name: str, format: str) -> None:
+    """Each once, so that it does not matter whether a batch was added before."""
+    new = broken.select(*PROBLEMS.names).distinct()
+    if new.isEmpty():
+        return
+    known = _read(new.sparkSession, f"{folder.rstrip('/')}/{name}", format, PROBLEMS)
+    write((new if known is None else new.union(known).distinct()).coalesce(1), folder, name, format)
+
+
+def _read(spark: SparkSession, path: str, format: str, schema: pa.Schema) -> DataFrame | None:
+    return spark.read.format(format).schema(spark_schema(schema)).load(path) if exists(spark, path) else None
 
 
 def merged(tables: DataFrame) -> DataFrame:

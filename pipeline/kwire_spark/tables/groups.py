@@ -11,17 +11,21 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
+
 from kwire_spark.spark_types import spark_schema
 from kwire_spark.state import columns
 from kwire_spark.state.cluster import Acls, Brokers, Configs, Features, Quotas, ScramUsers, Topics
 from kwire_spark.state.groups import Groups, Members
 from kwire_spark.state.offsets import CommittedOffsets, Transactions
-from kwire_spark.state.replay import COLUMNS, replay
+from kwire_spark.state.replay import COLUMNS, Several, replay
+from kwire_spark.state.shares import ShareStates
+from kwire_spark.state.unread import NEEDED, UNREAD, unread_records
+from kwire_spark.tables.topics import with_topic_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    import pyarrow as pa
     from pyspark.sql import DataFrame
 
     from kwire_spark.state.replay import State
@@ -29,6 +33,8 @@ if TYPE_CHECKING:
 OFFSETS_TOPIC = "__consumer_offsets"
 TRANSACTIONS_TOPIC = "__transaction_state"
 METADATA_TOPIC = "__cluster_metadata"
+SHARES_TOPIC = "__share_group_state"
+INTERNAL = (OFFSETS_TOPIC, TRANSACTIONS_TOPIC, METADATA_TOPIC, SHARES_TOPIC)
 
 _SNAPSHOT = r"(?:^|/)(?:(\d{20})-\d{10}|bootstrap)\.checkpoint$"
 
@@ -44,8 +50,24 @@ def groups(records: DataFrame) -> DataFrame:
 
 
 def members(records: DataFrame) -> DataFrame:
-    """The members of groups, with subscription and assignment."""
-    return _replayed(records, OFFSETS_TOPIC, Members, columns.MEMBERS)
+    """The members of groups, with subscription and assignment. Topics that their records only have ids of get their
+    names from ``__cluster_metadata``, if that is among the records."""
+    return with_topic_names(_replayed(records, OFFSETS_TOPIC, Members, columns.MEMBERS), _names(records))
+
+
+def share_states(records: DataFrame) -> DataFrame:
+    """How far share groups are: a row per group and partition, from ``__share_group_state`` [KIP-932]. Names of topics
+    are found as in :func:`members`."""
+    return with_topic_names(_replayed(records, SHARES_TOPIC, ShareStates, columns.SHARE_STATES), _names(records))
+
+
+def coordinated(records: DataFrame) -> DataFrame:
+    """Committed offsets, groups and members from one replay: columns ``committed``, ``groups`` and ``members``, which
+    are structs with the columns of these tables. Each row has one of them."""
+    kinds = {"committed": columns.COMMITTED, "groups": columns.GROUPS, "members": columns.MEMBERS}
+    states = {"committed": CommittedOffsets, "groups": Groups, "members": Members}
+    schema = pa.schema([(name, pa.struct(list(kind))) for name, kind in kinds.items()])
+    return _replayed(records, OFFSETS_TOPIC, partial(Several, states), schema)
 
 
 def transactions(records: DataFrame) -> DataFrame:
@@ -86,6 +108,25 @@ def features(records: DataFrame) -> DataFrame:
 def quotas(records: DataFrame) -> DataFrame:
     """The quotas of clients, users and addresses."""
     return _replayed(records, METADATA_TOPIC, Quotas, columns.QUOTAS)
+
+
+def unread(records: DataFrame) -> DataFrame:
+    """Records of internal topics that cannot be read, as those of a release to come: all other tables pass over them.
+
+    A row for each ``topic``, ``kind`` and ``reason``: how many ``records``, and the first: its ``partition``,
+    ``offset``, ``source`` and ``position``.
+    """
+    from pyspark.sql import functions as sql
+
+    chosen = records.where(sql.col("topic").isin(*INTERNAL)).select(*NEEDED)
+    found = chosen.mapInArrow(unread_records, spark_schema(UNREAD))
+    first = sql.min(sql.struct("partition", "offset", "source", "position")).alias("first")
+    counted = found.groupBy("topic", "kind", "reason").agg(sql.count("*").alias("records"), first)
+    return counted.select("topic", "kind", "reason", "records", "first.*")
+
+
+def _names(records: DataFrame) -> DataFrame:
+    return topics(records).select("topic_id", "topic").distinct()
 
 
 def _replayed(records: DataFrame, topic: str, new: Callable[[], State], schema: pa.Schema) -> DataFrame:

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 NO_ID = "AAAAAAAAAAAAAAAAAAAAAA"
 """What stands where there is no id."""
-NAMES = ("name", "topic")
+NAMES = ("name", "topic", "topic_name")
+"""What the name beside an id is called; where there is none, one is put there as ``topic``."""
 
 
 def topic_names(*tables: DataFrame) -> DataFrame:
@@ -40,8 +41,9 @@ def topic_names(*tables: DataFrame) -> DataFrame:
 
 
 def with_topic_names(typed: DataFrame, names: DataFrame) -> DataFrame:
-    """A typed table in which a name stands wherever its columns have a ``topic_id`` beside an empty ``topic`` or
-    ``name``, at any depth. Ids that ``names`` lacks stay without. ``names`` has to fit into the memory of a worker.
+    """A typed table in which a name stands wherever its columns have a ``topic_id``, at any depth: in the field
+    beside it if that is empty, or in a new one, ``topic``, if messages have none there. Ids that ``names`` lacks stay
+    without. ``names`` has to fit into the memory of a worker.
     """
     from pyspark.sql import functions as F
 
@@ -89,8 +91,7 @@ def _has_ids(kind: DataType) -> bool:
         return _has_ids(kind.elementType)
     if not isinstance(kind, StructType):
         return False
-    named = "topic_id" in kind.names and any(name in kind.names for name in NAMES)
-    return named or any(_has_ids(field.dataType) for field in kind)
+    return "topic_id" in kind.names or any(_has_ids(field.dataType) for field in kind)
 
 
 def _filled(column: Column, kind: DataType, names: Column) -> Column:
@@ -106,8 +107,11 @@ def _filled(column: Column, kind: DataType, names: Column) -> Column:
         if _has_ids(field.dataType):
             column = column.withField(f"`{field.name}`", _filled(column[field.name], field.dataType, names))
     if "topic_id" in kind.names:
-        for name in NAMES:
-            if name in kind.names:
-                given = F.when(column[name] != "", column[name])
-                column = column.withField(name, F.coalesce(given, names[column["topic_id"]], column[name]))
+        found = names[column["topic_id"]]
+        beside = [name for name in NAMES if name in kind.names]
+        for name in beside:
+            given = F.when(column[name] != "", column[name])
+            column = column.withField(name, F.coalesce(given, found, column[name]))
+        if not beside:
+            column = column.withField("topic", found)
     return column

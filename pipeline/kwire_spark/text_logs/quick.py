@@ -1,4 +1,4 @@
-"""Lines as brokers since 2.8 write them, read without a look into request and response.
+"""Lines as brokers since 2.8 write them, read without a look into request and response, unless these are wanted.
 
 Takes a line, gives the values of its row; nothing for a line in which anything is unlike what Kafka writes, which is
 left to ``kwire.request_log``. What is said of the response, error codes and throttle time, is found by its keys: in
@@ -13,8 +13,9 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from kwire.request_log import MARK
+from kwire.request_log import MARK, Json, LoggedHeader, RequestLogLine
 from kwire_kafka import PROTOCOL
+from kwire_spark.text_logs.bodies import payloads
 from kwire_spark.text_logs.hosts import peers
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ def quick_row(
     source: str, position: int, line: bytes, start: int, time: Time, wanted: Wanted, bodies: bool
 ) -> list[Row] | None:
     """The row of a line whose mark is at ``start``, none if it is not wanted; ``None`` if it has to be looked at
-    properly, as it has if ``bodies`` are wanted: here ``request`` and ``response`` are null."""
+    properly. ``request`` and ``response`` are null unless ``bodies`` are wanted."""
     head = _HEAD.match(line, start + len(_MARK))
     if head is None:
         return None
@@ -65,27 +66,54 @@ def quick_row(
         return None
     if not (wanted("api_key", api_key) and wanted("api", api) and wanted("version", int(version))):
         return []
-    if bodies:
-        return None
     answered = line.find(_RESPONSE_BEGINS, head.end())
     end = line.rfind(_TAIL_BEGINS)
     tail = _TAIL.match(line, end) if end > answered > 0 else None
     if tail is None or line.find(_MARK, head.end()) > 0:
+        return None
+    header = _header(api_key, int(version), int(correlation), client)
+    try:
+        request, response, reason = (
+            _payloads(line, header, head.end(), answered, end) if bodies else (None, None, None)
+        )
+    except (ValueError, RecursionError):
         return None
     connection, total, queued, local, remote, queued_again, sending, protocol, *who = tail.groups()
     principal, listener, software, software_version = map(_text, who)
     return [
         (
             *(source, position, *_peers(connection), None, time(line[:start])),
-            *(api_key, api, int(version), int(correlation), None if client is None else _text(client)),
+            *(api_key, api, header.api_version, header.correlation_id, header.client_id),
             *_software(line, api_key, head.end(), software, software_version),
             principal,
             *_outcome(line, api_key, int(version), head.end(), answered, end),
             *(float(total), float(queued) + float(queued_again) + float(sending), float(local), float(remote)),
             *(None, None, _response_version(line, api_key, int(version), answered, end), forwarded == b"true"),
-            *(listener, protocol.decode(), None, None, None, None),
+            *(listener, protocol.decode(), reason, request, response, None),
         )
     ]
+
+
+def _header(api_key: int, version: int, correlation_id: int, client: bytes | None) -> LoggedHeader:
+    client_id = None if client is None else _text(client)
+    return LoggedHeader(api_key=api_key, api_version=version, correlation_id=correlation_id, client_id=client_id)
+
+
+def _payloads(
+    line: bytes, header: LoggedHeader, begin: int, answered: int, end: int
+) -> tuple[bytes | None, bytes | None, str | None]:
+    request = _object(line[begin:answered])
+    response = None
+    if not _has_no_response(line, answered, end):
+        response = _object(line[answered + len(_RESPONSE_BEGINS) : end])
+    return payloads(RequestLogLine(prefix="", header=header, request=request, response=response))
+
+
+def _object(text: bytes) -> Json:
+    found = json.loads(text.decode("utf-8", "replace"))
+    if type(found) is not dict:
+        raise ValueError("it should be an object")
+    return found
 
 
 def _software(line: bytes, api_key: int, begin: int, name: str, version: str) -> Row:

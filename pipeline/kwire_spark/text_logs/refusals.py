@@ -151,7 +151,7 @@ def _row(source: str, position: int, line: bytes, first: re.Match[bytes], text: 
     said = text[begin : found.end()].strip()
     return (
         *(source, position, *ends, _time(line, first, zone), key, api),
-        *(None if version is None else int(version), told.get("listener"), None, told.get("principal")),
+        *(None if version is None else int(version), told.get("listener"), told.get("principal")),
         *(said[:LONGEST_MESSAGE], None),
     )
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from pydantic import AliasChoices, Field, create_model
 
 from kwire.message import Struct
-from kwire.models.fields import SIZE_ATTRIBUTE, SIZE_NAME, LiveField, lacked_fields, live_fields
+from kwire.models.fields import SIZE_ATTRIBUTE, SIZE_NAME, ModelField, lacked_fields, model_fields
 from kwire.models.kinds import KINDS, SIZE, array_of
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def build(model: type[M], version: int) -> type[M]:
 def _built(model: type[ModelOf[Any]], version: int) -> type[ModelOf[Any]]:
     struct = model.STRUCT
     flexible = version in model.MESSAGE.FLEXIBLE_VERSIONS
-    live = live_fields(struct, version, flexible=flexible, former=model.FORMER)
+    live = model_fields(struct, version, flexible=flexible)
     fields: dict[str, Any] = {}
     for field in live:
         fields |= _definitions(model, version, field)
@@ -53,7 +53,7 @@ def _built(model: type[ModelOf[Any]], version: int) -> type[ModelOf[Any]]:
     return built
 
 
-def _definitions(model: type[ModelOf[Any]], version: int, field: LiveField) -> dict[str, Any]:
+def _definitions(model: type[ModelOf[Any]], version: int, field: ModelField) -> dict[str, Any]:
     """The pydantic field of ``field``; records have a second one for their size."""
     names, annotation = field.json_names, _annotation(model, version, field)
     if not field.is_records:
@@ -70,7 +70,7 @@ def _field(names: tuple[str, ...], default: dict[str, Any]) -> Any:
     return Field(**default, validation_alias=alias, serialization_alias=names[0])
 
 
-def _annotation(model: type[ModelOf[Any]], version: int, field: LiveField) -> Any:
+def _annotation(model: type[ModelOf[Any]], version: int, field: ModelField) -> Any:
     name = field.kind.removeprefix("[]")
     plain = KINDS[name] if name in KINDS else _nested(model, name).for_version(version)
     annotation = array_of(plain) if field.kind.startswith("[]") else plain
@@ -82,7 +82,7 @@ def _nested(model: type[ModelOf[Any]], name: str) -> type[ModelOf[Any]]:
     return found
 
 
-def _default(model: type[ModelOf[Any]], version: int, field: LiveField) -> dict[str, Any]:
+def _default(model: type[ModelOf[Any]], version: int, field: ModelField) -> dict[str, Any]:
     """How a field that was left out gets its value. Only tagged ones may be."""
     if not field.tagged:
         return {}

@@ -1,18 +1,19 @@
-"""Which fields a struct has in one version, as its model needs to know them: read off the codec class."""
+"""Which fields the model of a version has: those of the JSON form, with their attributes."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from kwire.message import Struct
+from kwire.json_form.fields import SIZE_NAME, LackedField, LiveField, lacked_fields, live_fields
 
 if TYPE_CHECKING:
-    from kwire.message import FieldSpec
+    from kwire.message import Struct
 
-SIZE_NAME, SIZE_ATTRIBUTE = "SizeInBytes", "_size_in_bytes"
-"""What follows the name of records where only their size is given."""
+__all__ = ["SIZE_ATTRIBUTE", "SIZE_NAME", "LackedField", "ModelField", "lacked_fields", "model_fields", "model_name"]
+
+SIZE_ATTRIBUTE = "_size_in_bytes"
+"""What follows the attribute of records where only their size is given."""
 
 TAKEN = frozenset(
     {"construct", "copy", "dict", "from_orm", "json", "parse_file", "parse_obj", "parse_raw", "schema", "schema_json"}
@@ -22,83 +23,18 @@ TAKEN = frozenset(
 
 
 @dataclass(frozen=True, kw_only=True)
-class LiveField:
-    """A field that the version has.
+class ModelField(LiveField):
+    """A field that the version has; ``name`` is its attribute in the model."""
 
-    ``codec_name`` is its attribute in the codec class and ``name`` that in the model, ``json_names`` its name in
-    Kafka's JSON form followed by the ones it had in earlier releases. ``default`` is that of the codec class;
-    only ``tagged`` fields may be left out.
-    """
-
-    codec_name: str
     name: str
-    json_names: tuple[str, ...]
-    kind: str
-    nullable: bool
-    tagged: bool
-    default: Any
-
-    @property
-    def json_name(self) -> str:
-        return self.json_names[0]
-
-    @property
-    def is_records(self) -> bool:
-        return self.kind == "records"
 
 
-@dataclass(frozen=True, kw_only=True)
-class LackedField:
-    """A field that the version lacks and that may not be ignored: it must have its default."""
-
-    codec_name: str
-    json_name: str
-    default: Any
-
-
-def live_fields(
-    struct: type[Struct],
-    version: int,
-    *,
-    flexible: bool,
-    former: Mapping[str, tuple[str, ...]],
-) -> tuple[LiveField, ...]:
-    """The fields that ``version`` has, in wire order. ``former`` has earlier names by attribute."""
-    defaults = struct()
-    return tuple(
-        LiveField(
-            codec_name=spec[0],
-            name=model_name(spec[0]),
-            json_names=tuple(dict.fromkeys([json_name(spec), *former.get(spec[0], ())])),
-            kind=spec[2],
-            nullable=_within(version, spec[4]),
-            tagged=flexible and _within(version, spec[6]),
-            default=getattr(defaults, spec[0]),
-        )
-        for spec in struct.FIELDS
-        if _within(version, spec[3])
-    )
-
-
-def lacked_fields(struct: type[Struct], version: int) -> tuple[LackedField, ...]:
-    """The fields that ``version`` lacks and may not ignore."""
-    defaults = struct()
-    return tuple(
-        LackedField(codec_name=spec[0], json_name=json_name(spec), default=getattr(defaults, spec[0]))
-        for spec in struct.FIELDS
-        if not spec[8] and not _within(version, spec[3])
-    )
-
-
-def json_name(spec: FieldSpec) -> str:
-    """``ISR`` → ``iSR``: Kafka lowers the first letter and no other."""
-    return spec[1][0].lower() + spec[1][1:]
+def model_fields(struct: type[Struct], version: int, *, flexible: bool) -> tuple[ModelField, ...]:
+    """The fields that ``version`` has, in wire order."""
+    live = live_fields(struct, version, flexible=flexible)
+    return tuple(ModelField(**vars(field), name=model_name(field.codec_name)) for field in live)
 
 
 def model_name(name: str) -> str:
     """The attribute of a model: as in the codec, unless pydantic has the name for something else."""
     return f"{name}_" if name in TAKEN or name.startswith("model_") else name
-
-
-def _within(version: int, versions: tuple[int, int] | None) -> bool:
-    return versions is not None and versions[0] <= version <= versions[1]

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from itertools import combinations, pairwise
 from typing import TYPE_CHECKING, Any
 
-from kwire.models.fields import SIZE_ATTRIBUTE, SIZE_NAME, LiveField
+from kwire.models.fields import SIZE_ATTRIBUTE, SIZE_NAME, ModelField
 from kwire.models.kinds import in_base64
 from kwire.uuids import Uuid
 
@@ -67,7 +67,7 @@ def _names_in_json(model: type[ModelOf[Any]]) -> dict[str, str]:
     return names | sizes
 
 
-def _alternatives(field: LiveField, properties: Schema) -> list[str]:
+def _alternatives(field: ModelField, properties: Schema) -> list[str]:
     """All names under which a field may stand; adds the properties of those that pydantic leaves out."""
     names = list(field.json_names)
     for name in names[1:]:

@@ -7,9 +7,7 @@ gets here. Nothing else is converted: ``"1"`` and ``True`` are no integers.
 
 from __future__ import annotations
 
-import binascii
 import math
-import re
 from typing import Annotated, Any
 
 from pydantic import (
@@ -25,11 +23,10 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from kwire.explain.place import RANGES
+from kwire.json_form.values import NOT_FINITE, UUID, from_base64, is_uuid, size_in_utf8
+from kwire.json_form.values import in_base64 as in_base64
 from kwire.uuids import Uuid
 from kwire.wire import MAX_STRING
-
-NOT_FINITE = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
-"""Numbers that JSON does not have, as Kafka writes them."""
 
 WITH_RECORDS = {"records": True}
 """A serialization context: records are written in full, as base64, where Kafka has but their size."""
@@ -37,9 +34,6 @@ WITH_RECORDS = {"records": True}
 # A `$` would let a line break pass in some dialects of regular expressions; nothing follows in any of them.
 _END = r"(?![\s\S])"
 _BASE64 = rf"^(?:[A-Za-z0-9+/]{{4}})*(?:[A-Za-z0-9+/][AQgw]==|[A-Za-z0-9+/]{{2}}[AEIMQUYcgkosw048]=)?{_END}"
-_UUID = rf"^[A-Za-z0-9_-]{{21}}[AQgw]{_END}"
-_match_base64 = re.compile(_BASE64).match
-_match_uuid = re.compile(_UUID).match
 
 
 def _whole(value: Any) -> Any:
@@ -49,7 +43,7 @@ def _whole(value: Any) -> Any:
 
 def _utf8(value: str) -> str:
     try:
-        size = len(value.encode())
+        size = size_in_utf8(value)
     except UnicodeEncodeError:
         raise PydanticCustomError("string_unicode", "String should be Unicode, without lone surrogates") from None
     if size > MAX_STRING:
@@ -65,15 +59,16 @@ def _number(value: Any) -> Any:
 def _bytes(value: Any) -> Any:
     if type(value) is not str:
         return value
-    if not _match_base64(value):
+    found = from_base64(value)
+    if found is None:
         raise PydanticCustomError("base64", "String should be base64, padded and without line breaks")
-    return binascii.a2b_base64(value)
+    return found
 
 
 def _uuid(value: Any) -> Uuid:
     if isinstance(value, bytes) and len(value) == 16:
         return value if type(value) is Uuid else Uuid(value)
-    if type(value) is str and _match_uuid(value):
+    if type(value) is str and is_uuid(value):
         return Uuid.parse(value)
     raise PydanticCustomError("uuid", "Input should be a uuid: 16 bytes, or 22 characters of URL-safe base64")
 
@@ -82,11 +77,6 @@ def _number_in_json(value: float) -> float | str:
     if math.isfinite(value):
         return value
     return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
-
-
-def in_base64(value: bytes) -> str:
-    """As Kafka's JSON form has bytes."""
-    return binascii.b2a_base64(value, newline=False).decode()
 
 
 def _records_in_json(value: bytes | None, info: SerializationInfo[Any]) -> str | int | None:
@@ -111,7 +101,7 @@ KINDS: dict[str, Any] = {
         Uuid,
         PlainValidator(_uuid),
         PlainSerializer(str, when_used="json"),
-        WithJsonSchema({"type": "string", "pattern": _UUID}),
+        WithJsonSchema({"type": "string", "pattern": UUID}),
     ],
     "bytes": Annotated[
         bytes,

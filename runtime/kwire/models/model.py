@@ -18,7 +18,7 @@ from pydantic_core import CoreSchema, PydanticCustomError
 
 from kwire.message import FieldTags, Message, Struct
 from kwire.models.build import build
-from kwire.models.fields import SIZE_ATTRIBUTE, SIZE_NAME, LackedField, LiveField
+from kwire.models.fields import SIZE_ATTRIBUTE, SIZE_NAME, LackedField, ModelField
 from kwire.models.kinds import WITH_RECORDS as WITH_RECORDS
 
 S = TypeVar("S", bound=Struct)
@@ -57,16 +57,13 @@ class ModelOf(_Typed[S]):
     MESSAGE: ClassVar[type[Message]]
     """The codec class of the whole message."""
 
-    FORMER: ClassVar[dict[str, tuple[str, ...]]] = {}
-    """Attribute → names that the field had in the JSON form of earlier releases."""
-
     VERSION: ClassVar[int | None] = None
     """The version; ``None`` in a class that stands for all of them."""
 
     GENERAL: ClassVar[type[ModelOf[Any]] | None] = None
     """In the model of one version the class that stands for all."""
 
-    LIVE: ClassVar[tuple[LiveField, ...]] = ()
+    LIVE: ClassVar[tuple[ModelField, ...]] = ()
     LACKED: ClassVar[tuple[LackedField, ...]] = ()
 
     _unknown_tags: FieldTags = PrivateAttr(())
@@ -95,7 +92,7 @@ class ModelOf(_Typed[S]):
         made: S = self._codec()(**values, unknown_tags=self._unknown_tags)
         return made
 
-    def _records_of_size(self, field: LiveField) -> bytes | None:
+    def _records_of_size(self, field: ModelField) -> bytes | None:
         size: int | None = getattr(self, field.name + SIZE_ATTRIBUTE)
         if size:
             raise ValueError(f"{field.json_name} were left out: only their size is known")

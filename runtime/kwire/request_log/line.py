@@ -10,12 +10,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire.errors import DecodeError
+from kwire.json_form import from_json
 from kwire.policy import STRICT, Policy
 from kwire.request_log.layouts import micros
 
 if TYPE_CHECKING:
     from datetime import tzinfo
 
+    from kwire.message import Message
     from kwire.protocol import Protocol, Request, Response
 
 API_VERSIONS, ENVELOPE = 18, 58
@@ -147,6 +149,28 @@ class RequestLogLine:
         most layouts do not say. ``None`` if the layout has no time."""
         return micros(self.prefix, zone)
 
+    def request_message(self, protocol: Protocol, *, empty_records: bool = False) -> Message | None:
+        """The request as a codec object, ``None`` if there is none.
+
+        ``UnknownApi`` or ``LookupError`` if nobody knows the api key or its version, ``JsonFormError`` where the JSON
+        is not what this version is, and where records were left out: these are no bytes with ``empty_records``.
+        """
+        if self.request is None:
+            return None
+        cls = protocol.request(self.header.api_key)
+        return from_json(cls, self.body_version, self.request, empty_records=empty_records)
+
+    def response_message(self, protocol: Protocol, *, empty_records: bool = False) -> Message | None:
+        """The response as a codec object, as :meth:`request_message`.
+
+        Of the records in a Fetch response brokers log the size; those in ShareFetch and FetchSnapshot responses they
+        log as if there were none.
+        """
+        if self.response is None:
+            return None
+        cls = protocol.response(self.header.api_key)
+        return from_json(cls, self.body_version, self.response, empty_records=empty_records)
+
     def request_model(self, protocol: Protocol, models: Models) -> Any:
         """The request as a ``ModelOf`` its version, ``None`` if there is none.
 
@@ -158,11 +182,7 @@ class RequestLogLine:
         return self._model(models, protocol.request(self.header.api_key).__name__, self.request)
 
     def response_model(self, protocol: Protocol, models: Models) -> Any:
-        """The response as a model, as :meth:`request_model`.
-
-        Of the records in a Fetch response brokers log the size; those in ShareFetch and FetchSnapshot responses they
-        log as if there were none.
-        """
+        """The response as a model, as :meth:`request_model`."""
         if self.response is None:
             return None
         return self._model(models, protocol.response(self.header.api_key).__name__, self.response)

@@ -16,12 +16,6 @@ class AddPartitionsToTxnRequestModel(ModelOf[codec.AddPartitionsToTxnRequest]):
 
     STRUCT = codec.AddPartitionsToTxnRequest
     MESSAGE = codec.AddPartitionsToTxnRequest
-    FORMER = {
-        "v3_and_below_transactional_id": ("transactionalId",),
-        "v3_and_below_producer_id": ("producerId",),
-        "v3_and_below_producer_epoch": ("producerEpoch",),
-        "v3_and_below_topics": ("topics",),
-    }
 
     if TYPE_CHECKING:
         transactions: list[AddPartitionsToTxnTransactionModel] = OPTIONAL
@@ -75,9 +69,6 @@ class AddPartitionsToTxnResponseModel(ModelOf[codec.AddPartitionsToTxnResponse])
 
     STRUCT = codec.AddPartitionsToTxnResponse
     MESSAGE = codec.AddPartitionsToTxnResponse
-    FORMER = {
-        "results_by_topic_v3_and_below": ("results",),
-    }
 
     if TYPE_CHECKING:
         throttle_time_ms: int
@@ -108,9 +99,6 @@ class AddPartitionsToTxnTopicResultModel(ModelOf[codec.AddPartitionsToTxnTopicRe
 
     STRUCT = codec.AddPartitionsToTxnTopicResult
     MESSAGE = codec.AddPartitionsToTxnResponse
-    FORMER = {
-        "results_by_partition": ("results",),
-    }
 
     if TYPE_CHECKING:
         name: str
@@ -124,9 +112,6 @@ class AddPartitionsToTxnPartitionResultModel(ModelOf[codec.AddPartitionsToTxnPar
 
     STRUCT = codec.AddPartitionsToTxnPartitionResult
     MESSAGE = codec.AddPartitionsToTxnResponse
-    FORMER = {
-        "partition_error_code": ("errorCode",),
-    }
 
     if TYPE_CHECKING:
         partition_index: int

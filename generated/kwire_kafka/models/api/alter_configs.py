@@ -57,9 +57,6 @@ class AlterConfigsResponseModel(ModelOf[codec.AlterConfigsResponse]):
 
     STRUCT = codec.AlterConfigsResponse
     MESSAGE = codec.AlterConfigsResponse
-    FORMER = {
-        "responses": ("resources",),
-    }
 
     if TYPE_CHECKING:
         throttle_time_ms: int

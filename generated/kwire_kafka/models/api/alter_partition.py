@@ -33,9 +33,6 @@ class AlterPartitionRequestTopicDataModel(ModelOf[codec.AlterPartitionRequestTop
 
     STRUCT = codec.AlterPartitionRequestTopicData
     MESSAGE = codec.AlterPartitionRequest
-    FORMER = {
-        "topic_name": ("name",),
-    }
 
     if TYPE_CHECKING:
         topic_name: str = OPTIONAL
@@ -51,9 +48,6 @@ class AlterPartitionRequestPartitionDataModel(ModelOf[codec.AlterPartitionReques
 
     STRUCT = codec.AlterPartitionRequestPartitionData
     MESSAGE = codec.AlterPartitionRequest
-    FORMER = {
-        "partition_epoch": ("currentIsrVersion",),
-    }
 
     if TYPE_CHECKING:
         partition_index: int
@@ -105,9 +99,6 @@ class AlterPartitionResponseTopicDataModel(ModelOf[codec.AlterPartitionResponseT
 
     STRUCT = codec.AlterPartitionResponseTopicData
     MESSAGE = codec.AlterPartitionResponse
-    FORMER = {
-        "topic_name": ("name",),
-    }
 
     if TYPE_CHECKING:
         topic_name: str = OPTIONAL
@@ -123,9 +114,6 @@ class AlterPartitionResponsePartitionDataModel(ModelOf[codec.AlterPartitionRespo
 
     STRUCT = codec.AlterPartitionResponsePartitionData
     MESSAGE = codec.AlterPartitionResponse
-    FORMER = {
-        "partition_epoch": ("currentIsrVersion",),
-    }
 
     if TYPE_CHECKING:
         partition_index: int

@@ -57,9 +57,6 @@ class ApiVersionModel(ModelOf[codec.ApiVersion]):
 
     STRUCT = codec.ApiVersion
     MESSAGE = codec.ApiVersionsResponse
-    FORMER = {
-        "api_key": ("index",),
-    }
 
     if TYPE_CHECKING:
         api_key: int

@@ -46,9 +46,6 @@ class DeleteTopicsResponseModel(ModelOf[codec.DeleteTopicsResponse]):
 
     STRUCT = codec.DeleteTopicsResponse
     MESSAGE = codec.DeleteTopicsResponse
-    FORMER = {
-        "throttle_time_ms": ("throttleTimeMs",),
-    }
 
     if TYPE_CHECKING:
         throttle_time_ms: int = OPTIONAL

@@ -16,10 +16,6 @@ class DescribeAclsRequestModel(ModelOf[codec.DescribeAclsRequest]):
 
     STRUCT = codec.DescribeAclsRequest
     MESSAGE = codec.DescribeAclsRequest
-    FORMER = {
-        "resource_type_filter": ("resourceType",),
-        "pattern_type_filter": ("resourcePatternType",),
-    }
 
     if TYPE_CHECKING:
         resource_type_filter: int
@@ -60,10 +56,6 @@ class DescribeAclsResourceModel(ModelOf[codec.DescribeAclsResource]):
 
     STRUCT = codec.DescribeAclsResource
     MESSAGE = codec.DescribeAclsResponse
-    FORMER = {
-        "resource_type": ("type",),
-        "resource_name": ("name",),
-    }
 
     if TYPE_CHECKING:
         resource_type: int

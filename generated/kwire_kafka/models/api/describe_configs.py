@@ -16,9 +16,6 @@ class DescribeConfigsRequestModel(ModelOf[codec.DescribeConfigsRequest]):
 
     STRUCT = codec.DescribeConfigsRequest
     MESSAGE = codec.DescribeConfigsRequest
-    FORMER = {
-        "include_synonyms": ("includeSynoyms",),
-    }
 
     if TYPE_CHECKING:
         resources: list[DescribeConfigsResourceModel]

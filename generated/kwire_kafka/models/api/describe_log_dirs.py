@@ -27,9 +27,6 @@ class DescribableLogDirTopicModel(ModelOf[codec.DescribableLogDirTopic]):
 
     STRUCT = codec.DescribableLogDirTopic
     MESSAGE = codec.DescribeLogDirsRequest
-    FORMER = {
-        "partitions": ("partitionIndex",),
-    }
 
     if TYPE_CHECKING:
         topic: str

@@ -35,9 +35,6 @@ class TopicPartitionsModel(ModelOf[codec.TopicPartitions]):
 
     STRUCT = codec.TopicPartitions
     MESSAGE = codec.ElectLeadersRequest
-    FORMER = {
-        "partitions": ("partitionId",),
-    }
 
     if TYPE_CHECKING:
         topic: str

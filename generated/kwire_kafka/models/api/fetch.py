@@ -18,11 +18,6 @@ class FetchRequestModel(ModelOf[codec.FetchRequest]):
 
     STRUCT = codec.FetchRequest
     MESSAGE = codec.FetchRequest
-    FORMER = {
-        "max_wait_ms": ("maxWait",),
-        "session_epoch": ("epoch",),
-        "forgotten_topics_data": ("forgotten",),
-    }
 
     if TYPE_CHECKING:
         cluster_id: str | None = OPTIONAL
@@ -84,10 +79,6 @@ class FetchTopicModel(ModelOf[codec.FetchTopic]):
 
     STRUCT = codec.FetchTopic
     MESSAGE = codec.FetchRequest
-    FORMER = {
-        "topic": ("name",),
-        "partitions": ("fetchPartitions",),
-    }
 
     if TYPE_CHECKING:
         topic: str = OPTIONAL
@@ -105,10 +96,6 @@ class FetchPartitionModel(ModelOf[codec.FetchPartition]):
 
     STRUCT = codec.FetchPartition
     MESSAGE = codec.FetchRequest
-    FORMER = {
-        "partition": ("partitionIndex",),
-        "partition_max_bytes": ("maxBytes",),
-    }
 
     if TYPE_CHECKING:
         partition: int
@@ -144,10 +131,6 @@ class ForgottenTopicModel(ModelOf[codec.ForgottenTopic]):
 
     STRUCT = codec.ForgottenTopic
     MESSAGE = codec.FetchRequest
-    FORMER = {
-        "topic": ("name",),
-        "partitions": ("forgottenPartitionIndexes",),
-    }
 
     if TYPE_CHECKING:
         topic: str = OPTIONAL
@@ -163,9 +146,6 @@ class FetchResponseModel(ModelOf[codec.FetchResponse]):
 
     STRUCT = codec.FetchResponse
     MESSAGE = codec.FetchResponse
-    FORMER = {
-        "responses": ("topics",),
-    }
 
     if TYPE_CHECKING:
         throttle_time_ms: int = OPTIONAL
@@ -189,10 +169,6 @@ class FetchableTopicResponseModel(ModelOf[codec.FetchableTopicResponse]):
 
     STRUCT = codec.FetchableTopicResponse
     MESSAGE = codec.FetchResponse
-    FORMER = {
-        "topic": ("name",),
-        "partitions": ("partitionResponses",),
-    }
 
     if TYPE_CHECKING:
         topic: str = OPTIONAL
@@ -208,11 +184,6 @@ class PartitionDataModel(ModelOf[codec.PartitionData]):
 
     STRUCT = codec.PartitionData
     MESSAGE = codec.FetchResponse
-    FORMER = {
-        "partition_index": ("partition",),
-        "aborted_transactions": ("aborted",),
-        "records": ("recordSet",),
-    }
 
     if TYPE_CHECKING:
         partition_index: int

@@ -16,9 +16,6 @@ class HeartbeatRequestModel(ModelOf[codec.HeartbeatRequest]):
 
     STRUCT = codec.HeartbeatRequest
     MESSAGE = codec.HeartbeatRequest
-    FORMER = {
-        "generation_id": ("generationid",),
-    }
 
     if TYPE_CHECKING:
         group_id: str

@@ -59,9 +59,6 @@ class IncrementalAlterConfigsResponseModel(ModelOf[codec.IncrementalAlterConfigs
 
     STRUCT = codec.IncrementalAlterConfigsResponse
     MESSAGE = codec.IncrementalAlterConfigsResponse
-    FORMER = {
-        "responses": ("responses",),
-    }
 
     if TYPE_CHECKING:
         throttle_time_ms: int

@@ -18,9 +18,6 @@ class LeaderAndIsrRequestModel(ModelOf[codec.LeaderAndIsrRequest]):
 
     STRUCT = codec.LeaderAndIsrRequest
     MESSAGE = codec.LeaderAndIsrRequest
-    FORMER = {
-        "ungrouped_partition_states": ("partitionStatesV0",),
-    }
 
     if TYPE_CHECKING:
         controller_id: int
@@ -50,9 +47,6 @@ class LeaderAndIsrTopicStateModel(ModelOf[codec.LeaderAndIsrTopicState]):
 
     STRUCT = codec.LeaderAndIsrTopicState
     MESSAGE = codec.LeaderAndIsrRequest
-    FORMER = {
-        "topic_name": ("name",),
-    }
 
     if TYPE_CHECKING:
         topic_name: str
@@ -85,11 +79,6 @@ class LeaderAndIsrPartitionStateModel(ModelOf[codec.LeaderAndIsrPartitionState])
 
     STRUCT = codec.LeaderAndIsrPartitionState
     MESSAGE = codec.LeaderAndIsrRequest
-    FORMER = {
-        "leader": ("leaderKey",),
-        "isr": ("isrReplicas",),
-        "partition_epoch": ("zkVersion",),
-    }
 
     if TYPE_CHECKING:
         topic_name: str = OPTIONAL
@@ -126,9 +115,6 @@ class LeaderAndIsrResponseModel(ModelOf[codec.LeaderAndIsrResponse]):
 
     STRUCT = codec.LeaderAndIsrResponse
     MESSAGE = codec.LeaderAndIsrResponse
-    FORMER = {
-        "partition_errors": ("partitions",),
-    }
 
     if TYPE_CHECKING:
         error_code: int

@@ -29,9 +29,6 @@ class ListConfigResourcesResponseModel(ModelOf[codec.ListConfigResourcesResponse
 
     STRUCT = codec.ListConfigResourcesResponse
     MESSAGE = codec.ListConfigResourcesResponse
-    FORMER = {
-        "config_resources": ("clientMetricsResources",),
-    }
 
     if TYPE_CHECKING:
         throttle_time_ms: int
@@ -47,9 +44,6 @@ class ConfigResourceModel(ModelOf[codec.ConfigResource]):
 
     STRUCT = codec.ConfigResource
     MESSAGE = codec.ListConfigResourcesResponse
-    FORMER = {
-        "resource_name": ("name",),
-    }
 
     if TYPE_CHECKING:
         resource_name: str

@@ -18,9 +18,6 @@ class OffsetCommitRequestModel(ModelOf[codec.OffsetCommitRequest]):
 
     STRUCT = codec.OffsetCommitRequest
     MESSAGE = codec.OffsetCommitRequest
-    FORMER = {
-        "generation_id_or_member_epoch": ("generationId",),
-    }
 
     if TYPE_CHECKING:
         group_id: str

@@ -50,9 +50,6 @@ class OffsetFetchRequestGroupModel(ModelOf[codec.OffsetFetchRequestGroup]):
 
     STRUCT = codec.OffsetFetchRequestGroup
     MESSAGE = codec.OffsetFetchRequest
-    FORMER = {
-        "group_id": ("groupId",),
-    }
 
     if TYPE_CHECKING:
         group_id: str
@@ -138,9 +135,6 @@ class OffsetFetchResponseGroupModel(ModelOf[codec.OffsetFetchResponseGroup]):
 
     STRUCT = codec.OffsetFetchResponseGroup
     MESSAGE = codec.OffsetFetchResponse
-    FORMER = {
-        "group_id": ("groupId",),
-    }
 
     if TYPE_CHECKING:
         group_id: str

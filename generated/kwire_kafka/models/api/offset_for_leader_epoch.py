@@ -29,9 +29,6 @@ class OffsetForLeaderTopicModel(ModelOf[codec.OffsetForLeaderTopic]):
 
     STRUCT = codec.OffsetForLeaderTopic
     MESSAGE = codec.OffsetForLeaderEpochRequest
-    FORMER = {
-        "topic": ("name",),
-    }
 
     if TYPE_CHECKING:
         topic: str
@@ -45,9 +42,6 @@ class OffsetForLeaderPartitionModel(ModelOf[codec.OffsetForLeaderPartition]):
 
     STRUCT = codec.OffsetForLeaderPartition
     MESSAGE = codec.OffsetForLeaderEpochRequest
-    FORMER = {
-        "partition": ("partitionIndex",),
-    }
 
     if TYPE_CHECKING:
         partition: int
@@ -77,9 +71,6 @@ class OffsetForLeaderTopicResultModel(ModelOf[codec.OffsetForLeaderTopicResult])
 
     STRUCT = codec.OffsetForLeaderTopicResult
     MESSAGE = codec.OffsetForLeaderEpochResponse
-    FORMER = {
-        "topic": ("name",),
-    }
 
     if TYPE_CHECKING:
         topic: str
@@ -93,9 +84,6 @@ class EpochEndOffsetModel(ModelOf[codec.EpochEndOffset]):
 
     STRUCT = codec.EpochEndOffset
     MESSAGE = codec.OffsetForLeaderEpochResponse
-    FORMER = {
-        "partition": ("partitionIndex",),
-    }
 
     if TYPE_CHECKING:
         error_code: int

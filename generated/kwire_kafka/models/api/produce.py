@@ -18,9 +18,6 @@ class ProduceRequestModel(ModelOf[codec.ProduceRequest]):
 
     STRUCT = codec.ProduceRequest
     MESSAGE = codec.ProduceRequest
-    FORMER = {
-        "topic_data": ("topics",),
-    }
 
     if TYPE_CHECKING:
         transactional_id: str | None = OPTIONAL
@@ -40,9 +37,6 @@ class TopicProduceDataModel(ModelOf[codec.TopicProduceData]):
 
     STRUCT = codec.TopicProduceData
     MESSAGE = codec.ProduceRequest
-    FORMER = {
-        "partition_data": ("partitions",),
-    }
 
     if TYPE_CHECKING:
         name: str = OPTIONAL
@@ -60,9 +54,6 @@ class PartitionProduceDataModel(ModelOf[codec.PartitionProduceData]):
 
     STRUCT = codec.PartitionProduceData
     MESSAGE = codec.ProduceRequest
-    FORMER = {
-        "index": ("partitionIndex",),
-    }
 
     if TYPE_CHECKING:
         index: int
@@ -96,9 +87,6 @@ class TopicProduceResponseModel(ModelOf[codec.TopicProduceResponse]):
 
     STRUCT = codec.TopicProduceResponse
     MESSAGE = codec.ProduceResponse
-    FORMER = {
-        "partition_responses": ("partitions",),
-    }
 
     if TYPE_CHECKING:
         name: str = OPTIONAL
@@ -114,9 +102,6 @@ class PartitionProduceResponseModel(ModelOf[codec.PartitionProduceResponse]):
 
     STRUCT = codec.PartitionProduceResponse
     MESSAGE = codec.ProduceResponse
-    FORMER = {
-        "index": ("partitionIndex",),
-    }
 
     if TYPE_CHECKING:
         index: int

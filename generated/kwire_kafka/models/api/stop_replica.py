@@ -16,9 +16,6 @@ class StopReplicaRequestModel(ModelOf[codec.StopReplicaRequest]):
 
     STRUCT = codec.StopReplicaRequest
     MESSAGE = codec.StopReplicaRequest
-    FORMER = {
-        "ungrouped_partitions": ("partitionsV0",),
-    }
 
     if TYPE_CHECKING:
         controller_id: int
@@ -101,9 +98,6 @@ class StopReplicaResponseModel(ModelOf[codec.StopReplicaResponse]):
 
     STRUCT = codec.StopReplicaResponse
     MESSAGE = codec.StopReplicaResponse
-    FORMER = {
-        "partition_errors": ("partitions",),
-    }
 
     if TYPE_CHECKING:
         error_code: int

@@ -18,10 +18,6 @@ class UpdateMetadataRequestModel(ModelOf[codec.UpdateMetadataRequest]):
 
     STRUCT = codec.UpdateMetadataRequest
     MESSAGE = codec.UpdateMetadataRequest
-    FORMER = {
-        "ungrouped_partition_states": ("partitionStatesV0",),
-        "live_brokers": ("brokers",),
-    }
 
     if TYPE_CHECKING:
         controller_id: int

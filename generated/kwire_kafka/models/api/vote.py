@@ -46,11 +46,6 @@ class VoteRequestPartitionDataModel(ModelOf[codec.VoteRequestPartitionData]):
 
     STRUCT = codec.VoteRequestPartitionData
     MESSAGE = codec.VoteRequest
-    FORMER = {
-        "replica_epoch": ("candidateEpoch",),
-        "replica_id": ("candidateId",),
-        "replica_directory_id": ("candidateDirectoryId",),
-    }
 
     if TYPE_CHECKING:
         partition_index: int

@@ -18,9 +18,6 @@ class PartitionChangeRecordModel(ModelOf[codec.PartitionChangeRecord]):
 
     STRUCT = codec.PartitionChangeRecord
     MESSAGE = codec.PartitionChangeRecord
-    FORMER = {
-        "last_known_elr": ("lastKnownELR",),
-    }
 
     if TYPE_CHECKING:
         partition_id: int

@@ -18,9 +18,6 @@ class PartitionRecordModel(ModelOf[codec.PartitionRecord]):
 
     STRUCT = codec.PartitionRecord
     MESSAGE = codec.PartitionRecord
-    FORMER = {
-        "last_known_elr": ("lastKnownELR",),
-    }
 
     if TYPE_CHECKING:
         partition_id: int

@@ -16,9 +16,6 @@ class ProducerIdsRecordModel(ModelOf[codec.ProducerIdsRecord]):
 
     STRUCT = codec.ProducerIdsRecord
     MESSAGE = codec.ProducerIdsRecord
-    FORMER = {
-        "next_producer_id": ("producerIdsEnd",),
-    }
 
     if TYPE_CHECKING:
         broker_id: int

@@ -1,0 +1,232 @@
+"""The pipeline in Spark, on one core and on two, beside plain loops of the same codecs over the same input.
+
+``python -m benchmarks.pipeline_scale [--mb 100] [--large 1000] [--rounds 2] [--only TEXT]``
+
+A plain loop is one Python process that reads the file and decodes all of it, and keeps nothing: ConnectionDecoder for
+captures, LogSegment for segments, JSON for request logs, the classes of one API for typed tables. The Spark job makes
+all columns that are named and throws them away. Figures of Spark are for ``local[1]`` and ``local[2]``:
+
+===============  =====================================================================================================
+MB/s, rows/s     by the clock, for local[1]; the first job of a session, which starts the workers, is not counted
+of plain         rate of local[1] by that of the plain loop, by the clock: 80 % is asked for
+of plain, CPU    the same in processor time of Python, of the workers and of the loop: what can be compared on a
+                 machine that has other things to do
+2 cores          rate of local[2] by that of local[1], by the clock: 1.7 is asked for
+peak MB          the most memory that a Python worker held at a time
+===============  =====================================================================================================
+
+The large capture is read as frames alone: how long it takes for each MB, in comparison, and in how much memory.
+Captures are recorded traffic and data, half of the bytes each, on many connections; files are made in build/.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow.dataset
+
+from benchmarks import pipeline_log, pipeline_text_logs
+from benchmarks.pipeline_frames import decoded, traffic
+from benchmarks.timing import table
+from benchmarks.workers import Watch
+from kwire.policy import LIKE_KAFKA
+from kwire_kafka import PROTOCOL
+from kwire_spark.capture import Peer, read_pieces
+from kwire_spark.session import session
+from kwire_spark.tables import typed
+from kwire_spark.tables.clients import EXCHANGE_COLUMNS
+from kwire_spark.worker import settle
+from tests.pipeline.capture_files import merged, packets, write_pcap
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+FOLDER = Path(__file__).parents[1] / "build" / "scale"
+TEMPLATE = 4_000_000
+"""Bytes of recorded traffic, and of data, that are repeated with other clients."""
+
+CLIENT = Peer("10.77.66.55", 0)
+"""Stands for the clients in what is repeated: the bytes of this address occur nowhere else."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """What is measured: how much input, the plain loop, and the table that Spark makes with so many tasks."""
+
+    name: str
+    size: int
+    plain: Callable[[], int]
+    table: Callable[[SparkSession, int], DataFrame]
+
+
+@dataclass(frozen=True)
+class Figures:
+    """Seconds by the clock, processor time of Python, the most memory of a worker in bytes."""
+
+    seconds: float
+    cpu: float
+    memory: int = 0
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--mb", type=int, default=100)
+    options.add_argument("--large", type=int, default=1000, help="MB of the large capture; 0 for none")
+    options.add_argument("--rounds", type=int, default=2)
+    options.add_argument("--only", default="", help="measure only what has this in its name")
+    given = options.parse_args()
+    shutil.rmtree(FOLDER, ignore_errors=True)
+    FOLDER.mkdir(parents=True)
+    settle()
+    try:
+        jobs = [job for job in prepared(given.mb) if given.only in job.name]
+        large = large_capture(given.large) if given.large and given.only in "large" else []
+        plain = {job.name: plain_loop(job, 1 if job in large else given.rounds) for job in [*jobs, *large]}
+        one, two = ({**spark(jobs, n, given.rounds), **spark(large, n, 1)} for n in (1, 2))
+        print("\n" + report([*jobs, *large], plain, one, two))
+    finally:
+        shutil.rmtree(FOLDER)
+
+
+def prepared(mb: int) -> Iterator[Job]:
+    """The jobs, with their input."""
+    capture = write_capture(FOLDER / "capture.pcap", mb)
+    exchanges = ("rows", "exchanges")
+    yield capture_job("frames", capture)
+    yield capture_job("exchanges", capture, exchanges)
+    yield capture_job("columns of clients", capture, exchanges, columns=EXCHANGE_COLUMNS)
+    segment = FOLDER / "orders-0" / f"{0:020}.log"
+    pipeline_log.write(segment, mb << 20, 100)
+    yield source_job("kafka_log", segment, lambda: pipeline_log.plain(segment))
+    log = pipeline_text_logs.made(pipeline_text_logs.JSON, FOLDER, mb)
+    yield source_job("kafka_request_log", log, lambda: pipeline_text_logs.loop(log))
+    spark = session("local[2]")
+    stored = FOLDER / "exchanges"
+    spark.read.format("kafka_capture").option(*exchanges).load(str(capture)).write.parquet(str(stored))
+    spark.stop()
+    yield typed_job("Fetch", stored)
+    yield typed_job("Metadata", stored)
+
+
+def large_capture(mb: int) -> list[Job]:
+    return [capture_job("frames, large", write_capture(FOLDER / "large.pcap", mb))]
+
+
+def write_capture(path: Path, mb: int) -> Path:
+    """A capture of so many MB, of the same conversations over and over, each time with other clients."""
+    conversations = [one for _, some in traffic(TEMPLATE) for one in some]
+    from_port = [replace(one, client=Peer(CLIENT.host, 40000 + n)) for n, one in enumerate(conversations)]
+    sent = merged(packets(one, acks=False) for one in from_port)
+    template = write_pcap(path, sent).read_bytes()
+    address = bytes(int(part) for part in CLIENT.host.split("."))
+    assert template.count(address) == len(sent)
+    with path.open("wb") as file:
+        file.write(template[:24])
+        for number in range(max(1, mb * 1_000_000 // len(template))):
+            file.write(template[24:].replace(address, b"\x0a" + (number + 256).to_bytes(3, "big")))
+    return path
+
+
+def capture_job(name: str, path: Path, *options: tuple[str, str], columns: Sequence[str] = ()) -> Job:
+    def frames(spark: SparkSession, tasks: int) -> DataFrame:
+        source = spark.read.format("kafka_capture").options(partitions=tasks, **dict(options))
+        if columns:
+            full = source.load(str(path)).schema
+            source = source.schema(type(full)([full[name] for name in columns]))
+        return source.load(str(path))
+
+    return Job(f"kafka_capture: {name}", path.stat().st_size, lambda: decoded(read_pieces([str(path)])), frames)
+
+
+def source_job(name: str, path: Path, plain: Callable[[], int]) -> Job:
+    return Job(name, path.stat().st_size, plain, lambda spark, tasks: spark.read.format(name).load(str(path)))
+
+
+def typed_job(api: str, stored: Path) -> Job:
+    """Messages of one API out of a table of exchanges; the size is that of the messages."""
+    request = PROTOCOL.message(f"{api}Request")
+    found = pyarrow.dataset.dataset(stored).to_table(
+        ["version", "request", "response"], pyarrow.dataset.field("api") == api
+    )
+    rows = [row for row in zip(*(column.to_pylist() for column in found.columns), strict=True) if None not in row]
+    assert request.API_KEY is not None
+    api_key = request.API_KEY
+
+    def plain() -> int:
+        for version, asked, answered in rows:
+            PROTOCOL.decode_request(asked, LIKE_KAFKA)
+            PROTOCOL.decode_response(answered, api_key, version, LIKE_KAFKA)
+        return len(rows)
+
+    def made(spark: SparkSession, tasks: int) -> DataFrame:
+        return typed.messages(spark.read.parquet(str(stored)).select("api_key", "version", *typed.PARTS), api)
+
+    return Job(f"typed.messages: {api}", sum(len(one) + len(other) for _, one, other in rows), plain, made)
+
+
+def plain_loop(job: Job, rounds: int) -> tuple[Figures, int]:
+    """The best of some rounds, and how many frames, records or lines there are."""
+    figures, count = [], 0
+    for _ in range(rounds):
+        seconds, cpu = time.perf_counter(), time.process_time()
+        count = job.plain()
+        figures.append(Figures(time.perf_counter() - seconds, time.process_time() - cpu))
+    return min(figures, key=lambda one: one.seconds), count
+
+
+def spark(jobs: Sequence[Job], cores: int, rounds: int) -> dict[str, Figures]:
+    found = {}
+    for job in jobs:
+        running = session(f"local[{cores}]", spark_sql_files_maxPartitionBytes=str(16 << 20))
+        made = job.table(running, cores)
+        if rounds > 1:
+            throw_away(made)  # starts the workers, and has the JVM compile
+        found[job.name] = min((measured(made) for _ in range(rounds)), key=lambda one: one.seconds)
+        running.stop()  # and the workers with it: the memory of the next job is its own
+        print(".", end="", flush=True)
+    return found
+
+
+def measured(made: DataFrame) -> Figures:
+    with Watch(os.getpid(), "pyspark") as workers:
+        seconds = time.perf_counter()
+        throw_away(made)
+        seconds = time.perf_counter() - seconds
+    return Figures(seconds, workers.cpu, workers.memory)
+
+
+def throw_away(made: DataFrame) -> None:
+    made.write.format("noop").mode("overwrite").save()
+
+
+def report(
+    jobs: Sequence[Job], plain: dict[str, tuple[Figures, int]], one: dict[str, Figures], two: dict[str, Figures]
+) -> str:
+    lines = []
+    for job in jobs:
+        (loop, rows), alone, both = plain[job.name], one[job.name], two[job.name]
+        size = job.size / 1e6
+        rates = [f"{size:,.0f}", f"{size / loop.seconds:.1f}", f"{size / alone.seconds:.1f}"]
+        rates += [f"{rows / alone.seconds:,.0f}"]
+        rates += [f"{loop.seconds / alone.seconds:.0%}", f"{loop.cpu / alone.cpu:.0%}"]
+        peak = max(alone.memory, both.memory) / 1e6
+        lines.append([job.name, *rates, f"{alone.seconds / both.seconds:.2f}", f"{peak:.0f}"])
+    header = ["", "MB", "plain MB/s", "MB/s", "rows/s", "of plain", "of plain, CPU", "2 cores", "peak MB"]
+    sizes = {job.name: job.size for job in jobs}
+    small, large = "kafka_capture: frames", "kafka_capture: frames, large"
+    more = ""
+    if small in sizes and large in sizes:
+        times, bytes_ = one[large].seconds / one[small].seconds, sizes[large] / sizes[small]
+        more = f"\n\n{bytes_:.1f} times the capture takes {times:.1f} times as long on one core"
+    return table(header, lines) + more
+
+
+if __name__ == "__main__":
+    main()

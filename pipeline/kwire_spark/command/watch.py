@@ -1,0 +1,149 @@
+"""``kwire-spark watch``: who speaks what, kept up to date while captures arrive in a folder."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Event
+from typing import TYPE_CHECKING
+
+import click
+
+from kwire_spark.command.common import HERE
+from kwire_spark.options import OptionError, Options
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
+    from rich.console import Console
+
+LOOK = 1.0
+"""Seconds between looks at how far the query is."""
+
+
+@click.command("watch")
+@click.argument("folder", metavar="FOLDER")
+@click.option(
+    "--out", default=HERE, metavar="DIR", show_default=True, help="Folder for the table and its checkpoint."
+)
+@click.option("--once", is_flag=True, help="Take the files that are there, and end.")
+@click.option("--format", default="parquet", show_default=True, help="Format of the table, any that Spark writes.")
+@click.option("--master", metavar="URL", help="Spark's master; default: all cores of this machine.")
+@click.option("--ports", metavar="PORTS", help="Ports of brokers, as 9092,19092: for captures that begin late.")
+@click.option(
+    "--settled",
+    default=5,
+    show_default=True,
+    metavar="SECONDS",
+    help="A file is taken when it has not grown for so long.",
+)
+@click.option(
+    "--late",
+    default="10 minutes",
+    show_default=True,
+    metavar="TIME",
+    help="By how much packets may come after later ones.",
+)
+@click.option("--quiet", "-q", is_flag=True, help="No progress on the terminal.")
+def command(
+    folder: str,
+    out: str,
+    once: bool,
+    format: str,
+    master: str | None,
+    ports: str | None,
+    settled: int,
+    late: str,
+    quiet: bool,
+) -> int:
+    """Keep the table clients up to date with the captures that arrive in FOLDER, until interrupted.
+
+    Each file is taken once, when it does not grow any more: let tcpdump -G or dumpcap -b begin new ones. Called
+    again with the same DIR, it goes on where it was.
+    """
+    from rich.console import Console
+
+    if not Path(folder).is_dir():
+        raise OptionError(f"{folder}: no such folder")
+    known_ports = Options({"ports": ports or ""}).ports("ports")
+    progress = Console(stderr=True, quiet=quiet)
+    with _interrupted() as stopped, progress.status("Starting Spark …") as status:
+        query = _started(_session(master), folder, out, once, format, known_ports, settled, late)
+        told = Told(progress)
+        while query.isActive and not stopped.wait(LOOK):
+            told.tell(query)
+            status.update(f"{told} so far; waiting for captures in {folder} …")
+        query.stop()
+    told.tell(query)
+    if (failed := query.exception()) is not None:
+        raise failed
+    progress.print(f"{told}; the table is [bold]{out}/clients[/bold]", highlight=False)
+    return 0
+
+
+def _session(master: str | None) -> SparkSession:
+    from kwire_spark.session import session
+
+    return session(master)
+
+
+def _started(
+    spark: SparkSession,
+    folder: str,
+    out: str,
+    once: bool,
+    format: str,
+    ports: frozenset[int],
+    settled: int,
+    late: str,
+) -> StreamingQuery:
+    from kwire_spark.streaming import follow, keep_clients
+    from kwire_spark.tables.clients import EXCHANGE_COLUMNS
+
+    packets = spark.readStream.format("kafka_packets").option("settled", settled).load(folder)
+    exchanges = follow(packets, rows="exchanges", columns=EXCHANGE_COLUMNS, ports=ports, late=late)
+    writer = keep_clients(exchanges, out, format=format)
+    return (writer.trigger(availableNow=True) if once else writer).start()
+
+
+@contextmanager
+def _interrupted() -> Iterator[Event]:
+    """Set by the signals that end a program: a batch must not be left while Spark is spoken to."""
+    stopped = Event()
+    signals = (signal.SIGINT, signal.SIGTERM)
+    before = [signal.signal(one, lambda *_: stopped.set()) for one in signals]
+    try:
+        yield stopped
+    finally:
+        for one, handler in zip(signals, before, strict=True):
+            signal.signal(one, handler)
+
+
+class Told:
+    """What the query has done, as far as it was told."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._last = -1
+        self.batches = self.packets = self.late = 0
+
+    def __str__(self) -> str:
+        return f"{self.packets:,} packets in {self.batches:,} batches"
+
+    def tell(self, query: StreamingQuery) -> None:
+        """Count the batches since the last time; say at once which packets came too late."""
+        from kwire_spark.streaming.progress import too_late
+
+        new = [one for one in query.recentProgress if one["batchId"] > self._last and one["numInputRows"]]
+        if not new:
+            return
+        self._last = new[-1]["batchId"]
+        self.batches += len(new)
+        self.packets += sum(one["numInputRows"] for one in new)
+        if late := too_late(new):
+            self.late += late
+            self._console.print(
+                f"[yellow]left out[/yellow] {late:,} packets that came too late: see --late", highlight=False
+            )

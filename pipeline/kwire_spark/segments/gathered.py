@@ -1,0 +1,250 @@
+"""Batches of one file that are to become one Arrow batch, of two kinds with the same facts.
+
+``Stored`` takes batches of magic 2 as they are in memory, and reads all their records at once. ``Read`` takes any
+batch by its ``Record`` objects: slower, and good for everything.
+"""
+
+from __future__ import annotations
+
+from struct import Struct
+from typing import Any, Protocol
+
+import numpy as np
+import pyarrow as pa
+
+from kwire.errors import DecodeError
+from kwire.logs import LogSegment
+from kwire.records import Batch, Record
+from kwire.records.layout import APPEND_TIME, ATTRIBUTES, BATCH_HEADER, CODEC, MAGIC
+from kwire.records.loops import HUGE, Headers
+from kwire_spark.segments.varints import Fields, Numbers, find_records
+
+HEADER = np.dtype(
+    [
+        ("base_offset", ">i8"),
+        ("size", ">i4"),
+        ("leader_epoch", ">i4"),
+        ("magic", "i1"),
+        ("crc", ">u4"),
+        ("attributes", ">i2"),
+        ("last_offset_delta", ">i4"),
+        ("base_timestamp", ">i8"),
+        ("max_timestamp", ">i8"),
+        ("producer_id", ">i8"),
+        ("producer_epoch", ">i2"),
+        ("base_sequence", ">i4"),
+        ("count", ">i4"),
+    ]
+)
+"""``kwire.records.layout.BATCH_HEADER``, for numpy."""
+
+COUNT = Struct(">i")
+COUNT_AT = BATCH_HEADER.size - COUNT.size
+BELIEVED = 1 << 16
+"""A batch that says it has more records than this is read in parts, even if only their number matters."""
+LARGEST = 1 << 30
+"""Bytes of records that are read at once; Arrow's offsets have 31 bits."""
+
+
+class Gathered(Protocol):
+    """What columns are made of: each of these has as many numbers or rows as there are records."""
+
+    file: LogSegment
+    count: int
+    weight: int
+
+    def fact(self, name: str) -> Numbers:
+        """A field of the headers of batches, by its name in :data:`HEADER`; or ``position``."""
+
+    def offsets(self) -> Numbers: ...
+
+    def times(self) -> Numbers:
+        """Timestamps in milliseconds, -1 where there is none."""
+
+    def keys(self) -> pa.Array: ...
+
+    def values(self) -> pa.Array: ...
+
+    def headers(self) -> list[tuple[int, Headers]]:
+        """Of records that have any, with their numbers."""
+
+
+class Stored:
+    """Batches of magic 2 as they are stored: ``records`` says whether theirs are looked for at all. ``weight`` is the
+    memory that they take, of what holds them and of decompressed records."""
+
+    __slots__ = (
+        "_base",
+        "_buffers",
+        "_counts",
+        "_fields",
+        "_heads",
+        "_limit",
+        "_records",
+        "_starts",
+        "count",
+        "file",
+        "kept",
+        "weight",
+    )
+
+    def __init__(self, file: LogSegment, records: bool, limit: int | None) -> None:
+        self.file = file
+        self.count = self.weight = 0
+        self.kept: list[tuple[bytes, int, int, int]] = []
+        """Batches: what holds them, where they are in it, how large they are, and where in the file."""
+        self._records = records
+        self._limit = limit
+        self._buffers: list[bytes] = []
+        self._base = 0
+        self._starts: list[int] = []
+        self._heads: Any = None
+        self._counts: Any = None
+        self._fields: Fields | None = None
+
+    def add(self, data: bytes, at: int, size: int, position: int) -> bool:
+        """Take the batch of ``size`` bytes at ``at`` of ``data``, unless it is not as usual; whether it is taken."""
+        count: int = COUNT.unpack_from(data, at + COUNT_AT)[0]
+        if data[at + MAGIC] != 2 or not 0 <= count <= BELIEVED:
+            return False
+        if self._records and not self._add_records(data, at, size, position, count):
+            return False
+        if not self.holds(data):
+            self.weight += len(data)
+        self.kept.append((data, at, size, position))
+        self.count += count
+        return True
+
+    def holds(self, data: bytes) -> bool:
+        """Whether ``data`` is kept in memory already, for the batch before."""
+        return bool(self.kept) and self.kept[-1][0] is data
+
+    def _add_records(self, data: bytes, at: int, size: int, position: int, count: int) -> bool:
+        if data[at + ATTRIBUTES + 1] & CODEC:
+            try:
+                data = Batch(memoryview(data)[at : at + size], position, limit=self._limit).payload()
+            except DecodeError:
+                return False
+            start, end = 0, len(data)
+        else:
+            start, end = at + BATCH_HEADER.size, at + size
+        if end - start + self._base > LARGEST:
+            return False
+        if not self._buffers or self._buffers[-1] is not data:
+            self._base += len(self._buffers[-1]) if self._buffers else 0
+            self._buffers.append(data)
+            if start == 0:
+                self.weight += end
+        before = len(self._starts)
+        found: list[int] = self._starts if not self._base else []
+        if not find_records(data, start, end, count, found.append):
+            del self._starts[before:]
+            return False
+        if self._base:
+            base = self._base
+            self._starts += [base + pos for pos in found]
+        return True
+
+    def usual(self) -> bool:
+        """Whether all records can be read by their fields; otherwise this is of no use."""
+        heads = b"".join([data[at : at + BATCH_HEADER.size] for data, at, _, _ in self.kept])
+        self._heads = np.frombuffer(heads, HEADER)
+        self._counts = self._of_batches("count")
+        if not self._records:
+            return True
+        self._buffers = [self._data()]
+        self._fields = Fields(self._buffers[0], np.array(self._starts, np.int64))
+        bases = np.concatenate([self._of_batches("base_offset"), self._of_batches("base_timestamp")])
+        return not self._fields.bad.any() and bool(((bases > -HUGE) & (bases < HUGE)).all())
+
+    def fact(self, name: str) -> Numbers:
+        if name == "position":
+            found = np.array([position for _, _, _, position in self.kept], np.int64)
+        else:
+            found = self._of_batches(name)
+        return np.repeat(found, self._counts)
+
+    def offsets(self) -> Numbers:
+        return self.fact("base_offset") + self._read.offsets
+
+    def times(self) -> Numbers:
+        append = self.fact("attributes") & APPEND_TIME != 0
+        return np.where(append, self.fact("max_timestamp"), self.fact("base_timestamp") + self._read.times)
+
+    def keys(self) -> pa.Array:
+        return _cut(self._data(), self._read.key_starts, self._read.key_ends, self._read.no_key)
+
+    def values(self) -> pa.Array:
+        return _cut(self._data(), self._read.value_starts, self._read.value_ends, self._read.no_value)
+
+    def headers(self) -> list[tuple[int, Headers]]:
+        return self._read.headers
+
+    @property
+    def _read(self) -> Fields:
+        assert self._fields is not None
+        return self._fields
+
+    def _of_batches(self, name: str) -> Numbers:
+        found: Numbers = self._heads[name].astype(np.int64)
+        return found
+
+    def _data(self) -> bytes:
+        return self._buffers[0] if len(self._buffers) == 1 else b"".join(self._buffers)
+
+
+class Read:
+    """Batches whose records have been read one by one."""
+
+    __slots__ = ("_batches", "_counts", "_records", "count", "file", "weight")
+
+    def __init__(self, file: LogSegment) -> None:
+        self.file = file
+        self.count = self.weight = 0
+        self._batches: list[Batch] = []
+        self._counts: list[int] = []
+        self._records: list[Record] = []
+
+    def add(self, batch: Batch, records: list[Record]) -> None:
+        """Some records of a batch."""
+        self._batches.append(batch)
+        self._counts.append(len(records))
+        self._records += records
+        self.count += len(records)
+        self.weight += batch.size + sum([len(record.key or b"") + len(record.value or b"") for record in records])
+
+    def fact(self, name: str) -> Numbers:
+        return np.repeat(np.array([_fact(batch, name) for batch in self._batches], np.int64), self._counts)
+
+    def offsets(self) -> Numbers:
+        return np.array([record.offset for record in self._records], np.int64)
+
+    def times(self) -> Numbers:
+        return np.array([record.timestamp for record in self._records], np.int64)
+
+    def keys(self) -> pa.Array:
+        return pa.array([record.key for record in self._records], pa.binary())
+
+    def values(self) -> pa.Array:
+        return pa.array([record.value for record in self._records], pa.binary())
+
+    def headers(self) -> list[tuple[int, Headers]]:
+        return [(number, record.headers) for number, record in enumerate(self._records) if record.headers]
+
+
+def _fact(batch: Batch, name: str) -> int:
+    if name == "attributes" and batch.magic < 2:
+        return batch.attributes & (CODEC | APPEND_TIME)
+    found: Any = getattr(batch, name)
+    return int(found)
+
+
+def _cut(data: bytes, starts: Numbers, ends: Numbers, null: Any) -> pa.Array:
+    """These parts of ``data`` as an array of binary: copied once. They ascend, so that in an array of them and of
+    what is between them it is every second one."""
+    places = np.empty(2 * len(starts), np.int32)
+    places[0::2], places[1::2] = starts, ends
+    every = pa.Array.from_buffers(
+        pa.binary(), max(0, len(places) - 1), [None, pa.py_buffer(places), pa.py_buffer(data)]
+    )
+    return every.take(pa.array(np.arange(0, len(places), 2), mask=null))

@@ -1,0 +1,68 @@
+"""Records of one kind with their keys and values as structs: what ``kafka_log`` gives with ``record=NAME``.
+
+Takes Arrow batches of RECORDS, gives those of a typed table, as ``tables.typed.records`` does, with ``_corrupt``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import reduce
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kwire_spark.columns import CORRUPT, RECORDS
+from kwire_spark.tables.record_structs import RecordKind, RecordStructs
+from kwire_spark.tables.structs import schema_with
+
+_NEEDED = ("topic", "control", "key", "value", "_corrupt")
+"""Columns by which records are chosen and decoded."""
+
+
+def typed_schema(kind: RecordKind) -> pa.Schema:
+    """All columns of the typed table of a kind."""
+    return pa.schema([*schema_with(RECORDS, ("key", "value"), RecordStructs(kind).fields()), *CORRUPT])
+
+
+def raw_schema(asked: pa.Schema) -> pa.Schema:
+    """The columns of RECORDS that are to be read, to give those that are ``asked`` for."""
+    return pa.schema([field for field in RECORDS if field.name in _NEEDED or field.name in asked.names])
+
+
+def typed_batches(batches: Iterable[pa.RecordBatch], kind: RecordKind, asked: pa.Schema) -> Iterator[pa.RecordBatch]:
+    """The records of a kind in columns of ``asked``, and rows for what is broken, in their order.
+
+    ``batches`` have the columns of :func:`raw_schema`.
+    """
+    decode = RecordStructs(kind)
+    for batch in batches:
+        broken = batch.filter(pc.is_valid(batch.column("_corrupt")))
+        if broken.num_rows:
+            yield _with_nulls(broken, asked)
+        chosen = batch.filter(_is_of(batch, kind)).drop_columns("_corrupt")
+        for made in decode([chosen]):
+            yield _with_nulls(made, asked)
+
+
+def _is_of(batch: pa.RecordBatch, kind: RecordKind) -> pa.Array:
+    """Chosen before anything is decoded, as ``tables.typed`` does it."""
+    typed = batch.column("key" if kind.key or kind.topic is None else "value")
+    starts = [pc.equal(pc.binary_slice(typed, 0, len(start)), pa.scalar(start, pa.binary())) for start in kind.starts]
+    of_kind = reduce(pc.or_, starts)
+    if kind.topic is None:
+        return pc.and_(batch.column("control"), of_kind)
+    in_topic = pc.equal(batch.column("topic"), pa.scalar(kind.topic, pa.string()))
+    return pc.and_(pc.and_(pc.invert(batch.column("control")), in_topic), of_kind)
+
+
+def _with_nulls(batch: pa.RecordBatch, asked: pa.Schema) -> pa.RecordBatch:
+    """The columns that are asked for: as they are, null where there is none of this name and type."""
+    fields = [
+        (
+            batch.column(field.name)
+            if field.name in batch.schema.names and batch.schema.field(field.name).type == field.type
+            else pa.nulls(batch.num_rows, field.type)
+        )
+        for field in asked
+    ]
+    return pa.RecordBatch.from_arrays(fields, schema=asked)

@@ -1,0 +1,118 @@
+"""The records of batches of magic 2 taken apart many at a time: numpy arrays of where their fields are.
+
+A loop in Python only goes from record to record (``find_records``); all fields of all records are then read at once
+(``Fields``). Whatever is not as usual is marked ``bad``, and left to ``Batch.records``, which knows everything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+
+from kwire.records.loops import Headers, read_headers, read_long_varint
+
+LEAST_RECORD = 7
+"""Bytes that a record has at least."""
+
+Numbers = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
+
+
+def find_records(data: bytes, pos: int, end: int, count: int, add: Callable[[int], None]) -> bool:
+    """``add`` where each of ``count`` records begins; whether these are all of ``data`` from ``pos`` to ``end``."""
+    if count * LEAST_RECORD > end - pos:
+        return False
+    try:
+        for _ in range(count):
+            add(pos)
+            size = data[pos]
+            if size < 128:
+                pos += 1 + (size >> 1)
+            else:
+                byte = data[pos + 1]
+                if byte < 128:
+                    pos += 2 + ((size & 127 | byte << 7) >> 1)
+                else:
+                    size, pos = read_long_varint(data, pos, 28)
+                    pos += size >> 1
+    except (IndexError, ValueError):
+        return False
+    return pos == end
+
+
+class Fields:
+    """Fields of records that begin at ``starts`` in ``data``.
+
+    ``times`` and ``offsets`` are differences to those of the batch. Keys and values are from ``key_starts`` to
+    ``key_ends``, ``value_starts`` to ``value_ends``; ``no_key``, ``no_value`` tell which are null.
+    """
+
+    __slots__ = (
+        "_bytes",
+        "_data",
+        "bad",
+        "headers",
+        "key_ends",
+        "key_starts",
+        "no_key",
+        "no_value",
+        "offsets",
+        "times",
+        "value_ends",
+        "value_starts",
+    )
+
+    def __init__(self, data: bytes, starts: Numbers) -> None:
+        self._data = data
+        self._bytes = np.frombuffer(data, np.uint8)
+        self.bad: Flags = np.zeros(len(starts), bool)
+        size, pos = self._varint(starts, 28)
+        end = pos + (size >> 1)
+        time, pos = self._varint(pos + 1, 49)  # behind a byte of attributes, of which none is used
+        self.times: Numbers = (time >> 1) ^ -(time & 1)
+        offset, pos = self._varint(pos, 28)
+        self.offsets: Numbers = offset >> 1
+        self.bad |= ((size | offset) & 1).astype(bool)
+        self.key_starts, self.key_ends, self.no_key = self._bytes_at(pos)
+        self.value_starts, self.value_ends, self.no_value = self._bytes_at(self.key_ends)
+        self.headers = self._headers(self.value_ends, end)
+
+    def _varint(self, pos: Numbers, last: int) -> tuple[Numbers, Numbers]:
+        """Varints, still zigzag coded, and where they end; ``last`` is the shift of the last byte one may have."""
+        byte = self._bytes.take(pos, mode="clip")
+        value = (byte & 127).astype(np.int64)
+        pos = pos + 1
+        more, shift = np.flatnonzero(byte > 127), 7
+        while len(more):
+            if shift > last:
+                self.bad[more] = True
+                break
+            byte = self._bytes.take(pos[more], mode="clip")
+            value[more] |= (byte & 127).astype(np.int64) << shift
+            pos[more] += 1
+            more, shift = more[byte > 127], shift + 7
+        return value, pos
+
+    def _bytes_at(self, pos: Numbers) -> tuple[Numbers, Numbers, Flags]:
+        length, pos = self._varint(pos, 28)
+        null: Flags = length == 1
+        self.bad |= (length & 1).astype(bool) & ~null
+        return pos, pos + (length >> 1), null
+
+    def _headers(self, pos: Numbers, end: Numbers) -> list[tuple[int, Headers]]:
+        """Headers of those records that have any, with the number of the record."""
+        some = self._bytes.take(pos, mode="clip") != 0
+        self.bad |= ~some & (pos + 1 != end)
+        found: list[tuple[int, Headers]] = []
+        for number in np.flatnonzero(some & ~self.bad).tolist():
+            try:
+                headers, after = read_headers(self._data, int(pos[number]))
+            except (IndexError, ValueError):
+                after = -1
+            if after == end[number]:
+                found.append((number, headers))
+            else:
+                self.bad[number] = True
+        return found

@@ -1,0 +1,97 @@
+"""What share groups have consumed of partitions, as the share coordinator knows it after loading [KIP-932]."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from kwire_spark.state.offsets import moment, topic_id
+from kwire_spark.state.replay import Logged
+
+DELIVERY_STATES = {0: "Available", 1: "Acquired", 2: "Acknowledged", 4: "Archived"}
+
+Place = tuple[str, Any, int]
+Batch = tuple[int, int, int, int]
+"""First and last offset, how often they were delivered, and their state."""
+
+
+class ShareStates:
+    """The state of each group in each partition: a snapshot is all of it, an update adds to it, a tombstone deletes."""
+
+    def __init__(self) -> None:
+        self._states: dict[Place, dict[str, Any]] = {}
+
+    def add(self, row: Logged) -> None:
+        record = row.record
+        if record.reason is not None or record.control or record.name not in ("ShareSnapshot", "ShareUpdate"):
+            return
+        key: Any = record.key
+        place = key.group_id, key.topic_id, key.partition
+        if record.value is not None:
+            old = self._states.get(place) if record.name == "ShareUpdate" else None
+            place_in_log = {"log_partition": row.partition, "log_offset": row.offset}
+            self._states[place] = (_updated(old, record.value) if old else _state(record.value)) | place_in_log
+        elif record.name == "ShareSnapshot":
+            self._states.pop(place, None)
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        for (group, id, partition), state in self._states.items():
+            batches = [
+                {
+                    "first_offset": first,
+                    "last_offset": last,
+                    "state": DELIVERY_STATES.get(number, f"unknown {number}"),
+                    "deliveries": count,
+                }
+                for first, last, count, number in state["batches"]
+            ]
+            place = {"group": group, "topic_id": topic_id(id), "partition": partition}
+            yield place | state | {"batches": batches, "updated": moment(state["updated"])}
+
+
+def combined(batches: Iterable[Batch], start: int) -> list[Batch]:
+    """Batches without overlaps, from ``start`` on, neighbours of the same kind as one.
+
+    Where they overlap, the one that was delivered more often counts, or else the one whose state is the higher number:
+    what the coordinator's ``PersisterStateBatchCombiner`` comes to.
+
+    >>> combined([(0, 9, 1, 0), (5, 14, 2, 0), (15, 15, 2, 0)], 3)
+    [(3, 4, 1, 0), (5, 15, 2, 0)]
+    """
+    alive = [(max(first, start), last, kind) for first, last, *kind in batches if last >= max(first, start)]
+    edges = sorted({edge for first, last, _ in alive for edge in (first, last + 1)})
+    found: list[Batch] = []
+    for first, end in zip(edges, edges[1:], strict=False):
+        covering = [kind for one, last, kind in alive if one <= first and last >= end - 1]
+        if not covering:
+            continue
+        count, state = max(covering)
+        if found and found[-1][1:] == (first - 1, count, state):
+            first = found.pop()[0]
+        found.append((first, end - 1, count, state))
+    return found
+
+
+def _state(value: Any) -> dict[str, Any]:
+    return {
+        "start_offset": value.start_offset,
+        "snapshot_epoch": value.snapshot_epoch,
+        "state_epoch": getattr(value, "state_epoch", None),
+        "leader_epoch": value.leader_epoch,
+        "updated": getattr(value, "write_timestamp", -1),
+        "batches": combined(_batches(value), value.start_offset),
+    }
+
+
+def _updated(old: dict[str, Any], value: Any) -> dict[str, Any]:
+    """-1 leaves start and leader epoch as they are; the snapshot that all of this builds on stays what it is."""
+    start = old["start_offset"] if value.start_offset == -1 else value.start_offset
+    leader_epoch = old["leader_epoch"] if value.leader_epoch == -1 else value.leader_epoch
+    batches = combined([*old["batches"], *_batches(value)], start)
+    return old | {"start_offset": start, "leader_epoch": leader_epoch, "batches": batches}
+
+
+def _batches(value: Any) -> list[Batch]:
+    return [
+        (one.first_offset, one.last_offset, one.delivery_count, one.delivery_state) for one in value.state_batches
+    ]

@@ -1,0 +1,140 @@
+"""Kafka's JSON form read without models gives what they give, and refuses what they refuse."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import pickle
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from kwire.json_form import JsonFormError, from_json
+from kwire.message import Message
+from kwire.models import WITH_RECORDS
+from kwire.request_log import parse_line
+from kwire_kafka import PROTOCOL, CreateTopicsRequest, FetchRequest, FetchResponse, MetadataResponse, ProduceRequest
+from tests.conformance import vectors
+from tests.models.support import changed, model_of, mutated
+from tests.models.test_kafka_json import nested
+
+LOGS = Path(__file__).parents[1] / "data" / "request_logs"
+RELEASES = ("2.8.2", "3.3.2", "3.9.1", "4.1.1")
+
+
+def by_model(cls: type[Message], version: int, value: Any) -> Any:
+    """The message as plain values, where types count; ``None`` if it is refused."""
+    try:
+        return nested(model_of(cls, version).model_validate(value).to_codec())
+    except ValueError:
+        return None
+
+
+def directly(cls: type[Message], version: int, value: Any) -> Any:
+    try:
+        return nested(from_json(cls, version, value))
+    except JsonFormError:
+        return None
+
+
+@pytest.mark.parametrize("release", vectors.RELEASES)
+def test_what_kafka_prints_is_read_as_models_read_it(release: str) -> None:
+    """And so is what differs from it in one place: by chance, but the same each time."""
+    chosen = Random(release)
+    accepted = refused = 0
+    for vector in vectors.messages(release):
+        cls = PROTOCOL.message(vector.message)
+        other = mutated(vector.json, chosen)
+        for value in (vector.json, other):
+            found = directly(cls, vector.version, value)
+            assert found == by_model(cls, vector.version, value), (vector.message, vector.version, value)
+            accepted += found is not None
+            refused += found is None
+        if "SizeInBytes" not in str(vector.json):
+            assert directly(cls, vector.version, vector.json) == nested(cls.decode(vector.data, vector.version))
+    assert accepted > 2000
+    assert refused > 1000
+
+
+@pytest.mark.parametrize(
+    ("cls", "version"), [(CreateTopicsRequest, 7), (FetchResponse, 12), (MetadataResponse, 12), (ProduceRequest, 9)]
+)
+def test_every_single_change_is_judged_as_by_models(cls: type[Message], version: int) -> None:
+    """Null, numbers out of range, other types, fields too few and too many, everywhere in a message."""
+    samples = [v for v in vectors.messages("4.1.1") if (v.message, v.version) == (cls.__name__, version)]
+    smallest = min(samples, key=lambda vector: abs(len(str(vector.json)) - 700))
+    judged = 0
+    for value in changed(smallest.json):
+        assert directly(cls, version, value) == by_model(cls, version, value), value
+        judged += 1
+    assert judged > 200
+
+
+def bodies(release: str) -> Iterator[tuple[type[Message], int, Any]]:
+    with gzip.open(LOGS / f"{release}.log.gz", "rt", encoding="utf-8") as log:
+        for line in filter(None, map(parse_line, log)):
+            key = line.header.api_key
+            for cls, body in ((PROTOCOL.request(key), line.request), (PROTOCOL.response(key), line.response)):
+                if body is not None:
+                    yield cls, line.body_version, body
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_bodies_of_request_logs(release: str) -> None:
+    """Former names among them. Records that were left out are an error, or empty."""
+    found = left_out = 0
+    for cls, version, body in bodies(release):
+        expected = by_model(cls, version, body)
+        assert directly(cls, version, body) == expected
+        if expected is None:
+            with pytest.raises(JsonFormError, match=r"[rR]ecord.*SizeInBytes: .*left out"):
+                from_json(cls, version, body)
+            message = from_json(cls, version, body, empty_records=True)
+            assert cls.decode(message.encode(version), version) == message
+            left_out += 1
+        found += 1
+    assert found > 400
+    assert left_out > 10
+
+
+def test_errors_say_where() -> None:
+    topic = {"name": "t", "numPartitions": 1, "replicationFactor": 1, "assignments": [], "configs": []}
+    body = {"topics": [topic], "timeoutMs": 1, "validateOnly": False}
+    with pytest.raises(JsonFormError) as caught:
+        from_json(CreateTopicsRequest, 4, {**body, "topics": [topic, {**topic, "numPartitions": 2**31}]})
+    text = (
+        "CreateTopicsRequest v4, field topics[1].numPartitions: "
+        "2147483648 does not fit int32, which holds -2147483648 to 2147483647"
+    )
+    assert str(caught.value) == str(pickle.loads(pickle.dumps(caught.value))) == text
+    for value, reason in (
+        ([], "it should be an object"),
+        ({}, "topics is missing"),
+        ({**body, "validateOnlyToo": 1}, "there is no field 'validateOnlyToo'"),
+        ({**body, "topics": {}}, "field topics: it should be an array"),
+    ):
+        with pytest.raises(JsonFormError, match=reason):
+            from_json(CreateTopicsRequest, 4, value)
+
+
+def test_a_field_by_two_of_its_names() -> None:
+    body = next(v.json for v in vectors.messages("4.1.1") if (v.message, v.version) == ("FetchRequest", 4))
+    assert from_json(FetchRequest, 4, {("maxWait" if name == "maxWaitMs" else name): body[name] for name in body})
+    with pytest.raises(JsonFormError, match="maxWaitMs is there 2 times"):
+        from_json(FetchRequest, 4, {**body, "maxWait": 1})
+
+
+def test_versions_that_there_are_not() -> None:
+    with pytest.raises(LookupError, match="has versions 0 to 7, not 8"):
+        from_json(CreateTopicsRequest, 8, {})
+
+
+def test_json_of_models_is_read() -> None:
+    """As it is printed, with defaults of tagged fields left out."""
+    vector = next(v for v in vectors.messages("4.1.1") if (v.message, v.version) == ("FetchResponse", 12))
+    model = model_of(FetchResponse, 12).from_codec(FetchResponse.decode(vector.data, 12))
+    printed = json.loads(model.model_dump_json(context=WITH_RECORDS))
+    assert nested(from_json(FetchResponse, 12, printed)) == nested(model.to_codec())

@@ -1,0 +1,127 @@
+"""Rows that share what they have in common, and the Arrow batches made of them."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kwire.headers import RequestHeader, ResponseHeader
+from kwire_kafka import ApiVersionsRequest, HeartbeatRequest, HeartbeatResponse, SaslAuthenticateRequest
+from kwire_spark import worker
+from kwire_spark.capture import Broken, Connection, Peer, Piece
+from kwire_spark.columns import EXCHANGES, FRAMES
+from kwire_spark.frames import ConnectionRows, Wanted, batches
+from kwire_spark.frames.facts import MOST_FACTS, KnownFacts, Row
+from kwire_spark.frames.layout import LAYOUTS, arrow_batch, corrupt
+from kwire_spark.frames.wanted import Table
+from tests.pipeline.capture_files import EPOCH
+from tests.pipeline.connection_pieces import answered, asked, cells, pieces
+
+NOBODY = (None, None, None)
+TALK = [asked(HeartbeatRequest(), 4, 1), answered(HeartbeatResponse(), 4, 1)]
+
+
+@given(st.lists(st.none() | st.binary(max_size=20), max_size=30))
+@settings(deadline=None)
+def test_bytes_are_columns_as_arrow_makes_them(values: list[bytes | None]) -> None:
+    schema = pa.schema([FRAMES.field("raw")])
+    batch = arrow_batch([(value,) for value in values], schema) if values else None
+    assert batch is None or batch.column(0).equals(pa.array(values, pa.binary()))
+    assert batch is None or batch.validate(full=True) is None
+
+
+@pytest.mark.parametrize(("table", "full"), [("frames", FRAMES), ("exchanges", EXCHANGES)])
+def test_all_columns_have_one_place(table: str, full: pa.Schema) -> None:
+    layout = LAYOUTS[table]
+    assert sorted([*layout.own, *layout.shared]) == sorted(full.names)
+    row = corrupt(table, "a.pcap", 7, "cut off")
+    told = {name: layout.value(row, name) for name in full.names}
+    assert {name: value for name, value in told.items() if value is not None} == {
+        "source": "a.pcap",
+        "position": 7,
+        "_corrupt": "cut off",
+    }
+
+
+@pytest.mark.parametrize("table", ["frames", "exchanges"])
+def test_rows_of_a_kind_share_what_they_have_in_common(table: Table) -> None:
+    many = pieces(TALK * 50)
+    rows = ConnectionRows(many[0].connection, Wanted(table))
+    made = [row for piece in many for row in rows.feed(piece)]
+    assert len({id(row[0]) for row in made}) == (2 if table == "frames" else 1)
+
+
+def test_what_is_shared_is_that_of_the_file_and_of_who_the_client_is_by_then() -> None:
+    named = ApiVersionsRequest(client_software_name="app", client_software_version="1")
+    talk = [*TALK, asked(named, 3, 2), asked(HeartbeatRequest(), 4, 3), answered(HeartbeatResponse(), 4, 3)]
+    given_pieces = pieces(talk)
+    given_pieces[-2].source = "next.pcap"
+    rows = cells(given_pieces)
+    assert [(row["api"], row["kind"], row["source"], row["software_name"]) for row in rows] == [
+        ("Heartbeat", "request", "capture.pcap", None),
+        ("Heartbeat", "response", "capture.pcap", None),
+        ("ApiVersions", "request", "capture.pcap", "app"),
+        ("Heartbeat", "request", "capture.pcap", "app"),
+        ("ApiVersions", "unanswered", "next.pcap", "app"),
+        ("Heartbeat", "response", "next.pcap", "app"),
+    ]
+    first, second, third = cells(given_pieces, table="exchanges")
+    assert [first["software_name"], second["software_name"], third["software_name"]] == [None, "app", "app"]
+    assert {row["source"] for row in (first, second, third)} == {"capture.pcap"}
+
+
+def test_of_a_client_that_claims_to_be_many_not_all_is_kept() -> None:
+    facts = KnownFacts()
+    for number in range(3 * MOST_FACTS):
+        header = RequestHeader(api_key=12, api_version=4, correlation_id=number, client_id=f"client-{number}")
+        assert facts.of(header, NOBODY).about == (12, "Heartbeat", 4, f"client-{number}", *NOBODY)
+        assert facts.of(header, NOBODY) is facts.of(header, NOBODY)
+    assert len(facts._known) <= MOST_FACTS
+    assert facts.of(ResponseHeader(), NOBODY).about == (None,) * 7
+
+
+def test_rows_come_in_the_order_of_the_pieces_whatever_is_broken_between() -> None:
+    first = pieces(TALK * (batches.TURN - 5))
+    other = pieces(TALK * 3, connection=Connection(Peer("10.0.0.2", 1), Peer("10.0.0.9", 9092), EPOCH, True))
+    mixed: list[Piece | Broken] = [*first[:-1], *other[:3], Broken("a.pcap", 9, "cut off"), *other[3:], first[-1]]
+    rows = cells(mixed)
+    places = [(row["client_host"], row["number"]) for row in rows]
+    expected = [("10.0.0.1", number) for number in range(2 * (batches.TURN - 5))]
+    assert places == [
+        *expected,
+        *[("10.0.0.2", n) for n in range(3)],
+        (None, None),
+        *[("10.0.0.2", n) for n in (3, 4, 5)],
+    ]
+
+
+def test_what_was_decoded_is_bounded_by_its_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    held: list[int] = []
+    made = batches.Connections.rows
+
+    def counting(self: batches.Connections) -> list[Row]:
+        held.append(sum(len(piece.data) for _, _, piece in self.decoded))
+        return made(self)
+
+    monkeypatch.setattr(batches.Connections, "rows", counting)
+    large = [asked(SaslAuthenticateRequest(auth_bytes=b"x" * 50_000), 2, number) for number in range(40)]
+    cells(pieces(large), "size")
+    assert max(held) < batches.TURN_BYTES + 60_000
+    assert len(held) > 5
+
+
+def test_a_worker_settles_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    frozen: list[int] = []
+    monkeypatch.setattr(gc, "freeze", lambda: frozen.append(1))
+    monkeypatch.setattr(gc, "set_threshold", lambda *_: None)
+    monkeypatch.setattr(ctypes, "CDLL", lambda _: object())  # a system without mallopt
+    worker.settle.cache_clear()
+    worker.settle()
+    worker.settle()
+    assert frozen == [1]
+    worker.settle.cache_clear()
