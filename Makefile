@@ -79,6 +79,7 @@ bench: $(BENCH)/.ready
 	$(BENCH)/bin/python -m benchmarks.records
 	$(BENCH)/bin/python -m benchmarks.import_cost
 	$(BENCH)/bin/python -m benchmarks.compiler
+	$(BENCH)/bin/python -m benchmarks.pipeline_scale
 
 bench-codecs: $(BENCH)/.ready
 	$(BENCH)/bin/python -m benchmarks.codecs

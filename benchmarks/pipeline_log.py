@@ -27,11 +27,13 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--mb", type=int, default=200)
     options.add_argument("--value", type=int, default=100, help="bytes of a value")
+    options.add_argument("--records", type=int, default=100, help="records of a batch")
+    options.add_argument("--codec", type=int, default=0, help="0 none, 1 gzip, 2 snappy, 3 lz4, 4 zstd")
     options.add_argument("--rounds", type=int, default=3)
     given = options.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "orders-0" / f"{0:020}.log"
-        rows = write(path, given.mb << 20, given.value)
+        rows = write(path, given.mb << 20, given.value, given.records, given.codec)
         size = path.stat().st_size / 1e6
         times = {"plain loop": best(lambda: plain(path), given.rounds, time.process_time)}
         times["columns"] = best(lambda: columns(path), given.rounds, time.process_time)
@@ -44,7 +46,7 @@ def main() -> None:
     print(table(("", "MB/s", "1000 rows/s", "of the plain loop"), lines))
 
 
-def write(path: Path, size: int, value: int, count: int = 100) -> int:
+def write(path: Path, size: int, value: int, count: int = 100, codec: int = 0) -> int:
     """A segment of batches of ``count`` records; how many records there are."""
     path.parent.mkdir()
     noise, offset = random.Random(1), 0
@@ -52,7 +54,7 @@ def write(path: Path, size: int, value: int, count: int = 100) -> int:
         while file.tell() < size:
             numbers = range(offset, offset + count)
             rows = [Record(b"key-%d" % each, noise.randbytes(value), (), START + each, each) for each in numbers]
-            file.write(encode_batch(rows))
+            file.write(encode_batch(rows, codec=codec))
             offset += count
     return offset
 

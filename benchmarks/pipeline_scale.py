@@ -1,6 +1,6 @@
 """The pipeline in Spark, on one core and on two, beside plain loops of the same codecs over the same input.
 
-``python -m benchmarks.pipeline_scale [--mb 100] [--large 1000] [--rounds 2] [--only TEXT]``
+``python -m benchmarks.pipeline_scale [--mb 100] [--large 1000] [--rounds 2] [--only captures logs typed large]``
 
 A plain loop is one Python process that reads the file and decodes all of it, and keeps nothing: ConnectionDecoder for
 captures, LogSegment for segments, JSON for request logs, the classes of one API for typed tables. The Spark job makes
@@ -25,7 +25,7 @@ import argparse
 import os
 import shutil
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -51,6 +51,8 @@ if TYPE_CHECKING:
 FOLDER = Path(__file__).parents[1] / "build" / "scale"
 TEMPLATE = 4_000_000
 """Bytes of recorded traffic, and of data, that are repeated with other clients."""
+
+EXCHANGES = ("rows", "exchanges")
 
 CLIENT = Peer("10.77.66.55", 0)
 """Stands for the clients in what is repeated: the bytes of this address occur nowhere else."""
@@ -80,14 +82,14 @@ def main() -> None:
     options.add_argument("--mb", type=int, default=100)
     options.add_argument("--large", type=int, default=1000, help="MB of the large capture; 0 for none")
     options.add_argument("--rounds", type=int, default=2)
-    options.add_argument("--only", default="", help="measure only what has this in its name")
+    options.add_argument("--only", nargs="*", choices=GROUPS, default=GROUPS)
     given = options.parse_args()
     shutil.rmtree(FOLDER, ignore_errors=True)
     FOLDER.mkdir(parents=True)
     settle()
     try:
-        jobs = [job for job in prepared(given.mb) if given.only in job.name]
-        large = large_capture(given.large) if given.large and given.only in "large" else []
+        jobs = [job for group, make in MAKERS.items() if group in given.only for job in make(given.mb)]
+        large = large_capture(given.large) if given.large and LARGE in given.only else []
         plain = {job.name: plain_loop(job, 1 if job in large else given.rounds) for job in [*jobs, *large]}
         one, two = ({**spark(jobs, n, given.rounds), **spark(large, n, 1)} for n in (1, 2))
         print("\n" + report([*jobs, *large], plain, one, two))
@@ -95,24 +97,37 @@ def main() -> None:
         shutil.rmtree(FOLDER)
 
 
-def prepared(mb: int) -> Iterator[Job]:
-    """The jobs, with their input."""
+def captures(mb: int) -> list[Job]:
     capture = write_capture(FOLDER / "capture.pcap", mb)
-    exchanges = ("rows", "exchanges")
-    yield capture_job("frames", capture)
-    yield capture_job("exchanges", capture, exchanges)
-    yield capture_job("columns of clients", capture, exchanges, columns=EXCHANGE_COLUMNS)
+    return [
+        capture_job("frames", capture),
+        capture_job("exchanges", capture, EXCHANGES),
+        capture_job("columns of clients", capture, EXCHANGES, columns=EXCHANGE_COLUMNS),
+    ]
+
+
+def logs(mb: int) -> list[Job]:
     segment = FOLDER / "orders-0" / f"{0:020}.log"
     pipeline_log.write(segment, mb << 20, 100)
-    yield source_job("kafka_log", segment, lambda: pipeline_log.plain(segment))
     log = pipeline_text_logs.made(pipeline_text_logs.JSON, FOLDER, mb)
-    yield source_job("kafka_request_log", log, lambda: pipeline_text_logs.loop(log))
-    spark = session("local[2]")
-    stored = FOLDER / "exchanges"
-    spark.read.format("kafka_capture").option(*exchanges).load(str(capture)).write.parquet(str(stored))
-    spark.stop()
-    yield typed_job("Fetch", stored)
-    yield typed_job("Metadata", stored)
+    return [
+        source_job("kafka_log", segment, lambda: pipeline_log.plain(segment)),
+        source_job("kafka_request_log", log, lambda: pipeline_text_logs.loop(log)),
+    ]
+
+
+def typed_tables(mb: int) -> list[Job]:
+    """Of exchanges that were stored before."""
+    capture, stored = write_capture(FOLDER / "typed.pcap", mb), FOLDER / "exchanges"
+    running = session("local[2]")
+    running.read.format("kafka_capture").options(**dict([EXCHANGES])).load(str(capture)).write.parquet(str(stored))
+    running.stop()
+    return [typed_job("Fetch", stored), typed_job("Metadata", stored)]
+
+
+MAKERS: dict[str, Callable[[int], list[Job]]] = {"captures": captures, "logs": logs, "typed": typed_tables}
+LARGE = "large"
+GROUPS = [*MAKERS, LARGE]
 
 
 def large_capture(mb: int) -> list[Job]:
@@ -182,20 +197,23 @@ def plain_loop(job: Job, rounds: int) -> tuple[Figures, int]:
 
 
 def spark(jobs: Sequence[Job], cores: int, rounds: int) -> dict[str, Figures]:
+    """The best of some rounds of each job, in a session of their own, and so with workers of their own."""
+    if not jobs:
+        return {}
     found = {}
+    running = session(f"local[{cores}]", spark_sql_files_maxPartitionBytes=str(16 << 20))
     for job in jobs:
-        running = session(f"local[{cores}]", spark_sql_files_maxPartitionBytes=str(16 << 20))
         made = job.table(running, cores)
         if rounds > 1:
             throw_away(made)  # starts the workers, and has the JVM compile
         found[job.name] = min((measured(made) for _ in range(rounds)), key=lambda one: one.seconds)
-        running.stop()  # and the workers with it: the memory of the next job is its own
         print(".", end="", flush=True)
+    running.stop()
     return found
 
 
 def measured(made: DataFrame) -> Figures:
-    with Watch(os.getpid(), "pyspark") as workers:
+    with Watch(os.getpid(), "pyspark.daemon") as workers:
         seconds = time.perf_counter()
         throw_away(made)
         seconds = time.perf_counter() - seconds

@@ -20,7 +20,9 @@ import pyspark
 
 HOST = "127.0.0.1"
 HOME = Path(pyspark.__file__).parent
-STARTING = 60.0
+BRIEF = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+"""For a JVM that lives for a minute: compile at once and not well."""
+STARTING = 120.0
 STOPPING = 20.0
 MASTER = "org.apache.spark.deploy.master.Master"
 WORKER = "org.apache.spark.deploy.worker.Worker"
@@ -28,6 +30,7 @@ ENVIRONMENT = {
     "SPARK_LOCAL_IP": HOST,
     "SPARK_MASTER_HOST": HOST,
     "SPARK_DAEMON_MEMORY": "256m",
+    "SPARK_DAEMON_JAVA_OPTS": BRIEF,
     "PYSPARK_PYTHON": sys.executable,
     "PYSPARK_DRIVER_PYTHON": sys.executable,
 }
@@ -37,7 +40,11 @@ QUIET = {
     "spark.ui.enabled": "false",
     "spark.executor.memory": "1g",
     "spark.executor.cores": "1",
+    "spark.executor.extraJavaOptions": BRIEF,
+    "spark.driver.extraJavaOptions": BRIEF,
+    "spark.sql.shuffle.partitions": "4",
 }
+_REGISTERED = re.compile(r"(Successfully registered) with master")
 _ADDRESS = re.compile(r"Starting Spark master at (spark://\S+)")
 
 
@@ -60,8 +67,10 @@ class Cluster:
         try:
             self._start("master", MASTER, "--host", HOST, "--port", "0", "--webui-port", "0")
             self.master = self._printed("master", _ADDRESS)
-            for number in range(self._count):
-                self.workers.append(self.add_worker(f"worker-{number}"))
+            names = [f"worker-{number}" for number in range(self._count)]
+            self.workers = [self._worker(name) for name in names]
+            for name in names:
+                self._printed(name, _REGISTERED)
         except BaseException:
             self.__exit__()
             raise
@@ -77,13 +86,6 @@ class Cluster:
                 process.kill()
                 process.wait(STOPPING)
 
-    def add_worker(self, name: str) -> subprocess.Popen[bytes]:
-        """One more worker; returns its process when it has registered."""
-        options = ["--host", HOST, "--cores", "1", "--memory", "1g", "--webui-port", "0"]
-        process = self._start(name, WORKER, *options, "--work-dir", str(self.folder / name), self.master)
-        self._printed(name, re.compile(r"(Successfully registered) with master"))
-        return process
-
     def submit(self, *command: str, **settings: str) -> subprocess.Popen[str]:
         """``spark-submit`` of a program with its arguments; ``settings`` are Spark's, with ``_`` for ``.``."""
         chosen = QUIET | {name.replace("_", "."): value for name, value in settings.items()}
@@ -95,6 +97,10 @@ class Cluster:
             stderr=subprocess.STDOUT,
             text=True,
         )
+
+    def _worker(self, name: str) -> subprocess.Popen[bytes]:
+        options = ["--host", HOST, "--cores", "1", "--memory", "1g", "--webui-port", "0"]
+        return self._start(name, WORKER, *options, "--work-dir", str(self.folder / name), self.master)
 
     def _start(self, name: str, program: str, *arguments: str) -> subprocess.Popen[bytes]:
         with (self.folder / f"{name}.txt").open("wb") as output:

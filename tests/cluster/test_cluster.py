@@ -30,12 +30,12 @@ pytestmark = pytest.mark.skipif(not os.environ.get("KWIRE_CLUSTER"), reason="nee
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "docs/examples/submit_readiness.py"
 WRITING = Path(__file__).with_name("write_exchanges.py")
-TRAFFIC = ROOT / "tests/data/traffic"
+TRAFFIC = ROOT / "tests/data/traffic/3.9.1"
 RECORDING = "kafka-python-on-3.9.1"
 CLIENT = bytes([10, 0, 0, 1])
 COPIES = 250
 TASKS = 8
-LONGEST = 300.0
+LONGEST = 600.0
 """Seconds that a job may take."""
 
 
@@ -48,11 +48,11 @@ def cluster(tmp_path: Path) -> Iterator[Cluster]:
 def test_readiness_on_a_cluster_is_that_of_one_machine_and_that_of_a_second_run(
     cluster: Cluster, tmp_path: Path
 ) -> None:
-    inputs = [str(path) for path in sorted(TRAFFIC.glob("*/*.gz")) + sorted(TRAFFIC.glob("*/*.zst"))]
-    here = subprocess.run([sys.executable, EXAMPLE, "4.1.1", tmp_path / "here", *inputs], timeout=LONGEST)
-    there = [finished(cluster.submit(str(EXAMPLE), "4.1.1", str(tmp_path / "there"), *inputs))]
+    inputs = [str(path) for path in sorted(TRAFFIC.glob("*.gz"))]
+    here = subprocess.run([sys.executable, EXAMPLE, "4.0.0", tmp_path / "here", *inputs], timeout=LONGEST)
+    there = [finished(cluster.submit(str(EXAMPLE), "4.0.0", str(tmp_path / "there"), *inputs))]
     first = results(tmp_path / "there")
-    there.append(finished(cluster.submit(str(EXAMPLE), "4.1.1", str(tmp_path / "there"), *inputs)))
+    there.append(finished(cluster.submit(str(EXAMPLE), "4.0.0", str(tmp_path / "there"), *inputs)))
     assert first == results(tmp_path / "here")
     assert first == results(tmp_path / "there")
     assert b"JoinGroup" in first["readiness-refused.csv"]
@@ -70,7 +70,7 @@ def test_a_worker_that_is_killed_loses_and_doubles_nothing(cluster: Cluster, tmp
     kill_all(executor)
     code, output = finished(job)
     assert code == 0, output
-    assert "Lost executor" in output
+    assert "ExecutorLostFailure" in output, "a task was at work there"
     expected = pa.Table.from_batches(frame_batches(read_pieces([str(capture)]), EXCHANGES, table="exchanges"))
     found = pq.read_table(tmp_path / "exchanges")
     assert in_order(found).equals(in_order(expected))

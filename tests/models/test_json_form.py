@@ -5,6 +5,8 @@ from __future__ import annotations
 import gzip
 import json
 import pickle
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
@@ -98,6 +100,24 @@ def test_bodies_of_request_logs(release: str) -> None:
         found += 1
     assert found > 400
     assert left_out > 10
+
+
+WITHOUT_PYDANTIC = """
+import gzip, sys
+from kwire.request_log import parse_line
+from kwire_kafka import PROTOCOL
+
+with gzip.open(sys.argv[1], "rt", encoding="utf-8") as log:
+    line = next(line for line in map(parse_line, log) if line and line.header.api_name == "METADATA")
+print(type(line.request_message(PROTOCOL)).__name__, type(line.response_message(PROTOCOL)).__name__)
+print("pydantic" in sys.modules)
+"""
+
+
+def test_lines_give_messages_without_pydantic() -> None:
+    command = [sys.executable, "-c", WITHOUT_PYDANTIC, str(LOGS / "4.1.1.log.gz")]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == ["MetadataRequest MetadataResponse", "False"]
 
 
 def test_errors_say_where() -> None:

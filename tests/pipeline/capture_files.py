@@ -10,6 +10,7 @@ Checksums are zero: nothing here reads them.
 
 from __future__ import annotations
 
+import gzip
 import random
 import struct
 from collections.abc import Iterable, Sequence
@@ -251,3 +252,11 @@ def tcp_packet(packet: TcpPacket, options: bytes = b"") -> bytes:
         + options
         + packet.data
     )
+
+
+def beginning(capture: Path, packets: int) -> bytes:
+    """The first packets of a pcap file, little endian."""
+    data, end = gzip.decompress(capture.read_bytes()), 24
+    for _ in range(packets):
+        end += 16 + int.from_bytes(data[end + 8 : end + 12], "little")
+    return data[:end]

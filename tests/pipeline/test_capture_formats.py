@@ -20,6 +20,7 @@ from kwire.connection import CLIENT, SERVER, Direction
 from kwire_spark.capture import Broken, Peer, Piece, read_pieces
 from kwire_spark.capture.files import file_packets
 from kwire_spark.capture.packets import Packet
+from kwire_spark.streaming.packets import packet_batches
 from tests.pipeline.capture_files import (
     COOKED,
     COOKED2,
@@ -121,6 +122,37 @@ def test_pcapng_in_both_byte_orders_and_resolutions(path: Path, order: str, reso
 def test_pcapng_counts_time_from_its_offset(path: Path) -> None:
     write_pcapng(path, WHOLE, offset=1_600_000_000)
     assert [one.time for one in found(path)] == pytest.approx([one.time for one in WHOLE], abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("time", "offset"), [(1e13, 0), (2**33, 0), (-1e8, -1_800_000_000), (-(2**62), -(2**62)), (2**62, 2**62)]
+)
+def test_impossible_times_are_reported_and_not_believed(path: Path, time: float, offset: int) -> None:
+    write_pcapng(path, WHOLE[:4])
+    write_pcapng(path, [replace(packet, time=time) for packet in WHOLE[4:]], offset=offset, append=True)
+    (reason,) = broken(path)
+    assert "packets with impossible times" in reason
+    assert heard(path, CLIENT) == TALK.said(CLIENT)
+    assert {one.time for one in found(path)[4:]} == {found(path)[3].time}
+    (batch,) = packet_batches(file_packets(str(path)))
+    assert batch.num_rows == len(WHOLE) + 1
+
+
+@pytest.mark.parametrize("order", ["<", ">"])
+def test_a_section_of_no_byte_order_does_not_hide_what_follows(path: Path, order: str) -> None:
+    write_pcapng(path, WHOLE[:4], order=order)
+    size = path.stat().st_size
+    data = bytearray(write_pcapng(path, WHOLE[4:], order=order, append=True).read_bytes())
+    data[size + 8 : size + 12] = b"\0\0\0\0"
+    path.write_bytes(data)
+    assert_reported(path, str(size))
+
+
+def assert_reported(path: Path, position: str) -> None:
+    """All packets are there, and what is wrong is one thing at this position."""
+    assert heard(path, CLIENT) == TALK.said(CLIENT)
+    (reason,) = broken(path)
+    assert reason.split(":")[0] == position
 
 
 def test_pcapng_of_several_interfaces_and_sections(path: Path) -> None:
@@ -248,6 +280,24 @@ def test_what_is_not_tcp_is_nothing(path: Path) -> None:
     assert found(in_ethernet(path, other)) == []
     assert found(in_ethernet(path, lambda packet: bytes(12) + b"\x08\x06" + bytes(46))) == []
     assert broken(path) == []
+
+
+def test_what_is_too_small_for_tcp_is_nothing_at_the_end_of_a_file_too(path: Path) -> None:
+    for protocol in (1, 17):
+        write_pcap(path, [])
+        data = bytes(12) + b"\x08\0\x45\0\0\x1c" + bytes(5) + bytes([protocol]) + bytes(18)
+        path.write_bytes(path.read_bytes() + struct.pack("<IIII", 1, 0, len(data), len(data)) + data)
+        assert (found(path), broken(path)) == ([], [])
+
+
+@pytest.mark.parametrize("compress", [gzip.compress, zstandard.compress])
+@pytest.mark.parametrize("first", [3, 10, 24])
+def test_what_a_file_is_may_be_told_a_few_bytes_at_a_time(
+    path: Path, compress: Callable[[bytes], bytes], first: int
+) -> None:
+    data = write_pcap(path, WHOLE).read_bytes()
+    path.write_bytes(compress(data[:first]) + compress(data[first:]))
+    assert_whole(path)
 
 
 @pytest.mark.parametrize("kind", ["gzip", "gzip of members", "zstd", "zstd of frames", "zstd with another frame"])

@@ -24,7 +24,9 @@ def test_requests_are_counted_by_who_and_what(spark: SparkSession) -> None:
         spark,
         exchange(at=2, connection="b", position=20),
         exchange(at=1, connection="a", position=10, error_codes=[3, 5]),
-        exchange(at=3, connection="a", outcome="unanswered", reason="the connection ended, after a while"),
+        exchange(at=3, connection="a", outcome="unanswered", reason="the connection ended: the server closed it"),
+        exchange(api_key=1, at=3, outcome="unanswered", reason="the connection ended: the client closed it"),
+        exchange(api_key=1, at=3, outcome="unanswered", reason="the connection ended"),
         exchange(at=4, connection="a", outcome="unanswered", reason="too many requests wait"),
         exchange(version=8, at=5),
         exchange(number=None, at=6, source="kafka-request.log"),
@@ -39,9 +41,12 @@ def test_requests_are_counted_by_who_and_what(spark: SparkSession) -> None:
     assert sorted(counts[1:], key=str) == [
         ("capture", 8, None, 1),
         ("capture", 9, "User:alice", 1),
+        ("capture", 9, None, 2),
         ("request_log", 9, None, 1),
         ("server_log", 1, None, 1),
     ]
+    (left,) = [row for row in rows if row["api_key"] == 1]
+    assert (left["requests"], left["refused"]) == (2, 0), "that is no refusal"
     most = rows[0]
     assert (most["errors"], most["refused"], most["connections"]) == (1, 1, 2)
     assert (most["source"], most["position"]) == ("a.pcap", 10)  # the first in time

@@ -179,3 +179,10 @@ def test_what_was_missing_is_told_at_the_end() -> None:
     assert "120 bytes are missing, in 3 places" in reason
     assert "9 bytes belong to no frame" in reason
     assert position == 5
+
+
+def test_responses_to_requests_that_were_not_seen_are_told_at_the_end() -> None:
+    segments = [asked(BEAT, 4, 1), answered(BEATEN, 4, 1), answered(BEATEN, 4, 77)]
+    answer, rest = values(pieces(segments), "outcome", "_corrupt", table="exchanges")
+    assert answer == ("answered", None)
+    assert "1 frames of the server answer no request that was seen" in rest[1]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -163,8 +164,8 @@ def test_batches_of_share_groups_are_combined_offset_by_offset(drawn: list[Any],
     assert {
         offset: (count, number) for first, last, count, number in found for offset in range(first, last + 1)
     } == expected
-    assert all(one[1] < two[0] for one, two in zip(found, found[1:], strict=False))
-    assert not any(one[1] + 1 == two[0] and one[2:] == two[2:] for one, two in zip(found, found[1:], strict=False))
+    assert all(one[1] < two[0] for one, two in pairwise(found))
+    assert not any(one[1] + 1 == two[0] and one[2:] == two[2:] for one, two in pairwise(found))
 
 
 @pytest.mark.parametrize("release", RELEASES)

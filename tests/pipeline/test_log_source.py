@@ -38,6 +38,23 @@ def test_a_data_directory_with_damage_is_a_table(spark: SparkSession, tmp_path: 
         read(spark, tmp_path, mode="failfast").count()
 
 
+def test_queries_on_one_table_do_not_disturb_each_other(spark: SparkSession) -> None:
+    """As they would with filters pushed down: Spark keeps those of one query for the next."""
+    log = read(spark, LOGS / "4.1.1-groups")
+    offsets, metadata = (log.where(f"topic = '{topic}'") for topic in ("__consumer_offsets", "__cluster_metadata"))
+    alone = offsets.count(), metadata.count()
+    assert all(alone)
+    assert log.count() > sum(alone)
+    assert offsets.union(metadata).count() == sum(alone)
+
+
+def test_filters_spare_files_where_that_is_asked_for(spark: SparkSession, tmp_path: Path) -> None:
+    segment(tmp_path, b"broken" * 9, name="other-0")
+    segment(tmp_path, batch_at(0), batch_at(10))
+    log = read(spark, tmp_path, pushdown="true", mode="failfast").where("topic = 'orders' AND offset >= 12")
+    assert sorted(row.offset for row in log.collect()) == list(range(12, 20))
+
+
 def test_times_are_compared_in_the_zone_of_the_session(spark: SparkSession, tmp_path: Path) -> None:
     segment(tmp_path, batch_at(0))
     log = read(spark, tmp_path)
@@ -56,7 +73,7 @@ def test_topics_of_assignments_have_names_and_what_cannot_be_read_is_counted(spa
     found = members(read(spark, LOGS / "4.1.1-groups")).where("type = 'consumer'").collect()
     assert {(each.topic, *each.partitions) for row in found for each in row.assignment} == {("orders", 0, 1, 2)}
     [row] = unread(read(spark, LOGS / "3.9.1")).collect()
-    assert (row.topic, row.records) == ("__consumer_offsets", 1)
+    assert (row.topic, row.records) == ("__consumer_offsets", 2)
     assert row.reason
 
 

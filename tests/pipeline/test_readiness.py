@@ -92,6 +92,7 @@ def test_a_client_and_api_is_one_row_with_its_evidence() -> None:
     refused = report.table("refused")
     (row,) = [dict(zip([column.name for column in refused.columns], row, strict=True)) for row in refused.rows]
     assert row["client_id"] == "one"
+    assert "state" not in row  # as the title says
     assert row["versions"] == (0, 1)
     assert row["newest_common"] == 7
     assert row["accepted"] == "3-13"

@@ -62,3 +62,9 @@ def test_no_request_is_no_success(
 def test_offsets_need_a_data_directory(log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["offsets", str(log), "--out", str(tmp_path), "-q"]) == 2
     assert "offsets come from data directories of brokers" in capsys.readouterr().err
+
+
+def test_offsets_are_those_of_the_whole_log(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    given = str(DATA / "logs" / "4.1.1" / "__consumer_offsets-0")
+    assert run(["offsets", given, "--end", "2026-01-02T12:00", "--out", str(tmp_path), "-q"]) == 2
+    assert "there is no --start and no --end" in capsys.readouterr().err

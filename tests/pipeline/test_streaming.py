@@ -28,7 +28,7 @@ from kwire_spark.frames.wanted import Wanted
 from kwire_spark.options import Options
 from kwire_spark.sources.packets import PacketStream
 from kwire_spark.spark_types import spark_schema
-from kwire_spark.streaming import follow, keep_clients, packets_in
+from kwire_spark.streaming import follow, keep_clients, packets_in, topic
 from kwire_spark.streaming.ends import Ends
 from kwire_spark.streaming.keeping import add_batch
 from kwire_spark.streaming.packets import PACKETS
@@ -39,6 +39,7 @@ from tests.pipeline.capture_files import frame as link_frame
 
 RECORDING = "kafka-python-on-3.9.1"
 ETHERNET = 1
+BATCHES_WITHOUT_DATA = "spark.sql.streaming.noDataMicroBatches.enabled"
 OTHER = Peer("10.0.0.2", 50413)
 
 
@@ -63,6 +64,7 @@ def stream(spark: SparkSession) -> Iterator[SparkSession]:
     spark.conf.set("spark.sql.shuffle.partitions", "1")
     yield spark
     spark.conf.set("spark.sql.shuffle.partitions", partitions or "2")
+    spark.conf.unset(BATCHES_WITHOUT_DATA)
 
 
 def taken(rows: DataFrame, folder: Path) -> StreamingQuery:
@@ -114,6 +116,7 @@ def test_a_reset_connection_is_closed_sooner_than_an_idle_one(tmp_path: Path) ->
 
 
 def test_files_that_arrive_one_by_one(stream: SparkSession, tmp_path: Path) -> None:
+    stream.conf.set(BATCHES_WITHOUT_DATA, "false")  # only time would pass in them
     folder, out = tmp_path / "captures", tmp_path / "tables"
     folder.mkdir()
     for part in range(2):
@@ -154,6 +157,44 @@ def test_a_file_that_still_grows_is_not_taken_and_one_that_grows_later_is_told(t
     assert (row["source"], row["position"]) == (str(path), taken[str(path)])
     assert "has grown since it was taken" in row["_corrupt"]
     assert source.latestOffset(grown, ReadMaxFiles(1)) == grown
+
+
+def test_empty_files_have_yet_to_begin_and_names_may_be_used_again(tmp_path: Path) -> None:
+    source = PacketStream(Options({"path": str(tmp_path), "settled": "0"}), spark_schema(PACKETS))
+    path = tmp_path / "a.pcap"
+    path.touch()
+    assert source.latestOffset({}, ReadMaxFiles(1)) == {}
+    capture_of(path)
+    taken = source.latestOffset({}, ReadMaxFiles(1))
+    capture_of(path, 0, 2)
+    again = source.latestOffset(taken, ReadMaxFiles(1))
+    assert again[str(path)] < taken[str(path)], "another, smaller one"
+    (partition,) = source.partitions(taken, again)
+    found = [row for batch in source.read(partition) for row in batch.to_pylist()]
+    assert len(found) == len(list(file_packets(str(path))))
+
+
+@pytest.mark.parametrize(
+    ("key", "timestamp", "time"),
+    [
+        ((5_000_000).to_bytes(8, "big"), 7, 5_000_000),
+        (b"10.0.0.1:50412", 7_000_000, 7_000_000),
+        (None, 7_000_000, 7_000_000),
+        (b"\xff" * 8, -1, None),
+        (b"", None, None),
+    ],
+)
+def test_the_time_of_a_packet_out_of_a_topic(key: bytes | None, timestamp: int | None, time: int | None) -> None:
+    first = link_frame(packets(recorded(RECORDING)[0])[0], ETHERNET)
+    rows = [("packets", 0, 3, timestamp, key, first)]
+    columns = [pa.array(column) for column in zip(*rows, strict=True)]
+    batch = pa.RecordBatch.from_arrays(columns, ["topic", "partition", "offset", "micros", "key", "value"])
+    (found,) = [row for made in topic.packet_rows(ETHERNET, [batch]) for row in made.to_pylist()]
+    assert (found["source"], found["position"]) == ("packets-0", 3)
+    if time is None:
+        assert "is a time that is possible" in found["_corrupt"]
+    else:
+        assert (found["_corrupt"], found["time"].timestamp() * 1e6) == (None, time)
 
 
 def test_a_batch_that_runs_again_is_not_added_twice(stream: SparkSession, tmp_path: Path) -> None:

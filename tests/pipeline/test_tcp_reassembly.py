@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from kwire.connection import CLIENT, SERVER, Direction
 from kwire_spark.capture import Piece, TcpConnection
 from kwire_spark.capture.connections import Connections
+from kwire_spark.capture.lane import FAR, MASK, Lane
 from kwire_spark.capture.packets import Packet
 from tests.pipeline.capture_files import (
     ACK,
@@ -102,6 +103,25 @@ def test_pieces_say_which_packet_they_come_from() -> None:
 @pytest.mark.parametrize("ending", [FIN, RST, 0])
 def test_every_ending_closes_once(ending: int) -> None:
     assert told(reassembled(packets(TALK, ending=ending))) == joined(TALK)
+
+
+@pytest.mark.parametrize("server_first", [True, False])
+@pytest.mark.parametrize("ending", [FIN, RST])
+def test_who_closed_a_connection(ending: int, server_first: bool) -> None:
+    """Whoever was the first: the other side answers that in kind."""
+    made = packets(TALK, ending=0, acks=False)
+    ends = {
+        packet.source: replace(packet, seq=packet.seq + len(packet.data), data=b"", flags=ending | ACK)
+        for packet in made
+    }
+    first, second = (BROKER, ALICE) if server_first else (ALICE, BROKER)
+    *_, closed = reassembled([*made, ends[first], ends[second]], pickled=True)
+    assert (closed.kind, closed.direction, closed.size) == ("closed", SERVER if server_first else CLIENT, 1)
+
+
+def test_nobody_closes_a_connection_whose_capture_ends() -> None:
+    *_, closed = reassembled(packets(TALK, ending=0))
+    assert (closed.kind, closed.size) == ("closed", 0)
 
 
 @pytest.mark.parametrize("isns", [(0, 0), (0xFFFFFFFF, 0xFFFFFFFE), (0x7FFFFFFF, 0x80000000), (0xFFFFFFF8, 5)])
@@ -425,3 +445,14 @@ def test_no_packets_whatsoever_raise(made: list[tuple[bool, int, int, int, int, 
     begun = [piece.connection.id for piece in pieces if piece.kind != "closed"]
     closed = [piece.connection.id for piece in pieces if piece.kind == "closed"]
     assert set(begun) <= set(closed)
+
+
+def test_acknowledgements_are_believed_however_much_was_sent_before() -> None:
+    """What comes in order needs none: the last that was looked at may be far behind."""
+    lane = Lane(CLIENT)
+    lane.begin_at(1000, 1, handshake=True)
+    lane.acknowledge(1000)
+    assert lane.next is not None
+    lane.next += 3 * FAR
+    lane.acknowledge((lane.next + 500) & MASK)
+    assert lane.hole == 500

@@ -12,6 +12,8 @@ from kwire_spark.capture.records import Record, Report
 from kwire_spark.capture.streams import Damaged, Window
 
 ALWAYS, NEVER = float("-inf"), float("inf")
+BEGINNING = 64
+"""Bytes that tell what a file is: compressed ones may begin with fewer at a time."""
 
 
 def file_packets(
@@ -68,7 +70,9 @@ def _packets(
 
 
 def _records(window: Window, report: Report) -> Iterator[Record]:
-    if not window.advance(0):
+    while len(window.buffer) < BEGINNING and window.advance(0):
+        pass
+    if not window.buffer:
         report.add(0, "not a capture: the file is empty")
         return iter(())
     kind = window.buffer[:4]

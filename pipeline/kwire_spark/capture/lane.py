@@ -65,8 +65,8 @@ class Lane:
             self.told = ack
             self.acked = ack if self.next is None else unwrapped(ack, self.next)
             return
-        count = unwrapped(ack, self.acked if self.next is None else self.next)
-        if self.acked < count < self.acked + FAR:
+        known = self.acked if self.next is None else max(self.acked, self.next)
+        if known < (count := unwrapped(ack, known)) < known + FAR:
             self.acked = count
 
     def missed_by(self, packet: Packet) -> int:

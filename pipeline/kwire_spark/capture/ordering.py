@@ -23,13 +23,14 @@ class Ordering:
     """Both directions of a connection: ``forward`` is that of the packets whose key is the one that names it.
 
     ``waiting`` packets are held by the two; ``time`` is when something was last delivered; ``source`` and
-    ``position`` are the packet that was seen last.
+    ``position`` are the packet that was seen last; ``closing`` is the direction that was the first to end.
     """
 
     __slots__ = (
         "_bytes",
         "_order",
         "backward",
+        "closing",
         "connection",
         "delivered",
         "forward",
@@ -46,6 +47,7 @@ class Ordering:
         self.time = connection.started
         self.source, self.position = "", 0
         self.delivered = False
+        self.closing: Lane | None = None
         self.waiting = self._order = self._bytes = 0
 
     def add(self, packet: Packet, lane: Lane, other: Lane, seq: int) -> list[Piece]:
@@ -69,7 +71,7 @@ class Ordering:
         for lane, other in self._both():
             if missing := lane.missing_at_end(closing=other.ended):
                 pieces.append(self._piece("gap", lane, b"", missing))
-        pieces.append(self._piece("closed", self.forward, b"", 0))
+        pieces.append(self._piece("closed", self.closing or self.forward, b"", int(self.closing is not None)))
         return pieces
 
     def _both(self) -> tuple[tuple[Lane, Lane], tuple[Lane, Lane]]:

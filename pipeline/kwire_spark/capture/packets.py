@@ -97,6 +97,8 @@ def packet(
                 return None
             seq, ack, offset, flags = _TCP(buffer, at + 4)
     except (IndexError, struct.error):
+        if buffer[ip] >> 4 == 4 and ip + 9 < stop and buffer[ip + 9] != TCP:
+            return None  # so small that TCP would not fit
         raise NotWhole(_short(start, stop, length)) from None
     if fragment & 0x1FFF:
         raise NotWhole("IP fragments are not put together: what is in all but the first is missing")

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from kwire_spark.capture.packets import LINKS, Link
 from kwire_spark.capture.pcap import search
-from kwire_spark.capture.records import BELIEVED, LARGEST, Record, Report
+from kwire_spark.capture.records import BELIEVED, LARGEST, LATEST, Record, Report
 from kwire_spark.capture.streams import Window
 
 SECTION, INTERFACE, OLD_PACKET, SIMPLE_PACKET, PACKET = 0x0A0D0D0A, 1, 2, 3, 6
@@ -32,7 +32,7 @@ class _Interface:
 def pcapng_records(window: Window, report: Report) -> Iterator[Record]:
     """The packets of a file whose beginning is in ``window``. Blocks that are not known are passed over.
 
-    Simple packets have no time: they get that of the packet before them.
+    Simple packets have no time: they get that of the packet before them, as do those whose time is impossible.
     """
     order, at, time = "<", 0, 0.0
     unpack = struct.Struct("<IIIIIII").unpack_from
@@ -42,10 +42,10 @@ def pcapng_records(window: Window, report: Report) -> Iterator[Record]:
         while at + SMALLEST <= end:
             kind, size, number, high, low, captured, length = unpack(buffer, at)
             if kind == SECTION:
-                order = ORDERS.get(buffer[at + 8 : at + 12], "")
-                if not order:
+                if (told := ORDERS.get(buffer[at + 8 : at + 12])) is None:
                     size = 0
                     break
+                order = told
                 unpack = struct.Struct(order + "IIIIIII").unpack_from
                 size, interfaces = unpack(buffer, at)[1], []
             stop = at + size
@@ -54,7 +54,8 @@ def pcapng_records(window: Window, report: Report) -> Iterator[Record]:
             if kind == PACKET and size >= 32:
                 if number < len(interfaces) and captured <= size - 32:
                     interface = interfaces[number]
-                    time = (high << 32 | low) / interface.unit + interface.offset
+                    seen = (high << 32 | low) / interface.unit + interface.offset
+                    time = seen if 0 <= seen < LATEST else _instead(seen, time, window.base + at, report)
                     if interface.link is not None:
                         yield time, at + 28, at + 28 + captured, length, at, interface.link
                 else:
@@ -68,8 +69,9 @@ def pcapng_records(window: Window, report: Report) -> Iterator[Record]:
                         window.base + at, f"a packet in a block of kind {kind} that does not fit to its section"
                     )
                 else:
-                    time = found[0]
-                    yield found
+                    seen = found[0]
+                    time = seen if 0 <= seen < LATEST else _instead(seen, time, window.base + at, report)
+                    yield (time, *found[1:])
             at = stop
         sane = at + SMALLEST > end or (size >= 12 and not size & 3 and size <= BELIEVED)
         if sane and window.advance(at):
@@ -84,6 +86,14 @@ def pcapng_records(window: Window, report: Report) -> Iterator[Record]:
         else:
             report.add(place, f"cut off: of the last block {window.base + at - place} bytes are there")
             return
+
+
+def _instead(seen: float, before: float, place: int, report: Report) -> float:
+    """The time of a packet whose own is not believed."""
+    report.add(
+        place, f"packets with impossible times, as {seen:g} seconds since 1970: the time before is theirs", "time"
+    )
+    return before
 
 
 def _is_whole(buffer: bytes, at: int, order: str) -> bool:
@@ -154,4 +164,4 @@ def _resumed(window: Window, at: int, order: str) -> int:
         last = buffer[place + size - 4 : place + size]
         return 32 <= size <= LARGEST + 4096 and not size & 3 and last == buffer[place + 4 : place + 8]
 
-    return search(window, at, struct.pack((order or "<") + "I", PACKET), 0, plausible, LARGEST + 8192)
+    return search(window, at, struct.pack(order + "I", PACKET), 0, plausible, LARGEST + 8192)

@@ -43,11 +43,12 @@ class Connection:
 class Piece:
     """What happened next on a connection.
 
-    ======  ===========================================================================================
+    ======  =========================================================================================================
     data    ``data`` is what was sent next in ``direction``; ``size`` is its length
     gap     ``size`` bytes were sent in ``direction`` that the capture does not have; 0 if nobody knows
-    closed  the connection, or the capture, ended; nothing follows for this connection
-    ======  ===========================================================================================
+    closed  the connection, or the capture, ended; nothing follows for this connection. ``size`` is 1 if ``direction``
+            was the first that was seen to close it, by a FIN or a reset; 0 if nobody was
+    ======  =========================================================================================================
 
     ``source`` and ``position`` are the packet that gave it: path of the file, byte offset in its uncompressed bytes.
     ``time`` is in seconds since the epoch and never runs backwards on a connection.

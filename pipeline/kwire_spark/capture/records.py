@@ -14,6 +14,10 @@ LARGEST = 1 << 18
 BELIEVED = 1 << 24
 """The largest packets that a file can announce."""
 
+LATEST = 1 << 33
+"""Seconds since the epoch, in 2242: packets are not believed to be later, nor to be older than the epoch. Spark and
+pandas have no such times, and a stream takes the latest for the present."""
+
 
 def limit_of(snaplen: int) -> int:
     """How large the packets of a file may be that says ``snaplen``; 0 means without limit."""

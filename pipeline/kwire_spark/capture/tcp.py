@@ -97,10 +97,12 @@ class TcpConnection:
             self._open = True
         if not self._open or self._ordering is None:
             return pieces
+        lane, other = self._lanes(packet, self._ordering)
+        if packet.flags & (FIN | RST):
+            self._ordering.closing = self._ordering.closing or lane
         if packet.flags & RST:
             self.reset = packet.time if self.reset is None else self.reset
             return pieces
-        lane, other = self._lanes(packet, self._ordering)
         seq = packet.seq
         if packet.flags & SYN:
             lane.isn, seq = seq, (seq + 1) & MASK

@@ -194,9 +194,7 @@ def _run(
     return Run(inputs, out, format, master, options, console, progress)
 
 
-def _with_problems(
-    report: Report, broken: Sequence[tuple[Cell, ...]], skipped: Sequence[tuple[str, str]]
-) -> Report:
+def _with_problems(report: Report, broken: Sequence[tuple[Cell, ...]], skipped: Sequence[tuple[str, str]]) -> Report:
     """The report with what is missing in it: what is broken, and files of which nothing was read."""
     more = " or more" if len(broken) >= MOST_PROBLEMS else ""
     said = [f"{counted(len(broken), 'place')}{more} could not be read: see the last table."] if broken else []

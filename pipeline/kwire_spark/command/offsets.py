@@ -15,8 +15,6 @@ from kwire_spark.options import OptionError, Options
 if TYPE_CHECKING:
     from kwire.logs import LogSegment
 
-TOPICS = ("__consumer_offsets", "__transaction_state", "__cluster_metadata")
-
 
 @click.command("offsets")
 @shared()
@@ -24,13 +22,14 @@ def command(run: Run) -> int:
     """Groups with members, committed offsets and lag, from the internal topics of brokers' data directories."""
     from kwire_spark.reports.offsets import log_ends, offsets
     from kwire_spark.state.replay import COLUMNS
+    from kwire_spark.tables.groups import INTERNAL
     from kwire_spark.tables.read import records
 
     _check(run)
     place = ("source", "position", "topic", "partition", "offset", "_corrupt")
     names = tuple(dict.fromkeys((*COLUMNS, *place)))
     states = records(
-        run.inputs, columns=names, spark=run.spark, **{**run.options, "topics": ",".join(TOPICS)}
+        run.inputs, columns=names, spark=run.spark, **{**run.options, "topics": ",".join(INTERNAL)}
     ).persist()
     last = last_segments(run.inputs.logs)
     segments = replace(run.inputs, logs=tuple(str(file.path) for file in last))
@@ -46,11 +45,12 @@ def command(run: Run) -> int:
 def last_segments(paths: tuple[str, ...]) -> list[LogSegment]:
     """The last segment of each partition in each folder, but for internal topics: the end of a log is in it alone."""
     from kwire_spark.segments import Selection, segment_files
+    from kwire_spark.tables.groups import INTERNAL
 
     options = Options({"paths": json.dumps(paths)})
-    others = Selection(tuple(f"!{topic}" for topic in TOPICS), checkpoints="false")
+    others = Selection(tuple(f"!{topic}" for topic in INTERNAL), checkpoints="false")
     found = segment_files(options.files(), options.paths(), others)
-    known = [file for file in found if file.topic and file.topic not in TOPICS and file.base_offset is not None]
+    known = [file for file in found if file.topic and file.topic not in INTERNAL and file.base_offset is not None]
     return [*{file.path.parent: file for file in sorted(known, key=lambda file: file.path.name)}.values()]
 
 

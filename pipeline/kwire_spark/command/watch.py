@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,6 +14,7 @@ import click
 
 from kwire_spark.command.common import HERE
 from kwire_spark.options import OptionError, Options
+from kwire_spark.reports.text import counted
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 LOOK = 1.0
-"""Seconds between looks at how far the query is."""
+"""Seconds between looks at the folder, and at how far the query is."""
 
 
 @click.command("watch")
@@ -34,6 +36,7 @@ LOOK = 1.0
 @click.option("--ports", metavar="PORTS", help="Ports of brokers, as 9092,19092: for captures that begin late.")
 @click.option(
     "--settled",
+    type=click.IntRange(0),
     default=5,
     show_default=True,
     metavar="SECONDS",
@@ -75,6 +78,8 @@ def command(
         while query.isActive and not stopped.wait(LOOK):
             told.tell(query)
             status.update(f"{told} so far; waiting for captures in {folder} …")
+        while query.isActive and _is_busy(query):
+            time.sleep(LOOK / 10)
         query.stop()
     told.tell(query)
     if (failed := query.exception()) is not None:
@@ -105,20 +110,35 @@ def _started(
     packets = spark.readStream.format("kafka_packets").option("settled", settled).load(folder)
     exchanges = follow(packets, rows="exchanges", columns=EXCHANGE_COLUMNS, ports=ports, late=late)
     writer = keep_clients(exchanges, out, format=format)
-    return (writer.trigger(availableNow=True) if once else writer).start()
+    timed = writer.trigger(availableNow=True) if once else writer.trigger(processingTime=f"{LOOK} seconds")
+    return timed.start()
+
+
+def _is_busy(query: StreamingQuery) -> bool:
+    """Whether it is in a batch, of which nothing would be kept if it were stopped."""
+    return bool(query.status["isTriggerActive"] and query.status["isDataAvailable"])
 
 
 @contextmanager
 def _interrupted() -> Iterator[Event]:
-    """Set by the signals that end a program: a batch must not be left while Spark is spoken to."""
+    """Set by the first signal that is to end the program; a second one ends it at once."""
     stopped = Event()
-    signals = (signal.SIGINT, signal.SIGTERM)
-    before = [signal.signal(one, lambda *_: stopped.set()) for one in signals]
+    before = {one: signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM)}
+
+    def stop(*_: object) -> None:
+        stopped.set()
+        restore()
+
+    def restore() -> None:
+        for one, handler in before.items():
+            signal.signal(one, handler)
+
+    for one in before:
+        signal.signal(one, stop)
     try:
         yield stopped
     finally:
-        for one, handler in zip(signals, before, strict=True):
-            signal.signal(one, handler)
+        restore()
 
 
 class Told:
@@ -130,7 +150,7 @@ class Told:
         self.batches = self.packets = self.late = 0
 
     def __str__(self) -> str:
-        return f"{self.packets:,} packets in {self.batches:,} batches"
+        return f"{counted(self.packets, 'packet')} in {counted(self.batches, 'batch', 'batches')}"
 
     def tell(self, query: StreamingQuery) -> None:
         """Count the batches since the last time; say at once which packets came too late."""

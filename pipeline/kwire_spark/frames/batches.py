@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["BATCH_BYTES", "BATCH_ROWS", "Connections", "arrow_batch", "frame_batches"]
 
 BATCH_ROWS = 4096
-BATCH_BYTES = 4 << 20
+BATCH_BYTES = 8 << 20
 
 TURN, TURN_BYTES = 128, 1 << 18
 """So many pieces, or bytes, are decoded before rows are made of them."""
@@ -37,10 +37,11 @@ def frame_batches(
     """The rows of all connections, with the columns of ``schema``: by default all of the ``table``.
 
     Rows have to pass ``conditions``. What is broken about a file is a ``_corrupt`` row, or with ``failfast`` a
-    :class:`BrokenInput`. A batch has 4,096 rows or a few more, or about 4 MB of bytes.
+    :class:`BrokenInput`. A batch has 4,096 rows or a few more, or about 8 MB of bytes.
     """
     wanted = Wanted(table, schema, conditions)
     connections = Connections(wanted)
+    decoded = connections.decoded
     rows: list[Row] = []
     size = fed = 0
     for piece in pieces:
@@ -52,7 +53,7 @@ def frame_batches(
             continue
         connections.feed(piece)
         fed += len(piece.data)
-        if len(connections.decoded) < TURN and fed < TURN_BYTES:
+        if len(decoded) < TURN and fed < TURN_BYTES:
             continue
         rows += connections.rows()
         size, fed = size + fed, 0
@@ -72,21 +73,18 @@ class Connections:
     """
 
     def __init__(self, wanted: Wanted) -> None:
-        self.decoded: list[tuple[ConnectionRows, list[Event], Piece]] = []
+        self.decoded: list[tuple[ConnectionRows | Unwanted, list[Event], Piece]] = []
         self._wanted = wanted
         self._open: dict[int, ConnectionRows | Unwanted] = {}  # by identity: hashing takes long
 
     def feed(self, piece: Piece) -> None:
         """Decode what a piece completes."""
-        key = id(piece.connection)
-        one = self._open.get(key) or self._begin(piece.connection)
-        closed = piece.kind == "closed"
-        if closed:
-            del self._open[key]
-        if isinstance(one, ConnectionRows):
-            events = one.decode(piece)
-            if events or closed:
-                self.decoded.append((one, events, piece))
+        one = self._open.get(id(piece.connection)) or self._begin(piece.connection)
+        events = one.decode(piece)
+        if events or piece.kind == "closed":
+            self.decoded.append((one, events, piece))
+            if piece.kind == "closed":
+                del self._open[id(piece.connection)]
 
     def rows(self) -> list[Row]:
         """The rows of all that was decoded, in its order."""
@@ -110,3 +108,9 @@ class Unwanted:
 
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
+
+    def decode(self, piece: Piece) -> list[Event]:
+        return []
+
+    def rows(self, events: list[Event], piece: Piece) -> list[Row]:
+        return []

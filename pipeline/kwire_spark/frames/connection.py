@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kwire.connection import ConnectionDecoder, RequestEvent, ResponseEvent, SaslToken, Undecodable
+from kwire.connection.decoder import ENDED
 from kwire.connection.events import CLIENT
 from kwire_kafka import PROTOCOL
 from kwire_spark.capture import Piece
@@ -48,10 +49,6 @@ class ConnectionRows:
         """The rows that a piece completes. Pieces behind the one that closes the connection give none."""
         return [] if self.closed else self.rows(self.decode(piece), piece)
 
-    def close(self, time: float, source: str, position: int) -> list[Row]:
-        """The rows of what is left when the connection, or the capture, ends."""
-        return self.feed(Piece(self.connection, "closed", CLIENT, b"", 0, time, source, position))
-
     def decode(self, piece: Piece) -> list[Event]:
         """The first half of ``feed``: what a piece means. ``rows`` has to be given it, in the order of the pieces."""
         if piece.kind == "data":
@@ -59,7 +56,7 @@ class ConnectionRows:
         if piece.kind == "gap":
             return self._decoder.gap(piece.direction, piece.size, piece.time)
         self.closed = True
-        return self._decoder.close(piece.time)
+        return self._decoder.close(piece.time, f"{ENDED}: the {piece.direction} closed it" if piece.size else ENDED)
 
     def rows(self, events: list[Event], piece: Piece) -> list[Row]:
         """The second half of ``feed``."""

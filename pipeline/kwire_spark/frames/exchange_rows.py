@@ -54,7 +54,8 @@ class ExchangeRows:
     """
 
     __slots__ = (
-        *("_errors", "_facts", "_foreign", "_gaps", "_lost", "_number", "_peers", "_shown", "_skipped", "_waiting"),
+        *("_errors", "_facts", "_foreign", "_gaps", "_lost", "_number", "_peers", "_shown", "_skipped"),
+        *("_stray", "_waiting"),
     )
 
     def __init__(self, connection: Connection, wanted: Wanted) -> None:
@@ -63,7 +64,7 @@ class ExchangeRows:
         self._number = 0
         self._facts = KnownFacts()
         self._waiting: dict[int, Asked] = {}  # by position in the client's stream
-        self._gaps = self._lost = self._skipped = 0
+        self._gaps = self._lost = self._skipped = self._stray = 0
         self._foreign = False
 
     def requested(
@@ -102,6 +103,8 @@ class ExchangeRows:
             self._lost += event.size
         elif isinstance(event, Skipped):
             self._skipped += event.size
+        elif isinstance(event, Undecodable):
+            self._stray += 1
 
     def end(self, rows: list[Row], source: str, position: int) -> None:
         """What never waited for a response, because too little was seen of it, and what was missing."""
@@ -111,6 +114,8 @@ class ExchangeRows:
             told.append(f"{self._lost or 'an unknown number of'} bytes are missing, in {self._gaps} places")
         if self._skipped:
             told.append(f"{self._skipped} bytes belong to no frame")
+        if self._stray:
+            told.append(f"{self._stray} frames of the server answer no request that was seen")
         if told and not self._foreign:
             rows.append(corrupt("exchanges", source, position, f"connection {self._peers[0]}: {', '.join(told)}"))
 

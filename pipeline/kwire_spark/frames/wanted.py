@@ -29,7 +29,8 @@ _OF_CONNECTIONS = {
     "frames": ("connection", "client_host", "client_port", "server_host", "server_port"),
     "exchanges": ("connection", "server_host", "server_port"),
 }
-"""Columns with the same value in all rows of a connection: not the client, which an Envelope tells of its own."""
+"""Columns with the same value in all rows of a connection: not the client, which an Envelope tells of its own. They
+are null in the row that says what of a connection is missing."""
 
 _TESTS: dict[str, Callable[[Any, Any], bool]] = {
     "=": operator.eq,
@@ -71,7 +72,7 @@ class Wanted:
         self.errors = bool(self.columns & {"error_codes", "throttle_ms"})
         self.shown = bool(self.columns & (_SHOWN if table == "exchanges" else {"raw"}))
         self.bodies = _bodies(self.columns, table, conditions, self.shown)
-        self._fixed = [one for one in conditions if one.column in _OF_CONNECTIONS[table]]
+        self._fixed = [one for one in conditions if one.column in _OF_CONNECTIONS[table] and one.test != "null"]
         self._tests = tuple(conditions)
 
     def takes(self, connection: Row) -> bool:

@@ -33,7 +33,13 @@ UNTOLD = "not told"
 STATES = {"refused": "bad", "deprecated": "warn", "current": "good"}
 ORDER = (*STATES, "unknown")
 COUNTS = ("requests", "errors", "refused")
-COUNTED = columns(*COUNTS, "first_seen", "last_seen")
+COUNTED = columns(
+    "requests",
+    Column("errors", comment="Answered with an error code."),
+    Column("refused", "seen refused", "Not answered because the connection ended, or refused in a log."),
+    "first_seen",
+    "last_seen",
+)
 
 
 def census(clients: DataFrame, exchanges: DataFrame | None = None, *, top: int = TOP) -> Report:

@@ -60,7 +60,7 @@ def columns(
         | {"hovertemplate": "%{text}<br>%{fullData.name}: %{y}<extra></extra>", "textposition": "none"}
         for index, (key, values) in enumerate(series.items())
     ]
-    across = _axis("", tickvals=_places(labels), ticktext=_labels(labels), tickangle=-90, showgrid=False)
+    across = _axis("", tickvals=_places(labels), ticktext=_labels(labels), showgrid=False, zeroline=False)
     layout = {"barmode": "stack", "xaxis": across, "yaxis": _amount(unit, series), "height": 340}
     return Chart(name, title, _figure(data, layout), note)
 

@@ -199,7 +199,9 @@ def _summary(times: Table, errors: Table, throttled: Table) -> tuple[str, ...]:
     )
     if slowest is not None:
         api, p99 = slowest["api"], number(slowest["p99_ms"])
-        told.append(f"The slowest API at the 99th percentile is {api} with {p99} ms, leaving out those that wait.")
+        told.append(
+            f"Apart from requests that wait for something, {api} is slowest: {p99} ms at the 99th percentile."
+        )
     if errors.rows:
         api, _, _, error, responses, *_ = errors.rows[0]
         assert isinstance(responses, int)

@@ -85,9 +85,9 @@ def report_on(found: Tables, *, top: int = TOP) -> Report:
     groups, committed = _groups(found.groups.join(per_group, "group", "full"), top), _committed(lagging, top)
     members, transactions = _members(found.members, top), _transactions(found.transactions, top)
     lagging.unpersist()
-    unread = _unread(found.unread, top) if found.unread is not None else None
+    unread = _unread(found.unread, top)
     chart, summary = _lag_chart(groups), _summary(groups, committed, transactions, unread)
-    shown = (groups, committed, members, transactions, *([unread] if unread and unread.rows else []))
+    shown = (groups, committed, members, transactions, *unread)
     return Report("offsets", "Groups and their offsets", summary, shown, (chart,) if chart else ())
 
 
@@ -181,20 +181,27 @@ def _transactions(table: DataFrame, top: int) -> Table:
     return Table("transactions", "Transactions", shape, told, more=more, empty="There is no transactional id.")
 
 
-def _unread(table: DataFrame, top: int) -> Table:
+def _unread(table: DataFrame | None, top: int) -> list[Table]:
+    """What cannot be read, if there is anything."""
     shape = columns(
         "topic",
-        "kind",
-        "reason",
+        Column("kind", comment="The kind of record, if that can be told."),
         "records",
-        Column("source", comment="File of the first.", brief=file_name),
+        "reason",
+        Column("source", comment="File of the first of them; what follows is its place.", brief=file_name),
         "position",
         "partition",
         "offset",
     )
-    rows, more = _first(table, shape, top, ["records"], ["topic", "kind", "reason"])
+    rows, more = _first(table, shape, top, ["records"], ["topic", "kind", "reason"]) if table is not None else ([], 0)
     note = "All other tables pass over them: they may be of a newer release."
-    return Table("unread", "Records that are left out", shape, cells(rows), note, more)
+    return [Table("unread", "Records that cannot be read", shape, cells(rows), note, more)] if rows else []
+
+
+def _told_unread(unread: Table) -> str:
+    count = sum(number for number in unread.column("records") if isinstance(number, int))
+    number = f"{'At least ' if unread.more else ''}{counted(count, 'record')}"
+    return f"{number} of internal topics cannot be read and {'is' if count == 1 else 'are'} missing here."
 
 
 def _first(
@@ -237,19 +244,18 @@ def _lag_chart(groups: Table) -> Chart | None:
     return charts.bars("lag", title, names, {"lag": lags}, unit="records", note=LAG_NOTE)
 
 
-def _summary(groups: Table, committed: Table, transactions: Table, unread: Table | None) -> tuple[str, ...]:
+def _summary(groups: Table, committed: Table, transactions: Table, unread: Sequence[Table]) -> tuple[str, ...]:
     told = _of_groups(groups, committed, transactions) if groups.rows else ["There is no group."]
-    left_out = sum(count for count in unread.column("records") if isinstance(count, int)) if unread else 0
-    if left_out:
-        told.append(f"{counted(left_out, 'record')} could not be read: see Records that are left out.")
-    return tuple(told)
+    return (*told, *map(_told_unread, unread))
 
 
 def _of_groups(groups: Table, committed: Table, transactions: Table) -> list[str]:
     inhabited = sum(1 for members in groups.column("members") if members)
-    offsets = counted(len(committed.rows) + committed.more, "committed offset")
-    told = [f"{counted(len(groups.rows) + groups.more, 'group')}, {inhabited:,} with members; {offsets}."]
+    number, offsets = counted(len(groups.rows) + groups.more, "group"), len(committed.rows) + committed.more
+    told = [f"{number}, {inhabited or 'none'} with members; {counted(offsets, 'committed offset')}."]
     lags = committed.column("lag")
+    if lags and not any(isinstance(lag, int) for lag in lags):
+        told.append("Lag is not known: none of the partitions that they consume is among the inputs.")
     if lags and isinstance(lags[0], int) and lags[0]:
         group, topic, partition = committed.rows[0][:3]
         told.append(f"The largest lag is {lags[0]:,}: group {group} in partition {partition} of {topic}.")

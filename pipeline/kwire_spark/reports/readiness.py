@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kwire.protocol import API_VERSIONS
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 NAMED = 10
 """Clients that the summary names."""
+NOBODY = "No client uses a version that is refused."
 MARKS = {"refused": "bad", "unsure": "warn", "unknown": "warn", "deprecated": "warn", "ok": "good"}
 
 
@@ -58,7 +60,7 @@ def report_on(uses: Iterable[Use], target: Release, more: int = 0) -> Report:
         f"Who breaks on Kafka {target.name}",
         _summary(found, target, more),
         (
-            _table("refused", f"Refused by {target.name}", refused, "No client uses a version that is refused."),
+            _without(_table("refused", f"Refused by {target.name}", refused, NOBODY), "state"),
             _table("doubtful", "Deprecated, unknown or unsure", doubtful, "Nothing."),
             _clients_table(found, more),
             _between_table(between),
@@ -129,7 +131,7 @@ def _facts(key: int, bad: Judged, group: Judged, target: Release) -> tuple[Cell,
 def _table(name: str, title: str, rows: Sequence[tuple[Cell, ...]], empty: str) -> Table:
     """What is worth most at the left: terminals have room for no more."""
     common = "The newest version that the client was seen to use and the target accepts."
-    refusals = "Requests not answered before the connection ended, or refused in a server log."
+    refusals = "Requests not answered as the server closed the connection, or refused in a server log."
     shape = columns(
         *WHO[:2],
         Column("api", "API"),
@@ -149,6 +151,13 @@ def _table(name: str, title: str, rows: Sequence[tuple[Cell, ...]], empty: str) 
     who = len(WHO)
     ordered = tuple((*row[:2], *row[who : who + 8], *row[2:who], *row[who + 8 :]) for row in rows)
     return Table(name, title, shape, ordered, empty=empty)
+
+
+def _without(table: Table, name: str) -> Table:
+    """The table without a column: one in which all cells are the same, as its title says."""
+    place = [column.name for column in table.columns].index(name)
+    rows = tuple((*row[:place], *row[place + 1 :]) for row in table.rows)
+    return replace(table, columns=(*table.columns[:place], *table.columns[place + 1 :]), rows=rows)
 
 
 def _clients_table(found: Judged, more: int) -> Table:

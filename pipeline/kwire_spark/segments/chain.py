@@ -3,36 +3,27 @@
 Takes the bytes of a file, gives ``Stretch``es: batches whose checksums are right, and the damage in between. Where
 these begin follows from the file alone, so that readers of different splits agree: after an intact batch comes what
 follows it, and where no intact batch follows, all is damage up to the next one, wherever it begins. What leads there
-does not matter; the size in a damaged header may be wrong. (So of a damaged batch whose values are batches themselves,
-these are found: of records with a report beside them that something is broken.)
+does not matter: the size in a damaged header may be wrong. (In a damaged batch whose values are record batches
+themselves, these are found as well; the report of the damage stands before them.)
 """
 
 from __future__ import annotations
 
 import re
-import zlib
 from collections import deque
 from collections.abc import Callable, Iterator
 from struct import Struct
-from typing import BinaryIO, NamedTuple
+from typing import NamedTuple
 
 from crc32c import crc32c
 
 from kwire.frames import MAX_FRAME
-from kwire.records.layout import ATTRIBUTES, BATCH_HEADER, CODEC, LEAST, MAGIC, OVERHEAD
+from kwire.records.layout import ATTRIBUTES, BATCH_HEADER, LEAST, MAGIC, OVERHEAD
+from kwire_spark.segments.window import BLOCK, CRC, HEAD, WINDOW, Window, checksums
 
-BLOCK = 1 << 12
-"""Bytes read at a time where only headers are looked at."""
-WINDOW = 1 << 22
-"""Bytes read at a time where batches are."""
-BUDGET = 1 << 30
-"""Bytes of a file whose checksums are computed in search of batches: a file full of false headers costs no more."""
 LOOK_BACK = 64
 """How many batches before a split are remembered in search of one that is intact. If none is, all are verified."""
 
-_HEAD = Struct(">8xi4xB")
-"""The size and the magic, which stand in the same places in all formats."""
-_CRC = Struct(">I")
 _OFFSETS = Struct(">q15xi")
 """Base offset and the difference of the last one, of magic 2."""
 _CANDIDATE = re.compile(b"(?s)(?<=[\x00-\x06].{7})\x02(?=.{4}\x00[\x00-\x7f][\x00-\x7f])")
@@ -53,81 +44,6 @@ class Stretch(NamedTuple):
 
 Skip = Callable[[memoryview, int], bool]
 """Takes the header of a batch of magic 2 and its position, says whether nobody wants the batch."""
-
-
-class Window:
-    """A file of ``size`` bytes, of which some are in memory: ``least`` of them, or a batch that is larger."""
-
-    __slots__ = ("_file", "_old", "_view", "budget", "data", "least", "size", "start")
-
-    def __init__(self, file: BinaryIO, size: int, least: int = BLOCK) -> None:
-        self._file = file
-        self.data = b""
-        self.start = 0
-        self._view = memoryview(b"")
-        self._old: bool | None = None
-        self.size = size
-        self.least = least
-        self.budget = BUDGET
-
-    def read(self, position: int, count: int) -> memoryview:
-        """``count`` bytes, or as many as there are up to the end. ``OSError`` if the file is shorter by now."""
-        count = min(count, self.size - position)
-        at = position - self.start
-        if at < 0 or at + count > len(self.data):
-            self._file.seek(position)
-            self.data = self._file.read(min(max(count, self.least), self.size - position))
-            self._view = memoryview(self.data)
-            self.start, at = position, 0
-            if len(self.data) < count:
-                raise OSError(f"the file ends at byte {position + len(self.data)}, before it had {self.size}")
-        return self._view[at : at + count]
-
-    def block(self, position: int, count: int) -> memoryview:
-        """All bytes from ``position`` on that are in memory, ``count`` of them or more, or up to the end."""
-        self.read(position, count)
-        return self._view[position - self.start :]
-
-    def size_at(self, position: int) -> int:
-        """How many bytes the batch has that begins here by its header; 0 if it cannot be the header of one."""
-        if self.size - position < _HEAD.size:
-            return 0
-        declared, magic = _HEAD.unpack_from(self.read(position, _HEAD.size))
-        size = OVERHEAD + int(declared)
-        fits = magic < len(LEAST) and declared >= LEAST[magic] and size <= min(MAX_FRAME, self.size - position)
-        return size if fits else 0
-
-    def intact(self, position: int, size: int) -> bool:
-        """Whether the checksum of a batch is right."""
-        stored, found = checksums(self.read(position, size))
-        return stored == found
-
-    def certain(self, position: int, size: int) -> bool:
-        """Whether a batch is one that any reader finds who looks for it: intact, and with a header that can be true.
-
-        Only a file that begins with a message set has others of magic 0 and 1 [KAFKA-WIRE 44]. What chance makes is
-        seldom plausible: to compute a checksum of up to 100 MB for each false header would take long.
-        """
-        header = self.read(position, min(size, BATCH_HEADER.size))
-        if not (header[MAGIC] == 2 or self.old) or not _plausible(header) or self.budget <= 0:
-            return False
-        self.budget -= size
-        return self.intact(position, size)
-
-    @property
-    def old(self) -> bool:
-        """Whether the file begins with a message set of magic 0 or 1."""
-        if self._old is None:
-            first = self.read(0, _HEAD.size)
-            self._old = len(first) == _HEAD.size and first[MAGIC] < 2
-        return self._old
-
-
-def checksums(batch: memoryview) -> tuple[int, int]:
-    """The checksum that a batch has by its header, and that of its bytes."""
-    if batch[MAGIC] == 2:
-        return _CRC.unpack_from(batch, 17)[0], crc32c(batch[ATTRIBUTES:])
-    return _CRC.unpack_from(batch, OVERHEAD)[0], zlib.crc32(batch[MAGIC:])
 
 
 def stretches(window: Window, position: int = 0, start: int = 0, skip: Skip | None = None) -> Iterator[Stretch]:
@@ -175,10 +91,10 @@ def _entry(window: Window, position: int, start: int) -> int:
 
 def _headers(window: Window, position: int) -> Iterator[tuple[int, int]]:
     """Position and size of one batch after another, as long as headers make sense."""
-    unpack, least, last = _HEAD.unpack_from, LEAST, window.size
-    while window.size - position >= _HEAD.size:
-        data = window.block(position, _HEAD.size)
-        offset, end = position, position + len(data) - _HEAD.size
+    unpack, least, last = HEAD.unpack_from, LEAST, window.size
+    while window.size - position >= HEAD.size:
+        data = window.block(position, HEAD.size)
+        offset, end = position, position + len(data) - HEAD.size
         while position <= end:
             declared, magic = unpack(data, position - offset)
             size = OVERHEAD + declared
@@ -190,13 +106,13 @@ def _headers(window: Window, position: int) -> Iterator[tuple[int, int]]:
 
 def _run(window: Window, position: int) -> Iterator[tuple[int, int, bool]]:
     """Position and size of one intact batch after another; all are wanted. A loop for its own sake: it is hot."""
-    unpack, unpack_crc, last = _HEAD.unpack_from, _CRC.unpack_from, window.size
+    unpack, unpack_crc, last = HEAD.unpack_from, CRC.unpack_from, window.size
     window.least = WINDOW
-    size = _HEAD.size
-    while last - position >= _HEAD.size:
+    size = HEAD.size
+    while last - position >= HEAD.size:
         view = window.block(position, size)
         at, end = 0, len(view)
-        while at + _HEAD.size <= end:
+        while at + HEAD.size <= end:
             declared, magic = unpack(view, at)
             size = OVERHEAD + declared
             if magic > 2 or declared < LEAST[magic] or size > MAX_FRAME or position + size > last:
@@ -212,7 +128,7 @@ def _run(window: Window, position: int) -> Iterator[tuple[int, int, bool]]:
             at += size
             position += size
         else:
-            size = _HEAD.size
+            size = HEAD.size
 
 
 def _chosen(window: Window, position: int, skip: Skip) -> Iterator[tuple[int, int, bool]]:
@@ -240,7 +156,7 @@ def _continues(window: Window, position: int, size: int) -> bool:
 
 
 def _damage(window: Window, position: int, end: int) -> Iterator[Stretch]:
-    """What is none up to ``end``: batches with wrong checksums as far as their sizes tell them apart, and the rest."""
+    """What is none up to ``end``: batches with wrong checksums as far as sizes tell them apart, and the rest."""
     while position < end:
         size = window.size_at(position)
         if size and position + size <= end:
@@ -255,9 +171,9 @@ def _damage(window: Window, position: int, end: int) -> Iterator[Stretch]:
 def _reason(window: Window, position: int, end: int) -> tuple[str, bool]:
     """Why no batch begins here, and whether it may be one that is still being written."""
     left = window.size - position
-    if left < _HEAD.size:
+    if left < HEAD.size:
         return f"incomplete: the file ends {left} bytes after a batch began", True
-    declared, magic = _HEAD.unpack_from(window.read(position, _HEAD.size))
+    declared, magic = HEAD.unpack_from(window.read(position, HEAD.size))
     if not LEAST[0] <= declared <= MAX_FRAME - OVERHEAD:
         return f"a batch of size {declared}: the least is {LEAST[0]}, the most {MAX_FRAME - OVERHEAD}", False
     if magic >= len(LEAST):
@@ -284,7 +200,7 @@ def _zeros(window: Window, position: int) -> bool:
 def _search(window: Window, position: int) -> int:
     """Where the next batch begins that is certain; the end of the file if there is none."""
     pattern = _OLD_CANDIDATE if window.old else _CANDIDATE
-    while window.size - position >= _HEAD.size and window.budget > 0:
+    while window.size - position >= HEAD.size and window.budget > 0:
         chunk = bytes(window.read(position, WINDOW))
         for match in pattern.finditer(chunk, MAGIC):
             at = position + match.start() - MAGIC
@@ -295,12 +211,3 @@ def _search(window: Window, position: int) -> int:
             break
         position += len(chunk) - BATCH_HEADER.size
     return window.size
-
-
-def _plausible(header: memoryview) -> bool:
-    """Whether facts that the checksum covers can be true."""
-    if header[MAGIC] < 2:
-        return header[MAGIC + 1] < 16  # the attributes
-    _, _, _, _, _, attributes, delta, _, _, producer, epoch, sequence, count = BATCH_HEADER.unpack(header)
-    described = 0 <= attributes < 128 and attributes & CODEC <= 4 and min(producer, epoch, sequence) >= -1
-    return described and delta >= 0 and 0 <= count <= delta + 1

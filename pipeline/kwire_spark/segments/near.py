@@ -15,7 +15,7 @@ from kwire.logs import LogSegment
 from kwire.logs.indexes import position_of
 from kwire.records import Batch
 from kwire.records.layout import MAGIC, OVERHEAD
-from kwire_spark.segments.chain import Window
+from kwire_spark.segments.window import Window
 
 _ENTRY = Struct(">ii")
 

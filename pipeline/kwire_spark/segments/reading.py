@@ -17,10 +17,11 @@ from kwire.records import Batch
 from kwire.records.layout import ATTRIBUTES, CONTROL, MAGIC
 from kwire_spark.options import BrokenInput
 from kwire_spark.segments.bounds import Bounds
-from kwire_spark.segments.chain import Window, stretches
+from kwire_spark.segments.chain import stretches
 from kwire_spark.segments.files import Split
 from kwire_spark.segments.near import near_offset, near_position
 from kwire_spark.segments.rows import Rows
+from kwire_spark.segments.window import Window
 
 
 @dataclass(frozen=True, slots=True)

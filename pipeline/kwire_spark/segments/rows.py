@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import islice
+from typing import Any
 
 import pyarrow as pa
 
@@ -16,23 +17,23 @@ from kwire.logs import Checkpoint, LogSegment
 from kwire.records import Batch
 from kwire_spark.segments.arrays import COLUMNS
 from kwire_spark.segments.bounds import Bounds
-from kwire_spark.segments.chain import WINDOW
 from kwire_spark.segments.files import SNAPSHOT
 from kwire_spark.segments.gathered import BELIEVED, Gathered, Read, Stored
 from kwire_spark.segments.secret_records import METADATA_TOPIC
+from kwire_spark.segments.window import WINDOW
 
 ROWS = 1 << 14
 """Rows of an Arrow batch, about: whole record batches up to the one that reaches it."""
 BYTES = WINDOW
-"""Bytes that are kept for one Arrow batch, about: those of a window, which are then copied but once, into columns. More
-is no faster, as memory that is used again is faster than new memory."""
+"""Bytes that are kept for one Arrow batch, about: those of a window, which are then copied but once, into columns.
+More is no faster, as memory that is used again is faster than new memory."""
 MOST_BYTES = 4 * BYTES
 """The same where records are compressed, so that what is decompressed counts as well."""
 
 PER_RECORD = ("offset", "time", "key", "value", "headers")
 
-Made = pa.RecordBatch | tuple[int | None, str]
-"""Rows; or what cannot be read: its position and why."""
+Made = Any
+"""Arrow record batches; or what cannot be read: its position and why, a tuple."""
 
 
 class Rows:
@@ -49,7 +50,8 @@ class Rows:
         # Whether records have to be read at all, for columns that are wanted or to choose records.
         self._one_by_one = bounds != Bounds() or any(name in PER_RECORD for name in schema.names)
         self.source = source
-        self._clear()
+        self._stored = Stored(self._file, self._one_by_one, limit)
+        self._read = Read(self._file)
 
     def take(self, data: bytes, at: int, size: int, position: int) -> bool:
         """The batch of ``size`` bytes at ``at`` of ``data``, whose checksum is right: it is taken if it is as usual,
@@ -117,7 +119,3 @@ class Rows:
             made = made.filter(pa.array(self._bounds.within(gathered.offsets(), gathered.times())))
         if made.num_rows:
             yield made
-
-    def _clear(self) -> None:
-        self._stored = Stored(self._file, self._one_by_one, self._limit)
-        self._read = Read(self._file)

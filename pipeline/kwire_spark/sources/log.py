@@ -19,11 +19,15 @@
 ``secrets``          ``hide`` (default) takes salted passwords and sensitive configurations out of metadata records
 ``splitSize``        bytes of a file that one task reads: 64m, less for small inputs
 ``limit``            decompressed bytes of a batch, at most: 100m
+``pushdown``         ``true`` lets filters of the query spare files and batches: see below (default: false)
 ===================  =================================================================================================
 
-Filters on topic and partition spare files, those on offset and time batches. Columns that are not in a schema given
-by ``.schema("topic string, offset bigint")`` are not computed; without columns of the record itself, records are not
-even decompressed.
+Columns that are not in a schema given by ``.schema("topic string, offset bigint")`` are not computed; without columns
+of the record itself, records are not even decompressed.
+
+With ``pushdown``, filters on topic and partition spare files, those on offset and time batches. It is for a DataFrame
+that one query reads once. Spark 4.3 keeps what was pushed with the DataFrame: another query on it, or another part of
+the same one, would get the rows of the first one's filters, and nobody would be told. The options are always safe.
 
 An incomplete batch at the end of the newest segment of a partition is a row with ``_corrupt`` in both modes, and no
 error: so a segment looks while a broker writes, and after it was killed. Anywhere else it is damage.
@@ -66,7 +70,8 @@ class KafkaLog(DataSource):
         return spark_schema(typed_schema(kind) if kind else RECORDS)
 
     def reader(self, schema: StructType) -> LogReader:
-        return LogReader(Options(self.options), schema)
+        options = Options(self.options)
+        return (PushingReader if options.flag("pushdown", False) else LogReader)(options, schema)
 
 
 class LogReader(DataSourceReader):
@@ -83,11 +88,6 @@ class LogReader(DataSourceReader):
         self._control = options.flag("control", True)
         self._hide = options.choice("secrets", "hide", ("hide", "keep")) == "hide"
         self._failfast = options.failfast
-
-    def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:
-        self._filters = filters
-        self._bounds = self._bounds.narrowed(filters)
-        return filters
 
     def partitions(self) -> Sequence[InputPartition]:
         found = segment_files(self._options.files(), self._options.paths(), self._selection)
@@ -112,6 +112,15 @@ class LogReader(DataSourceReader):
         """Whether a file can have rows that are asked for."""
         of_kind = self._kind is None or self._kind.topic in (None, file.topic)
         return of_kind and allows(self._filters, {"topic": file.topic, "partition": file.partition})
+
+
+class PushingReader(LogReader):
+    """Reads less where filters allow it; Spark applies all of them again. See ``pushdown`` above."""
+
+    def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:
+        self._filters = filters
+        self._bounds = self._bounds.narrowed(filters)
+        return filters
 
 
 def _kind(options: Options) -> RecordKind | None:

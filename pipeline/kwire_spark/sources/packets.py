@@ -7,8 +7,9 @@
 ================  ====================================================================================================
 ``path``          files of pcap or pcapng, plain, gzip or zstd; folders, patterns
 ``settled``       seconds in which a file has not grown before a stream takes it: 5 by default. Files are taken whole,
-                  each once: let ``tcpdump -G`` or ``dumpcap -b`` begin new ones. If one grows after it was taken, a
-                  row with ``_corrupt`` says from which byte on it was not read.
+                  each once: let ``tcpdump -G`` or ``dumpcap -b`` begin new ones, with new names, and write packets as
+                  they come (``tcpdump -U``), or be patient for longer than they pause. If one grows after it was
+                  taken, a row with ``_corrupt`` says from which byte on it was not read.
 ``filesAtOnce``   how many files a batch of a stream takes at most: 32 by default
 ================  ====================================================================================================
 
@@ -102,7 +103,7 @@ class PacketStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def latestOffset(self, start: dict[str, int], limit: ReadLimit) -> dict[str, int]:
         """Files that are gone are forgotten, with the next that are taken."""
         ready = self._ready()
-        new = [path for path in ready if ready[path] > start.get(path, -1)]
+        new = [path for path in ready if ready[path] != start.get(path)]
         new = [path for path in new if self._only is None or path in self._only]
         if isinstance(limit, ReadMaxFiles):
             new = sorted(new, key=lambda path: (first_time(path), path))[: limit.max_files]
@@ -112,7 +113,13 @@ class PacketStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return kept | {path: ready[path] for path in new}
 
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> Sequence[InputPartition]:
-        return [InputPartition((path, start.get(path))) for path in end if end[path] != start.get(path)]
+        """Of each file that is new the path; of those that have grown, from where on. A smaller file is a new one,
+        that has the name of one before it: rings of files use their names again."""
+        return [
+            InputPartition((path, start[path] if start.get(path, size) < size else None))
+            for path, size in end.items()
+            if size != start.get(path)
+        ]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         path, taken = partition.value
@@ -125,7 +132,8 @@ class PacketStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """Nothing has to be done: the checkpoint has what was taken."""
 
     def _ready(self) -> dict[str, int]:
-        """The files that do not grow any more, with their sizes; there may be none yet."""
+        """The files that do not grow any more, with their sizes; there may be none yet. Empty ones have yet to begin:
+        what writes them keeps the first packets back for a while."""
         try:
             paths = self._options.files()
         except OptionError:
@@ -134,6 +142,6 @@ class PacketStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
         for path in paths:
             with suppress(OSError):  # gone already
                 found = Path(path).stat()
-                if now - found.st_mtime >= self._settled:
+                if found.st_size and now - found.st_mtime >= self._settled:
                     ready[path] = found.st_size
         return ready

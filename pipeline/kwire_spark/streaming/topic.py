@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from kwire_spark.capture import Broken
 from kwire_spark.capture.packets import LINKS, Link, NotWhole, Packet, packet
+from kwire_spark.capture.records import LATEST
 from kwire_spark.spark_types import spark_schema
 from kwire_spark.streaming.packets import PACKETS, packet_batches
 
@@ -25,15 +26,17 @@ def packets_in(records: DataFrame, link_type: int = ETHERNET) -> DataFrame:
     The value of a record is one packet, as it was seen on the link: ``link_type`` is the number that a pcap file has
     for it (1 Ethernet, 101 IP, 113 and 276 Linux cooked). Its time is the record's timestamp, unless the first eight
     bytes of the key are another, in microseconds since the epoch, big-endian: a producer's clock has milliseconds.
-    ``source`` is topic and partition, ``position`` the offset. What is not TCP over IP is left out.
+    ``source`` is topic and partition, ``position`` the offset. What is not TCP over IP is left out; a record without
+    any time that is possible is told as ``_corrupt``.
     """
     if link_type not in LINKS:
         raise ValueError(f"link type {link_type} is not known, only {', '.join(map(str, LINKS))}")
     columns = "topic", "partition", "offset", "unix_micros(timestamp) AS micros", "key", "value"
-    return records.selectExpr(*columns).mapInArrow(partial(_batches, link_type), spark_schema(PACKETS))
+    return records.selectExpr(*columns).mapInArrow(partial(packet_rows, link_type), spark_schema(PACKETS))
 
 
-def _batches(link_type: int, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def packet_rows(link_type: int, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """``PACKETS`` of records: topic, partition, offset, timestamp in microseconds, key, value."""
     for batch in batches:
         yield from packet_batches(_packets(batch, LINKS[link_type]))
 
@@ -42,7 +45,10 @@ def _packets(batch: pa.RecordBatch, link: Link) -> Iterator[Packet | Broken]:
     columns = [column.to_pylist() for column in batch.columns]
     for topic, partition, offset, micros, key, value in zip(*columns, strict=True):
         source, frame = f"{topic}-{partition}", value or b""
-        time = int.from_bytes(key[:8], "big") if key and len(key) >= 8 else micros
+        time = _time(key or b"", micros)
+        if time is None:
+            yield Broken(source, offset, "neither key nor timestamp of this record is a time that is possible")
+            continue
         try:
             found = packet(frame, 0, len(frame), len(frame), link.network, time / 1e6, source, offset)
         except NotWhole as error:
@@ -50,3 +56,9 @@ def _packets(batch: pa.RecordBatch, link: Link) -> Iterator[Packet | Broken]:
             continue
         if found is not None:
             yield found
+
+
+def _time(key: bytes, micros: int | None) -> int | None:
+    """The first that is possible. Keys may be of whoever writes the topic: names, say, which are no times."""
+    told = (int.from_bytes(key[:8], "big") if len(key) >= 8 else None, micros)
+    return next((time for time in told if time is not None and 0 <= time < LATEST * 1_000_000), None)

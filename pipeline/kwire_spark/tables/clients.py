@@ -9,13 +9,17 @@ from __future__ import annotations
 from functools import reduce
 from typing import TYPE_CHECKING
 
+from kwire.connection.decoder import ENDED
+from kwire.connection.events import SERVER
 from kwire_spark.columns import CLIENTS
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 CAPTURE, REQUEST_LOG, SERVER_LOG = "capture", "request_log", "server_log"
-ENDED = "the connection ended"
+CLOSED = f"{ENDED}: the {SERVER} closed it"
+"""How a request looks in a capture that the server refused. So do those at hand when a server stops; but not those
+whose client did not wait, and those at the end of the capture."""
 
 IDENTITY = ("client_id", "software_name", "software_version", "principal")
 KEYS = ("seen_in", "client_host", "server_port", *IDENTITY, "api_key", "api", "version")
@@ -85,7 +89,7 @@ def _seen(table: DataFrame) -> DataFrame:
     if "outcome" in table.columns:
         seen_in = F.when(F.col("number").isNull(), REQUEST_LOG).otherwise(CAPTURE)
         failed = F.coalesce(F.size("error_codes") > 0, F.lit(False))
-        ended = (F.col("outcome") == "unanswered") & F.col("reason").startswith(ENDED)
+        ended = (F.col("outcome") == "unanswered") & (F.col("reason") == CLOSED)
         table = table.withColumns(
             {"seen_in": seen_in, "error": _number(failed), "refused": _number(F.coalesce(ended, F.lit(False)))}
         )

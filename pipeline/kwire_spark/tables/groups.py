@@ -56,8 +56,8 @@ def members(records: DataFrame) -> DataFrame:
 
 
 def share_states(records: DataFrame) -> DataFrame:
-    """How far share groups are: a row per group and partition, from ``__share_group_state`` [KIP-932]. Names of topics
-    are found as in :func:`members`."""
+    """How far share groups are: a row per group and partition, from ``__share_group_state`` [KIP-932]. Topics get
+    their names as in :func:`members`."""
     return with_topic_names(_replayed(records, SHARES_TOPIC, ShareStates, columns.SHARE_STATES), _names(records))
 
 
@@ -65,7 +65,7 @@ def coordinated(records: DataFrame) -> DataFrame:
     """Committed offsets, groups and members from one replay: columns ``committed``, ``groups`` and ``members``, which
     are structs with the columns of these tables. Each row has one of them."""
     kinds = {"committed": columns.COMMITTED, "groups": columns.GROUPS, "members": columns.MEMBERS}
-    states = {"committed": CommittedOffsets, "groups": Groups, "members": Members}
+    states: dict[str, Callable[[], State]] = {"committed": CommittedOffsets, "groups": Groups, "members": Members}
     schema = pa.schema([(name, pa.struct(list(kind))) for name, kind in kinds.items()])
     return _replayed(records, OFFSETS_TOPIC, partial(Several, states), schema)
 

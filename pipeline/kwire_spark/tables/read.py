@@ -80,6 +80,13 @@ def _read(
     shape = spark_schema(pa.schema([full.field(name) for name in columns or full.names]))
     texts = {name.replace("_", ""): str(value) for name, value in options.items()}
     read = [
-        spark.read.format(source).options(**texts).schema(shape).load(list(paths)) for source, paths in parts if paths
+        spark.read.format(source).options(**texts).schema(shape).load(_absolute(paths))
+        for source, paths in parts
+        if paths
     ]
     return reduce(lambda left, right: left.unionByName(right), read) if read else spark.createDataFrame([], shape)
+
+
+def _absolute(paths: Sequence[str]) -> list[str]:
+    """Workers are not in the folder that this process is in."""
+    return [str(Path(path).absolute()) for path in paths]

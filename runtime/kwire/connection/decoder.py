@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from kwire.policy import Policy
     from kwire.protocol import Protocol
 
+ENDED = "the connection ended"
+"""Why requests at its end have no response."""
+
 
 class ConnectionDecoder:
     """One TCP connection between a client and a Kafka server.
@@ -81,12 +84,15 @@ class ConnectionDecoder:
             raise ValueError(f"a gap of {size} bytes")
         return self._events(self._lane(direction).gap(size, time))
 
-    def close(self, time: float) -> list[Event]:
-        """What is left when the connection, or the capture, ends. Nothing may be fed after that."""
+    def close(self, time: float, reason: str = ENDED) -> list[Event]:
+        """What is left when the connection, or the capture, ends. Nothing may be fed after that.
+
+        ``reason`` is what is said of requests that are still waiting.
+        """
         lanes = [self._lane(CLIENT), self._lane(SERVER)]
         self._closed = True
         events = [event for lane in lanes for event in self._events(lane.close(time))]
-        return events + self._unanswered(self._waiting.clear(), "the connection ended", time)
+        return events + self._unanswered(self._waiting.clear(), reason, time)
 
     @property
     def waiting(self) -> int:

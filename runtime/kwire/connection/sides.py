@@ -26,7 +26,8 @@ MAX_TOKEN = 524_288
 """The default of Kafka's ``sasl.server.max.receive.size``, for the only frames without any header."""
 
 HIGHEST_VERSION = 255
-"""The highest version that is believed of an api nobody knows."""
+"""The highest version that is believed. A token of PLAIN looks like a request of a higher one: its user's name stands
+there, and its password where the client id of a request does."""
 
 _REQUEST = Struct(">hhih")
 _ID = Struct(">i")
@@ -82,8 +83,7 @@ class ClientSide:
             return GOOD
         if (self.tokens and size <= MAX_TOKEN) or is_gssapi(buffer, at + 4, size):
             return TOKEN
-        believed = api_key in self._apis.keys or version <= HIGHEST_VERSION
-        return DOUBTFUL if fits and api_key >= 0 and version >= 0 and believed else BAD
+        return DOUBTFUL if fits and api_key >= 0 and 0 <= version <= HIGHEST_VERSION else BAD
 
     def candidate(self, buffer: bytearray, start: int, stop: int) -> int:
         while found := self._pattern.search(buffer, start, stop):

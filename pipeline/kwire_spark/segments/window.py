@@ -1,0 +1,107 @@
+"""Bytes of a segment as far as they are in memory, and what headers and checksums of batches in it say."""
+
+from __future__ import annotations
+
+import zlib
+from struct import Struct
+from typing import BinaryIO
+
+from crc32c import crc32c
+
+from kwire.frames import MAX_FRAME
+from kwire.records.layout import ATTRIBUTES, BATCH_HEADER, CODEC, LEAST, MAGIC, OVERHEAD
+
+BLOCK = 1 << 12
+"""Bytes read at a time where only headers are looked at."""
+WINDOW = 1 << 22
+"""Bytes read at a time where batches are."""
+BUDGET = 1 << 30
+"""Bytes of a file whose checksums are computed in search of batches: a file full of false headers costs no more."""
+
+HEAD = Struct(">8xi4xB")
+"""The size and the magic, which stand in the same places in all formats."""
+CRC = Struct(">I")
+
+
+class Window:
+    """A file of ``size`` bytes, of which some are in memory: ``least`` of them, or a batch that is larger."""
+
+    __slots__ = ("_file", "_old", "_view", "budget", "data", "least", "size", "start")
+
+    def __init__(self, file: BinaryIO, size: int, least: int = BLOCK) -> None:
+        self._file = file
+        self.data = b""
+        self.start = 0
+        self._view = memoryview(b"")
+        self._old: bool | None = None
+        self.size = size
+        self.least = least
+        self.budget = BUDGET
+
+    def read(self, position: int, count: int) -> memoryview:
+        """``count`` bytes, or as many as there are up to the end. ``OSError`` if the file is shorter by now."""
+        count = min(count, self.size - position)
+        at = position - self.start
+        if at < 0 or at + count > len(self.data):
+            self._file.seek(position)
+            self.data = self._file.read(min(max(count, self.least), self.size - position))
+            self._view = memoryview(self.data)
+            self.start, at = position, 0
+            if len(self.data) < count:
+                raise OSError(f"the file ends at byte {position + len(self.data)}, before it had {self.size}")
+        return self._view[at : at + count]
+
+    def block(self, position: int, count: int) -> memoryview:
+        """All bytes from ``position`` on that are in memory, ``count`` of them or more, or up to the end."""
+        self.read(position, count)
+        return self._view[position - self.start :]
+
+    def size_at(self, position: int) -> int:
+        """How many bytes the batch has that begins here by its header; 0 if it cannot be the header of one."""
+        if self.size - position < HEAD.size:
+            return 0
+        declared, magic = HEAD.unpack_from(self.read(position, HEAD.size))
+        size = OVERHEAD + int(declared)
+        fits = magic < len(LEAST) and declared >= LEAST[magic] and size <= min(MAX_FRAME, self.size - position)
+        return size if fits else 0
+
+    def intact(self, position: int, size: int) -> bool:
+        """Whether the checksum of a batch is right."""
+        stored, found = checksums(self.read(position, size))
+        return stored == found
+
+    def certain(self, position: int, size: int) -> bool:
+        """Whether a batch is one that any reader finds who looks for it: intact, and with a header that can be true.
+
+        Only a file that begins with a message set has others of magic 0 and 1 [KAFKA-WIRE 44]. What chance makes is
+        seldom plausible: to compute a checksum of up to 100 MB for each false header would take long.
+        """
+        header = self.read(position, min(size, BATCH_HEADER.size))
+        if not (header[MAGIC] == 2 or self.old) or not _plausible(header) or self.budget <= 0:
+            return False
+        self.budget -= size
+        return self.intact(position, size)
+
+    @property
+    def old(self) -> bool:
+        """Whether the file begins with a message set of magic 0 or 1."""
+        if self._old is None:
+            first = self.read(0, HEAD.size)
+            self._old = len(first) == HEAD.size and first[MAGIC] < 2
+        return self._old
+
+
+def checksums(batch: memoryview) -> tuple[int, int]:
+    """The checksum that a batch has by its header, and that of its bytes."""
+    if batch[MAGIC] == 2:
+        return CRC.unpack_from(batch, 17)[0], crc32c(batch[ATTRIBUTES:])
+    return CRC.unpack_from(batch, OVERHEAD)[0], zlib.crc32(batch[MAGIC:])
+
+
+def _plausible(header: memoryview) -> bool:
+    """Whether facts that the checksum covers can be true."""
+    if header[MAGIC] < 2:
+        return header[MAGIC + 1] < 16  # the attributes
+    _, _, _, _, _, attributes, delta, _, _, producer, epoch, sequence, count = BATCH_HEADER.unpack(header)
+    described: bool = 0 <= attributes < 128 and attributes & CODEC <= 4 and min(producer, epoch, sequence) >= -1
+    return described and delta >= 0 and bool(0 <= count <= delta + 1)

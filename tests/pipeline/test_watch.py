@@ -1,0 +1,72 @@
+"""kwire-spark watch: the table is kept until a signal ends it, and what is left out is told."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pyarrow.parquet as pq
+import pytest
+from pyspark.sql import SparkSession
+from rich.console import Console
+
+from kwire_spark.command import run
+from kwire_spark.command.watch import Told
+from tests.pipeline.capture_files import packets, recorded, write_pcap
+
+RECORDING = "kafka-python-on-3.9.1"
+LONGEST = 300.0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["missing"], "missing: no such folder"),
+        ([".", "--ports", "kafka"], "port numbers between commas"),
+        ([".", "--settled", "-1"], "--settled"),
+    ],
+)
+def test_wrong_usage(capsys: pytest.CaptureFixture[str], arguments: list[str], told: str) -> None:
+    assert run(["watch", *arguments]) == 2
+    assert told in capsys.readouterr().err
+
+
+def test_it_runs_until_it_is_interrupted(
+    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, out = tmp_path / "captures", tmp_path / "out"
+    folder.mkdir()
+    sent = packets(recorded(RECORDING)[0])
+    write_pcap(folder / "some.pcap", sent)
+
+    def interrupt() -> None:
+        deadline = time.monotonic() + LONGEST
+        while not (out / "clients").exists() and time.monotonic() < deadline:
+            time.sleep(0.1)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    thread = threading.Thread(target=interrupt)
+    thread.start()
+    assert run(["watch", str(folder), "--out", str(out), "--settled", "0"]) == 0
+    thread.join()
+    assert f"{len(sent):,} packets in 1 batch;" in capsys.readouterr().err
+    assert {row["api"] for row in pq.read_table(out / "clients").to_pylist()} >= {"ApiVersions"}
+    assert not spark.streams.active
+    assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL, "the handlers are those from before"
+
+
+def test_packets_that_came_too_late_are_told_once(capsys: pytest.CaptureFixture[str]) -> None:
+    query = SimpleNamespace(recentProgress=[])
+    told = Told(Console(stderr=True))
+    for number, late in enumerate([0, 3]):
+        state = {"numRowsDroppedByWatermark": late}
+        query.recentProgress.append({"batchId": number, "numInputRows": 10, "stateOperators": [state]})
+        told.tell(cast(Any, query))
+        told.tell(cast(Any, query))
+    assert str(told) == "20 packets in 2 batches"
+    assert capsys.readouterr().err == "left out 3 packets that came too late: see --late\n"
