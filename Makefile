@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
-OURS := compiler runtime pipeline tests benchmarks
+OURS := compiler runtime pipeline tests benchmarks docs/examples
 UNION := message_defs/kafka
 KAFKA := $(UNION) --package kwire_kafka --out generated
 

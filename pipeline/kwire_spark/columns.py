@@ -30,7 +30,7 @@ PLACE = schema(
 )
 PEERS = schema(
     ("connection", pa.string(), "Names the TCP connection: client, server and, in captures, when it was first seen."),
-    ("client_host", pa.string(), "Address of the client."),
+    ("client_host", pa.string(), "Address of the client; null where a log has only that of a broker between."),
     ("client_port", pa.int32(), "Port of the client."),
     ("server_host", pa.string(), "Address of the server, a broker or controller."),
     ("server_port", pa.int32(), "Port of the server."),

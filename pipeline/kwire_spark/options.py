@@ -170,7 +170,8 @@ def _matches(pattern: str) -> Iterator[Path]:
 def _within(folder: Path) -> Iterator[str]:
     """Files below a folder. Folders may begin with ``_``: those of Kafka's internal topics do.
 
-    A folder that cannot be listed stands for what is in it: who opens it will say what is wrong.
+    A folder that cannot be listed stands for what is in it: who opens it will say what is wrong. A link to a folder
+    that it is in leads nowhere new.
     """
     try:
         within = sorted(folder.iterdir())
@@ -181,6 +182,7 @@ def _within(folder: Path) -> Iterator[str]:
         if path.name.startswith("."):
             continue
         if path.is_dir():
-            yield from _within(path)
+            if not (path.is_symlink() and folder.resolve().is_relative_to(path.resolve())):
+                yield from _within(path)
         elif not path.name.startswith("_"):
             yield str(path)

@@ -54,7 +54,7 @@ def report() -> Report:
 def all_charts() -> list[Chart]:
     labels, numbers = list(HOSTILE), list(range(len(HOSTILE)))
     hours = [START + timedelta(hours=number) for number in numbers]
-    series = {HOSTILE[0]: numbers, HOSTILE[2]: [None, *numbers[1:]]}
+    series: dict[str, list[float | None]] = {HOSTILE[0]: [*numbers], HOSTILE[2]: [None, *numbers[1:]]}
     grid = [[count * other or None for count in numbers] for other in numbers]
     return [
         charts.bars("bars", HOSTILE[1], labels, series, unit=HOSTILE[0], roles={HOSTILE[0]: "bad"}),

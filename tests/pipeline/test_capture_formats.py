@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kwire.connection import CLIENT, SERVER, Direction
-from kwire_spark.capture import Broken, Peer, Piece, read_pieces
+from kwire_spark.capture import Broken, Peer, Piece, pcapng, read_pieces
 from kwire_spark.capture.files import file_packets
 from kwire_spark.capture.packets import Packet
 from kwire_spark.streaming.packets import packet_batches
@@ -398,6 +398,15 @@ def test_what_is_not_a_capture_is_reported(path: Path, data: bytes, reason: str)
 def test_a_file_that_cannot_be_opened_is_reported(tmp_path: Path) -> None:
     assert broken(tmp_path / "nowhere.pcap") == ["0: cannot be read: No such file or directory"]
     assert broken(tmp_path) == ["0: cannot be read: Is a directory"]
+
+
+def test_interfaces_without_end_take_no_memory_without_end(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pcapng, "MOST_INTERFACES", 3)
+    write_pcapng(path, WHOLE[:-1], links=[ETHERNET] * 3)
+    assert broken(path) == []
+    write_pcapng(path, WHOLE, links=[ETHERNET] * 4)
+    (reason,) = broken(path)
+    assert "a packet of interface 3: the section describes 3" in reason
 
 
 def test_an_interface_that_cannot_be_read_does_not_hide_the_others(path: Path) -> None:

@@ -220,6 +220,9 @@ def test_in_spark(spark: SparkSession, capture: Path) -> None:
 
     some = frames.where(f"time > timestamp_seconds({EPOCH}) and api in ('Fetch', 'Produce') and kind = 'request'")
     assert some.count() == sum(row["kind"] == "request" and row["api"] in ("Fetch", "Produce") for row in expected)
+    assert frames.count() == len(expected), "Spark would keep filters that were pushed with the DataFrame"
+    pushed = read(spark, capture, pushdown="true").where("kind = 'request' and api in ('Fetch', 'Produce')")
+    assert pushed.count() == sum(row["kind"] == "request" and row["api"] in ("Fetch", "Produce") for row in expected)
 
 
 def test_errors_in_spark_say_what_is_wrong(spark: SparkSession, capture: Path, tmp_path: Path) -> None:

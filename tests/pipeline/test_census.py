@@ -46,7 +46,7 @@ def test_versions_with_what_releases_say_to_them(report: Report) -> None:
     table = report.table("versions")
     got = [(row[1], *row[2:10]) for row in table.rows]
     assert got == [
-        ("Produce", 2, "refused", "3.7.2 to 3.9.1", "4.0.0 and newer", 2, 12, 0, 1),
+        ("Produce", 2, "refused", "3.7.2 to 3.9.1", "4.0.0 and newer", 2, 13, 0, 2),
         ("Metadata", 1, "current", "3.7.2 to 3.8.1", "", 1, 2, 0, 0),
         ("Metadata", 9, "current", "", "", 1, 4, 0, 0),
         ("JoinGroup", 1, "current", "3.7.2 to 3.9.1", "4.0.0", 1, 3, 2, 0),
@@ -79,7 +79,7 @@ def test_the_heat_map_has_a_field_for_each_pair(report: Report) -> None:
     trace = report.charts[1].figure["data"][0]
     assert report.charts[1].figure["layout"]["yaxis"]["ticktext"] == ["Produce", "Metadata", "JoinGroup", "key 999"]
     assert report.charts[1].figure["layout"]["xaxis"]["ticktext"] == ["0", "1", "2", "9"]
-    assert trace["customdata"] == [[0, 0, 12, 0], [0, 2, 0, 4], [0, 3, 0, 0], [1, 0, 0, 0]]
+    assert trace["customdata"] == [[0, 0, 13, 0], [0, 2, 0, 4], [0, 3, 0, 0], [1, 0, 0, 0]]
     assert trace["z"][0][0] is None
 
 

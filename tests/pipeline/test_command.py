@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import gzip
 from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet as parquet
 import pytest
 from pyspark.errors import PySparkException
-from pyspark.sql import SparkSession
+from pyspark.sql import Row, SparkSession
 
 from kwire.errors import KwireError
 from kwire_spark.command import COMMANDS, run
+from kwire_spark.command.clients import SHOWN
+from kwire_spark.command.clients import report as clients_report
 from kwire_spark.command.failures import one_line
 from kwire_spark.java import JavaMissing
 from kwire_spark.options import BrokenInput, OptionError
@@ -155,3 +158,16 @@ def test_nothing_to_judge_is_no_success(
     log.write_text("[2026-01-02 12:00:00,000] INFO [KafkaServer id=1] started (kafka.server.KafkaServer)\n")
     assert run(["readiness", "--target", "4.1.1", str(log), "--out", str(tmp_path / "out"), "-q"]) == 2
     assert "there is no request in 1 server log" in capsys.readouterr().err
+
+
+def test_clients_are_counted_as_reports_count_them() -> None:
+    def seen(client_id: str | None, api_key: int = 3, seen_in: str = "capture", **known: Any) -> Row:
+        who = {"client_id": client_id, "client_host": "10.0.0.1", **dict.fromkeys(SHOWN[2:]), **known}
+        facts = {"api": "Metadata", "versions": [9], "requests": 1, "errors": 0, "refused": 0, "last_seen": None}
+        return Row(**{"seen_in": seen_in, **who, "api_key": api_key, **facts})
+
+    rows = [seen("one"), seen("one", principal="User:a"), seen(None, seen_in="server_log"), seen("two", 1)]
+    report = clients_report(rows, 0)
+    assert report.summary == ("2 clients seen.",)
+    assert report.table("list").column("api") == ["Metadata"] * 4
+    assert clients_report(rows[:1], 7).summary == ("At least 1 client seen.",)

@@ -27,6 +27,19 @@ def test_a_folder_gives_its_files_but_hidden_ones(folder: Path) -> None:
     assert files(folder, path=str(folder)) == ["a.pcap", "b.pcap", "deep/__offsets-0/c.log"]
 
 
+def test_links_back_give_no_file_twice(tmp_path: Path) -> None:
+    inner = tmp_path / "a" / "b"
+    inner.mkdir(parents=True)
+    (inner / "one.pcap").touch()
+    (inner / "back").symlink_to(tmp_path / "a")
+    (inner / "itself").symlink_to(inner)
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "two.pcap").touch()
+    (inner / "on").symlink_to(tmp_path / "elsewhere")
+    found = Options({"path": str(tmp_path / "a")}).files()
+    assert sorted(Path(path).name for path in found) == ["one.pcap", "two.pcap"]
+
+
 def test_a_pattern_gives_what_it_matches(folder: Path) -> None:
     assert files(folder, path=f"{folder}/*.pcap") == ["a.pcap", "b.pcap"]
     assert files(folder, path=f"{folder}/d*") == ["deep/__offsets-0/c.log"]

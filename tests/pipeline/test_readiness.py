@@ -115,6 +115,19 @@ def test_what_brokers_say_among_themselves_is_apart() -> None:
     assert report.table("clients").column("verdict") == ["ok"]
 
 
+def test_what_administrators_send_is_not_said_between_brokers() -> None:
+    for key in (57, 64):  # UpdateFeatures, UnregisterBroker
+        report = told("4.1.1", use(key, 0))
+        assert (report.table("clients").column("verdict"), report.table("between-brokers").rows) == (["ok"], ())
+
+
+def test_refusals_without_a_version_are_told() -> None:
+    report = report_on([use(METADATA, 1)], RELEASES["4.1.1"], unjudged=2)
+    assert report.exit_code == 0
+    assert report.summary[1] == "2 refusals in server logs without a version: see the table clients."
+    assert len(report_on([], RELEASES["4.1.1"], unjudged=1).summary) == 2
+
+
 def test_unknown_apis_are_told_and_not_refused() -> None:
     report = told("4.1.1", use(9999, 0))
     assert report.exit_code == 0
@@ -194,6 +207,15 @@ def test_whose_requests_a_server_log_saw_is_not_guessed() -> None:
         (9, "User:alice"),
         (1, None),
     }
+
+
+def test_a_request_that_a_broker_passed_on_is_of_the_client_that_sent_it() -> None:
+    sent = full(api_key=19, version=5, requests=2, seen_in="request_log")
+    passed_on = sent | {"client_host": None}
+    (found,) = uses_of([passed_on, sent])
+    assert (found.client.host, found.requests) == ("10.0.0.1", 2)
+    (alone,) = uses_of([passed_on])  # nothing but the controller's log
+    assert (alone.client.client_id, alone.client.host) == ("one", None)
 
 
 def test_a_server_log_adds_only_what_nothing_else_saw() -> None:

@@ -84,8 +84,8 @@ def test_the_columns_of_a_line() -> None:
         "source": log("3.9.1").path,
         "position": 0,
         "connection": "127.0.0.1:43447-127.0.0.1:41236-0",
-        "client_host": "127.0.0.1",
-        "client_port": 41236,
+        "client_host": None,  # the connection is that of a broker, which passed the request on
+        "client_port": None,
         "server_host": "127.0.0.1",
         "server_port": 43447,
         "time": datetime(2026, 11, 21, 16, 44, 21, 981_000, UTC),
@@ -114,6 +114,28 @@ def test_the_quick_way_gives_what_the_thorough_one_does(release: str, monkeypatc
     assert [{name: row[name] for name in FACTS} for row in quick] == rows(log(release))
     monkeypatch.setattr(requests, "quick_row", lambda *_: None)
     assert rows(log(release), columns=EXCHANGES.names) == quick
+
+
+@pytest.mark.parametrize(
+    ("told", "instead", "corrupt"),
+    [
+        (b'"clientId":"kwire"', rb'"clientId":"a\q"', True),  # no escape of JSON
+        (b'"clientId":"kwire"', rb'"clientId":"a\u12"', True),
+        (b'"totalTimeMs":', b'"totalTimeMs":1.2.3', True),
+        (b'"totalTimeMs":', b'"totalTimeMs":1e999,"more":', True),
+        (b'"totalTimeMs":', b'"totalTimeMs":NaN,"more":', True),
+        (b'"requestApiVersion":', b'"requestApiVersion":99999', False),
+    ],
+)
+def test_what_only_looks_like_json_is_told_and_stops_nothing(
+    tmp_path: Path, told: bytes, instead: bytes, corrupt: bool
+) -> None:
+    line = lines("3.9.1")[0]
+    assert told in line
+    broken, whole = of(tmp_path, line.replace(told, instead, 1) + line)
+    assert (broken["_corrupt"] is not None) == corrupt
+    assert whole["_corrupt"] is None
+    assert whole["latency_ms"] == 122.478
 
 
 @pytest.mark.parametrize("release", ["3.9.1"])

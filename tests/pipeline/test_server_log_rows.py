@@ -44,6 +44,27 @@ def of(tmp_path: Path, text: str) -> Rows:
     return rows(Split(str(path)))
 
 
+@pytest.mark.parametrize(
+    "reason",
+    [
+        f"Received request for api with key {'9' * 5000} (Produce) and unsupported version 2",
+        f"Received request for api with key 0 (Produce) and unsupported version {'9' * 5000}",
+        f"Received request api key {'9' * 5000} which is not enabled",
+        "Received request api key \u00b2 which is not enabled",
+        f"Unknown API key {'9' * 5000}",
+    ],
+)
+def test_numbers_that_are_none_stop_nothing(tmp_path: Path, reason: str) -> None:
+    def entry(said: str) -> str:
+        closing = "[2026-11-21 18:22:25,415] ERROR Closing socket for 10.0.0.9:9092-10.0.0.1:5-1-0 because of error"
+        return f"{closing}\norg.apache.kafka.common.errors.InvalidRequestException: {said}\n"
+
+    *_, last = of(
+        tmp_path, entry(reason) + entry("Received request for api with key 1 (Fetch) and unsupported version 3")
+    )
+    assert (last["api_key"], last["version"]) == (1, 3)
+
+
 @pytest.mark.parametrize("release", ["4.0.0", "4.1.1"])
 def test_brokers_tell_which_versions_they_refused(release: str) -> None:
     found = rows(Split(str(LOGS / f"{release}.log.gz")))

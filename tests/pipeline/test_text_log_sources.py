@@ -32,7 +32,10 @@ def test_request_logs_of_all_ages_in_one_table(spark: SparkSession) -> None:
     paths = [str(DATA / "request_logs" / f"{release}.log.gz") for release in ("0.11.0.3", "4.1.1")]
     logs = spark.read.format("kafka_request_log").schema(FACTS).load(paths)
     recent = "time > timestamp'2026-11-01'"
-    joins = logs.where(f"api = 'JoinGroup' AND version < 2 AND client_id = 'kwire' AND {recent}").collect()
+    wanted = f"api = 'JoinGroup' AND version < 2 AND client_id = 'kwire' AND {recent}"
+    joins = logs.where(wanted).collect()
+    pushed = spark.read.format("kafka_request_log").option("pushdown", "true").schema(FACTS).load(paths)
+    assert sorted(pushed.where(wanted).collect()) == sorted(joins)
     assert {(row.source, row.version, row._corrupt) for row in joins} == {
         (path, version, None) for path in paths for version in (0, 1)
     }

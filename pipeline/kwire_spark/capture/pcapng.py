@@ -15,6 +15,8 @@ MAGIC = struct.pack("<I", SECTION)
 """The same in both byte orders: which it is, the next field but one tells."""
 ORDERS = {b"\x4d\x3c\x2b\x1a": "<", b"\x1a\x2b\x3c\x4d": ">"}
 TSRESOL, TSOFFSET = 9, 14
+MOST_INTERFACES = 1 << 16
+"""Of a section: what describes more is not a capture, and would take memory without end."""
 SMALLEST = 28
 """Bytes that are looked at at once: what is shorter at the end of a file has no packet."""
 
@@ -60,7 +62,7 @@ def pcapng_records(window: Window, report: Report) -> Iterator[Record]:
                         yield time, at + 28, at + 28 + captured, length, at, interface.link
                 else:
                     report.add(window.base + at, _wrong(number, interfaces, captured, size - 32), "packet")
-            elif kind == INTERFACE:
+            elif kind == INTERFACE and len(interfaces) < MOST_INTERFACES:
                 interfaces.append(_interface(buffer, at, stop, order, window.base, report))
             elif kind in (SIMPLE_PACKET, OLD_PACKET):
                 found = _other(buffer, at, kind, size, order, interfaces, time)

@@ -12,6 +12,7 @@ from kwire_spark.command.common import Run, problems
 from kwire_spark.command.common import command as shared
 from kwire_spark.reports.report import Column, Report, Table, cells, columns
 from kwire_spark.reports.text import counted as told
+from kwire_spark.reports.uses import by_client
 
 SHOWN = ("client_id", "client_host", "software_name", "software_version", "principal")
 MOST = 10_000
@@ -33,12 +34,13 @@ def command(run: Run) -> int:
             *[F.sum(name).alias(name) for name in ("requests", "errors", "refused")],
             F.max("last_seen").alias("last_seen"),
         )
-        rows = listed.orderBy(*SHOWN, "api_key", "seen_in").drop("api_key").limit(MOST).collect()
+        rows = listed.orderBy(*SHOWN, "api_key", "seen_in").limit(MOST).collect()
         more = listed.count() - MOST if len(rows) == MOST else 0
-    return run.hand_over(_report(rows, more), problems(counted))
+    return run.hand_over(report(rows, more), problems(counted))
 
 
-def _report(rows: Sequence[Any], more: int) -> Report:
+def report(rows: Sequence[Any], more: int) -> Report:
+    """The report on rows for each kind of input, client and API; ``more`` are left out."""
     shape = columns(
         Column("seen_in", "seen in"),
         Column("client_id", "client"),
@@ -53,6 +55,9 @@ def _report(rows: Sequence[Any], more: int) -> Report:
         "refused",
         "last_seen",
     )
-    table = Table("list", "Clients and APIs", shape, cells(rows), more=more, empty="No request was seen.")
-    who = len({row[1:6] for row in table.rows})
-    return Report("clients", "Who speaks what", (f"{told(who, 'client')} were seen.",), (table,))
+    key = 1 + len(SHOWN)
+    listed = cells([(*row[:key], *row[key + 1 :]) for row in rows])
+    table = Table("list", "Clients and APIs", shape, listed, more=more, empty="No request was seen.")
+    uses = [row.asDict() | {"version": version} for row in rows for version in row["versions"]]
+    seen = f"{'At least ' if more else ''}{told(len({client for client, _ in by_client(uses)}), 'client')} seen."
+    return Report("clients", "Who speaks what", (seen,), (table,))

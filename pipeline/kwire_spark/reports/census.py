@@ -45,7 +45,8 @@ COUNTED = columns(
 def census(clients: DataFrame, exchanges: DataFrame | None = None, *, top: int = TOP) -> Report:
     """The report. Without ``exchanges`` there is no chart over time.
 
-    What both captures and logs saw counts once: the kind of input that saw most of it is taken.
+    What both captures and logs saw counts once: of each client, API and version the kind of input that saw most of
+    it is taken.
     """
     from pyspark.sql import functions as F
 
@@ -114,13 +115,14 @@ def _people(group: Seen) -> set[Client]:
 
 
 def _counts(group: Seen) -> tuple[Cell, ...]:
-    """What ``COUNTED`` names: of what the kinds of input counted, the most."""
-    kinds: defaultdict[str, Counter[str]] = defaultdict(Counter)
-    for _, row in group:
+    """What ``COUNTED`` names: of each client, API and version the most that any kind of input counted, added up."""
+    uses: defaultdict[Hashable, defaultdict[str, Counter[str]]] = defaultdict(lambda: defaultdict(Counter))
+    for client, row in group:
+        kinds = uses[client, row["api_key"], row["version"]]
         kinds[row["seen_in"]].update({name: row[name] for name in COUNTS})
     firsts = [row["first_seen"] for _, row in group if row["first_seen"] is not None]
     lasts = [row["last_seen"] for _, row in group if row["last_seen"] is not None]
-    most = [max(kind[name] for kind in kinds.values()) for name in COUNTS]
+    most = [sum(max(kind[name] for kind in kinds.values()) for kinds in uses.values()) for name in COUNTS]
     return *most, min(firsts, default=None), max(lasts, default=None)
 
 

@@ -45,11 +45,13 @@ def readiness(clients: DataFrame, target: str) -> Report:
     """
     release = RELEASES[target]
     rows, more = collected(clients, *_worst_first(release))
-    return report_on(uses_of(rows), release, more)
+    unjudged = sum(row["refused"] for row in rows if row["version"] is None)
+    return report_on(uses_of(rows), release, more, unjudged)
 
 
-def report_on(uses: Iterable[Use], target: Release, more: int = 0) -> Report:
-    """The report on these uses; ``more`` are left out."""
+def report_on(uses: Iterable[Use], target: Release, more: int = 0, unjudged: int = 0) -> Report:
+    """The report on these uses; ``more`` are left out. ``unjudged`` are requests that a broker refused without a word
+    on their version."""
     found = judged(uses, target)
     between = [(use, verdict) for use, verdict in found if use.api_key in BETWEEN_BROKERS]
     found = [(use, verdict) for use, verdict in found if use.api_key not in BETWEEN_BROKERS]
@@ -58,7 +60,7 @@ def report_on(uses: Iterable[Use], target: Release, more: int = 0) -> Report:
     return Report(
         "readiness",
         f"Who breaks on Kafka {target.name}",
-        _summary(found, target, more),
+        _summary(found, target, more, unjudged),
         (
             _without(_table("refused", f"Refused by {target.name}", refused, NOBODY), "state"),
             _table("doubtful", "Deprecated, unknown or unsure", doubtful, "Nothing."),
@@ -213,19 +215,23 @@ def _between_table(found: Judged) -> Table:
     return Table("between-brokers", "Between brokers", shape, tuple(rows), note, empty="None of their APIs was seen.")
 
 
-def _summary(found: Judged, target: Release, more: int) -> tuple[str, ...]:
+def _summary(found: Judged, target: Release, more: int, unjudged: int) -> tuple[str, ...]:
     """Who breaks, in one sentence; then what else is worth knowing."""
     clients = {use.client for use, _ in found}
     bad = list(dict.fromkeys(use.client for use, verdict in found if verdict.state == REFUSED))
+    apart = [f"{counted(unjudged, 'refusal')} in server logs without a version: see the table clients."]
     if not clients:
-        return ("No client was seen.",)
+        return ("No client was seen.", *(apart if unjudged else ()))
     share = f"{len(bad):,}" if bad else "none"
     told = [f"Kafka {target.name} refuses {share} of {counted(len(clients), 'client')}{_names(bad)}."]
     seen = sum(use.refusals for use, verdict in found if verdict.state == REFUSED)
     if seen:
         told.append(f"{counted(seen, 'request')} of them were seen to be refused already.")
     if more:
-        told.append(f"{counted(more, 'row')} of clients, APIs and versions were left out, all of them accepted.")
+        told.append(
+            f"{counted(more, 'row')} of clients, APIs and versions were left out, accepted ones before others."
+        )
+    told += apart if unjudged else []
     return tuple(told)
 
 

@@ -82,13 +82,17 @@ def by_client(rows: Iterable[Row]) -> list[tuple[Client, Row]]:
     Requests before a login have no principal, those before ApiVersions 3 no software. Of the same client id and
     address, what is unknown is taken to be what is known, if that is one thing alone; otherwise they stay apart.
     Server logs know no client id: what else was seen of the same address, API and version goes before their rows.
+    Logs of controllers know no address of those whose requests brokers passed on: so it is with the same client id.
     """
     rows = list(rows)
-    seen = {(row["client_host"], row["api_key"], row["version"]) for row in rows if row["seen_in"] != SERVER_LOG}
+    named = [row for row in rows if row["seen_in"] != SERVER_LOG]
+    whole_rows = [row for row in named if row["client_host"] is not None]
+    seen_at = {_use_by(row, "client_host") for row in named}
+    seen_of = {_use_by(row, "client_id") for row in whole_rows}
     kept = [
-        row
-        for row in rows
-        if row["seen_in"] != SERVER_LOG or (row["client_host"], row["api_key"], row["version"]) not in seen
+        *whole_rows,
+        *(row for row in named if row["client_host"] is None and _use_by(row, "client_id") not in seen_of),
+        *(row for row in rows if row["seen_in"] == SERVER_LOG and _use_by(row, "client_host") not in seen_at),
     ]
     clients = [client_of(row) for row in kept]
     whole = completed(client for client, row in zip(clients, kept, strict=True) if row["seen_in"] != SERVER_LOG)
@@ -96,6 +100,10 @@ def by_client(rows: Iterable[Row]) -> list[tuple[Client, Row]]:
         (client if row["seen_in"] == SERVER_LOG else whole[client], row)
         for client, row in zip(clients, kept, strict=True)
     ]
+
+
+def _use_by(row: Row, who: str) -> tuple[Any, ...]:
+    return row[who], row["api_key"], row["version"]
 
 
 def completed(clients: Iterable[Client]) -> dict[Client, Client]:

@@ -18,11 +18,9 @@ if TYPE_CHECKING:
 OK, DEPRECATED, UNKNOWN, UNSURE, REFUSED = "ok", "deprecated", "unknown", "unsure", "refused"
 SEVERITY = {OK: 0, DEPRECATED: 1, UNKNOWN: 2, UNSURE: 3, REFUSED: 4}
 
-BETWEEN_BROKERS = frozenset(
-    {4, 5, 6, 7, 27, 52, 53, 54, 56, 57, 58, 59, 62, 63, 64, 67, 70, 73, 82, 83, 84, 85, 86, 87}
-)
-"""APIs that only brokers and controllers use; an upgrade changes both ends. Fetch and others, which clients use too,
-are not among them."""
+BETWEEN_BROKERS = frozenset({4, 5, 6, 7, 27, 52, 53, 54, 56, 58, 59, 62, 63, 67, 70, 73, 82, 83, 84, 85, 86, 87})
+"""APIs that brokers and controllers use; an upgrade changes both ends. Fetch and others, which clients use too, are
+not among them, nor are UpdateFeatures and UnregisterBroker, which are those of administrators."""
 
 
 @dataclass(frozen=True, slots=True)

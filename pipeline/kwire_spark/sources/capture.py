@@ -14,15 +14,19 @@
 ``mode``           ``permissive`` (default): what is wrong with a file is a row with ``_corrupt``; ``failfast``: it is
                    an error. What is missing of connections is never one: those are rows that say so.
 ``partitions``     how many tasks share the work: by default one for each 32 MB, up to the number of processors here
+``pushdown``       ``true`` lets filters of the query spare work: see below (default: false)
 =================  ===================================================================================================
 
 Every task goes through all packets but takes only its own connections, told by a hash, and decodes these from
 beginning to end: so connections may span files and hours, and nothing is exchanged between tasks.
 
 Columns that are not in a schema given by ``.schema("api string, version smallint")`` are not computed; without those
-that tell how a request went, bodies are not even decoded. Filters on connection and server, and on the client of
-frames, spare the connections, those on api the decoding of others; rows that do not pass stay in the worker. A filter
-on time drops rows only: what a connection told before, as who the client is, is still known.
+that tell how a request went, bodies are not even decoded.
+
+With ``pushdown``, filters on connection and server, and on the client of frames, spare the connections, those on api
+the decoding of others; rows that do not pass stay in the worker. A filter on time drops rows only: what a connection
+told before, as who the client is, is still known. It is for a DataFrame that one query reads once: Spark 4.3 keeps
+what was pushed with the DataFrame, so that another query on it would get the rows of the first one's filters.
 """
 
 from __future__ import annotations
@@ -87,7 +91,8 @@ class KafkaCapture(DataSource):
         return spark_schema(TABLES[_table(Options(self.options))])
 
     def reader(self, schema: StructType) -> CaptureReader:
-        return CaptureReader(Options(self.options), schema)
+        options = Options(self.options)
+        return (PushingReader if options.flag("pushdown", False) else CaptureReader)(options, schema)
 
 
 class CaptureReader(DataSourceReader):
@@ -102,13 +107,6 @@ class CaptureReader(DataSourceReader):
         self._failfast = options.failfast
         self._conditions: list[Condition] = []
 
-    def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:
-        """All filters are left to Spark as well, which knows SQL better."""
-        full = TABLES[self._table]
-        made = [condition(one, full) for one in filters]
-        self._conditions = [one for one in made if one is not None]
-        return filters
-
     def partitions(self) -> Sequence[InputPartition]:
         files = self._options.files()
         tasks = self._options.number("partitions", 0) or _tasks(files)
@@ -121,6 +119,16 @@ class CaptureReader(DataSourceReader):
         return frame_batches(
             pieces, self._schema, table=self._table, conditions=self._conditions, failfast=self._failfast
         )
+
+
+class PushingReader(CaptureReader):
+    """Reads less where filters allow it; Spark applies all of them again, as it knows SQL better."""
+
+    def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:
+        full = TABLES[self._table]
+        made = [condition(one, full) for one in filters]
+        self._conditions = [one for one in made if one is not None]
+        return filters
 
 
 def condition(given: Filter, schema: pa.Schema) -> Condition | None:

@@ -13,8 +13,9 @@
 ``filesAtOnce``   how many files a batch of a stream takes at most: 32 by default
 ================  ====================================================================================================
 
-Rows are ``streaming.packets.PACKETS``. Which files were taken is in the checkpoint of the query, as long as they are
-there: remove what is old from the folder, as a ring buffer does by itself.
+Rows are ``streaming.packets.PACKETS``, with all that was said, secrets too: it is ``streaming.follow`` that takes
+them out. Which files were taken is in the checkpoint of the query, as long as they are there: remove what is old from
+the folder, as a ring buffer does by itself.
 """
 
 from __future__ import annotations

@@ -12,6 +12,7 @@
 ``mode``           ``permissive`` (default): a line that is half-written or broken is a row with ``_corrupt``, and so
                    is a file without any request; ``failfast``: it is an error. Other lines are passed over.
 ``splitSize``      bytes of a file that one task reads: 64m, less for small inputs; compressed files are one task each
+``pushdown``       ``true`` lets filters of the query spare lines: for a DataFrame that one query reads once
 =================  ===================================================================================================
 
 Brokers from 2.8 on log requests and responses as JSON. They become ``request`` and ``response``, without secrets; the
@@ -19,8 +20,8 @@ records of Produce and Fetch are not in the log: these are empty. Older brokers 
 times, connection, principal, error codes and throttle time; before 1.0 without anything of the response.
 
 Columns that are not in a schema given by ``.schema("api string, version smallint")`` are not computed: without
-``request``, ``response`` and ``reason`` a log is read several times as fast. Filters on time, api, version and client
-spare the lines.
+``request``, ``response`` and ``reason`` a log is read several times as fast. With ``pushdown`` (see ``kafka_log``),
+filters on time, api, version and client spare the lines.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from kwire_spark.columns import EXCHANGES
-from kwire_spark.sources.text_log import TextLog, TextLogReader
+from kwire_spark.sources.text_log import PushingReader, TextLog, TextLogReader
 from kwire_spark.text_logs import Split, request_batches
 
 if TYPE_CHECKING:
@@ -45,11 +46,16 @@ class RequestLogReader(TextLogReader):
         return request_batches(split, self.chosen, self.zone, failfast=self.failfast)
 
 
+class PushingRequestLogReader(PushingReader, RequestLogReader):
+    """The same, with filters."""
+
+
 class KafkaRequestLog(TextLog):
     """Registers as ``kafka_request_log``."""
 
     full = EXCHANGES
     reading = RequestLogReader
+    pushing = PushingRequestLogReader
 
     @classmethod
     def name(cls) -> str:

@@ -11,6 +11,7 @@
 ``mode``           ``permissive`` (default): an entry that ends before its reason is a row with ``_corrupt``;
                    ``failfast``: it is an error
 ``splitSize``      bytes of a file that one task reads: 64m, less for small inputs; compressed files are one task each
+``pushdown``       ``true`` lets filters of the query spare lines: for a DataFrame that one query reads once
 =================  ===================================================================================================
 
 A broker of 4.0 or later tells of versions that it does not have only here. Brokers before tell of apis that a
@@ -24,7 +25,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from kwire_spark.columns import REFUSALS
-from kwire_spark.sources.text_log import TextLog, TextLogReader
+from kwire_spark.sources.text_log import PushingReader, TextLog, TextLogReader
 from kwire_spark.text_logs import Split, refusal_batches
 
 if TYPE_CHECKING:
@@ -40,11 +41,16 @@ class ServerLogReader(TextLogReader):
         return refusal_batches(split, self.chosen, self.zone, failfast=self.failfast)
 
 
+class PushingServerLogReader(PushingReader, ServerLogReader):
+    """The same, with filters."""
+
+
 class KafkaServerLog(TextLog):
     """Registers as ``kafka_server_log``."""
 
     full = REFUSALS
     reading = ServerLogReader
+    pushing = PushingServerLogReader
 
     @classmethod
     def name(cls) -> str:

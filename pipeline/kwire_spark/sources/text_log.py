@@ -27,16 +27,19 @@ LARGEST_SPLIT, LEAST_SPLIT = 64 << 20, 4 << 20
 
 
 class TextLog(DataSource):
-    """A source of log files. ``full`` is its table, ``reading`` what reads it."""
+    """A source of log files. ``full`` is its table, ``reading`` what reads it, ``pushing`` what does so and looks at
+    filters, as the option ``pushdown`` wants."""
 
     full: ClassVar[pa.Schema]
     reading: ClassVar[type[TextLogReader]]
+    pushing: ClassVar[type[TextLogReader]]
 
     def schema(self) -> StructType:
         return spark_schema(self.full)
 
     def reader(self, schema: StructType) -> TextLogReader:
-        return self.reading(Options(self.options), schema)
+        options = Options(self.options)
+        return (self.pushing if options.flag("pushdown", False) else self.reading)(options, schema)
 
 
 class TextLogReader(DataSourceReader):
@@ -54,12 +57,6 @@ class TextLogReader(DataSourceReader):
     def batches(self, split: Split) -> Iterator[pa.RecordBatch]:
         """The rows of a split."""
 
-    def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:
-        """All filters are left to Spark as well, which knows SQL better."""
-        made = [condition(one, self.full) for one in filters]
-        self.chosen = Chosen(self.full, self.chosen.schema, [one for one in made if one is not None])
-        return filters
-
     def partitions(self) -> Sequence[InputPartition]:
         files = self._options.files()
         size = self._options.size("splitSize", _split_size(files))
@@ -68,6 +65,15 @@ class TextLogReader(DataSourceReader):
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         split: Split | None = partition.value
         return iter(()) if split is None else self.batches(split)
+
+
+class PushingReader(TextLogReader):
+    """Reads less where filters allow it; Spark applies all of them again, as it knows SQL better."""
+
+    def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:
+        made = [condition(one, self.full) for one in filters]
+        self.chosen = Chosen(self.full, self.chosen.schema, [one for one in made if one is not None])
+        return filters
 
 
 def _split_size(files: Sequence[str]) -> int:

@@ -12,12 +12,18 @@ Peers = tuple[str | None, str | None, int | None, str | None, int | None]
 
 
 @lru_cache(maxsize=1024)
-def peers(connection: str | None) -> Peers:
-    """``connection`` is the broker's name for it; hosts are written as in captures."""
+def peers(connection: str | None, *, forwarded: bool = False) -> Peers:
+    """``connection`` is the broker's name for it; hosts are written as in captures.
+
+    A request that was ``forwarded`` to a controller came on the connection of a broker: who its client is, and not
+    where, is known [KIP-590].
+    """
     ends = addresses(connection) if connection else None
     if ends is None:
         return connection, None, None, None, None
     server, client = ends
+    if forwarded:
+        return connection, None, None, _host(server.host), server.port
     return connection, _host(client.host), client.port, _host(server.host), server.port
 
 

@@ -28,15 +28,32 @@ NAMELESS = "unknown"
 _MARK = MARK.encode()
 _NAMES = {key: PROTOCOL.api_name(key) for key in PROTOCOL.api_keys}
 _STRING = rb'"((?:[^"\\]|\\.)*)"'
+_MS = rb"([\d.]{1,30})"
 _HEAD = re.compile(
     rb'\{"isForwarded":(true|false),"requestHeader":\{"requestApiKey":(\d{1,5}),"requestApiVersion":(\d{1,5}),'
     rb'"correlationId":(-?\d{1,10}),"clientId":(?:null|' + _STRING + rb'),"requestApiKeyName":"\w+"'
     rb'(?:,"requestApiVersionDeprecated":true)?\},"request":'
 )
 _TAIL = re.compile(
-    rb',"connection":' + _STRING + rb',"totalTimeMs":([\d.]+),"requestQueueTimeMs":([\d.]+),"localTimeMs":([\d.]+),'
-    rb'"remoteTimeMs":([\d.]+),"throttleTimeMs":\d+,"responseQueueTimeMs":([\d.]+),"sendTimeMs":([\d.]+),'
-    rb'"securityProtocol":"(\w+)","principal":' + _STRING + rb',"listener":' + _STRING + rb',"clientInformation":'
+    rb',"connection":'
+    + _STRING
+    + rb',"totalTimeMs":'
+    + _MS
+    + rb',"requestQueueTimeMs":'
+    + _MS
+    + rb',"localTimeMs":'
+    + _MS
+    + rb',"remoteTimeMs":'
+    + _MS
+    + rb',"throttleTimeMs":\d+,"responseQueueTimeMs":'
+    + _MS
+    + rb',"sendTimeMs":'
+    + _MS
+    + rb',"securityProtocol":"(\w+)","principal":'
+    + _STRING
+    + rb',"listener":'
+    + _STRING
+    + rb',"clientInformation":'
     rb'\{"softwareName":' + _STRING + rb',"softwareVersion":' + _STRING + rb'\}(?:,"\w+":[\d.]+)*\}'
 )
 _SOFTWARE = re.compile(rb'\{"clientSoftwareName":' + _STRING + rb',"clientSoftwareVersion":' + _STRING + rb"[,}]")
@@ -56,6 +73,15 @@ def quick_row(
 ) -> list[Row] | None:
     """The row of a line whose mark is at ``start``, none if it is not wanted; ``None`` if it has to be looked at
     properly. ``request`` and ``response`` are null unless ``bodies`` are wanted."""
+    try:
+        return _row(source, position, line, start, time, wanted, bodies)
+    except (ValueError, RecursionError):  # a string or a number that only looks like one of JSON
+        return None
+
+
+def _row(
+    source: str, position: int, line: bytes, start: int, time: Time, wanted: Wanted, bodies: bool
+) -> list[Row] | None:
     head = _HEAD.match(line, start + len(_MARK))
     if head is None:
         return None
@@ -72,17 +98,12 @@ def quick_row(
     if tail is None or line.find(_MARK, head.end()) > 0:
         return None
     header = _header(api_key, int(version), int(correlation), client)
-    try:
-        request, response, reason = (
-            _payloads(line, header, head.end(), answered, end) if bodies else (None, None, None)
-        )
-    except (ValueError, RecursionError):
-        return None
+    request, response, reason = _payloads(line, header, head.end(), answered, end) if bodies else (None, None, None)
     connection, total, queued, local, remote, queued_again, sending, protocol, *who = tail.groups()
     principal, listener, software, software_version = map(_text, who)
     return [
         (
-            *(source, position, *_peers(connection), None, time(line[:start])),
+            *(source, position, *_peers(connection, forwarded == b"true"), None, time(line[:start])),
             *(api_key, api, header.api_version, header.correlation_id, header.client_id),
             *_software(line, api_key, head.end(), software, software_version),
             principal,
@@ -160,5 +181,5 @@ def _told(software: str) -> str | None:
 
 
 @lru_cache(maxsize=1024)
-def _peers(connection: bytes) -> Row:
-    return peers(_text(connection))
+def _peers(connection: bytes, forwarded: bool) -> Row:
+    return peers(_text(connection), forwarded=forwarded)

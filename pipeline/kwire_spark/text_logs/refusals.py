@@ -52,21 +52,25 @@ _BEHIND = re.compile(r"\s|Caused by: |Suppressed: |\.\.\. \d+ |[\w$]+(?:\.[\w$]+
 
 _REASONS = (
     re.compile(
-        r"Received request for api with key (?P<key>-?\d+) \((?P<api>\w+)\) "
-        r"and unsupported version (?P<version>-?\d+)"
+        r"Received request for api with key (?P<key>-?\d{1,10}) \((?P<api>\w+)\) "
+        r"and unsupported version (?P<version>-?\d{1,10})"
     ),
-    re.compile(r"Unsupported api with key (?P<key>-?\d+) \((?P<api>\w+)\) and version (?P<version>-?\d+)"),
-    re.compile(r"Received request api key (?P<api>\w+)(?: with version (?P<version>-?\d+))? which is not enabled"),
+    re.compile(r"Unsupported api with key (?P<key>-?\d{1,10}) \((?P<api>\w+)\) and version (?P<version>-?\d{1,10})"),
     re.compile(
-        r"Error getting request for apiKey: (?P<api>\w+), apiVersion: (?P<version>-?\d+), "
+        r"Received request api key (?P<api>\w+)(?: with version (?P<version>-?\d{1,10}))? which is not enabled"
+    ),
+    re.compile(
+        r"Error getting request for apiKey: (?P<api>\w+), apiVersion: (?P<version>-?\d{1,10}), "
         r"connectionId: (?P<connection>[^\s,]+), listenerName: ListenerName\((?P<listener>[^)]*)\), "
         r"principal: (?P<principal>[^\r\n]*)"
     ),
     re.compile(r"Unexpected Kafka request of type (?P<api>\w+) during SASL handshake"),
-    re.compile(r"Error parsing request header\. Our best guess of the apiKey(?:Id)? is: (?P<key>-?\d+)"),
-    re.compile(r"Unknown API key (?P<key>-?\d+)"),
+    re.compile(r"Error parsing request header\. Our best guess of the apiKey(?:Id)? is: (?P<key>-?\d{1,10})"),
+    re.compile(r"Unknown API key (?P<key>-?\d{1,10})"),
 )
 """As 4.x, 4.x, 3.x, all, all, all, and 1.x have it."""
+
+_NUMBER = re.compile(r"-?[0-9]{1,10}")
 
 _NAMES = {key: PROTOCOL.api_name(key) for key in PROTOCOL.api_keys}
 _KEYS = {name.upper(): key for key, name in _NAMES.items()} | {"ALTERISR": 56, "LISTCLIENTMETRICSRESOURCES": 74}
@@ -167,7 +171,7 @@ def _peers(first: re.Match[bytes], told: str | None) -> Peers:
 
 def _api(key: str | None, api: str | None) -> tuple[int | None, str | None]:
     """Number and name of an API, of which brokers tell either, or the name as a constant."""
-    if key is None and api is not None and api.lstrip("-").isdigit():
+    if key is None and api is not None and _NUMBER.fullmatch(api):
         key, api = api, None
     number = int(key) if key is not None else _KEYS.get((api or "").replace("_", "").upper())
     return number, _NAMES.get(number, api) if number is not None else api

@@ -76,7 +76,7 @@ class RequestRows:
             *(header.client_id, *line.software, line.principal),
         )
         yield (
-            *(source, position, *peers(line.connection), None, time, *about),
+            *(source, position, *peers(line.connection, forwarded=bool(line.is_forwarded)), None, time, *about),
             *("none" if _asks_for_none(line) else "answered", line.error_codes if answered else None),
             *(line.response_throttle_ms, *_durations(line), None, None),
             *(line.body_version if answered else None, bool(line.is_forwarded), line.listener),
@@ -98,9 +98,9 @@ class RequestRows:
         if response is not None and response.message is not None:
             codes, throttle = error_codes(response.message), throttle_ms(response.message)
         bodies = inner_payloads(request, response) if self._shown else (None, None)
-        connection, _, _, *server = peers(line.connection)
+        ends = peers(line.connection, forwarded=True)
         yield (
-            *(source, position, connection, None, None, *server, None, time, *named(request.header)),
+            *(source, position, *ends, None, time, *named(request.header)),
             *(None, None, None, "unanswered" if response is None else "answered", codes, throttle),
             *(*_durations(line), None, None, None if response is None else response.version, True, line.listener),
             *(line.security_protocol, None if response else "the response to its Envelope holds none", *bodies, None),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from math import isfinite
 from typing import Any
 
 from kwire.request_log.layouts import located
@@ -152,6 +153,8 @@ def _taken(place: _Place, found: Json, keys: _Keys) -> dict[str, Any]:
         value = found.pop(name, None)
         if value is None:
             continue
+        if type(value) is float and not isfinite(value):
+            raise place.within(name).wrong(f"{value} is no time")
         if not isinstance(value, kind) or (type(value) is bool and kind is not bool):
             raise place.within(name).wrong(f"{type(value).__name__} is of the wrong type")
         values[attribute] = value
