@@ -102,6 +102,14 @@ def test_nothing_was_seen(spark: SparkSession) -> None:
     assert not empty.charts
 
 
+def test_what_is_accepted_only_where_it_is_switched_on_is_not_current(spark: SparkSession) -> None:
+    versions = census(clients_of(spark, client(8, 9), client(8, 10))).table("versions")
+    assert list(zip(versions.column("version"), versions.column("state"), strict=True)) == [
+        (10, "unstable"),
+        (9, "current"),
+    ]
+
+
 def test_join_group_was_refused_by_one_release_alone() -> None:
     assert refused_by(11, 1) == ("4.0.0",)
     assert spans(refused_by(0, 2)) == "4.0.0 and newer"

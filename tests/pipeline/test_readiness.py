@@ -11,7 +11,7 @@ from report_rows import client
 from kwire.releases import UnknownRelease
 from kwire_kafka.releases import RELEASES
 from kwire_spark.columns import CLIENTS
-from kwire_spark.reports.readiness import judged, readiness, report_on
+from kwire_spark.reports.readiness import LOGS_ALONE, judged, readiness, report_on
 from kwire_spark.reports.report import Report
 from kwire_spark.reports.uses import Client, Use, uses_of
 from kwire_spark.reports.verdicts import judge
@@ -224,6 +224,21 @@ def test_a_server_log_adds_only_what_nothing_else_saw() -> None:
     refused = report_on(uses_of(rows), RELEASES["4.1.1"]).table("refused")
     versions = zip(refused.column("client_id"), refused.column("versions"), strict=True)
     assert [*versions] == [(None, (2,)), ("one", (1,))]
+
+
+def test_that_request_logs_alone_do_not_tell_all_is_said_where_nobody_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def said(*rows: dict[str, Any]) -> tuple[str, ...]:
+        monkeypatch.setattr("kwire_spark.reports.readiness.collected", lambda clients, *order: (rows, 0))
+        monkeypatch.setattr("kwire_spark.reports.readiness._worst_first", lambda target: ())
+        return readiness(None, "4.1.1").summary  # type: ignore[arg-type]
+
+    logged = full(seen_in="request_log")
+    assert said(logged)[1:] == (LOGS_ALONE,)
+    assert said(logged, full(seen_in="capture"))[1:] == ()
+    assert said(logged, full(seen_in="request_log", api_key=PRODUCE, version=1))[1:] == ()  # a broker before 4.0
+    assert said()[1:] == ()
 
 
 def test_an_unknown_target_names_those_that_are_known() -> None:

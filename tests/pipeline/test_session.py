@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 import subprocess
 import sys
+from io import StringIO
 from pathlib import Path
 
 import pytest
+from pyspark.errors import AnalysisException
+from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
 
 from kwire_spark import java
@@ -79,6 +83,18 @@ def test_a_session_that_runs_is_used_and_gets_what_can_still_be_set(spark: Spark
     finally:
         spark.conf.set("spark.sql.shuffle.partitions", "4")
     assert spark.conf.get("spark.sql.session.timeZone") == "UTC"
+
+
+def test_an_error_is_raised_and_not_printed_besides(spark: SparkSession) -> None:
+    logger, printed = PySparkLogger.getLogger("SQLQueryContextLogger"), StringIO()
+    handler = logging.StreamHandler(printed)
+    logger.addHandler(handler)
+    try:
+        with pytest.raises(AnalysisException):
+            spark.sql("SELECT nope")
+    finally:
+        logger.removeHandler(handler)
+    assert printed.getvalue() == ""
 
 
 def test_the_heap_is_bounded() -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gzip
+import io
 from pathlib import Path
+from typing import IO, Any
 
 import pytest
 import zstandard
@@ -83,3 +85,22 @@ def test_a_line_that_is_too_long_is_a_problem_and_the_rest_is_read(
     found = Lines(str(path))
     assert list(found) == [(0, b"one"), (1005, b"two")]
     assert [position for position, _ in found.problems] == [4, 1009]
+
+
+@pytest.mark.parametrize("size", [10_000, 100], ids=["whole", "split"])
+def test_files_are_closed_where_lines_are_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int) -> None:
+    """Not when a collector comes by: workers have it run rarely."""
+    path = tmp_path / "kafka-request.log"
+    path.write_bytes(b"Completed request:\n" * 100)
+    opened: list[IO[bytes]] = []
+
+    def remember(path: Path, *arguments: Any) -> IO[bytes]:
+        opened.append(io.open(path, *arguments))  # noqa: SIM115, UP020  # Path.open is what is replaced here
+        return opened[-1]
+
+    monkeypatch.setattr(Path, "open", remember)
+    for split in splits([str(path)], size):
+        with Lines(split.path, split.start) as found:
+            next(found)
+    assert opened
+    assert all(file.closed for file in opened)

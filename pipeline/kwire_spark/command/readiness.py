@@ -25,7 +25,7 @@ def command(run: Run, target: str) -> int:
     clients = counted.where("_corrupt IS NULL AND api_key IS NOT NULL").select(*CLIENTS.names)
     with run.step(f"Judging by Kafka {target}"):
         report, broken = readiness(clients, target), problems(counted)
-    if not any(report.table(name).rows for name in ("clients", "between-brokers")):
+    if not any(report.table(name).rows for name in ("clients", "between-brokers")) and clients.isEmpty():
         raise nothing_to_report(run, broken)
     run.write(clients.coalesce(1), "clients")
     return run.hand_over(report, broken)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 TOP = 200
 """Rows of a table. There are fewer versions than this in any honest input; a hostile one can make up 2^32."""
 UNTOLD = "not told"
-STATES = {"refused": "bad", "deprecated": "warn", "current": "good"}
+STATES = {"refused": "bad", "unstable": "warn", "deprecated": "warn", "current": "good"}
 ORDER = (*STATES, "unknown")
 COUNTS = ("requests", "errors", "refused")
 COUNTED = columns(
@@ -138,7 +138,10 @@ def _standing(api_key: int | None, version: int | None) -> tuple[str, str, str]:
         return "unknown", "", ""
     newest = RELEASES.newest.name
     refused, deprecated = refused_by(api_key, version), deprecated_in(api_key, version)
+    api = RELEASES.newest.apis.get(api_key)
     state = "refused" if newest in refused else "deprecated" if newest in deprecated else "current"
+    if api is not None and version in api.unstable:
+        state = "unstable"
     return state, spans(deprecated), spans(refused)
 
 

@@ -20,6 +20,7 @@ from kwire_spark.reports.standing import refused_by
 from kwire_spark.reports.text import counted, file_name
 from kwire_spark.reports.uses import WHO, Client, Use, collected, uses_of
 from kwire_spark.reports.verdicts import BETWEEN_BROKERS, OK, REFUSED, SEVERITY, Verdict, judge
+from kwire_spark.tables.clients import REQUEST_LOG
 
 if TYPE_CHECKING:
     from pyspark.sql import Column as Expression
@@ -31,6 +32,10 @@ if TYPE_CHECKING:
 NAMED = 10
 """Clients that the summary names."""
 NOBODY = "No client uses a version that is refused."
+LOGS_ALONE = (
+    "This is from request logs alone, and brokers of 4.x do not log the requests that they refuse: "
+    "if these are theirs, add their server logs or a capture."
+)
 MARKS = {"refused": "bad", "unsure": "warn", "unknown": "warn", "deprecated": "warn", "ok": "good"}
 
 
@@ -46,7 +51,10 @@ def readiness(clients: DataFrame, target: str) -> Report:
     release = RELEASES[target]
     rows, more = collected(clients, *_worst_first(release))
     unjudged = sum(row["refused"] for row in rows if row["version"] is None)
-    return report_on(uses_of(rows), release, more, unjudged)
+    report = report_on(uses_of(rows), release, more, unjudged)
+    if not report.exit_code and {row["seen_in"] for row in rows} == {REQUEST_LOG}:
+        return replace(report, summary=(*report.summary, LOGS_ALONE))
+    return report
 
 
 def report_on(uses: Iterable[Use], target: Release, more: int = 0, unjudged: int = 0) -> Report:
@@ -226,7 +234,7 @@ def _summary(found: Judged, target: Release, more: int, unjudged: int) -> tuple[
     told = [f"Kafka {target.name} refuses {share} of {counted(len(clients), 'client')}{_names(bad)}."]
     seen = sum(use.refusals for use, verdict in found if verdict.state == REFUSED)
     if seen:
-        told.append(f"{counted(seen, 'request')} of them were seen to be refused already.")
+        told.append(f"Of their requests {seen:,} {'was' if seen == 1 else 'were'} refused already.")
     if more:
         told.append(
             f"{counted(more, 'row')} of clients, APIs and versions were left out, accepted ones before others."

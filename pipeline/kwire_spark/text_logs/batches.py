@@ -36,8 +36,9 @@ def request_batches(
     What is broken is a ``_corrupt`` row, or with ``failfast`` a :class:`BrokenInput`; so is a file without a single
     line about requests.
     """
-    lines = Lines(split.path, split.start)
-    return _batches(_request_rows(lines, split, RequestRows(chosen, zone)), lines, split, chosen, failfast)
+    with Lines(split.path, split.start) as lines:
+        rows = _request_rows(lines, split, RequestRows(chosen, zone))
+        yield from _batches(rows, lines, split, chosen, failfast)
 
 
 def refusal_batches(
@@ -45,8 +46,8 @@ def refusal_batches(
 ) -> Iterator[pa.RecordBatch]:
     """The refusals in a split of a server log, as the rows and columns of REFUSALS that are chosen; see
     :func:`request_batches`."""
-    lines = Lines(split.path, refusals_start(split))
-    return _batches(refusal_rows(lines, split, zone), lines, split, chosen, failfast)
+    with Lines(split.path, refusals_start(split)) as lines:
+        yield from _batches(refusal_rows(lines, split, zone), lines, split, chosen, failfast)
 
 
 def _request_rows(lines: Lines, split: Split, maker: RequestRows) -> Rows:
@@ -60,7 +61,10 @@ def _request_rows(lines: Lines, split: Split, maker: RequestRows) -> Rows:
 
 def _has_requests(split: Split) -> bool:
     """Whether there are any behind this split, which has none."""
-    return split.end is not None and any(MARK.encode() in line for _, line in Lines(split.path, split.end))
+    if split.end is None:
+        return False
+    with Lines(split.path, split.end) as lines:
+        return any(MARK.encode() in line for _, line in lines)
 
 
 def _batches(rows: Rows, lines: Lines, split: Split, chosen: Chosen, failfast: bool) -> Iterator[pa.RecordBatch]:

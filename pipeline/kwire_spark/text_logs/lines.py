@@ -6,9 +6,10 @@ of a file give each of its lines once, wherever the cuts are. Positions are of u
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 
 from kwire_spark.capture.streams import CHUNK, GZIP, ZSTD, Damaged, Window
 
@@ -40,13 +41,19 @@ class Lines:
     """The lines of a file from the first one that begins at ``start`` or behind it, to the end of the file.
 
     What is wrong with the file is in ``problems``, with its position: it cannot be opened or decompressed, or a line
-    is too long.
+    is too long. ``with`` closes the file also where lines are left.
     """
 
     def __init__(self, path: str, start: int = 0) -> None:
         self.problems: list[tuple[int, str]] = []
         self._lines = self._read(path, start)
         self._back: list[Line] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        self._lines.close()
 
     def __iter__(self) -> Iterator[Line]:
         return self
@@ -58,13 +65,14 @@ class Lines:
         """The next line will be this one."""
         self._back.append(line)
 
-    def _read(self, path: str, start: int) -> Iterator[Line]:
+    def _read(self, path: str, start: int) -> Generator[Line, None, None]:
         position = max(start - 1, 0)  # one byte more shows whether a line begins at start
         rest: list[bytes] = []
         size = 0
         skipping = start > 0
+        blocks = _blocks(path, position)
         try:
-            for block in _blocks(path, position):
+            for block in blocks:
                 first, *others = block.split(b"\n")
                 size += len(first)
                 if size <= LONGEST:
@@ -86,6 +94,8 @@ class Lines:
             self.problems.append((position + size, str(error)))
         except OSError as error:
             self.problems.append((position + size, f"cannot be read: {error.strerror or error}"))
+        finally:
+            blocks.close()
         if size and not skipping:
             yield from self._whole(position, rest, size)
 
@@ -116,7 +126,7 @@ def _is_compressed(path: str) -> bool:
     return head.startswith((GZIP, ZSTD))
 
 
-def _blocks(path: str, start: int) -> Iterator[bytes]:
+def _blocks(path: str, start: int) -> Generator[bytes, None, None]:
     if start:
         with Path(path).open("rb") as file:
             file.seek(start)
