@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +11,15 @@ import pyarrow.parquet as parquet
 import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import Row, SparkSession
+from rich.console import Console
 
 from kwire.errors import KwireError
 from kwire_spark.command import COMMANDS, run
 from kwire_spark.command.clients import SHOWN
 from kwire_spark.command.clients import report as clients_report
+from kwire_spark.command.common import Run
 from kwire_spark.command.failures import one_line
+from kwire_spark.inputs import Inputs
 from kwire_spark.java import JavaMissing
 from kwire_spark.options import BrokenInput, OptionError
 from tests.pipeline.capture_files import beginning
@@ -27,6 +31,13 @@ Traceback (most recent call last):
 kwire_spark.options.BrokenInput: a.pcap, byte 40: cut off
 
 \tat org.apache.spark.api.python.BasePythonRunner"""
+
+
+class Closed(StringIO):
+    """A terminal whose reader has gone."""
+
+    def write(self, text: str) -> int:
+        raise OSError("nobody reads")
 
 
 def test_help_names_all_commands(capsys: pytest.CaptureFixture[str]) -> None:
@@ -89,12 +100,25 @@ def test_without_java_the_command_says_what_to_install(
             "OutOfMemoryError: Java heap space",
             False,
         ),
+        (
+            PySparkException("An error occurred while calling o1.save.\n: java.io.IOException: no folder /x\n\tat y"),
+            "IOException: no folder /x",
+            False,
+        ),
         (ValueError("a\nb"), "ValueError: a", False),
         (KeyError(), "KeyError", False),
     ],
 )
 def test_errors_are_one_line(error: Exception, told: str, usage: bool) -> None:
     assert one_line(error) == (told, usage)
+
+
+def test_the_page_is_there_even_if_nobody_reads_the_terminal_to_its_end(tmp_path: Path) -> None:
+    closed = Console(file=Closed())
+    call = Run(Inputs(), str(tmp_path), "parquet", None, {}, closed, closed)
+    with pytest.raises(OSError, match="nobody"):
+        call.hand_over(clients_report([], 0))
+    assert (tmp_path / "clients.html").exists()
 
 
 def test_from_a_request_log_to_readiness(

@@ -104,15 +104,18 @@ class Run:
             return write(table, f"{self.out}/{folder}" if folder else self.out, name, self.format, **how)
 
     def hand_over(self, report: Report, problems: Table | None = None) -> int:
-        """Print the report, write its page and tables, and give its exit code."""
+        """Write the report's page and tables, print it, and give its exit code.
+
+        Written first: whoever pipes into ``head`` ends the printing.
+        """
         from rich.markup import escape
 
         from kwire_spark.reports.files import write_report
         from kwire_spark.reports.terminal import print_report
 
         report = _with_problems(report, problems.rows if problems else (), self.inputs.skipped)
-        print_report(report, self.console)
         page = escape(str(write_report(report, self.pages)[0]))
+        print_report(report, self.console)
         self.console.print(f"\nThe page is [bold]{page}[/bold]; the tables are beside it.", highlight=False)
         return report.exit_code
 

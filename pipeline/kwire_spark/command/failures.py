@@ -9,7 +9,7 @@ from kwire.releases import UnknownRelease
 from kwire_spark.options import BrokenInput, OptionError
 
 _OURS = re.compile(r"^(?:[\w.]+\.)?(BrokenInput|OptionError|DecodeError|KwireError): (.+)$", re.M)
-_LAST = re.compile(r"^(?:[A-Za-z_][\w.]*\.)?(\w*(?:Error|Exception|Interrupt)): (.+)$", re.M)
+_LAST = re.compile(r"^(?:: )?(?:[A-Za-z_][\w.]*\.)?(\w*(?:Error|Exception|Interrupt)): (.+)$", re.M)
 
 
 def one_line(error: Exception) -> tuple[str, bool]:
