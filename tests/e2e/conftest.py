@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-pytest.register_assert_rewrite("tests.e2e")  # before anything of it is imported: helpers assert as tests do
+if os.environ.get("KWIRE_E2E") == "1":
+    pytest.register_assert_rewrite("tests.e2e")  # before anything of it is imported: helpers assert as tests do
 
 from tests.e2e.brokers import MECHANISMS, PROPERTIES, each_of  # noqa: E402
 from tests.e2e.client import Client  # noqa: E402
