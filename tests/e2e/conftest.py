@@ -11,11 +11,11 @@ import pytest
 if os.environ.get("KWIRE_E2E") == "1":
     pytest.register_assert_rewrite("tests.e2e")  # before anything of it is imported: helpers assert as tests do
 
-from tests.e2e.brokers import MECHANISMS, PROPERTIES, each_of  # noqa: E402
-from tests.e2e.client import Client  # noqa: E402
-from tests.e2e.tally import Tally  # noqa: E402
-from tests.e2e.walk import Walk  # noqa: E402
-from tests.real_kafka.broker import Broker  # noqa: E402
+from tests.e2e.brokers import MECHANISMS, PROPERTIES, each_of
+from tests.e2e.client import Client
+from tests.e2e.tally import Tally
+from tests.e2e.walk import Walk
+from tests.real_kafka.broker import Broker
 
 WANTED = os.environ.get("KWIRE_E2E") == "1"
 collect_ignore_glob = [] if WANTED else ["test_*.py"]
