@@ -38,6 +38,7 @@ from benchmarks.timing import table
 from benchmarks.workers import Watch
 from kwire.policy import LIKE_KAFKA
 from kwire_kafka import PROTOCOL
+from kwire_spark import columns
 from kwire_spark.capture import Peer, read_pieces
 from kwire_spark.session import session
 from kwire_spark.tables import typed
@@ -48,6 +49,7 @@ from tests.pipeline.capture_files import merged, packets, write_pcap
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+WITHOUT_BYTES = [name for name in columns.EXCHANGES.names if name not in ("request", "response")]
 FOLDER = Path(__file__).parents[1] / "build" / "scale"
 TEMPLATE = 4_000_000
 """Bytes of recorded traffic, and of data, that are repeated with other clients."""
@@ -101,8 +103,10 @@ def captures(mb: int) -> list[Job]:
     capture = write_capture(FOLDER / "capture.pcap", mb)
     return [
         capture_job("frames", capture),
+        capture_job("frames without raw", capture, only=[one for one in columns.FRAMES.names if one != "raw"]),
         capture_job("exchanges", capture, EXCHANGES),
-        capture_job("columns of clients", capture, EXCHANGES, columns=EXCHANGE_COLUMNS),
+        capture_job("exchanges without bytes", capture, EXCHANGES, only=WITHOUT_BYTES),
+        capture_job("columns of clients", capture, EXCHANGES, only=EXCHANGE_COLUMNS),
     ]
 
 
@@ -149,12 +153,12 @@ def write_capture(path: Path, mb: int) -> Path:
     return path
 
 
-def capture_job(name: str, path: Path, *options: tuple[str, str], columns: Sequence[str] = ()) -> Job:
+def capture_job(name: str, path: Path, *options: tuple[str, str], only: Sequence[str] = ()) -> Job:
     def frames(spark: SparkSession, tasks: int) -> DataFrame:
         source = spark.read.format("kafka_capture").options(partitions=tasks, **dict(options))
-        if columns:
+        if only:
             full = source.load(str(path)).schema
-            source = source.schema(type(full)([full[name] for name in columns]))
+            source = source.schema(type(full)([full[name] for name in only]))
         return source.load(str(path))
 
     return Job(f"kafka_capture: {name}", path.stat().st_size, lambda: decoded(read_pieces([str(path)])), frames)
