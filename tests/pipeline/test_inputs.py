@@ -23,11 +23,11 @@ SERVER = b"[2026-01-02 12:00:00,000] INFO [KafkaServer id=1] started (kafka.serv
         ("a.pcap", PCAP, "capture"),
         ("anything", bytes.fromhex("4d3cb2a1"), "capture"),
         ("a.pcapng", b"\n\r\r\n\x1c\0\0\0", "capture"),
-        ("a.pcap.gz", gzip.compress(PCAP), "capture"),
+        ("a.pcap.gz", gzip.compress(PCAP, mtime=0), "capture"),
         ("a.zst", zstandard.compress(PCAP), "capture"),
         ("kafka-request.log.2026-01-02-12", REQUEST, "request_log"),
         ("stdout", SERVER * 3 + REQUEST, "request_log"),
-        ("r.gz", gzip.compress(REQUEST), "request_log"),
+        ("r.gz", gzip.compress(REQUEST, mtime=0), "request_log"),
         ("kafka-request.log", SERVER, "request_log"),  # quiet so far
         ("server.log", SERVER, "server_log"),
         ("out", b"received api key 0 with unsupported version 1\n", "server_log"),
