@@ -19,7 +19,8 @@ from kwire_kafka import HeartbeatRequest, HeartbeatResponse, ProduceRequest
 from kwire_spark.capture import Broken, Piece
 from kwire_spark.columns import EXCHANGES, FRAMES
 from kwire_spark.frames import Condition, ConnectionRows, Wanted, exchange_rows, frame_batches, frame_rows
-from kwire_spark.frames.batches import BATCH_ROWS, arrow_batch
+from kwire_spark.frames.batches import BATCH_ROWS
+from kwire_spark.frames.layout import arrow_batch
 from kwire_spark.frames.wanted import TABLES, Table
 from kwire_spark.options import BrokenInput
 from tests.pipeline.capture_files import Segment, recorded, recordings

@@ -10,14 +10,12 @@ import pyarrow as pa
 from kwire_spark.capture import Broken, Connection, Piece
 from kwire_spark.frames.connection import ConnectionRows
 from kwire_spark.frames.facts import Row, peers
-from kwire_spark.frames.layout import arrow_batch, corrupt
+from kwire_spark.frames.layout import corrupt
 from kwire_spark.frames.wanted import Condition, Table, Wanted
 from kwire_spark.options import BrokenInput
 
 if TYPE_CHECKING:
     from kwire.connection import Event
-
-__all__ = ["BATCH_BYTES", "BATCH_ROWS", "Connections", "arrow_batch", "frame_batches"]
 
 BATCH_ROWS = 4096
 BATCH_BYTES = 8 << 20

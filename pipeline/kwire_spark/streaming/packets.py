@@ -10,6 +10,8 @@ import pyarrow as pa
 from kwire_spark.capture import Broken
 from kwire_spark.capture.packets import Packet, reverse
 from kwire_spark.columns import CORRUPT, PLACE, TIME
+from kwire_spark.frames.facts import Row, corrupt
+from kwire_spark.frames.layout import arrow_batch
 
 BATCH_ROWS = 4096
 BATCH_BYTES = 4 << 20
@@ -34,19 +36,19 @@ PACKETS: pa.Schema = pa.schema(
 
 def packet_batches(found: Iterable[Packet | Broken]) -> Iterator[pa.RecordBatch]:
     """Packets as batches of ``PACKETS``; what is broken about a file is a ``_corrupt`` row."""
-    rows: list[tuple[Any, ...]] = []
+    rows: list[Row] = []
     size = 0
     for one in found:
         if isinstance(one, Broken):
-            rows.append((one.source, one.position, *(None,) * (len(PACKETS) - 3), one.reason))
+            rows.append(corrupt(PACKETS, one.source, one.position, one.reason))
         else:
             rows.append(_row(one))
             size += len(one.data)
         if len(rows) >= BATCH_ROWS or size >= BATCH_BYTES:
-            yield _batch(rows)
+            yield arrow_batch(rows, PACKETS)
             rows, size = [], 0
     if rows:
-        yield _batch(rows)
+        yield arrow_batch(rows, PACKETS)
 
 
 def packet_of(row: Any) -> Packet:
@@ -64,13 +66,7 @@ def packet_of(row: Any) -> Packet:
     )
 
 
-def _row(one: Packet) -> tuple[Any, ...]:
+def _row(one: Packet) -> Row:
     flow = min(one.key, reverse(one.key))
     time = round(one.time * 1e6)
     return (one.source, one.position, time, flow, one.key, one.seq, one.ack, one.flags, one.data, one.missing, None)
-
-
-def _batch(rows: list[tuple[Any, ...]]) -> pa.RecordBatch:
-    columns = zip(*rows, strict=True)
-    arrays = [pa.array(values, field.type) for values, field in zip(columns, PACKETS, strict=True)]
-    return pa.RecordBatch.from_arrays(arrays, schema=PACKETS)

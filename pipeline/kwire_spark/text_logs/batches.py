@@ -9,8 +9,8 @@ import pyarrow as pa
 
 from kwire.request_log import MARK
 from kwire_spark.columns import EXCHANGES
-from kwire_spark.frames.batches import arrow_batch
 from kwire_spark.frames.facts import Row, corrupt
+from kwire_spark.frames.layout import arrow_batch
 from kwire_spark.options import BrokenInput
 from kwire_spark.text_logs.chosen import Chosen
 from kwire_spark.text_logs.entries import request_entries
