@@ -26,36 +26,16 @@ filters on time, api, version and client spare the lines.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
-
 from kwire_spark.columns import EXCHANGES
-from kwire_spark.sources.text_log import PushingReader, TextLog, TextLogReader
-from kwire_spark.text_logs import Split, request_batches
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-
-class RequestLogReader(TextLogReader):
-    """Plans splits on the driver, reads one of them in a task."""
-
-    full = EXCHANGES
-
-    def batches(self, split: Split) -> Iterator[pa.RecordBatch]:
-        return request_batches(split, self.chosen, self.zone, failfast=self.failfast)
-
-
-class PushingRequestLogReader(PushingReader, RequestLogReader):
-    """The same, with filters."""
+from kwire_spark.sources.text_log import TextLog
+from kwire_spark.text_logs import request_batches
 
 
 class KafkaRequestLog(TextLog):
     """Registers as ``kafka_request_log``."""
 
     full = EXCHANGES
-    reading = RequestLogReader
-    pushing = PushingRequestLogReader
+    batches = staticmethod(request_batches)
 
     @classmethod
     def name(cls) -> str:

@@ -21,36 +21,16 @@ Everything else in the log is passed over: a log without refusals is no error.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
-
 from kwire_spark.columns import REFUSALS
-from kwire_spark.sources.text_log import PushingReader, TextLog, TextLogReader
-from kwire_spark.text_logs import Split, refusal_batches
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-
-class ServerLogReader(TextLogReader):
-    """Plans splits on the driver, reads one of them in a task."""
-
-    full = REFUSALS
-
-    def batches(self, split: Split) -> Iterator[pa.RecordBatch]:
-        return refusal_batches(split, self.chosen, self.zone, failfast=self.failfast)
-
-
-class PushingServerLogReader(PushingReader, ServerLogReader):
-    """The same, with filters."""
+from kwire_spark.sources.text_log import TextLog
+from kwire_spark.text_logs import refusal_batches
 
 
 class KafkaServerLog(TextLog):
     """Registers as ``kafka_server_log``."""
 
     full = REFUSALS
-    reading = ServerLogReader
-    pushing = PushingServerLogReader
+    batches = staticmethod(refusal_batches)
 
     @classmethod
     def name(cls) -> str:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime, tzinfo
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
@@ -22,40 +21,37 @@ if TYPE_CHECKING:
     from pyspark.sql.datasource import Filter
     from pyspark.sql.types import StructType
 
+Batches = Callable[..., Iterator[pa.RecordBatch]]
+"""Of a split, what is chosen, the time zone, and ``failfast``."""
+
 LARGEST_SPLIT, LEAST_SPLIT = 64 << 20, 4 << 20
 """Bytes of a file that one task reads, unless the option says."""
 
 
 class TextLog(DataSource):
-    """A source of log files. ``full`` is its table, ``reading`` what reads it, ``pushing`` what does so and looks at
-    filters, as the option ``pushdown`` wants."""
+    """A source of log files. ``full`` is its table, ``batches`` makes the rows of a split."""
 
     full: ClassVar[pa.Schema]
-    reading: ClassVar[type[TextLogReader]]
-    pushing: ClassVar[type[TextLogReader]]
+    batches: ClassVar[Batches]
 
     def schema(self) -> StructType:
         return spark_schema(self.full)
 
     def reader(self, schema: StructType) -> TextLogReader:
         options = Options(self.options)
-        return (self.pushing if options.flag("pushdown", False) else self.reading)(options, schema)
+        kind = PushingReader if options.flag("pushdown", False) else TextLogReader
+        return kind(self.full, self.batches, options, schema)
 
 
 class TextLogReader(DataSourceReader):
     """Plans splits of files on the driver; a task reads one."""
 
-    full: ClassVar[pa.Schema]
-
-    def __init__(self, options: Options, schema: StructType) -> None:
+    def __init__(self, full: pa.Schema, batches: Batches, options: Options, schema: StructType) -> None:
         self._options = options
-        self.chosen = Chosen(self.full, selected(self.full, schema))
-        self.zone = time_zone(options)
-        self.failfast = options.failfast
-
-    @abstractmethod
-    def batches(self, split: Split) -> Iterator[pa.RecordBatch]:
-        """The rows of a split."""
+        self._batches = batches
+        self._zone = time_zone(options)
+        self._failfast = options.failfast
+        self.chosen = Chosen(full, selected(full, schema))
 
     def partitions(self) -> Sequence[InputPartition]:
         files = self._options.files()
@@ -64,15 +60,18 @@ class TextLogReader(DataSourceReader):
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         split: Split | None = partition.value
-        return iter(()) if split is None else self.batches(split)
+        if split is None:
+            return iter(())
+        return self._batches(split, self.chosen, self._zone, failfast=self._failfast)
 
 
 class PushingReader(TextLogReader):
     """Reads less where filters allow it; Spark applies all of them again, as it knows SQL better."""
 
     def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:
-        made = [condition(one, self.full) for one in filters]
-        self.chosen = Chosen(self.full, self.chosen.schema, [one for one in made if one is not None])
+        full = self.chosen.full
+        made = [condition(one, full) for one in filters]
+        self.chosen = Chosen(full, self.chosen.schema, [one for one in made if one is not None])
         return filters
 
 
