@@ -106,9 +106,9 @@ cluster: $(READY)
 	KWIRE_CLUSTER=1 $(BIN)/python -m pytest -n 0 tests/cluster
 
 fuzz: $(FUZZ)/.ready
-	$(FUZZ)/bin/python tests/fuzz/records.py --runs 600000
-	$(FUZZ)/bin/python tests/fuzz/connections.py --runs 400000
-	$(FUZZ)/bin/python tests/fuzz/logs.py --runs 200000
+	$(FUZZ)/bin/python -m tests.fuzz.records --runs 600000
+	$(FUZZ)/bin/python -m tests.fuzz.connections --runs 400000
+	$(FUZZ)/bin/python -m tests.fuzz.logs --runs 200000
 
 clean:
 	rm -rf $(VENV) $(BENCH) $(E2E) $(FUZZ) build .mypy_cache .ruff_cache .pytest_cache .hypothesis

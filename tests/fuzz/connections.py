@@ -8,7 +8,7 @@
 An input is a byte of options and then pieces: a byte that says whose they are and whether they were seen, two bytes
 of size, and so many bytes.
 
-``python tests/fuzz/connections.py --runs 1000000`` prints what became of the inputs; ``make test`` runs a short
+``python -m tests.fuzz.connections --runs 1000000`` prints what became of the inputs; ``make test`` runs a short
 version.
 """
 
@@ -21,7 +21,7 @@ from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
 
-from guided import Broken, instrumented, main
+from tests.fuzz.guided import Broken, instrumented, main
 
 with instrumented(__name__, "kwire.connection", "kwire.frames", "kwire.headers", "kwire.protocol"):
     from kwire.connection import (

@@ -21,7 +21,7 @@ from pathlib import Path
 from random import Random
 from typing import Any, NoReturn
 
-from mutation import mutate
+from tests.fuzz.mutation import mutate
 
 Check = Callable[[bytes], str]
 
@@ -35,7 +35,7 @@ FINDINGS = Path("build/fuzz")
 
 
 class Broken(AssertionError):
-    """A promise that was not kept, with the input to see it again: ``python SCRIPT --input HEX``."""
+    """A promise that was not kept, with the input to see it again: ``python -m MODULE --input HEX``."""
 
     def __init__(self, what: str, data: bytes) -> None:
         super().__init__(f"{what}; input {data.hex()}")

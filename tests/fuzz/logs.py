@@ -6,21 +6,19 @@
 
 The first byte of an input says which topic it is for, or that it is a segment.
 
-``python tests/fuzz/logs.py --runs 1000000`` prints what became of the inputs; ``make test`` runs a short version.
+``python -m tests.fuzz.logs --runs 1000000`` prints what became of the inputs; ``make test`` runs a short version.
 """
 
 from __future__ import annotations
 
-import sys
 from functools import cache
 from io import BytesIO
-from pathlib import Path
 from random import Random
 from types import SimpleNamespace
 from typing import Any
 from unittest import mock
 
-from guided import Broken, instrumented, main
+from tests.fuzz.guided import Broken, instrumented, main
 
 with instrumented(__name__, "kwire.logs", "kwire.records"):
     from kwire.logs import TOPICS, InternalRecord, SegmentReader, decode_record, embedded, segment
@@ -28,13 +26,9 @@ with instrumented(__name__, "kwire.logs", "kwire.records"):
     from kwire.policy import LIKE_KAFKA, STRICT
     from kwire.records import RecordsError, read_batches
 
-from records import check_nothing_is_lost, real_fields, written
-
 from kwire_kafka.index import PROTOCOL
-
-sys.path.append(str(Path(__file__).parents[1] / "properties"))
-
-from values import RandomSource, exact, make
+from tests.fuzz.records import check_nothing_is_lost, real_fields, written
+from tests.properties.values import RandomSource, exact, make
 
 MEMORY = 16 << 20
 WINDOW = 128

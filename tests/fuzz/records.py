@@ -9,7 +9,7 @@
 The first byte of an input says how the rest becomes a records field (see :data:`FORMS`): as it is, with its checksums
 made right, or as the records inside of a compressed batch, which no mutation would ever reach otherwise.
 
-``python tests/fuzz/records.py --runs 1000000`` prints what became of the inputs; ``make test`` runs a short version.
+``python -m tests.fuzz.records --runs 1000000`` prints what became of the inputs; ``make test`` runs a short version.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ from pathlib import Path
 from typing import Any
 
 from crc32c import crc32c
-from guided import Broken, instrumented, main
+
+from tests.fuzz.guided import Broken, instrumented, main
 
 with instrumented(__name__, "kwire.records", "kwire.compression"):
     from kwire.compression import compress

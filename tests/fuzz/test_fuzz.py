@@ -1,11 +1,11 @@
-"""The short version of ``fuzz.py``."""
+"""The short version of ``frames.py``."""
 
 from __future__ import annotations
 
 import pytest
-from fuzz import all_pairs, check, check_memory, check_paths, run
 
 from kwire_kafka.index import PROTOCOL
+from tests.fuzz.frames import all_pairs, check, check_memory, check_paths, run
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])

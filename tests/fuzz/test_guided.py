@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from types import ModuleType
 
-import connections
-import logs
 import pytest
-import records
-from guided import MEMORY_EVERY, Broken, guarded, run
+
+from tests.fuzz import connections, logs, records
+from tests.fuzz.guided import MEMORY_EVERY, Broken, guarded, run
 
 
 @pytest.mark.parametrize(

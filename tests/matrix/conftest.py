@@ -18,8 +18,6 @@ from kwirec.merge.history import ApiFacts, History, write_history
 
 CLOCKWORK = Path(__file__).parents[1] / "data" / "clockwork"
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "properties"))
-
 
 def history(definitions: Path) -> History:
     """Release 1.0.0 is only remembered, 1.2.0 had other bytes, 2.0.0 advertises versions that it takes away."""

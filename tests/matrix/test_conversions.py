@@ -10,7 +10,6 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from values import NAMES, Extreme, as_decoded, exact, make, message_class
 
 from kwire.errors import EncodeError
 from kwire.message import Message
@@ -18,11 +17,12 @@ from kwire.releases.matrix import Conversion, MessageMatrix
 from kwire_kafka.compat import MATRIX
 from kwire_kafka.releases import RELEASES
 from kwirec.merge.history import read_history
+from tests.properties.values import NAMES, Extreme, as_decoded, exact, make, message_class
 
 NULL_IS_REFUSED = "null, which it may not be"
 
 
-class Set(Extreme):  # type: ignore[misc]
+class Set(Extreme):
     """Every field of a version set to something that is not its default; short, because there are many."""
 
     def text(self) -> str:

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from merge_support import Releases, Union
+
+from tests.merge.support import Releases, Union
 
 
 @pytest.fixture(scope="session")

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from merge_support import Definition, Union
 
 from kwirec.diagnostics.diagnostic import Report
 from kwirec.merge import merge
+from tests.merge.support import Definition, Union
 
 CLOCKWORK = Path(__file__).parents[1] / "data" / "clockwork"
 

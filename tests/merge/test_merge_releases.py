@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from merge_support import ARCHIVE, Releases, Union
 
 from kwirec.diagnostics.diagnostic import Report
 from kwirec.diagnostics.reading import read_sources
 from kwirec.frontend import parse
 from kwirec.ir import resolve
 from kwirec.versions import VersionRange
+from tests.merge.support import ARCHIVE, Releases, Union
 
 EVENTFUL = (
     # Renamed messages, structs and fields

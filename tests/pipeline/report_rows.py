@@ -11,10 +11,10 @@ from pyspark.sql import DataFrame, SparkSession
 from kwire_spark.columns import CLIENTS, EXCHANGES
 
 START = datetime(2026, 1, 2, 12, 0, tzinfo=UTC)
-NAMES = {0: "Produce", 1: "Fetch", 3: "Metadata", 11: "JoinGroup", 18: "ApiVersions"}
+NAMES: dict[int | None, str] = {0: "Produce", 1: "Fetch", 3: "Metadata", 11: "JoinGroup", 18: "ApiVersions"}
 
 
-def exchange(api_key: int = 3, version: int = 9, at: float = 0, **facts: Any) -> dict[str, Any]:
+def exchange(api_key: int | None = 3, version: int | None = 9, at: float = 0, **facts: Any) -> dict[str, Any]:
     """A row of EXCHANGES: answered without an error, ``at`` seconds after START."""
     usual = {
         "source": "a.pcap",

@@ -7,7 +7,6 @@ from datetime import datetime, timedelta
 
 import pytest
 from pyspark.sql import SparkSession
-from report_rows import START, client, clients_of, exchange, exchanges_of
 from rich.console import Console
 from syrupy.assertion import SnapshotAssertion
 
@@ -16,6 +15,7 @@ from kwire_spark.reports.report import Report
 from kwire_spark.reports.standing import deprecated_in, is_known, refused_by, spans
 from kwire_spark.reports.terminal import print_report
 from kwire_spark.reports.text import in_utc
+from tests.pipeline.report_rows import START, client, clients_of, exchange, exchanges_of
 
 
 @pytest.fixture(scope="module")

@@ -8,10 +8,10 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from pyspark.sql import DataFrame, SparkSession
-from report_rows import exchange, exchanges_of
 
 from kwire_spark.columns import CLIENTS, REFUSALS
 from kwire_spark.tables.clients import EXCHANGE_COLUMNS, REFUSAL_COLUMNS, clients, tally
+from tests.pipeline.report_rows import exchange, exchanges_of
 
 
 def refusals_of(spark: SparkSession, *rows: dict[str, Any]) -> DataFrame:

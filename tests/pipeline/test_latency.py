@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
-from report_rows import START, exchange, exchanges_of
 from rich.console import Console
 from syrupy.assertion import SnapshotAssertion
 
@@ -17,6 +16,7 @@ from kwire_spark.reports.latency import latency
 from kwire_spark.reports.over_time import MOST, Steps, counted_over_time
 from kwire_spark.reports.report import Report
 from kwire_spark.reports.terminal import print_report
+from tests.pipeline.report_rows import START, exchange, exchanges_of
 
 
 @pytest.fixture(scope="module")

@@ -11,13 +11,13 @@ import plotly.graph_objects as go
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from report_samples import HOSTILE, all_charts, report
 
 from kwire_spark.reports import charts
 from kwire_spark.reports.charts import plain
 from kwire_spark.reports.page import embedded, page
 from kwire_spark.reports.report import Chart, Report, Table, columns
 from kwire_spark.reports.text import label, shown, visible
+from tests.pipeline.report_samples import HOSTILE, all_charts, report
 
 
 class Elements(HTMLParser):

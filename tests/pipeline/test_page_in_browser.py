@@ -12,9 +12,9 @@ from html import unescape
 from typing import Any
 
 import pytest
-from report_samples import all_charts, report
 
 from kwire_spark.reports.page import page
+from tests.pipeline.report_samples import all_charts, report
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 BROWSER = next((found for name in NAMES if (found := shutil.which(name))), "")

@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from report_rows import client
 
 from kwire.releases import UnknownRelease
 from kwire_kafka.releases import RELEASES
@@ -15,6 +14,7 @@ from kwire_spark.reports.readiness import LOGS_ALONE, judged, readiness, report_
 from kwire_spark.reports.report import Report
 from kwire_spark.reports.uses import Client, Use, uses_of
 from kwire_spark.reports.verdicts import judge
+from tests.pipeline.report_rows import client
 
 PRODUCE, FETCH, METADATA, LEADER_AND_ISR, JOIN_GROUP, API_VERSIONS, OFFSET_COMMIT = 0, 1, 3, 4, 11, 18, 8
 ONE = Client("one", "10.0.0.1", None, None)

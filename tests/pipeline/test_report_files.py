@@ -15,7 +15,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyarrow import csv, parquet
-from report_samples import HOSTILE, START, report
 from rich.console import Console
 from syrupy.assertion import SnapshotAssertion
 
@@ -23,6 +22,7 @@ from kwire_spark.reports import offsets, standing, text
 from kwire_spark.reports.files import arrow_table, write_report
 from kwire_spark.reports.report import Cell, Column, Report, Table, columns
 from kwire_spark.reports.terminal import print_report
+from tests.pipeline.report_samples import HOSTILE, START, report
 
 
 def printed(given_report: Report, rows: int = 20, width: int = 110, colours: bool = False) -> str:

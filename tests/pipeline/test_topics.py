@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pyspark.sql import SparkSession
-from report_rows import exchange, exchanges_of
 
 from kwire.uuids import Uuid
 from kwire_kafka import PROTOCOL, AssignReplicasToDirsRequest, FetchRequest, FetchResponse, MetadataResponse
@@ -13,6 +12,7 @@ from kwire_kafka.api.fetch import FetchableTopicResponse
 from kwire_kafka.api.metadata import MetadataResponseTopic
 from kwire_spark.tables.topics import NO_ID, topic_names, with_topic_names
 from kwire_spark.tables.typed import messages
+from tests.pipeline.report_rows import exchange, exchanges_of
 
 ORDERS, OTHER = Uuid(b"0123456789abcdef"), Uuid(b"fedcba9876543210")
 

@@ -16,7 +16,6 @@ import pytest
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 from librt.strings import BytesWriter
-from values import DrawnSource, as_decoded, exact, make
 
 from kwire import explain
 from kwire.errors import DecodeError
@@ -29,6 +28,7 @@ from kwirec.emitters.modules import group_modules
 from kwirec.frontend import parse
 from kwirec.ir import resolve
 from kwirec.validation import validate
+from tests.properties.values import DrawnSource, as_decoded, exact, make
 
 NUMBERS = ("int8", "int16", "uint16", "int32", "uint32", "int64")
 SCALARS = ("bool", *NUMBERS, "float64", "uuid")

@@ -6,7 +6,6 @@ from itertools import combinations
 from pathlib import Path
 
 import pytest
-from values import Extreme, make
 
 from kwire.message import Message
 from kwire_kafka import PROTOCOL
@@ -15,6 +14,7 @@ from kwirec.driver import load
 from kwirec.ir import Schema
 from kwirec.lowering import Layouts, lower
 from kwirec.lowering.headers import header_versions
+from tests.properties.values import Extreme, make
 
 KAFKA = Path(__file__).parents[2] / "message_defs" / "kafka"
 

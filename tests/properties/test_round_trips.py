@@ -9,10 +9,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from librt.strings import BytesWriter
-from values import FIXED, NAMES, as_decoded, exact, instances, make, message_class, pairs
 
 from kwire import STRICT, DecodeError, explain
 from kwire.message import Message
+from tests.properties.values import FIXED, NAMES, as_decoded, exact, instances, make, message_class, pairs
 
 THOROUGH = settings(
     max_examples=12, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck)

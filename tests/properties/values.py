@@ -11,7 +11,7 @@ import struct
 import sys
 from collections.abc import Iterator, Sequence
 from random import Random
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from hypothesis import strategies as st
 
@@ -250,10 +250,16 @@ _TAGS = st.dictionaries(
 )
 
 
+class Draw(Protocol):
+    """``draw`` of a composite strategy, or that of ``st.data()``."""
+
+    def __call__(self, strategy: st.SearchStrategy[T], /) -> T: ...
+
+
 class DrawnSource(Source):
     """Everything from Hypothesis."""
 
-    def __init__(self, draw: st.DrawFn) -> None:
+    def __init__(self, draw: Draw) -> None:
         self._draw = draw
 
     def scalar(self, kind: str) -> Any:

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 from syrupy.assertion import SnapshotAssertion
-from values import FIXED, NAMES, make, message_class
 
 from kwire import LIKE_KAFKA, STRICT, DecodeError, EncodeError, KwireError, Policy
 from kwire.message import Message
 from kwire_kafka import ApiVersionsResponse, FetchResponse, HeartbeatRequest, MetadataResponse
 from kwire_kafka.api.fetch import EpochEndOffset, FetchableTopicResponse, PartitionData
+from tests.properties.values import FIXED, NAMES, make, message_class
 
 FETCHED = FetchResponse(
     session_id=5,

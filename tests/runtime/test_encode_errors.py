@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from values import LONGEST, NAMES, RANGES, Source, as_decoded, make, message_class, pairs, struct_class, within
 
 from kwire import EncodeError
 from kwire.message import Message, Struct
@@ -24,12 +23,24 @@ from kwire_kafka import (
 from kwire_kafka.api.fetch import ReplicaState
 from kwire_kafka.api.metadata import MetadataRequestTopic
 from kwire_kafka.api.produce import PartitionProduceData, TopicProduceData
+from tests.properties.values import (
+    LONGEST,
+    NAMES,
+    RANGES,
+    Source,
+    as_decoded,
+    make,
+    message_class,
+    pairs,
+    struct_class,
+    within,
+)
 
 if TYPE_CHECKING:
     from kwire.message import FieldSpec
 
 
-class One(Source):  # type: ignore[misc]  # found by its folder, unseen by mypy
+class One(Source):
     """One element in every array, no null, every tagged field set: every struct of a version occurs."""
 
     def scalar(self, kind: str) -> Any:

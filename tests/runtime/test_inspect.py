@@ -13,7 +13,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from syrupy.assertion import SnapshotAssertion
-from values import FIXED, NAMES, make, message_class
 
 from kwire import LIKE_KAFKA, STRICT, DecodeError, KwireError, Policy
 from kwire.compression import GZIP, ZSTD
@@ -28,6 +27,7 @@ from kwire.logs import TOPICS, decode_record
 from kwire.records import Record, RecordsError, encode_batch, encode_message_set, read_batches
 from kwire_kafka import PROTOCOL, ApiVersionsResponse, FetchResponse, HeartbeatRequest
 from kwire_kafka.api.fetch import FetchableTopicResponse, PartitionData
+from tests.properties.values import FIXED, NAMES, make, message_class
 
 FRAMES = Path(__file__).parents[1] / "data" / "real_frames" / "frames.jsonl"
 POLICIES = (STRICT, LIKE_KAFKA, Policy(tags="preserve"))

@@ -6,7 +6,6 @@ import pickle
 from pathlib import Path
 
 import pytest
-from values import FIXED, as_decoded, make, message_class, pairs
 
 from kwire import LIKE_KAFKA, STRICT, DecodeError, EncodeError, Policy
 from kwire.headers import RequestHeader, ResponseHeader
@@ -28,6 +27,7 @@ from kwire_kafka import (
     TransactionLogValue,
 )
 from kwire_kafka.api.api_versions import ApiVersion, FinalizedFeatureKey, SupportedFeatureKey
+from tests.properties.values import FIXED, as_decoded, make, message_class, pairs
 
 KIO_API_VERSIONS = bytes.fromhex((Path(__file__).parent / "api_versions_v3.hex").read_text())
 """An ApiVersionsResponse of version 3 that kio 0.6.5 wrote."""

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from values import FIXED, NAMES, make, message_class, pairs, struct_class
 
 from kwire import ZERO_UUID
 from kwire.message import Struct
@@ -20,6 +19,7 @@ from kwire_kafka import (
     MetadataRequest,
 )
 from kwire_kafka.api.fetch import EpochEndOffset, FetchableTopicResponse, PartitionData, ReplicaState
+from tests.properties.values import FIXED, NAMES, make, message_class, pairs, struct_class
 
 COPIES = [copy.copy, copy.deepcopy, lambda message: pickle.loads(pickle.dumps(message))]
 

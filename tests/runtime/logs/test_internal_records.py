@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from values import Extreme, Source, as_decoded, make
 
 from kwire.errors import KwireError
 from kwire.logs import TOPICS, InternalRecord, decode_record
@@ -15,6 +14,7 @@ from kwire_kafka import PROTOCOL
 from kwire_kafka.coordinator.legacy_offset_commit import LegacyOffsetCommitKey, LegacyOffsetCommitValue
 from kwire_kafka.coordinator.offset_commit import OffsetCommitKey, OffsetCommitValue
 from kwire_kafka.metadata.feature_level_record import FeatureLevelRecord
+from tests.properties.values import Extreme, Source, as_decoded, make
 
 OFFSETS, METADATA, REMOTE = "__consumer_offsets", "__cluster_metadata", "__remote_log_metadata"
 COORDINATED = {topic: log for topic, log in TOPICS.items() if log in ("group", "transaction", "share")}

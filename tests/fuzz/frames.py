@@ -5,19 +5,17 @@
 - What the emitted fast path reads, ``kwire.explain`` reads too, with the same value.
 - A length that the data cannot hold costs no memory.
 
-``python tests/fuzz/fuzz.py --frames 1000000 --seed 1`` prints what happened; ``make test`` runs a short version.
+``python -m tests.fuzz.frames --frames 1000000 --seed 1`` prints what happened; ``make test`` runs a short version.
 """
 
 from __future__ import annotations
 
 import argparse
-import sys
 import time
 import tracemalloc
 from collections import Counter
 from collections.abc import Iterator
 from functools import cache
-from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -25,11 +23,8 @@ from kwire import LIKE_KAFKA, STRICT, DecodeError, explain
 from kwire.explain.reader import Reader
 from kwire.message import Message
 from kwire_kafka.index import PROTOCOL
-
-sys.path.extend([str(Path(__file__).parent), str(Path(__file__).parents[1] / "properties")])
-
-from mutation import HUGE, mutate
-from values import FIXED, RandomSource, exact, make, pairs
+from tests.fuzz.mutation import HUGE, mutate
+from tests.properties.values import FIXED, RandomSource, exact, make, pairs
 
 SEEDS_PER_PAIR = 4
 HUGEST = (b"\x7f\xff\xff\xff", b"\xff\xff\xff\xff\x07", b"\x80\x80\x40")
