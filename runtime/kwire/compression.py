@@ -57,7 +57,7 @@ class CompressionError(DecodeError):
         return (*super().__reduce__(), {"position": self.position})
 
 
-class DecompressionLimit(CompressionError):
+class DecompressionLimitError(CompressionError):
     """A stream that holds more than the limit."""
 
 
@@ -110,7 +110,7 @@ def decompress(codec: int, data: bytes | memoryview, *, magic: int = 2, limit: i
 
 def _check_limit(size: int, limit: int, offset: int = 0) -> None:
     if size > limit:
-        raise DecompressionLimit(f"it decompresses to more than the limit of {limit} bytes", offset=offset)
+        raise DecompressionLimitError(f"it decompresses to more than the limit of {limit} bytes", offset=offset)
 
 
 def _write_gzip(data: bytes, level: int) -> bytes:

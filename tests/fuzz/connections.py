@@ -33,7 +33,7 @@ with instrumented(__name__, "kwire.connection", "kwire.frames", "kwire.headers",
         Event,
         Gap,
         NotKafka,
-        OutOfStep,
+        ProtocolViolationError,
         RequestEvent,
         SaslToken,
         ServerConnection,
@@ -83,7 +83,7 @@ def check(data: bytes) -> str:
 
 def decode(options: int, groups: Iterable[list[Piece]]) -> list[Event]:
     """All events; pieces of a group arrive at the same time."""
-    limits: dict[str, int] = {"limit": SMALL_LIMIT, "max_waiting": 3} if options & SMALL else {}
+    limits: dict[str, int] = {"limit": SMALL_LIMIT, "max_in_flight": 3} if options & SMALL else {}
     decoder = ConnectionDecoder(
         PROTOCOL,
         policy=STRICT if options & STRICTLY else LIKE_KAFKA,
@@ -157,7 +157,7 @@ def check_ends(parts: list[Piece], data: bytes) -> str:
         for piece in parts:
             if piece.direction == SERVER:
                 answers += client.receive(piece.data)
-    except OutOfStep as error:
+    except ProtocolViolationError as error:
         return f"{outcome}, then out of step after {'some' if answers or error.events else 'no'} responses"
     return f"{outcome} and answered" if answers else outcome
 

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from kwire.connection import ConnectionDecoder
 from kwire.protocol import UnknownApi
-from kwire.releases import Change, UnknownRelease, text
+from kwire.releases import Change, UnknownReleaseError, format_range
 from kwire_kafka import PROTOCOL, ApiVersionsResponse
 from kwire_kafka.compat import MATRIX
 from kwire_kafka.releases import RELEASES, changes, negotiate
@@ -107,7 +107,7 @@ def test_a_line_of_releases_stands_for_its_newest(asked: str, found: str) -> Non
 
 @pytest.mark.parametrize("name", ["4.1.99", "99.0.0", "", "trunk"])
 def test_an_unknown_release_names_those_nearby(name: str) -> None:
-    with pytest.raises(UnknownRelease, match=r"nothing is known of release .* only of .*4\.1\.1"):
+    with pytest.raises(UnknownReleaseError, match=r"nothing is known of release .* only of .*4\.1\.1"):
         RELEASES[name]
     assert RELEASES.get(name) is None
 
@@ -237,7 +237,7 @@ def test_the_emitted_tables_say_what_negotiate_says() -> None:
 
 
 def test_ranges_as_texts() -> None:
-    assert [text(versions) for versions in (range(3, 12), range(3, 4), range(0))] == ["3-11", "3", "none"]
+    assert [format_range(versions) for versions in (range(3, 12), range(3, 4), range(0))] == ["3-11", "3", "none"]
 
 
 @pytest.mark.parametrize("release", ["3.9.1", "4.1.1"])

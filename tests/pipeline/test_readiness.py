@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kwire.releases import UnknownRelease
+from kwire.releases import UnknownReleaseError
 from kwire_kafka.releases import RELEASES
 from kwire_spark.columns import CLIENTS
 from kwire_spark.reports.readiness import LOGS_ALONE, judged, readiness, report_on
@@ -242,7 +242,7 @@ def test_that_request_logs_alone_do_not_tell_all_is_said_where_nobody_is_refused
 
 
 def test_an_unknown_target_names_those_that_are_known() -> None:
-    with pytest.raises(UnknownRelease, match=r"4\.0\.0, 4\.0\.1, 4\.1\.1"):
+    with pytest.raises(UnknownReleaseError, match=r"4\.0\.0, 4\.0\.1, 4\.1\.1"):
         readiness(None, "4.9")  # type: ignore[arg-type]
 
 

@@ -25,7 +25,7 @@ from kwire.compression import (
     SNAPPY,
     ZSTD,
     CompressionError,
-    DecompressionLimit,
+    DecompressionLimitError,
     compress,
     decompress,
 )
@@ -105,7 +105,7 @@ def test_round_trips(data: bytes, codec: int, magic: int, level: int | None) -> 
     written = compress(codec, data, magic=magic, level=level)
     assert decompress(codec, written, magic=magic, limit=len(data)) == data
     if data:
-        with pytest.raises(DecompressionLimit):
+        with pytest.raises(DecompressionLimitError):
             decompress(codec, written, magic=magic, limit=len(data) - 1)
 
 
@@ -281,7 +281,7 @@ def test_broken_streams(codec: int, data: bytes) -> None:
     with pytest.raises(CompressionError) as caught:
         decompress(codec, data)
     assert isinstance(caught.value, DecodeError)
-    assert not isinstance(caught.value, DecompressionLimit)
+    assert not isinstance(caught.value, DecompressionLimitError)
 
 
 @pytest.mark.parametrize("codec", CODECS)
@@ -338,7 +338,7 @@ def test_bombs_are_refused_within_their_bound(name: str, codec: int, data: bytes
     decompress(codec, compress(codec, b"warm up"))
     tracemalloc.start()
     try:
-        with pytest.raises(DecompressionLimit, match=f"more than the limit of {limit} bytes"):
+        with pytest.raises(DecompressionLimitError, match=f"more than the limit of {limit} bytes"):
             decompress(codec, data, limit=limit)
         peak = tracemalloc.get_traced_memory()[1]
     finally:
@@ -348,7 +348,7 @@ def test_bombs_are_refused_within_their_bound(name: str, codec: int, data: bytes
 
 def test_the_limit_that_is_named_is_that_of_the_whole() -> None:
     stream = compress(SNAPPY, bytes(100_000))
-    with pytest.raises(DecompressionLimit, match="more than the limit of 90000 bytes"):
+    with pytest.raises(DecompressionLimitError, match="more than the limit of 90000 bytes"):
         decompress(SNAPPY, stream, limit=90_000)
     assert decompress(SNAPPY, stream, limit=100_000) == bytes(100_000)
 
@@ -357,7 +357,7 @@ def test_bombs_take_no_memory_outside_of_python_either() -> None:
     """What the libraries allocate themselves shows in the resident memory of a process."""
     script = """
 import resource, sys
-from kwire.compression import DecompressionLimit, compress, decompress
+from kwire.compression import DecompressionLimitError, compress, decompress
 for codec in (1, 2, 3, 4):
     decompress(codec, compress(codec, bytes(1000)))
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -365,7 +365,7 @@ for line in sys.stdin:
     codec, data = line.split()
     try:
         decompress(int(codec), bytes.fromhex(data), limit=1 << 14)
-    except DecompressionLimit:
+    except DecompressionLimitError:
         print("refused")
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
 """

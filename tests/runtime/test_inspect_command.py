@@ -17,7 +17,7 @@ import pytest
 from kwire import DecodeError
 from kwire.__main__ import main
 from kwire.command import decode
-from kwire.command.given import read_given
+from kwire.command.input_bytes import read_input
 from kwire.frames import frame
 from kwire.records import Record, encode_batch
 from kwire_kafka import (
@@ -148,7 +148,7 @@ def test_an_envelope_is_opened(run: Any) -> None:
     ],
 )
 def test_ways_to_give_bytes(words: list[str]) -> None:
-    assert read_given(words) == REQUEST
+    assert read_input(words) == REQUEST
 
 
 @pytest.mark.parametrize("data", [REQUEST.hex().encode(), REQUEST.hex("\n").encode(), base64.encodebytes(REQUEST)])
@@ -156,10 +156,10 @@ def test_files(tmp_path: Path, data: bytes, monkeypatch: pytest.MonkeyPatch) -> 
     path = tmp_path / "frame"
     for content in (data, REQUEST):
         path.write_bytes(content)
-        assert read_given([str(path)]) == REQUEST
+        assert read_input([str(path)]) == REQUEST
         for words in ([], ["-"]):
             monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
-            assert read_given(words) == REQUEST
+            assert read_input(words) == REQUEST
 
 
 @pytest.mark.parametrize(
@@ -169,23 +169,23 @@ def test_text_that_is_neither_hex_nor_base64_is_no_frame(tmp_path: Path, text: s
     path = tmp_path / "frame"
     path.write_text(text)
     with pytest.raises(ValueError, match="xxd -p"):
-        read_given([str(path)])
-    assert read_given([str(path)], "raw") == text.encode()
+        read_input([str(path)])
+    assert read_input([str(path)], "raw") == text.encode()
 
 
 def test_codings_can_be_said(tmp_path: Path) -> None:
-    assert read_given(["abcd"], "base64") == base64.b64decode("abcd")
-    assert read_given(["abcd"], "hex") == b"\xab\xcd"
+    assert read_input(["abcd"], "base64") == base64.b64decode("abcd")
+    assert read_input(["abcd"], "hex") == b"\xab\xcd"
     path = tmp_path / "frame"
     path.write_bytes(b"abcd")
-    assert read_given([str(path)], "raw") == b"abcd"
+    assert read_input([str(path)], "raw") == b"abcd"
     with pytest.raises(ValueError, match="neither hex nor base64"):
-        read_given(["xyz"], "hex")
+        read_input(["xyz"], "hex")
     with pytest.raises(FileNotFoundError):
-        read_given(["abcd"], "raw")
-    assert read_given(["f" * 5000]) == b"\xff" * 2500
+        read_input(["abcd"], "raw")
+    assert read_input(["f" * 5000]) == b"\xff" * 2500
     with pytest.raises(ValueError, match="neither hex nor base64"):
-        read_given(["f" * 4999])
+        read_input(["f" * 4999])
 
 
 def test_a_broken_frame(run: Any) -> None:

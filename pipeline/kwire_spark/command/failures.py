@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from kwire.errors import KwireError
-from kwire.releases import UnknownRelease
+from kwire.releases import UnknownReleaseError
 from kwire_spark.options import BrokenInput, OptionError
 
 _OURS = re.compile(r"^(?:[\w.]+\.)?(BrokenInput|OptionError|DecodeError|KwireError): (.+)$", re.M)
@@ -14,7 +14,7 @@ _LAST = re.compile(r"^(?:: )?(?:[A-Za-z_][\w.]*\.)?(\w*(?:Error|Exception|Interr
 
 def one_line(error: Exception) -> tuple[str, bool]:
     """What to print, and whether it is the user who can put it right by another command line."""
-    if isinstance(error, OptionError | UnknownRelease):
+    if isinstance(error, OptionError | UnknownReleaseError):
         return str(error), True
     if isinstance(error, KwireError | BrokenInput):
         return str(error), False

@@ -42,7 +42,7 @@ class ConnectionRows:
             PROTOCOL,
             bodies=wanted.bodies,
             start="beginning" if connection.complete else "unknown",
-            max_waiting_bytes=MAX_WAITING_BYTES,
+            max_in_flight_bytes=MAX_WAITING_BYTES,
         )
 
     def feed(self, piece: Piece) -> list[Row]:

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kwire.protocol import API_VERSIONS
-from kwire.releases import text
+from kwire.releases import format_range
 from kwire_kafka.releases import RELEASES
 from kwire_spark.reports import charts
 from kwire_spark.reports.report import Chart, Column, Report, Table, columns
@@ -45,7 +45,8 @@ Judged = list[tuple[Use, Verdict]]
 def readiness(clients: DataFrame, target: str) -> Report:
     """What becomes of ``clients`` (``columns.CLIENTS``) when all brokers are of release ``target``.
 
-    ``target`` is a release, or a line as ``"4.1"``: its newest that is known. ``UnknownRelease`` if there is none.
+    ``target`` is a release, or a line as ``"4.1"``: its newest that is known. ``UnknownReleaseError`` if there is
+    none.
     What captures and logs saw counts once, by the kind of input that saw most of it.
     """
     release = RELEASES[target]
@@ -129,7 +130,7 @@ def _facts(key: int, bad: Judged, group: Judged, target: Release) -> tuple[Cell,
         min((one.first for _, one in bad if one.first), key=_age, default=None),
         max(good, default=None),
         worst.place,
-        text(api.accepted) if api else "none",
+        format_range(api.accepted) if api else "none",
         verdict.reason,
         sum(use.requests for use, _ in bad),
         sum(use.refusals for use, _ in bad),

@@ -11,7 +11,7 @@ from importlib import import_module
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
-from kwire.command.given import CODINGS, read_given
+from kwire.command.input_bytes import CODINGS, read_input
 from kwire.command.notes import notes
 from kwire.errors import DecodeError
 from kwire.explain.batches import expand_records
@@ -122,7 +122,7 @@ def _record(protocol: Protocol, options: argparse.Namespace) -> dict[str, Trace]
     if options.data or (options.key is None and options.value is None):
         raise ValueError("give a record of a topic by --key and --value")
     key, value = [
-        None if given is None else read_given([given], options.coding) for given in (options.key, options.value)
+        None if given is None else read_input([given], options.coding) for given in (options.key, options.value)
     ]
     parts = trace_record(protocol, options.topic, key, value, POLICIES[options.policy])
     return {name: part for name, part in zip(("key", "value"), parts, strict=True) if part}
@@ -136,14 +136,14 @@ def _traces(protocol: Protocol, options: argparse.Namespace) -> dict[str, Trace]
     }
     if options.message:
         cls = _message(protocol, options.message, options.protocol)
-        return {"": trace(cls, read_given(options.data, options.coding), options.version, **how)}
+        return {"": trace(cls, read_input(options.data, options.coding), options.version, **how)}
 
     def tell(payload: bytes) -> Trace:
         if options.response:
             return trace_response(protocol, payload, _api_key(protocol, options.api_key), options.version, **how)
         return trace_request(protocol, payload, **how)
 
-    data = read_given(options.data, options.coding)
+    data = read_input(options.data, options.coding)
     if options.frame is False:
         return {"": tell(data)}
     frames = list(_frames(data))

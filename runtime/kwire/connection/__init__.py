@@ -3,9 +3,9 @@
 ``ConnectionDecoder`` is for captures and proxies; ``ClientConnection`` and ``ServerConnection`` are the two ends.
 """
 
-from kwire.connection.client import ClientConnection, NoCommonVersion
+from kwire.connection.client import ClientConnection, NoCommonVersionError
 from kwire.connection.decoder import ConnectionDecoder
-from kwire.connection.ends import OutOfStep
+from kwire.connection.endpoint import ProtocolViolationError
 from kwire.connection.events import (
     CLIENT,
     SERVER,
@@ -30,9 +30,9 @@ __all__ = [
     "Direction",
     "Event",
     "Gap",
-    "NoCommonVersion",
+    "NoCommonVersionError",
     "NotKafka",
-    "OutOfStep",
+    "ProtocolViolationError",
     "RequestEvent",
     "ResponseEvent",
     "SaslToken",

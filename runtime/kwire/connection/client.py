@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING
 
-from kwire.connection.apis import Apis
-from kwire.connection.ends import take_all
+from kwire.connection.api_catalog import ApiCatalog
+from kwire.connection.endpoint import take_all
 from kwire.connection.events import CLIENT, SERVER, SaslToken, Undecodable
 from kwire.connection.frame import Frame
+from kwire.connection.in_flight import InFlightRequest
 from kwire.connection.reading import REQUEST_START, Reader
-from kwire.connection.waiting import Waiting
 from kwire.errors import DecodeError, KwireError
 from kwire.frames import MAX_FRAME, FrameReader, frame
 from kwire.headers import RequestHeader
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     Answer = ResponseEvent | Undecodable | SaslToken
 
 
-class NoCommonVersion(KwireError):
+class NoCommonVersionError(KwireError):
     """Client and server have no version of an api in common, or the client does not know yet."""
 
 
@@ -50,15 +50,15 @@ class ClientConnection:
         self.ranges: dict[int, range] = {}
         """The versions that the server accepts, by api key; empty before they were negotiated."""
         self._protocol = protocol
-        self._reader = Reader(Apis(protocol), policy, bodies=True)
+        self._reader = Reader(ApiCatalog(protocol), policy, bodies=True)
         self._frames = FrameReader(limit)
-        self._pending: deque[Waiting | None] = deque()  # None stands for a token
+        self._pending: deque[InFlightRequest | None] = deque()  # None stands for a token
         self._next_id = 0
         self._sent = 0
         self._received = 0
 
     @property
-    def pending(self) -> int:
+    def in_flight(self) -> int:
         """How many responses and tokens are still to come."""
         return len(self._pending)
 
@@ -72,15 +72,15 @@ class ClientConnection:
         self.ranges = {key.api_key: range(key.min_version, key.max_version + 1) for key in told.api_keys}
 
     def version(self, request: type[Message]) -> int:
-        """The highest version of a request that both sides have; ``NoCommonVersion`` if there is none."""
+        """The highest version of a request that both sides have; ``NoCommonVersionError`` if there is none."""
         offered = self.ranges.get(-1 if request.API_KEY is None else request.API_KEY)
         if offered is None:
             known = "the server does not offer it" if self.ranges else "versions have not been negotiated"
-            raise NoCommonVersion(f"{request.__name__}: {known}")
+            raise NoCommonVersionError(f"{request.__name__}: {known}")
         own = request.VALID_VERSIONS
         common = range(max(own.start, offered.start), min(own.stop, offered.stop))
         if not common:
-            raise NoCommonVersion(
+            raise NoCommonVersionError(
                 f"{request.__name__}: the server has versions {offered.start} to {offered.stop - 1}, "
                 f"the client {own.start} to {own.stop - 1}"
             )
@@ -128,8 +128,8 @@ class ClientConnection:
     def receive(self, data: bytes | bytearray | memoryview, time: float = 0.0) -> list[Answer]:
         """The responses and tokens that ``data`` completes.
 
-        A response that cannot be read is an :class:`Undecodable` among them. Raises :class:`OutOfStep` for one that
-        answers nothing or too early, and for a frame beyond the limit; its ``events`` are the answers before.
+        A response that cannot be decoded becomes an :class:`Undecodable`. An unexpected response, one out of order
+        and a frame beyond the limit raise :class:`ProtocolViolationError`; its ``events`` are the answers before it.
         """
         return take_all(self._frames.feed(data), lambda payload: self._answer(payload, time))
 
@@ -137,7 +137,7 @@ class ClientConnection:
         request = self._reader.request(Frame(time, CLIENT, self._sent, time, payload), message)
         api_key, version, number = REQUEST_START.unpack_from(payload)
         if isinstance(request, Undecodable) or request.expects_response:
-            self._pending.append(Waiting(request, api_key, version, number, 0))
+            self._pending.append(InFlightRequest(request, api_key, version, number, 0))
         self._next_id = number + 1 if number < 0x7FFFFFFF else 0
         self._sent += 4 + len(payload)
         return frame(payload)

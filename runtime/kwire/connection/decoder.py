@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kwire.connection.apis import Apis
+from kwire.connection.api_catalog import ApiCatalog
 from kwire.connection.events import CLIENT, SERVER, NotKafka, SaslToken, Unanswered, Undecodable
 from kwire.connection.frame import Frame
-from kwire.connection.lane import Lane
+from kwire.connection.frame_splitter import FrameSplitter
+from kwire.connection.framing import TOKEN, RequestFraming, ResponseFraming
+from kwire.connection.in_flight import InFlightRequest, InFlightRequests
 from kwire.connection.reading import REQUEST_START, SASL_HANDSHAKE, Reader, undecodable
-from kwire.connection.sides import TOKEN, ClientSide, ServerSide
-from kwire.connection.waiting import Waiting, WaitingRequests
 from kwire.frames import MAX_FRAME
 from kwire.headers import ResponseHeader
 from kwire.policy import LIKE_KAFKA
@@ -41,7 +41,7 @@ class ConnectionDecoder:
 
     The default policy accepts what Kafka does, because who watches wants to know what was said, not whether it was
     said well. Frames larger than ``limit`` bytes are not believed. Requests wait for their responses, up to
-    ``max_waiting`` of them and ``max_waiting_bytes`` in all; the oldest of more are unanswered, as all are whose
+    ``max_in_flight`` of them and ``max_in_flight_bytes`` in all; the oldest of more are unanswered, as all are whose
     response does not come before that to a later one, since servers answer in order.
     """
 
@@ -53,20 +53,20 @@ class ConnectionDecoder:
         bodies: bool | Collection[str] = True,
         start: Literal["unknown", "beginning"] = "unknown",
         limit: int = MAX_FRAME,
-        max_waiting: int = 1000,
-        max_waiting_bytes: int = MAX_FRAME,
+        max_in_flight: int = 1000,
+        max_in_flight_bytes: int = MAX_FRAME,
     ) -> None:
         if start not in ("unknown", "beginning"):
             raise ValueError(f"start must be unknown or beginning, not {start!r}")
-        apis = Apis(protocol)
+        apis = ApiCatalog(protocol)
         self._reader = Reader(apis, policy, bodies=bodies)
-        self._waiting = WaitingRequests(max_waiting, max_waiting_bytes)
-        self._client = ClientSide(apis, limit)
-        self._server = ServerSide(apis, self._waiting, limit)
+        self._waiting = InFlightRequests(max_in_flight, max_in_flight_bytes)
+        self._client = RequestFraming(apis, limit)
+        self._server = ResponseFraming(apis, self._waiting, limit)
         beginning = start == "beginning"
         self._lanes = {
-            CLIENT: Lane(self._client, CLIENT, limit, beginning=beginning),
-            SERVER: Lane(self._server, SERVER, limit, beginning=beginning),
+            CLIENT: FrameSplitter(self._client, CLIENT, limit, beginning=beginning),
+            SERVER: FrameSplitter(self._server, SERVER, limit, beginning=beginning),
         }
         self._closed = False
 
@@ -95,11 +95,11 @@ class ConnectionDecoder:
         return events + self._unanswered(self._waiting.clear(), reason, time)
 
     @property
-    def waiting(self) -> int:
+    def in_flight(self) -> int:
         """How many requests wait for their response."""
         return len(self._waiting)
 
-    def _lane(self, direction: Direction) -> Lane:
+    def _lane(self, direction: Direction) -> FrameSplitter:
         if self._closed:
             raise ValueError("this connection is closed")
         if direction not in self._lanes:
@@ -129,7 +129,7 @@ class ConnectionDecoder:
         api_key, version, correlation_id = REQUEST_START.unpack_from(frame.data)
         self._client.tokens = event.name == SASL_HANDSHAKE and version == 0
         if isinstance(event, Undecodable) or event.expects_response:
-            asked = Waiting(event, api_key, version, correlation_id, self._lanes[SERVER].lost)
+            asked = InFlightRequest(event, api_key, version, correlation_id, self._lanes[SERVER].lost)
             events += self._unanswered(self._waiting.add(asked), "too many requests wait", frame.time)
         return events
 
@@ -153,7 +153,7 @@ class ConnectionDecoder:
         read = self._reader.damaged_response if frame.missing else self._reader.response
         return [*events, read(frame, asked)]
 
-    def _unanswered(self, requests: list[Waiting], reason: str, time: float) -> list[Event]:
+    def _unanswered(self, requests: list[InFlightRequest], reason: str, time: float) -> list[Event]:
         events: list[Event] = []
         for asked in requests:
             lost = asked.lost != self._lanes[SERVER].lost

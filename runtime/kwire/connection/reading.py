@@ -12,9 +12,9 @@ from kwire.headers import RequestHeader, ResponseHeader
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from kwire.connection.apis import Apis
+    from kwire.connection.api_catalog import ApiCatalog
     from kwire.connection.frame import Frame
-    from kwire.connection.waiting import Waiting
+    from kwire.connection.in_flight import InFlightRequest
     from kwire.message import Message
     from kwire.policy import Policy
 
@@ -28,7 +28,7 @@ REQUEST_START = Struct(">hhi")
 class Reader:
     """Reads as much as it is asked for: headers, and ``bodies`` too: all, none, or those of the apis named."""
 
-    def __init__(self, apis: Apis, policy: Policy, *, bodies: bool | Collection[str]) -> None:
+    def __init__(self, apis: ApiCatalog, policy: Policy, *, bodies: bool | Collection[str]) -> None:
         self._apis = apis
         self._protocol = apis.protocol
         self._policy = policy
@@ -43,7 +43,7 @@ class Reader:
                 event.inner = self._request(frame.within(inner))
         return event
 
-    def response(self, frame: Frame, asked: Waiting) -> ResponseEvent | Undecodable:
+    def response(self, frame: Frame, asked: InFlightRequest) -> ResponseEvent | Undecodable:
         """The event of the response to ``asked``."""
         event = self._response(frame, asked.api_key, asked.version, asked.request)
         if isinstance(event, ResponseEvent) and isinstance(asked.request, RequestEvent):
@@ -65,7 +65,7 @@ class Reader:
         event.name = self._apis.name(event.header.api_key)
         return event
 
-    def damaged_response(self, frame: Frame, asked: Waiting) -> Undecodable:
+    def damaged_response(self, frame: Frame, asked: InFlightRequest) -> Undecodable:
         """The event of a response of which bytes are missing."""
         event = undecodable(frame, _missing(frame), name=self._apis.name(asked.api_key))
         event.header, event.request = ResponseHeader(correlation_id=asked.correlation_id), asked.request

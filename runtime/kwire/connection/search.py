@@ -11,10 +11,10 @@ from heapq import heapify, heappop, heappush
 from struct import Struct
 from typing import TYPE_CHECKING, NamedTuple
 
-from kwire.connection.sides import GOOD, NEWER, SURE, UNLIKELY, UNSURE
+from kwire.connection.framing import GOOD, NEWER, SURE, UNLIKELY, UNSURE
 
 if TYPE_CHECKING:
-    from kwire.connection.sides import Side
+    from kwire.connection.framing import Framing
 
 MAX_CANDIDATES = 128
 """So many beginnings are followed at once; if there are more, the longer half is dropped."""
@@ -51,7 +51,7 @@ class Search:
     """A search that begins at the position ``begin``. ``started`` is the time of the byte there, ``trusted`` whether
     the frame before ended there for sure."""
 
-    def __init__(self, side: Side, begin: int, started: float, limit: int, *, trusted: bool) -> None:
+    def __init__(self, side: Framing, begin: int, started: float, limit: int, *, trusted: bool) -> None:
         self._side = side
         self._begin = begin
         self._started = started
@@ -115,7 +115,7 @@ class Search:
 
     def _decide(self, candidate: Candidate, payload: bytes, buffer: bytearray, base: int, ended: bool) -> bool | None:
         """Whether the stream is in step behind this frame; ``None`` if it is no frame."""
-        weight = self._side.weigh(payload)
+        weight = self._side.score(payload)
         if not candidate.expected and weight not in (SURE, NEWER):
             return None
         if self._trusted and candidate.expected:
@@ -129,4 +129,4 @@ class Search:
             heappush(self._candidates, candidate._replace(due=candidate.end + self._side.outlook))
             return None
         within = [other.start - base for other in self._candidates if other.start < candidate.end]
-        return None if any(self._side.promises(buffer, index) for index in within) else False
+        return None if any(self._side.is_promising(buffer, index) for index in within) else False

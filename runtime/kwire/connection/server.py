@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kwire.connection.apis import Apis
-from kwire.connection.ends import take_all
+from kwire.connection.api_catalog import ApiCatalog
+from kwire.connection.endpoint import take_all
 from kwire.connection.events import CLIENT, RequestEvent, SaslToken
 from kwire.connection.frame import Frame
 from kwire.connection.reading import REQUEST_START, Reader
@@ -29,7 +29,7 @@ class ServerConnection:
         """Whether frames are bare SASL tokens: set it after a SaslHandshake version 0 was answered, until the
         mechanism is done."""
         self._protocol = protocol
-        self._reader = Reader(Apis(protocol), policy, bodies=True)
+        self._reader = Reader(ApiCatalog(protocol), policy, bodies=True)
         self._frames = FrameReader(limit)
         self._received = 0
 
@@ -38,7 +38,7 @@ class ServerConnection:
     ) -> list[RequestEvent | Undecodable | SaslToken]:
         """The requests and tokens that ``data`` completes; one that cannot be read is an :class:`Undecodable`.
 
-        Raises :class:`OutOfStep` for a frame beyond the limit; its ``events`` are the requests before.
+        Raises :class:`ProtocolViolationError` for a frame beyond the limit; its ``events`` are the requests before.
         """
         return take_all(self._frames.feed(data), lambda payload: self._take(payload, time))
 

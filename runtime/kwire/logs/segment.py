@@ -17,7 +17,7 @@ from kwire.frames import MAX_FRAME
 from kwire.logs.indexes import offset_of, position_of
 from kwire.policy import STRICT, Policy
 from kwire.records import read_batches
-from kwire.records.errors import KEPT, CorruptRecord
+from kwire.records.errors import KEPT, CorruptRecordError
 from kwire.records.layout import LEAST, OVERHEAD
 from kwire.records.reader import with_records
 
@@ -219,7 +219,7 @@ class SegmentReader:
             self.padding = left
         else:
             reason = f"a batch of size {needed - OVERHEAD}: the least is {LEAST[0]}, the most {MAX_BATCH - OVERHEAD}"
-            error = CorruptRecord(reason, position=position, offset=position + 8, data=data[:KEPT], path="size")
+            error = CorruptRecordError(reason, position=position, offset=position + 8, data=data[:KEPT], path="size")
             if not self._skip:
                 raise error
             self.errors.append(error)

@@ -13,7 +13,7 @@ incomplete and corrupt batches, :func:`encode_batch` and :func:`encode_message_s
 from kwire.records.batch import Batch
 from kwire.records.build import encode_batch, encode_message_set
 from kwire.records.control import ControlRecord, decode_control, encode_control
-from kwire.records.errors import ChecksumError, CorruptRecord, RecordsError, UnknownMagic
+from kwire.records.errors import ChecksumError, CorruptRecordError, RecordsError, UnknownMagicError
 from kwire.records.loops import Record
 from kwire.records.reader import BatchReader, read_batches
 
@@ -22,10 +22,10 @@ __all__ = [
     "BatchReader",
     "ChecksumError",
     "ControlRecord",
-    "CorruptRecord",
+    "CorruptRecordError",
     "Record",
     "RecordsError",
-    "UnknownMagic",
+    "UnknownMagicError",
     "decode_control",
     "encode_batch",
     "encode_control",

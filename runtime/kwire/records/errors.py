@@ -38,11 +38,11 @@ class ChecksumError(RecordsError):
     """The checksum stored in a batch is not that of its bytes."""
 
 
-class UnknownMagic(RecordsError):
+class UnknownMagicError(RecordsError):
     """A batch in a format other than 0, 1 or 2."""
 
 
-class CorruptRecord(RecordsError):
+class CorruptRecordError(RecordsError):
     """A size, count or length that does not agree with the bytes that are there."""
 
 

@@ -1,12 +1,12 @@
 """Records of magic 2 read slowly: with every limit of Java's readers, and knowing field and offset at each step.
 
 ``kwire.records.loops`` gives up on anything unusual. Here the same bytes either turn out to be readable after all
-(long varints, numbers that overflow Java's ``long``), or :class:`CorruptRecord` says what is wrong.
+(long varints, numbers that overflow Java's ``long``), or :class:`CorruptRecordError` says what is wrong.
 """
 
 from __future__ import annotations
 
-from kwire.records.errors import CorruptRecord
+from kwire.records.errors import CorruptRecordError
 from kwire.records.layout import BATCH_HEADER
 from kwire.records.loops import Record
 
@@ -120,7 +120,7 @@ class _Reader:
         if batch.codec:
             reason = f"{reason} (byte {pos} of {len(self.data)} decompressed ones)"
             pos = 0
-        raise CorruptRecord(
+        raise CorruptRecordError(
             reason,
             position=batch.position,
             offset=batch.position + BATCH_HEADER.size + pos,

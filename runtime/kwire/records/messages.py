@@ -10,7 +10,7 @@ from __future__ import annotations
 import zlib
 
 from kwire.compression import ZSTD
-from kwire.records.errors import ChecksumError, CorruptRecord, RecordsError, UnknownMagic
+from kwire.records.errors import ChecksumError, CorruptRecordError, RecordsError, UnknownMagicError
 from kwire.records.explained import int64
 from kwire.records.layout import APPEND_TIME, CODEC, LEAST, MESSAGE_HEADER, OVERHEAD
 from kwire.records.loops import Record
@@ -71,7 +71,7 @@ def _inner(batch: Batch, data: bytes, verify: bool) -> list[_Message]:
             _refuse_inner(batch, data, pos, number, f"a message of {size} bytes, {len(data) - pos} are left")
         magic = data[pos + 16]
         if magic > 1:
-            _refuse_inner(batch, data, pos, number, f"magic {magic} in a message set", UnknownMagic)
+            _refuse_inner(batch, data, pos, number, f"magic {magic} in a message set", UnknownMagicError)
         if size < OVERHEAD + LEAST[magic]:
             _refuse_inner(batch, data, pos, number, f"a message of magic {magic} with {size} bytes")
         message = _Message(batch, data, pos, size, number)
@@ -131,7 +131,7 @@ class _Message:
         batch = self.batch
         if self.number is not None:
             _refuse_inner(batch, self.data, self.at + pos, self.number, reason, field=field)
-        raise CorruptRecord(
+        raise CorruptRecordError(
             reason,
             position=batch.position,
             offset=batch.position + pos,
@@ -147,7 +147,7 @@ def _refuse_inner(
     pos: int,
     number: int,
     reason: str,
-    kind: type[RecordsError] = CorruptRecord,
+    kind: type[RecordsError] = CorruptRecordError,
     field: str = "",
 ) -> NoReturn:
     raise kind(

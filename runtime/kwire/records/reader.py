@@ -5,7 +5,7 @@ from __future__ import annotations
 from kwire.errors import DecodeError
 from kwire.policy import STRICT, Policy
 from kwire.records.batch import Batch
-from kwire.records.errors import KEPT, CorruptRecord, RecordsError, UnknownMagic
+from kwire.records.errors import KEPT, CorruptRecordError, RecordsError, UnknownMagicError
 from kwire.records.layout import LEAST, OVERHEAD
 
 TYPE_CHECKING = False
@@ -82,18 +82,20 @@ class BatchReader:
         size = int.from_bytes(self._view[at + 8 : at + OVERHEAD], "big", signed=True)
         if size < LEAST[0]:
             self._stopped = True
-            raise self._bad(CorruptRecord, 8, f"a batch of size {size}: the least is {LEAST[0]}", KEPT)
+            raise self._bad(CorruptRecordError, 8, f"a batch of size {size}: the least is {LEAST[0]}", KEPT)
         if left <= OVERHEAD + 4:
             self._end(left)
             return None
         magic = self._view[at + 16]
         whole = OVERHEAD + size
         if magic > 2:
-            error = self._bad(UnknownMagic, 16, f"there is no magic {magic}", whole if whole <= left else KEPT)
+            error = self._bad(UnknownMagicError, 16, f"there is no magic {magic}", whole if whole <= left else KEPT)
             self._pass(whole, left)
             raise error
         if size < LEAST[magic]:
-            error = self._bad(CorruptRecord, 8, f"a batch of size {size}: the least is {LEAST[magic]}", whole, magic)
+            error = self._bad(
+                CorruptRecordError, 8, f"a batch of size {size}: the least is {LEAST[magic]}", whole, magic
+            )
             self._pass(whole, left)
             raise error
         if whole > left:
@@ -139,7 +141,8 @@ def read_batches(
 
     An incomplete batch at the end is normal in a Fetch response and ends the iteration quietly; the reader's
     ``truncated`` says how long it is [KAFKA-WIRE 44]. Errors: :class:`ChecksumError` (``verify=False`` checks none),
-    :class:`UnknownMagic`, :class:`CorruptRecord`, and while records are read, ``kwire.compression.CompressionError``.
+    :class:`UnknownMagicError`, :class:`CorruptRecordError`, and while records are read,
+    ``kwire.compression.CompressionError``.
 
     With ``skip`` such batches are passed over and their errors kept in the reader's ``errors``. Whether the records
     of a batch can be read shows when they are: :meth:`BatchReader.with_records` passes over that batch as well, a

@@ -7,9 +7,9 @@ nothing.
 
 from __future__ import annotations
 
-from kwire.releases.facts import Api, Release, TaggedField, text
+from kwire.releases.facts import Api, Release, TaggedField, format_range
 from kwire.releases.negotiation import Change, Choice, Negotiation
-from kwire.releases.table import Releases, UnknownRelease
+from kwire.releases.table import Releases, UnknownReleaseError
 
 __all__ = [
     "Api",
@@ -19,6 +19,6 @@ __all__ = [
     "Release",
     "Releases",
     "TaggedField",
-    "UnknownRelease",
-    "text",
+    "UnknownReleaseError",
+    "format_range",
 ]

@@ -83,7 +83,7 @@ class Release:
         raise UnknownApi(f"release {self.name} has no api {which!r}")
 
 
-def text(versions: range) -> str:
+def format_range(versions: range) -> str:
     """``range(3, 12)`` → ``3-11``, an empty one → ``none``."""
     if not versions:
         return "none"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from kwire.releases.facts import NONE, Api, text
+from kwire.releases.facts import NONE, Api, format_range
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class Choice:
         what = f"{self.name} ({self.key}): "
         if self.version is not None:
             return f"{what}version {self.version}"
-        return f"{what}none: {self.reason} (client {text(self.client)}, broker {text(self.broker)})"
+        return f"{what}none: {self.reason} (client {format_range(self.client)}, broker {format_range(self.broker)})"
 
 
 class Negotiation(Mapping[int, Choice]):

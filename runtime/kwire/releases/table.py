@@ -16,7 +16,7 @@ Row = tuple[str, str, str, str, str, str, str, str]
 listeners. Accepted are the unstable versions too; no advertised versions mean that they are the accepted ones."""
 
 
-class UnknownRelease(KwireError, KeyError):
+class UnknownReleaseError(KwireError, KeyError):
     """A release about which nothing is known; the message names those nearby."""
 
     __str__ = Exception.__str__
@@ -56,7 +56,7 @@ class Releases(Mapping[str, Release]):
         if not line:
             major = name.split(".")[0]
             near = [known for known in self._releases if known.split(".")[0] == major] or list(self._releases)
-            raise UnknownRelease(f"nothing is known of release {name!r}, only of {', '.join(near)}")
+            raise UnknownReleaseError(f"nothing is known of release {name!r}, only of {', '.join(near)}")
         return self._releases[line[-1]]
 
     def __contains__(self, name: object) -> bool:

@@ -56,7 +56,7 @@ OPTIONS = st.fixed_dictionaries(
     {
         "start": st.sampled_from(["unknown", "beginning"]),
         "bodies": st.booleans(),
-        "max_waiting": st.sampled_from([1, 3, 1000]),
+        "max_in_flight": st.sampled_from([1, 3, 1000]),
         "limit": st.sampled_from([500, 100_000_000]),
     }
 )

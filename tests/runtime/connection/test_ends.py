@@ -14,8 +14,8 @@ from kwire.connection import (
     SERVER,
     ClientConnection,
     ConnectionDecoder,
-    NoCommonVersion,
-    OutOfStep,
+    NoCommonVersionError,
+    ProtocolViolationError,
     RequestEvent,
     ResponseEvent,
     SaslToken,
@@ -57,12 +57,12 @@ def test_client_and_server_understand_each_other() -> None:
     client, server = pair()
     request = heard(server, client.send(MetadataRequest(topics=None), 12, time=1.0))
     assert (request.message, request.version, request.client_id) == (MetadataRequest(topics=None), 12, "test")
-    assert client.pending == 1
+    assert client.in_flight == 1
     (response,) = client.receive(server.send(request, MetadataResponse(cluster_id="c")), time=3.5)
     assert isinstance(response, ResponseEvent)
     assert (response.message, response.latency) == (MetadataResponse(cluster_id="c"), 2.5)
     assert response.request.data == request.data
-    assert client.pending == 0
+    assert client.in_flight == 0
 
 
 @settings(deadline=None)
@@ -96,7 +96,7 @@ def test_both_ends_agree_with_the_decoder() -> None:
 
 def test_versions_are_negotiated() -> None:
     client, server = pair()
-    with pytest.raises(NoCommonVersion, match="versions have not been negotiated"):
+    with pytest.raises(NoCommonVersionError, match="versions have not been negotiated"):
         client.send(BEAT)
     offered = [
         ApiVersion(api_key=12, min_version=0, max_version=2),
@@ -111,9 +111,9 @@ def test_versions_are_negotiated() -> None:
     assert client.version(HeartbeatRequest) == 2
     assert client.version(MetadataRequest) == MetadataRequest.VALID_VERSIONS[-1]
     assert heard(server, client.send(BEAT)).version == 2
-    with pytest.raises(NoCommonVersion, match=r"FetchRequest: the server has versions 90 to 99"):
+    with pytest.raises(NoCommonVersionError, match=r"FetchRequest: the server has versions 90 to 99"):
         client.send(FetchRequest())
-    with pytest.raises(NoCommonVersion, match="ProduceRequest: the server does not offer it"):
+    with pytest.raises(NoCommonVersionError, match="ProduceRequest: the server does not offer it"):
         client.send(ProduceRequest())
 
 
@@ -134,7 +134,7 @@ def test_trap_06_a_server_that_does_not_know_the_version() -> None:
 def test_trap_08_nothing_comes_back_for_acks_0() -> None:
     client, server = pair()
     request = heard(server, client.send(ProduceRequest(acks=0), 9))
-    assert client.pending == 0
+    assert client.in_flight == 0
     assert server.send(request, MetadataResponse()) == b""
 
 
@@ -144,7 +144,7 @@ def test_trap_09_bare_tokens() -> None:
     client.receive(server.send(request, SaslHandshakeResponse()))
     server.tokens = True
     assert server.receive(client.send_token(b"\0a\0b")) == [SaslToken(0.0, CLIENT, 25, 0.0, b"\0a\0b")]
-    assert client.pending == 1
+    assert client.in_flight == 1
     server.tokens = False
     assert client.receive(server.send_token(b"")) == [SaslToken(0.0, SERVER, 14, 0.0, b"")]
     (response,) = client.receive(server.send(heard(server, client.send(BEAT, 0)), HeartbeatResponse()))
@@ -173,7 +173,7 @@ def test_what_nobody_asked_for(data: str, reason: str) -> None:
     client, _ = pair()
     client.send(BEAT, 0)
     client.send(BEAT, 0)
-    with pytest.raises(OutOfStep) as caught:
+    with pytest.raises(ProtocolViolationError) as caught:
         client.receive(raw(data))
     assert caught.value.events == []
     assert caught.value.reason == reason
@@ -182,7 +182,7 @@ def test_what_nobody_asked_for(data: str, reason: str) -> None:
 def test_answers_before_the_wrong_one_are_kept() -> None:
     client, _ = pair()
     client.send(BEAT, 0)
-    with pytest.raises(OutOfStep, match="a response nobody asked for") as caught:
+    with pytest.raises(ProtocolViolationError, match="a response nobody asked for") as caught:
         client.receive(raw("00000006 00000000 0000") * 2)
     assert [event.message for event in caught.value.events] == [HeartbeatResponse()]
 
@@ -203,7 +203,7 @@ def test_nothing_is_expected_for_what_was_never_sent() -> None:
         client.send(BEAT, 99)
     with pytest.raises(EncodeError):
         client.send(HeartbeatResponse(), 0)
-    assert client.pending == 0
+    assert client.in_flight == 0
 
 
 def test_correlation_ids_start_again_at_0() -> None:
@@ -214,7 +214,7 @@ def test_correlation_ids_start_again_at_0() -> None:
 
 def test_requests_before_a_frame_beyond_the_limit_are_kept() -> None:
     client, server = pair()
-    with pytest.raises(OutOfStep, match="the limit is") as caught:
+    with pytest.raises(ProtocolViolationError, match="the limit is") as caught:
         server.receive(client.send(BEAT, 4) + raw("7fffffff"))
     assert [event.message for event in caught.value.events] == [BEAT]
     assert caught.value.path == "size"
@@ -286,7 +286,7 @@ def test_the_expected_message_or_a_reason() -> None:
 )
 def test_ends_say_what_the_port_speaks(data: bytes, other: str) -> None:
     for end in pair():
-        with pytest.raises(OutOfStep, match=f"it looks like {other}"):
+        with pytest.raises(ProtocolViolationError, match=f"it looks like {other}"):
             end.receive(data)
 
 

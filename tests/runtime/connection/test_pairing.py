@@ -38,13 +38,13 @@ def test_times_are_those_of_the_last_byte() -> None:
     assert connection.feed(CLIENT, request[:5], 1.0) == []
     assert connection.feed(CLIENT, request[5:-1], 1.5) == []
     (first,) = connection.feed(CLIENT, request[-1:], 2.0)
-    assert connection.waiting == 1
+    assert connection.in_flight == 1
     assert connection.feed(SERVER, response[:-1], 2.25) == []
     (second,) = connection.feed(SERVER, memoryview(response[-1:]), 2.5)
     assert isinstance(first, RequestEvent)
     assert isinstance(second, ResponseEvent)
     assert (first.started, first.time, second.started, second.time, second.latency) == (1.0, 2.0, 2.25, 2.5, 0.5)
-    assert connection.waiting == 0
+    assert connection.in_flight == 0
 
 
 def test_responses_find_their_requests_in_order() -> None:
@@ -97,22 +97,22 @@ def test_frames_that_are_cut_off_by_the_end() -> None:
 
 
 def test_one_direction_alone_is_kept_within_bounds() -> None:
-    connection = decoder(max_waiting=10)
+    connection = decoder(max_in_flight=10)
     events = [event for number in range(100) for event in connection.feed(*asked(BEAT, 4, number), float(number))]
     unanswered = [event for event in events if isinstance(event, Unanswered)]
     assert [event.request.correlation_id for event in unanswered] == list(range(90))
     assert {event.reason for event in unanswered} == {"too many requests wait"}
-    assert connection.waiting == 10
+    assert connection.in_flight == 10
 
 
 def test_large_requests_are_kept_within_bounds_too() -> None:
-    connection = decoder(max_waiting_bytes=10_000)
+    connection = decoder(max_in_flight_bytes=10_000)
     large = HeartbeatRequest(group_id="g" * 4000)
     for number in range(10):
         connection.feed(*asked(large, 4, number), 1.0)
-        assert connection.waiting == min(number + 1, 2)
+        assert connection.in_flight == min(number + 1, 2)
     connection.feed(*asked(HeartbeatRequest(group_id="g" * 20_000), 4, 11), 1.0)
-    assert connection.waiting == 1
+    assert connection.in_flight == 1
 
 
 @pytest.mark.parametrize("start", ["unknown", "beginning"])

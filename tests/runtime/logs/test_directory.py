@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from kwire.compression import DecompressionLimit
+from kwire.compression import DecompressionLimitError
 from kwire.errors import DecodeError
 from kwire.logs import Checkpoint, internal_records, read_producer_snapshot, scan
-from kwire.records import ChecksumError, CorruptRecord, Record, encode_batch, encode_control
+from kwire.records import ChecksumError, CorruptRecordError, Record, encode_batch, encode_control
 from kwire_kafka import PROTOCOL
 from kwire_kafka.coordinator.offset_commit import OffsetCommitKey, OffsetCommitValue
 from kwire_kafka.data.end_txn_marker import EndTxnMarker
@@ -117,11 +117,11 @@ def test_trap_42_a_control_record_that_cannot_be_read_says_why(partition: Path) 
 
 def test_decompression_is_bounded(partition: Path) -> None:
     (partition / f"{0:020}.log").write_bytes(encode_batch([commit(number) for number in range(3)], codec=1))
-    with pytest.raises(DecompressionLimit):
+    with pytest.raises(DecompressionLimitError):
         list(internal_records(PROTOCOL, partition, limit=100))
     errors: list[DecodeError] = []
     assert [row.offset for row in internal_records(PROTOCOL, partition, limit=100, errors=errors)] == [4]
-    assert [type(error) for error in errors] == [DecompressionLimit]
+    assert [type(error) for error in errors] == [DecompressionLimitError]
 
 
 def test_one_file_may_be_given(partition: Path) -> None:
@@ -154,12 +154,12 @@ def test_a_batch_whose_records_lie_is_noted_as_well(partition: Path) -> None:
     data = bytearray(path.read_bytes())
     data[61] ^= 2  # the length of the first record
     path.write_bytes(data)
-    with pytest.raises(CorruptRecord):
+    with pytest.raises(CorruptRecordError):
         list(internal_records(PROTOCOL, partition, verify=False))
     errors: list[DecodeError] = []
     rows = list(internal_records(PROTOCOL, partition, verify=False, errors=errors))
     assert [row.offset for row in rows] == [3, 4]
-    assert [type(error) for error in errors] == [CorruptRecord]
+    assert [type(error) for error in errors] == [CorruptRecordError]
 
 
 def test_records_that_cannot_be_read_do_not_end_the_log(partition: Path) -> None:

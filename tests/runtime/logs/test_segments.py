@@ -13,12 +13,19 @@ from crc32c import crc32c
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kwire.compression import DecompressionLimit
+from kwire.compression import DecompressionLimitError
 from kwire.errors import DecodeError
 from kwire.logs import Checkpoint, LogSegment
 from kwire.logs import segment as segments
 from kwire.policy import LIKE_KAFKA
-from kwire.records import ChecksumError, CorruptRecord, Record, UnknownMagic, encode_batch, encode_message_set
+from kwire.records import (
+    ChecksumError,
+    CorruptRecordError,
+    Record,
+    UnknownMagicError,
+    encode_batch,
+    encode_message_set,
+)
 
 BASE = 1000
 STEP = 10
@@ -254,7 +261,7 @@ def test_zeros_with_something_behind_them_are_damage(segment: LogSegment) -> Non
     with segment.path.open("ab") as file:
         file.write(bytes(3_000_000) + b"x")
     size = sum(map(len, batches(20)))
-    with pytest.raises(CorruptRecord, match="a batch of size 0: the least is 14") as caught:
+    with pytest.raises(CorruptRecordError, match="a batch of size 0: the least is 14") as caught:
         list(segment.batches())
     assert (caught.value.position, caught.value.offset) == (size, size + 8)
 
@@ -276,7 +283,7 @@ def test_a_size_that_the_file_could_hold_but_no_batch_has(
     start = 5 * len(batch_at(BASE))
     data[start + 8 : start + 12] = (2500).to_bytes(4, "big")
     segment.path.write_bytes(data)
-    with pytest.raises(CorruptRecord, match="a batch of size 2500: the least is 14, the most 1988") as caught:
+    with pytest.raises(CorruptRecordError, match="a batch of size 2500: the least is 14, the most 1988") as caught:
         list(segment.batches())
     assert caught.value.position == start
 
@@ -292,7 +299,7 @@ def damaged(segment: LogSegment, number: int, place: int, value: bytes) -> int:
 
 @pytest.mark.parametrize(
     ("place", "value", "error"),
-    [(17, b"\0\0\0\0", ChecksumError), (80, b"\xee", ChecksumError), (16, b"\7", UnknownMagic)],
+    [(17, b"\0\0\0\0", ChecksumError), (80, b"\xee", ChecksumError), (16, b"\7", UnknownMagicError)],
 )
 def test_a_corrupt_batch_is_an_error_with_its_place_in_the_file(
     segment: LogSegment, monkeypatch: pytest.MonkeyPatch, place: int, value: bytes, error: type[DecodeError]
@@ -317,8 +324,8 @@ def test_batches_with_their_records_and_errors_in_order(segment: LogSegment) -> 
     reader = segment.batches(skip=True)
     found = {batch.base_offset: len(records) for batch, records in reader.with_records()}
     assert found == {BASE + STEP * number: STEP for number in range(20) if number not in (3, 12)}
-    assert [type(problem) for problem in reader.errors] == [CorruptRecord, ChecksumError]
-    with pytest.raises(CorruptRecord):
+    assert [type(problem) for problem in reader.errors] == [CorruptRecordError, ChecksumError]
+    with pytest.raises(CorruptRecordError):
         list(segment.batches().with_records())
 
 
@@ -326,7 +333,7 @@ def test_the_limit_of_decompression_and_the_policy_can_be_chosen(folder: Path) -
     path = folder / f"{BASE:020}.log"
     path.write_bytes(encode_batch([Record(None, bytes(1000))], codec=1))
     (batch,) = LogSegment(path).batches(limit=500)
-    with pytest.raises(DecompressionLimit):
+    with pytest.raises(DecompressionLimitError):
         batch.records()
     uncounted = bytearray(batch_at(BASE))
     uncounted[57:61] = bytes(4)
@@ -340,7 +347,7 @@ def test_skipping_ends_where_the_size_makes_no_sense(segment: LogSegment) -> Non
     reader = segment.batches(skip=True)
     assert len(list(reader)) == 12
     (error,) = reader.errors
-    assert isinstance(error, CorruptRecord)
+    assert isinstance(error, CorruptRecordError)
     assert error.position == start
 
 

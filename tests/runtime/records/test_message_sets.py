@@ -11,7 +11,16 @@ import pytest
 
 from kwire import LIKE_KAFKA, EncodeError
 from kwire.compression import GZIP, LZ4, SNAPPY, ZSTD, compress
-from kwire.records import Batch, ChecksumError, CorruptRecord, Record, UnknownMagic, encode_message_set, read_batches
+from kwire.records import (
+    Batch,
+    ChecksumError,
+    CorruptRecordError,
+    Record,
+    RecordsError,
+    UnknownMagicError,
+    encode_message_set,
+    read_batches,
+)
 
 
 def by_hand(
@@ -123,7 +132,7 @@ def test_trap_44_old_messages_inside_a_newer_wrapper_have_no_timestamp() -> None
     assert [(record.offset, record.timestamp) for record in batch] == [(0, -1), (1, 42)]
 
 
-def refused(data: bytes, kind: type[CorruptRecord | ChecksumError | UnknownMagic] = CorruptRecord) -> Any:
+def refused(data: bytes, kind: type[RecordsError] = CorruptRecordError) -> Any:
     batch = only(data)
     for read in (batch.records, lambda: list(batch)):
         with pytest.raises(kind) as caught:
@@ -182,7 +191,7 @@ def test_what_kafka_does_not_look_at_is_passed_over_if_the_policy_says_so() -> N
         cut = wrapped(0, message + message[:left])
         assert refused(cut).path.startswith("records[1]")
         assert [record.value for record in only(cut, policy=LIKE_KAFKA)] == [b"abc"]
-    with pytest.raises(CorruptRecord):
+    with pytest.raises(CorruptRecordError):
         only(wrapped(0, message[:-1]), policy=LIKE_KAFKA).records()
 
 
@@ -199,7 +208,7 @@ def test_inner_messages_with_bad_magic_or_checksum() -> None:
     message[-1] ^= 1
     assert refused(wrapped(0, bytes(message)), ChecksumError).path == "records[0]"
     assert only(wrapped(0, bytes(message)), verify=False).records()[0].value == b"`"
-    assert "magic 2" in refused(wrapped(0, by_hand(0, b"", magic=2)), UnknownMagic).reason
+    assert "magic 2" in refused(wrapped(0, by_hand(0, b"", magic=2)), UnknownMagicError).reason
     cut = by_hand(0, b"a")[:-3]
     assert refused(wrapped(0, cut)).path == "records[0]"
 

@@ -11,7 +11,7 @@ import pytest
 from crc32c import crc32c
 
 from kwire import EncodeError
-from kwire.records import Batch, CorruptRecord, Record, encode_batch, read_batches
+from kwire.records import Batch, CorruptRecordError, Record, encode_batch, read_batches
 
 
 def by_hand(
@@ -174,7 +174,7 @@ def test_trap_43_the_value_of_a_header_may_be_null_but_not_its_key() -> None:
     assert read.headers == (("a", None), ("a", b""), ("", b"b"))
     assert only(by_hand(bytes([2 * len(record)]) + record, 1)).encode()[61:] == bytes([2 * len(record)]) + record
     record = raw("00 00 00 01 01 | 02 | 01 00")
-    with pytest.raises(CorruptRecord) as caught:
+    with pytest.raises(CorruptRecordError) as caught:
         only(by_hand(bytes([2 * len(record)]) + record, 1)).records()
     assert caught.value.path == "records[0].headers[0].key"
     assert caught.value.reason == "it has length -1"
@@ -214,7 +214,7 @@ def test_the_longest_varints_are_read_as_java_reads_them() -> None:
         ("offset", raw("00 | 00 | 86 80 80 80 80 00 | 01 01 00")),
         ("key", raw("00 | 00 | 00 | 82 80 80 80 80 00 6b | 01 00")),
     ):
-        with pytest.raises(CorruptRecord) as caught:
+        with pytest.raises(CorruptRecordError) as caught:
             only(by_hand(bytes([2 * len(longer)]) + longer, 1)).records()
         assert caught.value.path == f"records[0].{field}"
         assert "has at most" in caught.value.reason

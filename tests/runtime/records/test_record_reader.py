@@ -11,14 +11,14 @@ import pytest
 from crc32c import crc32c
 
 from kwire import LIKE_KAFKA, DecodeError
-from kwire.compression import NAMES, CompressionError, DecompressionLimit, compress
+from kwire.compression import NAMES, CompressionError, DecompressionLimitError, compress
 from kwire.records import (
     Batch,
     ChecksumError,
-    CorruptRecord,
+    CorruptRecordError,
     Record,
     RecordsError,
-    UnknownMagic,
+    UnknownMagicError,
     encode_batch,
     encode_message_set,
     read_batches,
@@ -63,7 +63,7 @@ def around(payload: bytes, count: int = 1, codec: int = 0) -> bytes:
     )
 
 
-def refused(data: bytes, kind: type[DecodeError] = CorruptRecord) -> Any:
+def refused(data: bytes, kind: type[DecodeError] = CorruptRecordError) -> Any:
     (batch,) = read_batches(data)
     for read in (batch.records, lambda: list(batch)):
         with pytest.raises(kind) as caught:
@@ -89,7 +89,7 @@ def test_trap_44_an_incomplete_batch_at_the_end_stops_the_iteration_quietly(data
 def test_trap_44_the_magic_is_0_1_or_2(data: bytes) -> None:
     for magic in (3, 127, 128, 255):
         bad = data[:16] + bytes([magic]) + data[17:]
-        with pytest.raises(UnknownMagic) as caught:
+        with pytest.raises(UnknownMagicError) as caught:
             list(read_batches(bad, verify=False, position=500))
         assert (caught.value.position, caught.value.offset, caught.value.path) == (500, 516, "magic")
 
@@ -139,7 +139,7 @@ def test_checking_later() -> None:
 def test_a_size_that_makes_no_sense_ends_it_all(size: int) -> None:
     good = encode_batch(RECORDS)
     bad = good[:8] + pack(">i", size) + good[12:] + bytes(5000)
-    with pytest.raises(CorruptRecord) as caught:
+    with pytest.raises(CorruptRecordError) as caught:
         list(read_batches(good + bad))
     assert (caught.value.position, caught.value.offset) == (len(good), len(good) + 8)
     assert len(caught.value.data) == 1024
@@ -156,7 +156,7 @@ def test_a_size_that_is_less_than_the_header(magic: int, least: int) -> None:
         reader = read_batches(bad + good, skip=True)
         assert [batch.position for batch in reader] == [12 + size]
         (error,) = reader.errors
-        assert isinstance(error, CorruptRecord)
+        assert isinstance(error, CorruptRecordError)
         assert (error.reason, error.data) == (f"a batch of size {size}: the least is {least}", bad)
 
 
@@ -169,8 +169,8 @@ def test_a_bad_batch_can_be_skipped() -> None:
     assert [(batch.data, records) for batch, records in found] == [(good, RECORDS)] * 5
     assert [type(error).__name__ for error in reader.errors] == [
         "ChecksumError",
-        "UnknownMagic",
-        "CorruptRecord",
+        "UnknownMagicError",
+        "CorruptRecordError",
         "CompressionError",
     ]
     assert [error.data for error in reader.errors] == bad
@@ -185,14 +185,14 @@ def test_without_skipping_the_next_call_goes_on_behind_the_bad_batch() -> None:
     assert next(reader).data == good
     with pytest.raises(StopIteration):
         next(reader)
-    with pytest.raises(CorruptRecord):
+    with pytest.raises(CorruptRecordError):
         list(read_batches(around(b"\x02") + good).with_records())
 
 
 def test_an_unknown_magic_whose_size_reaches_beyond_the_end_stops() -> None:
     reader = read_batches(encode_batch(RECORDS)[:16] + b"\x05" + bytes(30), skip=True)
     assert list(reader) == []
-    assert (type(reader.errors[0]), reader.position) == (UnknownMagic, 0)
+    assert (type(reader.errors[0]), reader.position) == (UnknownMagicError, 0)
 
 
 def record(body: bytes, size: int | None = None) -> bytes:
@@ -270,7 +270,7 @@ def test_uncounted_bytes_are_passed_over_if_the_policy_says_so(codec: int) -> No
 def test_offsets_of_errors_count_from_the_start_of_the_input() -> None:
     reader = read_batches(encode_batch(RECORDS) + around(b"\x04\0"), position=10_000)
     first, second = reader
-    with pytest.raises(CorruptRecord) as caught:
+    with pytest.raises(CorruptRecordError) as caught:
         second.records()
     assert caught.value.position == second.position == 10_000 + first.size
     assert caught.value.offset == second.position + 61
@@ -280,11 +280,11 @@ def test_iterating_gives_the_records_that_precede_a_bad_one() -> None:
     good = record(b"\0\0\0\1\1\0") * 1500
     (batch,) = read_batches(around(good + b"\x02", 1501))
     found: list[Record] = []
-    with pytest.raises(CorruptRecord) as caught:
+    with pytest.raises(CorruptRecordError) as caught:
         found.extend(batch)
     assert len(found) >= 1024
     assert caught.value.path == "records[1500].length"
-    with pytest.raises(CorruptRecord):
+    with pytest.raises(CorruptRecordError):
         batch.records()
     (batch,) = read_batches(around(good, 1500))
     assert list(batch) == batch.records()
@@ -301,14 +301,14 @@ def test_a_bomb_is_refused(codec: int) -> None:
     """What comes out is bounded by the limit that the reader was given."""
     data = around(compress(codec, bytes(1 << 20)), 1, codec=codec)
     (batch,) = read_batches(data, limit=1 << 16, position=3)
-    with pytest.raises(DecompressionLimit) as caught:
+    with pytest.raises(DecompressionLimitError) as caught:
         batch.records()
     assert (caught.value.message, caught.value.version, caught.value.path) == ("RecordBatch", 2, "records")
     assert caught.value.offset >= 3 + 61
     assert caught.value.data == data
     reader = read_batches(data, limit=1 << 16, skip=True)
     assert list(reader.with_records()) == []
-    assert isinstance(reader.errors[0], DecompressionLimit)
+    assert isinstance(reader.errors[0], DecompressionLimitError)
 
 
 def test_an_error_of_compression_says_which_batch_it_is() -> None:

@@ -19,7 +19,7 @@ MAX_SPARE = 4
 """So many bytes may stand behind a request [KAFKA-WIRE 10]: librdkafka 2.16 writes three behind Metadata 13."""
 
 
-class Apis:
+class ApiCatalog:
     """The apis of a protocol. Their classes are loaded as they are met.
 
     The checks tell no reasons, which would take long: most of what they are asked about is noise.

@@ -16,7 +16,7 @@ _BETWEEN = re.compile(rb"0[xX]|[\s:,|_]")
 _TEXT = re.compile(rb"[\s -~]+")
 
 
-def read_given(words: Sequence[str], coding: str = "guess") -> bytes:
+def read_input(words: Sequence[str], coding: str = "guess") -> bytes:
     """Bytes from ``words``: the name of a file, ``-`` or nothing for standard input, or the bytes themselves.
 
     ``ValueError`` if they are not in ``coding``; with ``guess`` the bytes of a file that are neither hex nor base64

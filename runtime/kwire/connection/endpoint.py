@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from kwire.connection.foreign import recognise
+from kwire.connection.detect import sniff_protocol
 from kwire.errors import DecodeError
 
 if TYPE_CHECKING:
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class OutOfStep(DecodeError):
+class ProtocolViolationError(DecodeError):
     """What the other end sent is no frame, or answers what was not asked: the connection is of no use any more.
 
     ``events`` are those of the same bytes that came before.
@@ -26,15 +26,17 @@ class OutOfStep(DecodeError):
 
 
 def take_all(payloads: Iterator[bytes], take: Callable[[bytes], T]) -> list[T]:
-    """What ``take`` makes of every payload. If one of them is wrong, what comes before is in :class:`OutOfStep`."""
+    """The result of ``take`` for every payload; :class:`ProtocolViolationError` if the stream or ``take`` fails."""
     events: list[T] = []
     try:
         for payload in payloads:
             events.append(take(payload))
     except DecodeError as error:
-        other = recognise(error.data) if error.message == "frame" and error.data else None
+        other = sniff_protocol(error.data) if error.message == "frame" and error.data else None
         reason = f"{error.reason}; it looks like {other}" if other else error.reason
-        wrong = OutOfStep(reason, message=error.message, path=error.path, offset=error.offset, data=error.data)
-        wrong.events = events
-        raise wrong from None
+        violation = ProtocolViolationError(
+            reason, message=error.message, path=error.path, offset=error.offset, data=error.data
+        )
+        violation.events = events
+        raise violation from None
     return events

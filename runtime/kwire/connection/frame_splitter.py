@@ -10,17 +10,17 @@ from __future__ import annotations
 from struct import Struct
 from typing import TYPE_CHECKING
 
+from kwire.connection.detect import NEEDED, SMALLEST, sniff_protocol
 from kwire.connection.events import Gap, NotKafka, Skipped
-from kwire.connection.foreign import NEEDED, SMALLEST, recognise
 from kwire.connection.frame import Frame
+from kwire.connection.framing import BAD, DOUBTFUL, MORE
 from kwire.connection.search import Search
-from kwire.connection.sides import BAD, DOUBTFUL, MORE
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
 
     from kwire.connection.events import Direction, Event
-    from kwire.connection.sides import Side
+    from kwire.connection.framing import Framing
 
 PIECE = 65_536
 """Bytes that are skipped are reported in pieces of this size."""
@@ -43,13 +43,13 @@ class Damaged:
         self.missing = 0
 
 
-class Lane:
+class FrameSplitter:
     """Feed it bytes, take frames, and events for all bytes that are in none.
 
     A frame has to be acted on before the next is asked for, because what comes next is judged by it.
     """
 
-    def __init__(self, side: Side, direction: Direction, limit: int, *, beginning: bool) -> None:
+    def __init__(self, side: Framing, direction: Direction, limit: int, *, beginning: bool) -> None:
         if not 0 < limit < SMALLEST:
             raise ValueError(f"the limit of frames must be below {SMALLEST}, not {limit}")
         self.lost = 0
@@ -144,11 +144,11 @@ class Lane:
         if len(buffer) < at + 4:
             return None
         size: int = _SIZE.unpack_from(buffer, at)[0]
-        verdict = BAD if size < 0 or size > self._limit else self._side.judge(buffer, at, size)
+        verdict = BAD if size < 0 or size > self._limit else self._side.classify(buffer, at, size)
         if verdict == MORE:
             return None
         if verdict == BAD and self._base + at == 0:
-            other = recognise(buffer)
+            other = sniff_protocol(buffer)
             if other is False and not self._ended:
                 return None
             if other or self._beginning:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 MAX_HEADS = 16
 
 
-class Waiting:
+class InFlightRequest:
     """A request without its response so far. ``lost`` is what the server's stream had lost when it was sent."""
 
     __slots__ = ("api_key", "correlation_id", "lost", "request", "version")
@@ -32,7 +32,7 @@ class Waiting:
         self.lost = lost
 
 
-class WaitingRequests:
+class InFlightRequests:
     """A queue, because servers answer the requests of a connection one after the other in their order.
 
     Whoever takes the response to a later request has therefore to give up those before it. Correlation ids may
@@ -42,8 +42,8 @@ class WaitingRequests:
     def __init__(self, limit: int, limit_bytes: int) -> None:
         self._limit = limit
         self._limit_bytes = limit_bytes
-        self._queue: deque[Waiting] = deque()
-        self._by_id: dict[int, list[Waiting]] = {}
+        self._queue: deque[InFlightRequest] = deque()
+        self._by_id: dict[int, list[InFlightRequest]] = {}
         self._bytes = 0
         self.heads: set[int] = set()
         """The upper halves of all correlation ids so far; if more than ``MAX_HEADS``, not all of them."""
@@ -54,11 +54,11 @@ class WaitingRequests:
     def __contains__(self, correlation_id: int) -> bool:
         return correlation_id in self._by_id
 
-    def first(self, correlation_id: int) -> Waiting:
+    def first(self, correlation_id: int) -> InFlightRequest:
         """The oldest request with this id; ``KeyError`` if there is none."""
         return self._by_id[correlation_id][0]
 
-    def add(self, waiting: Waiting) -> list[Waiting]:
+    def add(self, waiting: InFlightRequest) -> list[InFlightRequest]:
         """Let ``waiting`` queue up. Gives the oldest ones if there are now too many, which no longer wait."""
         self._queue.append(waiting)
         self._by_id.setdefault(waiting.correlation_id, []).append(waiting)
@@ -70,7 +70,7 @@ class WaitingRequests:
             dropped.append(self._pop())
         return dropped
 
-    def take(self, correlation_id: int) -> tuple[Waiting, list[Waiting]]:
+    def take(self, correlation_id: int) -> tuple[InFlightRequest, list[InFlightRequest]]:
         """The oldest request with this id, and those before it, which were passed over; none of them waits any more.
 
         ``KeyError`` if there is none.
@@ -81,11 +81,11 @@ class WaitingRequests:
             passed.append(waiting)
         return wanted, passed
 
-    def clear(self) -> list[Waiting]:
+    def clear(self) -> list[InFlightRequest]:
         """All that wait, in order; none does any more."""
         return [self._pop() for _ in range(len(self._queue))]
 
-    def _pop(self) -> Waiting:
+    def _pop(self) -> InFlightRequest:
         oldest = self._queue.popleft()
         same = self._by_id[oldest.correlation_id]
         del same[0]

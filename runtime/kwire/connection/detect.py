@@ -8,7 +8,7 @@ from typing import Literal
 Foreign = Literal["TLS", "HTTP"]
 
 NEEDED = {"TLS": 5, "HTTP": 9}
-"""Bytes that it takes to recognise them."""
+"""Bytes that it takes to sniff_protocol them."""
 
 TLS_TYPES = range(0x14, 0x18)
 """change_cipher_spec, alert, handshake, application_data [RFC 8446, 5.1]."""
@@ -19,7 +19,7 @@ SMALLEST = 0x14000000
 _HTTP = re.compile(rb"(?:GET|HEAD|POST|PUT|DELETE|CONNECT|OPTIONS|TRACE|PATCH) [ -~]|HTTP/[12]|PRI \* HTT")
 
 
-def recognise(data: bytes | bytearray) -> Foreign | Literal[False] | None:
+def sniff_protocol(data: bytes | bytearray) -> Foreign | Literal[False] | None:
     """The protocol that ``data`` begins with, ``None`` if it is no known one, ``False`` if that takes more bytes.
 
     How many bytes it takes is told by the first of them.

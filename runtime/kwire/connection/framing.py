@@ -7,11 +7,11 @@ from functools import lru_cache
 from struct import Struct
 from typing import TYPE_CHECKING, Protocol
 
-from kwire.connection.waiting import MAX_HEADS
+from kwire.connection.in_flight import MAX_HEADS
 
 if TYPE_CHECKING:
-    from kwire.connection.apis import Apis
-    from kwire.connection.waiting import WaitingRequests
+    from kwire.connection.api_catalog import ApiCatalog
+    from kwire.connection.in_flight import InFlightRequests
 
 MORE, GOOD, DOUBTFUL, TOKEN, BAD = range(5)
 """What the first bytes of a frame say: too few yet; a request or response as expected; one may be, but of an unknown
@@ -33,7 +33,7 @@ _REQUEST = Struct(">hhih")
 _ID = Struct(">i")
 
 
-class Side(Protocol):
+class Framing(Protocol):
     """One of the two sides, as a lane and a search know it."""
 
     head: int
@@ -42,20 +42,20 @@ class Side(Protocol):
     outlook: int
     """Bytes behind a frame that one is not sure of, which show whether another begins within it."""
 
-    def judge(self, buffer: bytearray, at: int, size: int) -> int:
+    def classify(self, buffer: bytearray, at: int, size: int) -> int:
         """What the frame of ``size`` bytes is whose size is at ``at``."""
 
     def candidate(self, buffer: bytearray, start: int, stop: int) -> int:
         """Where the first frame may begin from ``start`` on, of which the head ends at or before ``stop``; or -1."""
 
-    def promises(self, buffer: bytearray, at: int) -> bool:
+    def is_promising(self, buffer: bytearray, at: int) -> bool:
         """Whether the candidate at ``at`` is good enough to give up a frame one is not sure of."""
 
-    def weigh(self, payload: bytes) -> int:
+    def score(self, payload: bytes) -> int:
         """How sure it is that ``payload`` is a whole frame."""
 
 
-class ClientSide:
+class RequestFraming:
     """Requests, and tokens while ``tokens`` is set."""
 
     head = 14
@@ -64,12 +64,12 @@ class ClientSide:
     outlook = 64
     """A head and most client ids."""
 
-    def __init__(self, apis: Apis, limit: int) -> None:
+    def __init__(self, apis: ApiCatalog, limit: int) -> None:
         self.tokens = False
         self._apis = apis
         self._pattern = _request_pattern(apis.keys, limit)
 
-    def judge(self, buffer: bytearray, at: int, size: int) -> int:
+    def classify(self, buffer: bytearray, at: int, size: int) -> int:
         if self.tokens and size < self.head - 4:
             return TOKEN
         if size < self.head - 4:
@@ -95,11 +95,11 @@ class ClientSide:
             start = index + 1
         return -1
 
-    def promises(self, buffer: bytearray, at: int) -> bool:
+    def is_promising(self, buffer: bytearray, at: int) -> bool:
         name, end = at + 14, at + 14 + _LENGTH.unpack_from(buffer, at + 12)[0]
         return name < end <= len(buffer) and is_name(buffer[name:end])
 
-    def weigh(self, payload: bytes) -> int:
+    def score(self, payload: bytes) -> int:
         if len(payload) < self.head - 4:
             return LIKELY if self.tokens else UNLIKELY
         api_key, version, _, length = _REQUEST.unpack_from(payload)
@@ -114,7 +114,7 @@ class ClientSide:
         return NEWER if self._apis.is_newer(api_key, version) else LIKELY
 
 
-class ServerSide:
+class ResponseFraming:
     """Responses, known by the correlation ids of the requests that wait for them, and tokens."""
 
     head = 8
@@ -122,13 +122,13 @@ class ServerSide:
 
     outlook = 7
 
-    def __init__(self, apis: Apis, waiting: WaitingRequests, limit: int) -> None:
+    def __init__(self, apis: ApiCatalog, waiting: InFlightRequests, limit: int) -> None:
         self.tokens = False
         self._apis = apis
         self._waiting = waiting
         self._limit = limit
 
-    def judge(self, buffer: bytearray, at: int, size: int) -> int:
+    def classify(self, buffer: bytearray, at: int, size: int) -> int:
         if size < 4:
             return TOKEN if self.tokens else BAD
         if len(buffer) < at + self.head:
@@ -148,10 +148,10 @@ class ServerSide:
             start = index + 1
         return -1
 
-    def promises(self, buffer: bytearray, at: int) -> bool:
+    def is_promising(self, buffer: bytearray, at: int) -> bool:
         return True
 
-    def weigh(self, payload: bytes) -> int:
+    def score(self, payload: bytes) -> int:
         if len(payload) < 4 or _ID.unpack_from(payload)[0] not in self._waiting:
             return LIKELY if self.tokens else UNSURE
         asked = self._waiting.first(_ID.unpack_from(payload)[0])
