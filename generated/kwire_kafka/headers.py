@@ -129,10 +129,7 @@ class ResponseHeader(Message):
         ("correlation_id", "CorrelationId", "int32", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "correlation_id",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("correlation_id", "unknown_tags")
     __slots__ = SLOTS
 
     correlation_id: int
@@ -170,9 +167,7 @@ class ResponseHeader(Message):
 
 
 def new_ResponseHeader(correlation_id: int) -> ResponseHeader:
-    return ResponseHeader(
-        correlation_id=correlation_id,
-    )
+    return ResponseHeader(correlation_id=correlation_id)
 
 
 def read_request_header_classic(data: bytes, pos: i64, version: i64) -> tuple[RequestHeader, i64]:

@@ -37,22 +37,34 @@ def install_constructors(namespace: dict[str, Any]) -> None:
 
 def _rebuilt_on_first_call(namespace: dict[str, Any], name: str, function: FunctionType) -> Callable[..., object]:
     code = function.__code__
-    given = code.co_varnames[: code.co_argcount]
+    parameters = code.co_varnames[: code.co_argcount]
 
     def first_call(*values: object) -> object:
         cls = namespace[name.removeprefix("new_")]
         defaults = cls()
         scope: dict[str, Any] = {"_cls": cls, "_allocate": object.__new__}
-        lines = [f"def {name}({', '.join(given)}):", "    self = _allocate(_cls)"]
+        lines = [f"def {name}({', '.join(parameters)}):", "    self = _allocate(_cls)"]
         for slot in cls.SLOTS:
             value = slot
-            if slot not in given:
+            if slot not in parameters:
                 default = getattr(defaults, slot)
                 value = "[]" if isinstance(default, list) else f"_default_{slot}"
                 scope[f"_default_{slot}"] = default
             lines.append(f"    self.{slot} = {value}")
-        exec("\n".join([*lines, "    return self"]), scope)
+        source = "\n".join([*lines, "    return self\n"])
+        scope |= {"__name__": function.__module__, "__loader__": _Source(source)}
+        exec(compile(source, f"{function.__module__}.{name}", "exec"), scope)
         namespace[name] = scope[name]
         return scope[name](*values)
 
     return first_call
+
+
+class _Source:
+    """The loader of a rebuilt function: ``linecache``, and so tracebacks and pdb, ask it for the source."""
+
+    def __init__(self, source: str) -> None:
+        self._source = source
+
+    def get_source(self, name: str) -> str:
+        return self._source

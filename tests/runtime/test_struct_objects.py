@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import linecache
 import pickle
 from collections.abc import Iterator
 from typing import Any
@@ -18,6 +19,7 @@ from kwire_kafka import (
     HeartbeatRequest,
     MetadataRequest,
 )
+from kwire_kafka.api import fetch
 from kwire_kafka.api.fetch import EpochEndOffset, FetchableTopicResponse, PartitionData, ReplicaState
 from tests.properties.values import FIXED, NAMES, make, message_class, pairs, struct_class
 
@@ -80,6 +82,16 @@ def test_no_two_decoded_messages_share_anything_mutable(name: str) -> None:
             assert not set(mutables(first)) & set(mutables(second))
             assert not set(mutables(second)) & set(mutables(third))
             assert not set(mutables(first)) & set(mutables(cls()))
+
+
+def test_rebuilt_constructors_have_a_source_that_debuggers_show() -> None:
+    FetchResponse.decode(FetchResponse(responses=[FetchableTopicResponse()]).encode(13), 13)
+    constructor = vars(fetch)["new_FetchableTopicResponse"]
+    code = constructor.__code__
+    assert code.co_name == "new_FetchableTopicResponse"
+    assert linecache.getline(code.co_filename, 1, constructor.__globals__).startswith(
+        "def new_FetchableTopicResponse(topic, topic_id, partitions):"
+    )
 
 
 def test_equality() -> None:

@@ -112,10 +112,7 @@ def new_AddOffsetsToTxnRequest(
     transactional_id: str, producer_id: int, producer_epoch: int, group_id: str
 ) -> AddOffsetsToTxnRequest:
     return AddOffsetsToTxnRequest(
-        transactional_id=transactional_id,
-        producer_id=producer_id,
-        producer_epoch=producer_epoch,
-        group_id=group_id,
+        transactional_id=transactional_id, producer_id=producer_id, producer_epoch=producer_epoch, group_id=group_id
     )
 
 
@@ -136,11 +133,7 @@ class AddOffsetsToTxnResponse(Message):
         ("error_code", "ErrorCode", "int16", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "throttle_time_ms",
-        "error_code",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "error_code", "unknown_tags")
     __slots__ = SLOTS
 
     throttle_time_ms: int
@@ -184,10 +177,7 @@ class AddOffsetsToTxnResponse(Message):
 
 
 def new_AddOffsetsToTxnResponse(throttle_time_ms: int, error_code: int) -> AddOffsetsToTxnResponse:
-    return AddOffsetsToTxnResponse(
-        throttle_time_ms=throttle_time_ms,
-        error_code=error_code,
-    )
+    return AddOffsetsToTxnResponse(throttle_time_ms=throttle_time_ms, error_code=error_code)
 
 
 def read_add_offsets_to_txn_request_classic(

@@ -44,11 +44,7 @@ class AddPartitionsToTxnTopic(Struct):
         ("partitions", "Partitions", "[]int32", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "name",
-        "partitions",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("name", "partitions", "unknown_tags")
     __slots__ = SLOTS
 
     name: str
@@ -71,10 +67,7 @@ class AddPartitionsToTxnTopic(Struct):
 
 
 def new_AddPartitionsToTxnTopic(name: str, partitions: list[int]) -> AddPartitionsToTxnTopic:
-    return AddPartitionsToTxnTopic(
-        name=name,
-        partitions=partitions,
-    )
+    return AddPartitionsToTxnTopic(name=name, partitions=partitions)
 
 
 @mypyc_attr(acyclic=True)
@@ -296,11 +289,7 @@ class AddPartitionsToTxnPartitionResult(Struct):
         "partition_error_code": ("errorCode",),
     }
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "partition_index",
-        "partition_error_code",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("partition_index", "partition_error_code", "unknown_tags")
     __slots__ = SLOTS
 
     partition_index: int
@@ -326,8 +315,7 @@ def new_AddPartitionsToTxnPartitionResult(
     partition_index: int, partition_error_code: int
 ) -> AddPartitionsToTxnPartitionResult:
     return AddPartitionsToTxnPartitionResult(
-        partition_index=partition_index,
-        partition_error_code=partition_error_code,
+        partition_index=partition_index, partition_error_code=partition_error_code
     )
 
 
@@ -354,11 +342,7 @@ class AddPartitionsToTxnTopicResult(Struct):
         "results_by_partition": ("results",),
     }
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "name",
-        "results_by_partition",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("name", "results_by_partition", "unknown_tags")
     __slots__ = SLOTS
 
     name: str
@@ -383,10 +367,7 @@ class AddPartitionsToTxnTopicResult(Struct):
 def new_AddPartitionsToTxnTopicResult(
     name: str, results_by_partition: list[AddPartitionsToTxnPartitionResult]
 ) -> AddPartitionsToTxnTopicResult:
-    return AddPartitionsToTxnTopicResult(
-        name=name,
-        results_by_partition=results_by_partition,
-    )
+    return AddPartitionsToTxnTopicResult(name=name, results_by_partition=results_by_partition)
 
 
 @mypyc_attr(acyclic=True)
@@ -408,11 +389,7 @@ class AddPartitionsToTxnResult(Struct):
         ),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "transactional_id",
-        "topic_results",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("transactional_id", "topic_results", "unknown_tags")
     __slots__ = SLOTS
 
     transactional_id: str
@@ -437,10 +414,7 @@ class AddPartitionsToTxnResult(Struct):
 def new_AddPartitionsToTxnResult(
     transactional_id: str, topic_results: list[AddPartitionsToTxnTopicResult]
 ) -> AddPartitionsToTxnResult:
-    return AddPartitionsToTxnResult(
-        transactional_id=transactional_id,
-        topic_results=topic_results,
-    )
+    return AddPartitionsToTxnResult(transactional_id=transactional_id, topic_results=topic_results)
 
 
 @mypyc_attr(acyclic=True)

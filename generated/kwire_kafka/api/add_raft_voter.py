@@ -46,12 +46,7 @@ class Listener(Struct):
         ("port", "Port", "uint16", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "name",
-        "host",
-        "port",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("name", "host", "port", "unknown_tags")
     __slots__ = SLOTS
 
     name: str
@@ -78,11 +73,7 @@ class Listener(Struct):
 
 
 def new_Listener(name: str, host: str, port: int) -> Listener:
-    return Listener(
-        name=name,
-        host=host,
-        port=port,
-    )
+    return Listener(name=name, host=host, port=port)
 
 
 @mypyc_attr(acyclic=True)
@@ -191,12 +182,7 @@ class AddRaftVoterResponse(Message):
         ("error_message", "ErrorMessage", "string", (0, 32767), (0, 32767), None, None, None, True),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "throttle_time_ms",
-        "error_code",
-        "error_message",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "error_code", "error_message", "unknown_tags")
     __slots__ = SLOTS
 
     throttle_time_ms: int
@@ -240,11 +226,7 @@ class AddRaftVoterResponse(Message):
 def new_AddRaftVoterResponse(
     throttle_time_ms: int, error_code: int, error_message: str | None
 ) -> AddRaftVoterResponse:
-    return AddRaftVoterResponse(
-        throttle_time_ms=throttle_time_ms,
-        error_code=error_code,
-        error_message=error_message,
-    )
+    return AddRaftVoterResponse(throttle_time_ms=throttle_time_ms, error_code=error_code, error_message=error_message)
 
 
 def read_add_raft_voter_request_flexible(data: bytes, pos: i64, version: i64) -> tuple[AddRaftVoterRequest, i64]:

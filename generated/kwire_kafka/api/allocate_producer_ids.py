@@ -47,11 +47,7 @@ class AllocateProducerIdsRequest(Message):
         ("broker_epoch", "BrokerEpoch", "int64", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "broker_id",
-        "broker_epoch",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("broker_id", "broker_epoch", "unknown_tags")
     __slots__ = SLOTS
 
     broker_id: int
@@ -89,10 +85,7 @@ class AllocateProducerIdsRequest(Message):
 
 
 def new_AllocateProducerIdsRequest(broker_id: int, broker_epoch: int) -> AllocateProducerIdsRequest:
-    return AllocateProducerIdsRequest(
-        broker_id=broker_id,
-        broker_epoch=broker_epoch,
-    )
+    return AllocateProducerIdsRequest(broker_id=broker_id, broker_epoch=broker_epoch)
 
 
 @mypyc_attr(acyclic=True)

@@ -43,11 +43,7 @@ class AlterClientQuotasRequestEntityData(Struct):
         ("entity_name", "EntityName", "string", (0, 32767), (0, 32767), None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "entity_type",
-        "entity_name",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("entity_type", "entity_name", "unknown_tags")
     __slots__ = SLOTS
 
     entity_type: str
@@ -72,10 +68,7 @@ class AlterClientQuotasRequestEntityData(Struct):
 def new_AlterClientQuotasRequestEntityData(
     entity_type: str, entity_name: str | None
 ) -> AlterClientQuotasRequestEntityData:
-    return AlterClientQuotasRequestEntityData(
-        entity_type=entity_type,
-        entity_name=entity_name,
-    )
+    return AlterClientQuotasRequestEntityData(entity_type=entity_type, entity_name=entity_name)
 
 
 @mypyc_attr(acyclic=True)
@@ -88,12 +81,7 @@ class OpData(Struct):
         ("remove", "Remove", "bool", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "key",
-        "value",
-        "remove",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("key", "value", "remove", "unknown_tags")
     __slots__ = SLOTS
 
     key: str
@@ -120,11 +108,7 @@ class OpData(Struct):
 
 
 def new_OpData(key: str, value: float, remove: bool) -> OpData:
-    return OpData(
-        key=key,
-        value=value,
-        remove=remove,
-    )
+    return OpData(key=key, value=value, remove=remove)
 
 
 @mypyc_attr(acyclic=True)
@@ -136,11 +120,7 @@ class AlterClientQuotasRequestEntryData(Struct):
         ("ops", "Ops", "[]OpData", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "entity",
-        "ops",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("entity", "ops", "unknown_tags")
     __slots__ = SLOTS
 
     entity: list[AlterClientQuotasRequestEntityData]
@@ -165,10 +145,7 @@ class AlterClientQuotasRequestEntryData(Struct):
 def new_AlterClientQuotasRequestEntryData(
     entity: list[AlterClientQuotasRequestEntityData], ops: list[OpData]
 ) -> AlterClientQuotasRequestEntryData:
-    return AlterClientQuotasRequestEntryData(
-        entity=entity,
-        ops=ops,
-    )
+    return AlterClientQuotasRequestEntryData(entity=entity, ops=ops)
 
 
 @mypyc_attr(acyclic=True)
@@ -188,11 +165,7 @@ class AlterClientQuotasRequest(Message):
         ("validate_only", "ValidateOnly", "bool", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "entries",
-        "validate_only",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("entries", "validate_only", "unknown_tags")
     __slots__ = SLOTS
 
     entries: list[AlterClientQuotasRequestEntryData]
@@ -238,10 +211,7 @@ class AlterClientQuotasRequest(Message):
 def new_AlterClientQuotasRequest(
     entries: list[AlterClientQuotasRequestEntryData], validate_only: bool
 ) -> AlterClientQuotasRequest:
-    return AlterClientQuotasRequest(
-        entries=entries,
-        validate_only=validate_only,
-    )
+    return AlterClientQuotasRequest(entries=entries, validate_only=validate_only)
 
 
 @mypyc_attr(acyclic=True)
@@ -253,11 +223,7 @@ class AlterClientQuotasResponseEntityData(Struct):
         ("entity_name", "EntityName", "string", (0, 32767), (0, 32767), None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "entity_type",
-        "entity_name",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("entity_type", "entity_name", "unknown_tags")
     __slots__ = SLOTS
 
     entity_type: str
@@ -282,10 +248,7 @@ class AlterClientQuotasResponseEntityData(Struct):
 def new_AlterClientQuotasResponseEntityData(
     entity_type: str, entity_name: str | None
 ) -> AlterClientQuotasResponseEntityData:
-    return AlterClientQuotasResponseEntityData(
-        entity_type=entity_type,
-        entity_name=entity_name,
-    )
+    return AlterClientQuotasResponseEntityData(entity_type=entity_type, entity_name=entity_name)
 
 
 @mypyc_attr(acyclic=True)
@@ -298,12 +261,7 @@ class AlterClientQuotasResponseEntryData(Struct):
         ("entity", "Entity", "[]AlterClientQuotasResponseEntityData", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "error_code",
-        "error_message",
-        "entity",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("error_code", "error_message", "entity", "unknown_tags")
     __slots__ = SLOTS
 
     error_code: int
@@ -332,11 +290,7 @@ class AlterClientQuotasResponseEntryData(Struct):
 def new_AlterClientQuotasResponseEntryData(
     error_code: int, error_message: str | None, entity: list[AlterClientQuotasResponseEntityData]
 ) -> AlterClientQuotasResponseEntryData:
-    return AlterClientQuotasResponseEntryData(
-        error_code=error_code,
-        error_message=error_message,
-        entity=entity,
-    )
+    return AlterClientQuotasResponseEntryData(error_code=error_code, error_message=error_message, entity=entity)
 
 
 @mypyc_attr(acyclic=True)
@@ -356,11 +310,7 @@ class AlterClientQuotasResponse(Message):
         ("entries", "Entries", "[]AlterClientQuotasResponseEntryData", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "throttle_time_ms",
-        "entries",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "entries", "unknown_tags")
     __slots__ = SLOTS
 
     throttle_time_ms: int
@@ -406,10 +356,7 @@ class AlterClientQuotasResponse(Message):
 def new_AlterClientQuotasResponse(
     throttle_time_ms: int, entries: list[AlterClientQuotasResponseEntryData]
 ) -> AlterClientQuotasResponse:
-    return AlterClientQuotasResponse(
-        throttle_time_ms=throttle_time_ms,
-        entries=entries,
-    )
+    return AlterClientQuotasResponse(throttle_time_ms=throttle_time_ms, entries=entries)
 
 
 def read_alter_client_quotas_request_classic(

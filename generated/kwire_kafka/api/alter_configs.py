@@ -42,11 +42,7 @@ class AlterableConfig(Struct):
         ("value", "Value", "string", (0, 32767), (0, 32767), None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "name",
-        "value",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("name", "value", "unknown_tags")
     __slots__ = SLOTS
 
     name: str
@@ -69,10 +65,7 @@ class AlterableConfig(Struct):
 
 
 def new_AlterableConfig(name: str, value: str | None) -> AlterableConfig:
-    return AlterableConfig(
-        name=name,
-        value=value,
-    )
+    return AlterableConfig(name=name, value=value)
 
 
 @mypyc_attr(acyclic=True)
@@ -85,12 +78,7 @@ class AlterConfigsResource(Struct):
         ("configs", "Configs", "[]AlterableConfig", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "resource_type",
-        "resource_name",
-        "configs",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("resource_type", "resource_name", "configs", "unknown_tags")
     __slots__ = SLOTS
 
     resource_type: int
@@ -119,11 +107,7 @@ class AlterConfigsResource(Struct):
 def new_AlterConfigsResource(
     resource_type: int, resource_name: str, configs: list[AlterableConfig]
 ) -> AlterConfigsResource:
-    return AlterConfigsResource(
-        resource_type=resource_type,
-        resource_name=resource_name,
-        configs=configs,
-    )
+    return AlterConfigsResource(resource_type=resource_type, resource_name=resource_name, configs=configs)
 
 
 @mypyc_attr(acyclic=True)
@@ -143,11 +127,7 @@ class AlterConfigsRequest(Message):
         ("validate_only", "ValidateOnly", "bool", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "resources",
-        "validate_only",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("resources", "validate_only", "unknown_tags")
     __slots__ = SLOTS
 
     resources: list[AlterConfigsResource]
@@ -191,10 +171,7 @@ class AlterConfigsRequest(Message):
 
 
 def new_AlterConfigsRequest(resources: list[AlterConfigsResource], validate_only: bool) -> AlterConfigsRequest:
-    return AlterConfigsRequest(
-        resources=resources,
-        validate_only=validate_only,
-    )
+    return AlterConfigsRequest(resources=resources, validate_only=validate_only)
 
 
 @mypyc_attr(acyclic=True)
@@ -248,10 +225,7 @@ def new_AlterConfigsResourceResponse(
     error_code: int, error_message: str | None, resource_type: int, resource_name: str
 ) -> AlterConfigsResourceResponse:
     return AlterConfigsResourceResponse(
-        error_code=error_code,
-        error_message=error_message,
-        resource_type=resource_type,
-        resource_name=resource_name,
+        error_code=error_code, error_message=error_message, resource_type=resource_type, resource_name=resource_name
     )
 
 
@@ -276,11 +250,7 @@ class AlterConfigsResponse(Message):
         "responses": ("resources",),
     }
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "throttle_time_ms",
-        "responses",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "responses", "unknown_tags")
     __slots__ = SLOTS
 
     throttle_time_ms: int
@@ -326,10 +296,7 @@ class AlterConfigsResponse(Message):
 def new_AlterConfigsResponse(
     throttle_time_ms: int, responses: list[AlterConfigsResourceResponse]
 ) -> AlterConfigsResponse:
-    return AlterConfigsResponse(
-        throttle_time_ms=throttle_time_ms,
-        responses=responses,
-    )
+    return AlterConfigsResponse(throttle_time_ms=throttle_time_ms, responses=responses)
 
 
 def read_alter_configs_request_classic(data: bytes, pos: i64, version: i64) -> tuple[AlterConfigsRequest, i64]:

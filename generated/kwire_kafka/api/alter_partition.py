@@ -47,11 +47,7 @@ class BrokerState(Struct):
         ("broker_epoch", "BrokerEpoch", "int64", (3, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "broker_id",
-        "broker_epoch",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("broker_id", "broker_epoch", "unknown_tags")
     __slots__ = SLOTS
 
     broker_id: int
@@ -74,10 +70,7 @@ class BrokerState(Struct):
 
 
 def new_BrokerState(broker_id: int, broker_epoch: int) -> BrokerState:
-    return BrokerState(
-        broker_id=broker_id,
-        broker_epoch=broker_epoch,
-    )
+    return BrokerState(broker_id=broker_id, broker_epoch=broker_epoch)
 
 
 @mypyc_attr(acyclic=True)
@@ -187,12 +180,7 @@ class AlterPartitionRequestTopicData(Struct):
         "topic_name": ("name",),
     }
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "topic_name",
-        "topic_id",
-        "partitions",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("topic_name", "topic_id", "partitions", "unknown_tags")
     __slots__ = SLOTS
 
     topic_name: str
@@ -221,11 +209,7 @@ class AlterPartitionRequestTopicData(Struct):
 def new_AlterPartitionRequestTopicData(
     topic_name: str, topic_id: Uuid, partitions: list[AlterPartitionRequestPartitionData]
 ) -> AlterPartitionRequestTopicData:
-    return AlterPartitionRequestTopicData(
-        topic_name=topic_name,
-        topic_id=topic_id,
-        partitions=partitions,
-    )
+    return AlterPartitionRequestTopicData(topic_name=topic_name, topic_id=topic_id, partitions=partitions)
 
 
 @mypyc_attr(acyclic=True)
@@ -246,12 +230,7 @@ class AlterPartitionRequest(Message):
         ("topics", "Topics", "[]AlterPartitionRequestTopicData", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "broker_id",
-        "broker_epoch",
-        "topics",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("broker_id", "broker_epoch", "topics", "unknown_tags")
     __slots__ = SLOTS
 
     broker_id: int
@@ -295,11 +274,7 @@ class AlterPartitionRequest(Message):
 def new_AlterPartitionRequest(
     broker_id: int, broker_epoch: int, topics: list[AlterPartitionRequestTopicData]
 ) -> AlterPartitionRequest:
-    return AlterPartitionRequest(
-        broker_id=broker_id,
-        broker_epoch=broker_epoch,
-        topics=topics,
-    )
+    return AlterPartitionRequest(broker_id=broker_id, broker_epoch=broker_epoch, topics=topics)
 
 
 @mypyc_attr(acyclic=True)
@@ -415,12 +390,7 @@ class AlterPartitionResponseTopicData(Struct):
         "topic_name": ("name",),
     }
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "topic_name",
-        "topic_id",
-        "partitions",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("topic_name", "topic_id", "partitions", "unknown_tags")
     __slots__ = SLOTS
 
     topic_name: str
@@ -449,11 +419,7 @@ class AlterPartitionResponseTopicData(Struct):
 def new_AlterPartitionResponseTopicData(
     topic_name: str, topic_id: Uuid, partitions: list[AlterPartitionResponsePartitionData]
 ) -> AlterPartitionResponseTopicData:
-    return AlterPartitionResponseTopicData(
-        topic_name=topic_name,
-        topic_id=topic_id,
-        partitions=partitions,
-    )
+    return AlterPartitionResponseTopicData(topic_name=topic_name, topic_id=topic_id, partitions=partitions)
 
 
 @mypyc_attr(acyclic=True)
@@ -474,12 +440,7 @@ class AlterPartitionResponse(Message):
         ("topics", "Topics", "[]AlterPartitionResponseTopicData", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "throttle_time_ms",
-        "error_code",
-        "topics",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "error_code", "topics", "unknown_tags")
     __slots__ = SLOTS
 
     throttle_time_ms: int
@@ -523,11 +484,7 @@ class AlterPartitionResponse(Message):
 def new_AlterPartitionResponse(
     throttle_time_ms: int, error_code: int, topics: list[AlterPartitionResponseTopicData]
 ) -> AlterPartitionResponse:
-    return AlterPartitionResponse(
-        throttle_time_ms=throttle_time_ms,
-        error_code=error_code,
-        topics=topics,
-    )
+    return AlterPartitionResponse(throttle_time_ms=throttle_time_ms, error_code=error_code, topics=topics)
 
 
 def read_alter_partition_request_flexible(data: bytes, pos: i64, version: i64) -> tuple[AlterPartitionRequest, i64]:

@@ -42,11 +42,7 @@ class ReassignablePartition(Struct):
         ("replicas", "Replicas", "[]int32", (0, 32767), (0, 32767), None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "partition_index",
-        "replicas",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("partition_index", "replicas", "unknown_tags")
     __slots__ = SLOTS
 
     partition_index: int
@@ -69,10 +65,7 @@ class ReassignablePartition(Struct):
 
 
 def new_ReassignablePartition(partition_index: int, replicas: list[int] | None) -> ReassignablePartition:
-    return ReassignablePartition(
-        partition_index=partition_index,
-        replicas=replicas,
-    )
+    return ReassignablePartition(partition_index=partition_index, replicas=replicas)
 
 
 @mypyc_attr(acyclic=True)
@@ -84,11 +77,7 @@ class ReassignableTopic(Struct):
         ("partitions", "Partitions", "[]ReassignablePartition", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "name",
-        "partitions",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("name", "partitions", "unknown_tags")
     __slots__ = SLOTS
 
     name: str
@@ -111,10 +100,7 @@ class ReassignableTopic(Struct):
 
 
 def new_ReassignableTopic(name: str, partitions: list[ReassignablePartition]) -> ReassignableTopic:
-    return ReassignableTopic(
-        name=name,
-        partitions=partitions,
-    )
+    return ReassignableTopic(name=name, partitions=partitions)
 
 
 @mypyc_attr(acyclic=True)
@@ -145,12 +131,7 @@ class AlterPartitionReassignmentsRequest(Message):
         ("topics", "Topics", "[]ReassignableTopic", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "timeout_ms",
-        "allow_replication_factor_change",
-        "topics",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("timeout_ms", "allow_replication_factor_change", "topics", "unknown_tags")
     __slots__ = SLOTS
 
     timeout_ms: int
@@ -195,9 +176,7 @@ def new_AlterPartitionReassignmentsRequest(
     timeout_ms: int, allow_replication_factor_change: bool, topics: list[ReassignableTopic]
 ) -> AlterPartitionReassignmentsRequest:
     return AlterPartitionReassignmentsRequest(
-        timeout_ms=timeout_ms,
-        allow_replication_factor_change=allow_replication_factor_change,
-        topics=topics,
+        timeout_ms=timeout_ms, allow_replication_factor_change=allow_replication_factor_change, topics=topics
     )
 
 
@@ -211,12 +190,7 @@ class ReassignablePartitionResponse(Struct):
         ("error_message", "ErrorMessage", "string", (0, 32767), (0, 32767), None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "partition_index",
-        "error_code",
-        "error_message",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("partition_index", "error_code", "error_message", "unknown_tags")
     __slots__ = SLOTS
 
     partition_index: int
@@ -246,9 +220,7 @@ def new_ReassignablePartitionResponse(
     partition_index: int, error_code: int, error_message: str | None
 ) -> ReassignablePartitionResponse:
     return ReassignablePartitionResponse(
-        partition_index=partition_index,
-        error_code=error_code,
-        error_message=error_message,
+        partition_index=partition_index, error_code=error_code, error_message=error_message
     )
 
 
@@ -261,11 +233,7 @@ class ReassignableTopicResponse(Struct):
         ("partitions", "Partitions", "[]ReassignablePartitionResponse", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "name",
-        "partitions",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("name", "partitions", "unknown_tags")
     __slots__ = SLOTS
 
     name: str
@@ -290,10 +258,7 @@ class ReassignableTopicResponse(Struct):
 def new_ReassignableTopicResponse(
     name: str, partitions: list[ReassignablePartitionResponse]
 ) -> ReassignableTopicResponse:
-    return ReassignableTopicResponse(
-        name=name,
-        partitions=partitions,
-    )
+    return ReassignableTopicResponse(name=name, partitions=partitions)
 
 
 @mypyc_attr(acyclic=True)

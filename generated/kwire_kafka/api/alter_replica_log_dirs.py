@@ -42,11 +42,7 @@ class AlterReplicaLogDirTopic(Struct):
         ("partitions", "Partitions", "[]int32", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "name",
-        "partitions",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("name", "partitions", "unknown_tags")
     __slots__ = SLOTS
 
     name: str
@@ -69,10 +65,7 @@ class AlterReplicaLogDirTopic(Struct):
 
 
 def new_AlterReplicaLogDirTopic(name: str, partitions: list[int]) -> AlterReplicaLogDirTopic:
-    return AlterReplicaLogDirTopic(
-        name=name,
-        partitions=partitions,
-    )
+    return AlterReplicaLogDirTopic(name=name, partitions=partitions)
 
 
 @mypyc_attr(acyclic=True)
@@ -84,11 +77,7 @@ class AlterReplicaLogDir(Struct):
         ("topics", "Topics", "[]AlterReplicaLogDirTopic", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "path",
-        "topics",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("path", "topics", "unknown_tags")
     __slots__ = SLOTS
 
     path: str
@@ -111,10 +100,7 @@ class AlterReplicaLogDir(Struct):
 
 
 def new_AlterReplicaLogDir(path: str, topics: list[AlterReplicaLogDirTopic]) -> AlterReplicaLogDir:
-    return AlterReplicaLogDir(
-        path=path,
-        topics=topics,
-    )
+    return AlterReplicaLogDir(path=path, topics=topics)
 
 
 @mypyc_attr(acyclic=True)
@@ -133,10 +119,7 @@ class AlterReplicaLogDirsRequest(Message):
         ("dirs", "Dirs", "[]AlterReplicaLogDir", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "dirs",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("dirs", "unknown_tags")
     __slots__ = SLOTS
 
     dirs: list[AlterReplicaLogDir]
@@ -176,9 +159,7 @@ class AlterReplicaLogDirsRequest(Message):
 
 
 def new_AlterReplicaLogDirsRequest(dirs: list[AlterReplicaLogDir]) -> AlterReplicaLogDirsRequest:
-    return AlterReplicaLogDirsRequest(
-        dirs=dirs,
-    )
+    return AlterReplicaLogDirsRequest(dirs=dirs)
 
 
 @mypyc_attr(acyclic=True)
@@ -190,11 +171,7 @@ class AlterReplicaLogDirPartitionResult(Struct):
         ("error_code", "ErrorCode", "int16", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "partition_index",
-        "error_code",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("partition_index", "error_code", "unknown_tags")
     __slots__ = SLOTS
 
     partition_index: int
@@ -217,10 +194,7 @@ class AlterReplicaLogDirPartitionResult(Struct):
 
 
 def new_AlterReplicaLogDirPartitionResult(partition_index: int, error_code: int) -> AlterReplicaLogDirPartitionResult:
-    return AlterReplicaLogDirPartitionResult(
-        partition_index=partition_index,
-        error_code=error_code,
-    )
+    return AlterReplicaLogDirPartitionResult(partition_index=partition_index, error_code=error_code)
 
 
 @mypyc_attr(acyclic=True)
@@ -242,11 +216,7 @@ class AlterReplicaLogDirTopicResult(Struct):
         ),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "topic_name",
-        "partitions",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("topic_name", "partitions", "unknown_tags")
     __slots__ = SLOTS
 
     topic_name: str
@@ -271,10 +241,7 @@ class AlterReplicaLogDirTopicResult(Struct):
 def new_AlterReplicaLogDirTopicResult(
     topic_name: str, partitions: list[AlterReplicaLogDirPartitionResult]
 ) -> AlterReplicaLogDirTopicResult:
-    return AlterReplicaLogDirTopicResult(
-        topic_name=topic_name,
-        partitions=partitions,
-    )
+    return AlterReplicaLogDirTopicResult(topic_name=topic_name, partitions=partitions)
 
 
 @mypyc_attr(acyclic=True)
@@ -294,11 +261,7 @@ class AlterReplicaLogDirsResponse(Message):
         ("results", "Results", "[]AlterReplicaLogDirTopicResult", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "throttle_time_ms",
-        "results",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "results", "unknown_tags")
     __slots__ = SLOTS
 
     throttle_time_ms: int
@@ -344,10 +307,7 @@ class AlterReplicaLogDirsResponse(Message):
 def new_AlterReplicaLogDirsResponse(
     throttle_time_ms: int, results: list[AlterReplicaLogDirTopicResult]
 ) -> AlterReplicaLogDirsResponse:
-    return AlterReplicaLogDirsResponse(
-        throttle_time_ms=throttle_time_ms,
-        results=results,
-    )
+    return AlterReplicaLogDirsResponse(throttle_time_ms=throttle_time_ms, results=results)
 
 
 def read_alter_replica_log_dirs_request_classic(

@@ -45,11 +45,7 @@ class AlterShareGroupOffsetsRequestPartition(Struct):
         ("start_offset", "StartOffset", "int64", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "partition_index",
-        "start_offset",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("partition_index", "start_offset", "unknown_tags")
     __slots__ = SLOTS
 
     partition_index: int
@@ -74,10 +70,7 @@ class AlterShareGroupOffsetsRequestPartition(Struct):
 def new_AlterShareGroupOffsetsRequestPartition(
     partition_index: int, start_offset: int
 ) -> AlterShareGroupOffsetsRequestPartition:
-    return AlterShareGroupOffsetsRequestPartition(
-        partition_index=partition_index,
-        start_offset=start_offset,
-    )
+    return AlterShareGroupOffsetsRequestPartition(partition_index=partition_index, start_offset=start_offset)
 
 
 @mypyc_attr(acyclic=True)
@@ -99,11 +92,7 @@ class AlterShareGroupOffsetsRequestTopic(Struct):
         ),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "topic_name",
-        "partitions",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("topic_name", "partitions", "unknown_tags")
     __slots__ = SLOTS
 
     topic_name: str
@@ -128,10 +117,7 @@ class AlterShareGroupOffsetsRequestTopic(Struct):
 def new_AlterShareGroupOffsetsRequestTopic(
     topic_name: str, partitions: list[AlterShareGroupOffsetsRequestPartition]
 ) -> AlterShareGroupOffsetsRequestTopic:
-    return AlterShareGroupOffsetsRequestTopic(
-        topic_name=topic_name,
-        partitions=partitions,
-    )
+    return AlterShareGroupOffsetsRequestTopic(topic_name=topic_name, partitions=partitions)
 
 
 @mypyc_attr(acyclic=True)
@@ -151,11 +137,7 @@ class AlterShareGroupOffsetsRequest(Message):
         ("topics", "Topics", "[]AlterShareGroupOffsetsRequestTopic", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "group_id",
-        "topics",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("group_id", "topics", "unknown_tags")
     __slots__ = SLOTS
 
     group_id: str
@@ -195,10 +177,7 @@ class AlterShareGroupOffsetsRequest(Message):
 def new_AlterShareGroupOffsetsRequest(
     group_id: str, topics: list[AlterShareGroupOffsetsRequestTopic]
 ) -> AlterShareGroupOffsetsRequest:
-    return AlterShareGroupOffsetsRequest(
-        group_id=group_id,
-        topics=topics,
-    )
+    return AlterShareGroupOffsetsRequest(group_id=group_id, topics=topics)
 
 
 @mypyc_attr(acyclic=True)
@@ -211,12 +190,7 @@ class AlterShareGroupOffsetsResponsePartition(Struct):
         ("error_message", "ErrorMessage", "string", (0, 32767), (0, 32767), None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "partition_index",
-        "error_code",
-        "error_message",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("partition_index", "error_code", "error_message", "unknown_tags")
     __slots__ = SLOTS
 
     partition_index: int
@@ -246,9 +220,7 @@ def new_AlterShareGroupOffsetsResponsePartition(
     partition_index: int, error_code: int, error_message: str | None
 ) -> AlterShareGroupOffsetsResponsePartition:
     return AlterShareGroupOffsetsResponsePartition(
-        partition_index=partition_index,
-        error_code=error_code,
-        error_message=error_message,
+        partition_index=partition_index, error_code=error_code, error_message=error_message
     )
 
 
@@ -272,12 +244,7 @@ class AlterShareGroupOffsetsResponseTopic(Struct):
         ),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "topic_name",
-        "topic_id",
-        "partitions",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("topic_name", "topic_id", "partitions", "unknown_tags")
     __slots__ = SLOTS
 
     topic_name: str
@@ -306,11 +273,7 @@ class AlterShareGroupOffsetsResponseTopic(Struct):
 def new_AlterShareGroupOffsetsResponseTopic(
     topic_name: str, topic_id: Uuid, partitions: list[AlterShareGroupOffsetsResponsePartition]
 ) -> AlterShareGroupOffsetsResponseTopic:
-    return AlterShareGroupOffsetsResponseTopic(
-        topic_name=topic_name,
-        topic_id=topic_id,
-        partitions=partitions,
-    )
+    return AlterShareGroupOffsetsResponseTopic(topic_name=topic_name, topic_id=topic_id, partitions=partitions)
 
 
 @mypyc_attr(acyclic=True)
@@ -400,10 +363,7 @@ def new_AlterShareGroupOffsetsResponse(
     responses: list[AlterShareGroupOffsetsResponseTopic],
 ) -> AlterShareGroupOffsetsResponse:
     return AlterShareGroupOffsetsResponse(
-        throttle_time_ms=throttle_time_ms,
-        error_code=error_code,
-        error_message=error_message,
-        responses=responses,
+        throttle_time_ms=throttle_time_ms, error_code=error_code, error_message=error_message, responses=responses
     )
 
 

@@ -42,11 +42,7 @@ class ScramCredentialDeletion(Struct):
         ("mechanism", "Mechanism", "int8", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "name",
-        "mechanism",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("name", "mechanism", "unknown_tags")
     __slots__ = SLOTS
 
     name: str
@@ -69,10 +65,7 @@ class ScramCredentialDeletion(Struct):
 
 
 def new_ScramCredentialDeletion(name: str, mechanism: int) -> ScramCredentialDeletion:
-    return ScramCredentialDeletion(
-        name=name,
-        mechanism=mechanism,
-    )
+    return ScramCredentialDeletion(name=name, mechanism=mechanism)
 
 
 @mypyc_attr(acyclic=True)
@@ -87,14 +80,7 @@ class ScramCredentialUpsertion(Struct):
         ("salted_password", "SaltedPassword", "bytes", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "name",
-        "mechanism",
-        "iterations",
-        "salt",
-        "salted_password",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("name", "mechanism", "iterations", "salt", "salted_password", "unknown_tags")
     __slots__ = SLOTS
 
     name: str
@@ -132,11 +118,7 @@ def new_ScramCredentialUpsertion(
     name: str, mechanism: int, iterations: int, salt: bytes, salted_password: bytes
 ) -> ScramCredentialUpsertion:
     return ScramCredentialUpsertion(
-        name=name,
-        mechanism=mechanism,
-        iterations=iterations,
-        salt=salt,
-        salted_password=salted_password,
+        name=name, mechanism=mechanism, iterations=iterations, salt=salt, salted_password=salted_password
     )
 
 
@@ -157,11 +139,7 @@ class AlterUserScramCredentialsRequest(Message):
         ("upsertions", "Upsertions", "[]ScramCredentialUpsertion", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "deletions",
-        "upsertions",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("deletions", "upsertions", "unknown_tags")
     __slots__ = SLOTS
 
     deletions: list[ScramCredentialDeletion]
@@ -201,10 +179,7 @@ class AlterUserScramCredentialsRequest(Message):
 def new_AlterUserScramCredentialsRequest(
     deletions: list[ScramCredentialDeletion], upsertions: list[ScramCredentialUpsertion]
 ) -> AlterUserScramCredentialsRequest:
-    return AlterUserScramCredentialsRequest(
-        deletions=deletions,
-        upsertions=upsertions,
-    )
+    return AlterUserScramCredentialsRequest(deletions=deletions, upsertions=upsertions)
 
 
 @mypyc_attr(acyclic=True)
@@ -217,12 +192,7 @@ class AlterUserScramCredentialsResult(Struct):
         ("error_message", "ErrorMessage", "string", (0, 32767), (0, 32767), None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "user",
-        "error_code",
-        "error_message",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("user", "error_code", "error_message", "unknown_tags")
     __slots__ = SLOTS
 
     user: str
@@ -251,11 +221,7 @@ class AlterUserScramCredentialsResult(Struct):
 def new_AlterUserScramCredentialsResult(
     user: str, error_code: int, error_message: str | None
 ) -> AlterUserScramCredentialsResult:
-    return AlterUserScramCredentialsResult(
-        user=user,
-        error_code=error_code,
-        error_message=error_message,
-    )
+    return AlterUserScramCredentialsResult(user=user, error_code=error_code, error_message=error_message)
 
 
 @mypyc_attr(acyclic=True)
@@ -275,11 +241,7 @@ class AlterUserScramCredentialsResponse(Message):
         ("results", "Results", "[]AlterUserScramCredentialsResult", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "throttle_time_ms",
-        "results",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "results", "unknown_tags")
     __slots__ = SLOTS
 
     throttle_time_ms: int
@@ -319,10 +281,7 @@ class AlterUserScramCredentialsResponse(Message):
 def new_AlterUserScramCredentialsResponse(
     throttle_time_ms: int, results: list[AlterUserScramCredentialsResult]
 ) -> AlterUserScramCredentialsResponse:
-    return AlterUserScramCredentialsResponse(
-        throttle_time_ms=throttle_time_ms,
-        results=results,
-    )
+    return AlterUserScramCredentialsResponse(throttle_time_ms=throttle_time_ms, results=results)
 
 
 def read_alter_user_scram_credentials_request_flexible(

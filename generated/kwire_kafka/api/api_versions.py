@@ -53,11 +53,7 @@ class ApiVersionsRequest(Message):
         ("client_software_version", "ClientSoftwareVersion", "string", (3, 32767), None, None, None, None, True),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "client_software_name",
-        "client_software_version",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("client_software_name", "client_software_version", "unknown_tags")
     __slots__ = SLOTS
 
     client_software_name: str
@@ -102,8 +98,7 @@ class ApiVersionsRequest(Message):
 
 def new_ApiVersionsRequest(client_software_name: str, client_software_version: str) -> ApiVersionsRequest:
     return ApiVersionsRequest(
-        client_software_name=client_software_name,
-        client_software_version=client_software_version,
+        client_software_name=client_software_name, client_software_version=client_software_version
     )
 
 
@@ -121,12 +116,7 @@ class ApiVersion(Struct):
         "api_key": ("index",),
     }
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "api_key",
-        "min_version",
-        "max_version",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("api_key", "min_version", "max_version", "unknown_tags")
     __slots__ = SLOTS
 
     api_key: int
@@ -153,11 +143,7 @@ class ApiVersion(Struct):
 
 
 def new_ApiVersion(api_key: int, min_version: int, max_version: int) -> ApiVersion:
-    return ApiVersion(
-        api_key=api_key,
-        min_version=min_version,
-        max_version=max_version,
-    )
+    return ApiVersion(api_key=api_key, min_version=min_version, max_version=max_version)
 
 
 @mypyc_attr(acyclic=True)
@@ -170,12 +156,7 @@ class SupportedFeatureKey(Struct):
         ("max_version", "MaxVersion", "int16", (3, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "name",
-        "min_version",
-        "max_version",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("name", "min_version", "max_version", "unknown_tags")
     __slots__ = SLOTS
 
     name: str
@@ -203,11 +184,7 @@ class SupportedFeatureKey(Struct):
 
 
 def new_SupportedFeatureKey(name: str, min_version: int, max_version: int) -> SupportedFeatureKey:
-    return SupportedFeatureKey(
-        name=name,
-        min_version=min_version,
-        max_version=max_version,
-    )
+    return SupportedFeatureKey(name=name, min_version=min_version, max_version=max_version)
 
 
 @mypyc_attr(acyclic=True)
@@ -220,12 +197,7 @@ class FinalizedFeatureKey(Struct):
         ("min_version_level", "MinVersionLevel", "int16", (3, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "name",
-        "max_version_level",
-        "min_version_level",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("name", "max_version_level", "min_version_level", "unknown_tags")
     __slots__ = SLOTS
 
     name: str
@@ -252,11 +224,7 @@ class FinalizedFeatureKey(Struct):
 
 
 def new_FinalizedFeatureKey(name: str, max_version_level: int, min_version_level: int) -> FinalizedFeatureKey:
-    return FinalizedFeatureKey(
-        name=name,
-        max_version_level=max_version_level,
-        min_version_level=min_version_level,
-    )
+    return FinalizedFeatureKey(name=name, max_version_level=max_version_level, min_version_level=min_version_level)
 
 
 @mypyc_attr(acyclic=True)
@@ -374,11 +342,7 @@ class ApiVersionsResponse(Message):
 def new_ApiVersionsResponse(
     error_code: int, api_keys: list[ApiVersion], throttle_time_ms: int
 ) -> ApiVersionsResponse:
-    return ApiVersionsResponse(
-        error_code=error_code,
-        api_keys=api_keys,
-        throttle_time_ms=throttle_time_ms,
-    )
+    return ApiVersionsResponse(error_code=error_code, api_keys=api_keys, throttle_time_ms=throttle_time_ms)
 
 
 def read_ApiVersionsResponse_tags(self: ApiVersionsResponse, data: bytes, pos: i64, version: i64) -> i64:

@@ -42,10 +42,7 @@ class AssignReplicasToDirsRequestPartitionData(Struct):
         ("partition_index", "PartitionIndex", "int32", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "partition_index",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("partition_index", "unknown_tags")
     __slots__ = SLOTS
 
     partition_index: int
@@ -64,9 +61,7 @@ class AssignReplicasToDirsRequestPartitionData(Struct):
 
 
 def new_AssignReplicasToDirsRequestPartitionData(partition_index: int) -> AssignReplicasToDirsRequestPartitionData:
-    return AssignReplicasToDirsRequestPartitionData(
-        partition_index=partition_index,
-    )
+    return AssignReplicasToDirsRequestPartitionData(partition_index=partition_index)
 
 
 @mypyc_attr(acyclic=True)
@@ -88,11 +83,7 @@ class AssignReplicasToDirsRequestTopicData(Struct):
         ),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "topic_id",
-        "partitions",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("topic_id", "partitions", "unknown_tags")
     __slots__ = SLOTS
 
     topic_id: Uuid
@@ -117,10 +108,7 @@ class AssignReplicasToDirsRequestTopicData(Struct):
 def new_AssignReplicasToDirsRequestTopicData(
     topic_id: Uuid, partitions: list[AssignReplicasToDirsRequestPartitionData]
 ) -> AssignReplicasToDirsRequestTopicData:
-    return AssignReplicasToDirsRequestTopicData(
-        topic_id=topic_id,
-        partitions=partitions,
-    )
+    return AssignReplicasToDirsRequestTopicData(topic_id=topic_id, partitions=partitions)
 
 
 @mypyc_attr(acyclic=True)
@@ -132,11 +120,7 @@ class AssignReplicasToDirsRequestDirectoryData(Struct):
         ("topics", "Topics", "[]AssignReplicasToDirsRequestTopicData", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "id",
-        "topics",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("id", "topics", "unknown_tags")
     __slots__ = SLOTS
 
     id: Uuid
@@ -161,10 +145,7 @@ class AssignReplicasToDirsRequestDirectoryData(Struct):
 def new_AssignReplicasToDirsRequestDirectoryData(
     id: Uuid, topics: list[AssignReplicasToDirsRequestTopicData]
 ) -> AssignReplicasToDirsRequestDirectoryData:
-    return AssignReplicasToDirsRequestDirectoryData(
-        id=id,
-        topics=topics,
-    )
+    return AssignReplicasToDirsRequestDirectoryData(id=id, topics=topics)
 
 
 @mypyc_attr(acyclic=True)
@@ -195,12 +176,7 @@ class AssignReplicasToDirsRequest(Message):
         ),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "broker_id",
-        "broker_epoch",
-        "directories",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("broker_id", "broker_epoch", "directories", "unknown_tags")
     __slots__ = SLOTS
 
     broker_id: int
@@ -244,11 +220,7 @@ class AssignReplicasToDirsRequest(Message):
 def new_AssignReplicasToDirsRequest(
     broker_id: int, broker_epoch: int, directories: list[AssignReplicasToDirsRequestDirectoryData]
 ) -> AssignReplicasToDirsRequest:
-    return AssignReplicasToDirsRequest(
-        broker_id=broker_id,
-        broker_epoch=broker_epoch,
-        directories=directories,
-    )
+    return AssignReplicasToDirsRequest(broker_id=broker_id, broker_epoch=broker_epoch, directories=directories)
 
 
 @mypyc_attr(acyclic=True)
@@ -260,11 +232,7 @@ class AssignReplicasToDirsResponsePartitionData(Struct):
         ("error_code", "ErrorCode", "int16", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "partition_index",
-        "error_code",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("partition_index", "error_code", "unknown_tags")
     __slots__ = SLOTS
 
     partition_index: int
@@ -289,10 +257,7 @@ class AssignReplicasToDirsResponsePartitionData(Struct):
 def new_AssignReplicasToDirsResponsePartitionData(
     partition_index: int, error_code: int
 ) -> AssignReplicasToDirsResponsePartitionData:
-    return AssignReplicasToDirsResponsePartitionData(
-        partition_index=partition_index,
-        error_code=error_code,
-    )
+    return AssignReplicasToDirsResponsePartitionData(partition_index=partition_index, error_code=error_code)
 
 
 @mypyc_attr(acyclic=True)
@@ -314,11 +279,7 @@ class AssignReplicasToDirsResponseTopicData(Struct):
         ),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "topic_id",
-        "partitions",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("topic_id", "partitions", "unknown_tags")
     __slots__ = SLOTS
 
     topic_id: Uuid
@@ -343,10 +304,7 @@ class AssignReplicasToDirsResponseTopicData(Struct):
 def new_AssignReplicasToDirsResponseTopicData(
     topic_id: Uuid, partitions: list[AssignReplicasToDirsResponsePartitionData]
 ) -> AssignReplicasToDirsResponseTopicData:
-    return AssignReplicasToDirsResponseTopicData(
-        topic_id=topic_id,
-        partitions=partitions,
-    )
+    return AssignReplicasToDirsResponseTopicData(topic_id=topic_id, partitions=partitions)
 
 
 @mypyc_attr(acyclic=True)
@@ -358,11 +316,7 @@ class AssignReplicasToDirsResponseDirectoryData(Struct):
         ("topics", "Topics", "[]AssignReplicasToDirsResponseTopicData", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "id",
-        "topics",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("id", "topics", "unknown_tags")
     __slots__ = SLOTS
 
     id: Uuid
@@ -387,10 +341,7 @@ class AssignReplicasToDirsResponseDirectoryData(Struct):
 def new_AssignReplicasToDirsResponseDirectoryData(
     id: Uuid, topics: list[AssignReplicasToDirsResponseTopicData]
 ) -> AssignReplicasToDirsResponseDirectoryData:
-    return AssignReplicasToDirsResponseDirectoryData(
-        id=id,
-        topics=topics,
-    )
+    return AssignReplicasToDirsResponseDirectoryData(id=id, topics=topics)
 
 
 @mypyc_attr(acyclic=True)
@@ -421,12 +372,7 @@ class AssignReplicasToDirsResponse(Message):
         ),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "throttle_time_ms",
-        "error_code",
-        "directories",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "error_code", "directories", "unknown_tags")
     __slots__ = SLOTS
 
     throttle_time_ms: int
@@ -471,9 +417,7 @@ def new_AssignReplicasToDirsResponse(
     throttle_time_ms: int, error_code: int, directories: list[AssignReplicasToDirsResponseDirectoryData]
 ) -> AssignReplicasToDirsResponse:
     return AssignReplicasToDirsResponse(
-        throttle_time_ms=throttle_time_ms,
-        error_code=error_code,
-        directories=directories,
+        throttle_time_ms=throttle_time_ms, error_code=error_code, directories=directories
     )
 
 

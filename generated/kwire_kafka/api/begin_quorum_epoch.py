@@ -115,11 +115,7 @@ class BeginQuorumEpochRequestTopicData(Struct):
         ),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "topic_name",
-        "partitions",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("topic_name", "partitions", "unknown_tags")
     __slots__ = SLOTS
 
     topic_name: str
@@ -144,10 +140,7 @@ class BeginQuorumEpochRequestTopicData(Struct):
 def new_BeginQuorumEpochRequestTopicData(
     topic_name: str, partitions: list[BeginQuorumEpochRequestPartitionData]
 ) -> BeginQuorumEpochRequestTopicData:
-    return BeginQuorumEpochRequestTopicData(
-        topic_name=topic_name,
-        partitions=partitions,
-    )
+    return BeginQuorumEpochRequestTopicData(topic_name=topic_name, partitions=partitions)
 
 
 @mypyc_attr(acyclic=True)
@@ -160,12 +153,7 @@ class LeaderEndpoint(Struct):
         ("port", "Port", "uint16", (1, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "name",
-        "host",
-        "port",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("name", "host", "port", "unknown_tags")
     __slots__ = SLOTS
 
     name: str
@@ -192,11 +180,7 @@ class LeaderEndpoint(Struct):
 
 
 def new_LeaderEndpoint(name: str, host: str, port: int) -> LeaderEndpoint:
-    return LeaderEndpoint(
-        name=name,
-        host=host,
-        port=port,
-    )
+    return LeaderEndpoint(name=name, host=host, port=port)
 
 
 @mypyc_attr(acyclic=True)
@@ -218,13 +202,7 @@ class BeginQuorumEpochRequest(Message):
         ("leader_endpoints", "LeaderEndpoints", "[]LeaderEndpoint", (1, 32767), None, None, None, None, True),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "cluster_id",
-        "voter_id",
-        "topics",
-        "leader_endpoints",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("cluster_id", "voter_id", "topics", "leader_endpoints", "unknown_tags")
     __slots__ = SLOTS
 
     cluster_id: str | None
@@ -282,10 +260,7 @@ def new_BeginQuorumEpochRequest(
     leader_endpoints: list[LeaderEndpoint],
 ) -> BeginQuorumEpochRequest:
     return BeginQuorumEpochRequest(
-        cluster_id=cluster_id,
-        voter_id=voter_id,
-        topics=topics,
-        leader_endpoints=leader_endpoints,
+        cluster_id=cluster_id, voter_id=voter_id, topics=topics, leader_endpoints=leader_endpoints
     )
 
 
@@ -300,13 +275,7 @@ class BeginQuorumEpochResponsePartitionData(Struct):
         ("leader_epoch", "LeaderEpoch", "int32", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "partition_index",
-        "error_code",
-        "leader_id",
-        "leader_epoch",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("partition_index", "error_code", "leader_id", "leader_epoch", "unknown_tags")
     __slots__ = SLOTS
 
     partition_index: int
@@ -340,10 +309,7 @@ def new_BeginQuorumEpochResponsePartitionData(
     partition_index: int, error_code: int, leader_id: int, leader_epoch: int
 ) -> BeginQuorumEpochResponsePartitionData:
     return BeginQuorumEpochResponsePartitionData(
-        partition_index=partition_index,
-        error_code=error_code,
-        leader_id=leader_id,
-        leader_epoch=leader_epoch,
+        partition_index=partition_index, error_code=error_code, leader_id=leader_id, leader_epoch=leader_epoch
     )
 
 
@@ -366,11 +332,7 @@ class BeginQuorumEpochResponseTopicData(Struct):
         ),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "topic_name",
-        "partitions",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("topic_name", "partitions", "unknown_tags")
     __slots__ = SLOTS
 
     topic_name: str
@@ -395,10 +357,7 @@ class BeginQuorumEpochResponseTopicData(Struct):
 def new_BeginQuorumEpochResponseTopicData(
     topic_name: str, partitions: list[BeginQuorumEpochResponsePartitionData]
 ) -> BeginQuorumEpochResponseTopicData:
-    return BeginQuorumEpochResponseTopicData(
-        topic_name=topic_name,
-        partitions=partitions,
-    )
+    return BeginQuorumEpochResponseTopicData(topic_name=topic_name, partitions=partitions)
 
 
 @mypyc_attr(acyclic=True)
@@ -411,12 +370,7 @@ class NodeEndpoint(Struct):
         ("port", "Port", "uint16", (1, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "node_id",
-        "host",
-        "port",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("node_id", "host", "port", "unknown_tags")
     __slots__ = SLOTS
 
     node_id: int
@@ -443,11 +397,7 @@ class NodeEndpoint(Struct):
 
 
 def new_NodeEndpoint(node_id: int, host: str, port: int) -> NodeEndpoint:
-    return NodeEndpoint(
-        node_id=node_id,
-        host=host,
-        port=port,
-    )
+    return NodeEndpoint(node_id=node_id, host=host, port=port)
 
 
 @mypyc_attr(acyclic=True)
@@ -468,12 +418,7 @@ class BeginQuorumEpochResponse(Message):
         ("node_endpoints", "NodeEndpoints", "[]NodeEndpoint", (1, 32767), None, 0, (1, 32767), None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "error_code",
-        "topics",
-        "node_endpoints",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("error_code", "topics", "node_endpoints", "unknown_tags")
     __slots__ = SLOTS
 
     error_code: int
@@ -523,10 +468,7 @@ class BeginQuorumEpochResponse(Message):
 def new_BeginQuorumEpochResponse(
     error_code: int, topics: list[BeginQuorumEpochResponseTopicData]
 ) -> BeginQuorumEpochResponse:
-    return BeginQuorumEpochResponse(
-        error_code=error_code,
-        topics=topics,
-    )
+    return BeginQuorumEpochResponse(error_code=error_code, topics=topics)
 
 
 def read_BeginQuorumEpochResponse_tags(self: BeginQuorumEpochResponse, data: bytes, pos: i64, version: i64) -> i64:

@@ -50,13 +50,7 @@ class Listener(Struct):
         ("security_protocol", "SecurityProtocol", "int16", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "name",
-        "host",
-        "port",
-        "security_protocol",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("name", "host", "port", "security_protocol", "unknown_tags")
     __slots__ = SLOTS
 
     name: str
@@ -87,12 +81,7 @@ class Listener(Struct):
 
 
 def new_Listener(name: str, host: str, port: int, security_protocol: int) -> Listener:
-    return Listener(
-        name=name,
-        host=host,
-        port=port,
-        security_protocol=security_protocol,
-    )
+    return Listener(name=name, host=host, port=port, security_protocol=security_protocol)
 
 
 @mypyc_attr(acyclic=True)
@@ -105,12 +94,7 @@ class Feature(Struct):
         ("max_supported_version", "MaxSupportedVersion", "int16", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "name",
-        "min_supported_version",
-        "max_supported_version",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("name", "min_supported_version", "max_supported_version", "unknown_tags")
     __slots__ = SLOTS
 
     name: str
@@ -138,9 +122,7 @@ class Feature(Struct):
 
 def new_Feature(name: str, min_supported_version: int, max_supported_version: int) -> Feature:
     return Feature(
-        name=name,
-        min_supported_version=min_supported_version,
-        max_supported_version=max_supported_version,
+        name=name, min_supported_version=min_supported_version, max_supported_version=max_supported_version
     )
 
 
@@ -288,12 +270,7 @@ class BrokerRegistrationResponse(Message):
         ("broker_epoch", "BrokerEpoch", "int64", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "throttle_time_ms",
-        "error_code",
-        "broker_epoch",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "error_code", "broker_epoch", "unknown_tags")
     __slots__ = SLOTS
 
     throttle_time_ms: int
@@ -338,9 +315,7 @@ def new_BrokerRegistrationResponse(
     throttle_time_ms: int, error_code: int, broker_epoch: int
 ) -> BrokerRegistrationResponse:
     return BrokerRegistrationResponse(
-        throttle_time_ms=throttle_time_ms,
-        error_code=error_code,
-        broker_epoch=broker_epoch,
+        throttle_time_ms=throttle_time_ms, error_code=error_code, broker_epoch=broker_epoch
     )
 
 

@@ -63,11 +63,7 @@ class ConsumerGroupDescribeRequest(Message):
         ),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "group_ids",
-        "include_authorized_operations",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("group_ids", "include_authorized_operations", "unknown_tags")
     __slots__ = SLOTS
 
     group_ids: list[str]
@@ -108,8 +104,7 @@ def new_ConsumerGroupDescribeRequest(
     group_ids: list[str], include_authorized_operations: bool
 ) -> ConsumerGroupDescribeRequest:
     return ConsumerGroupDescribeRequest(
-        group_ids=group_ids,
-        include_authorized_operations=include_authorized_operations,
+        group_ids=group_ids, include_authorized_operations=include_authorized_operations
     )
 
 
@@ -123,12 +118,7 @@ class TopicPartitions(Struct):
         ("partitions", "Partitions", "[]int32", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "topic_id",
-        "topic_name",
-        "partitions",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("topic_id", "topic_name", "partitions", "unknown_tags")
     __slots__ = SLOTS
 
     topic_id: Uuid
@@ -155,11 +145,7 @@ class TopicPartitions(Struct):
 
 
 def new_TopicPartitions(topic_id: Uuid, topic_name: str, partitions: list[int]) -> TopicPartitions:
-    return TopicPartitions(
-        topic_id=topic_id,
-        topic_name=topic_name,
-        partitions=partitions,
-    )
+    return TopicPartitions(topic_id=topic_id, topic_name=topic_name, partitions=partitions)
 
 
 @mypyc_attr(acyclic=True)
@@ -170,10 +156,7 @@ class Assignment(Struct):
         ("topic_partitions", "TopicPartitions", "[]TopicPartitions", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "topic_partitions",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("topic_partitions", "unknown_tags")
     __slots__ = SLOTS
 
     topic_partitions: list[TopicPartitions]
@@ -192,9 +175,7 @@ class Assignment(Struct):
 
 
 def new_Assignment(topic_partitions: list[TopicPartitions]) -> Assignment:
-    return Assignment(
-        topic_partitions=topic_partitions,
-    )
+    return Assignment(topic_partitions=topic_partitions)
 
 
 @mypyc_attr(acyclic=True)
@@ -433,11 +414,7 @@ class ConsumerGroupDescribeResponse(Message):
         ("groups", "Groups", "[]DescribedGroup", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "throttle_time_ms",
-        "groups",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "groups", "unknown_tags")
     __slots__ = SLOTS
 
     throttle_time_ms: int
@@ -477,10 +454,7 @@ class ConsumerGroupDescribeResponse(Message):
 def new_ConsumerGroupDescribeResponse(
     throttle_time_ms: int, groups: list[DescribedGroup]
 ) -> ConsumerGroupDescribeResponse:
-    return ConsumerGroupDescribeResponse(
-        throttle_time_ms=throttle_time_ms,
-        groups=groups,
-    )
+    return ConsumerGroupDescribeResponse(throttle_time_ms=throttle_time_ms, groups=groups)
 
 
 def read_consumer_group_describe_request_flexible(

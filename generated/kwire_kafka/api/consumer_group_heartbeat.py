@@ -44,11 +44,7 @@ class ConsumerGroupHeartbeatRequestTopicPartitions(Struct):
         ("partitions", "Partitions", "[]int32", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "topic_id",
-        "partitions",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("topic_id", "partitions", "unknown_tags")
     __slots__ = SLOTS
 
     topic_id: Uuid
@@ -73,10 +69,7 @@ class ConsumerGroupHeartbeatRequestTopicPartitions(Struct):
 def new_ConsumerGroupHeartbeatRequestTopicPartitions(
     topic_id: Uuid, partitions: list[int]
 ) -> ConsumerGroupHeartbeatRequestTopicPartitions:
-    return ConsumerGroupHeartbeatRequestTopicPartitions(
-        topic_id=topic_id,
-        partitions=partitions,
-    )
+    return ConsumerGroupHeartbeatRequestTopicPartitions(topic_id=topic_id, partitions=partitions)
 
 
 @mypyc_attr(acyclic=True)
@@ -240,11 +233,7 @@ class ConsumerGroupHeartbeatResponseTopicPartitions(Struct):
         ("partitions", "Partitions", "[]int32", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "topic_id",
-        "partitions",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("topic_id", "partitions", "unknown_tags")
     __slots__ = SLOTS
 
     topic_id: Uuid
@@ -269,10 +258,7 @@ class ConsumerGroupHeartbeatResponseTopicPartitions(Struct):
 def new_ConsumerGroupHeartbeatResponseTopicPartitions(
     topic_id: Uuid, partitions: list[int]
 ) -> ConsumerGroupHeartbeatResponseTopicPartitions:
-    return ConsumerGroupHeartbeatResponseTopicPartitions(
-        topic_id=topic_id,
-        partitions=partitions,
-    )
+    return ConsumerGroupHeartbeatResponseTopicPartitions(topic_id=topic_id, partitions=partitions)
 
 
 @mypyc_attr(acyclic=True)
@@ -293,10 +279,7 @@ class Assignment(Struct):
         ),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "topic_partitions",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("topic_partitions", "unknown_tags")
     __slots__ = SLOTS
 
     topic_partitions: list[ConsumerGroupHeartbeatResponseTopicPartitions]
@@ -315,9 +298,7 @@ class Assignment(Struct):
 
 
 def new_Assignment(topic_partitions: list[ConsumerGroupHeartbeatResponseTopicPartitions]) -> Assignment:
-    return Assignment(
-        topic_partitions=topic_partitions,
-    )
+    return Assignment(topic_partitions=topic_partitions)
 
 
 @mypyc_attr(acyclic=True)

@@ -51,11 +51,7 @@ class ControlledShutdownRequest(Message):
         ("broker_epoch", "BrokerEpoch", "int64", (2, 32767), None, None, None, None, True),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "broker_id",
-        "broker_epoch",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("broker_id", "broker_epoch", "unknown_tags")
     __slots__ = SLOTS
 
     broker_id: int
@@ -103,10 +99,7 @@ class ControlledShutdownRequest(Message):
 
 
 def new_ControlledShutdownRequest(broker_id: int, broker_epoch: int) -> ControlledShutdownRequest:
-    return ControlledShutdownRequest(
-        broker_id=broker_id,
-        broker_epoch=broker_epoch,
-    )
+    return ControlledShutdownRequest(broker_id=broker_id, broker_epoch=broker_epoch)
 
 
 @mypyc_attr(acyclic=True)
@@ -118,11 +111,7 @@ class RemainingPartition(Struct):
         ("partition_index", "PartitionIndex", "int32", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "topic_name",
-        "partition_index",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("topic_name", "partition_index", "unknown_tags")
     __slots__ = SLOTS
 
     topic_name: str
@@ -145,10 +134,7 @@ class RemainingPartition(Struct):
 
 
 def new_RemainingPartition(topic_name: str, partition_index: int) -> RemainingPartition:
-    return RemainingPartition(
-        topic_name=topic_name,
-        partition_index=partition_index,
-    )
+    return RemainingPartition(topic_name=topic_name, partition_index=partition_index)
 
 
 @mypyc_attr(acyclic=True)
@@ -178,11 +164,7 @@ class ControlledShutdownResponse(Message):
         ),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "error_code",
-        "remaining_partitions",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("error_code", "remaining_partitions", "unknown_tags")
     __slots__ = SLOTS
 
     error_code: int
@@ -228,10 +210,7 @@ class ControlledShutdownResponse(Message):
 def new_ControlledShutdownResponse(
     error_code: int, remaining_partitions: list[RemainingPartition]
 ) -> ControlledShutdownResponse:
-    return ControlledShutdownResponse(
-        error_code=error_code,
-        remaining_partitions=remaining_partitions,
-    )
+    return ControlledShutdownResponse(error_code=error_code, remaining_partitions=remaining_partitions)
 
 
 def read_controlled_shutdown_request_classic(

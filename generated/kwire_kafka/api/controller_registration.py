@@ -47,13 +47,7 @@ class Listener(Struct):
         ("security_protocol", "SecurityProtocol", "int16", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "name",
-        "host",
-        "port",
-        "security_protocol",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("name", "host", "port", "security_protocol", "unknown_tags")
     __slots__ = SLOTS
 
     name: str
@@ -84,12 +78,7 @@ class Listener(Struct):
 
 
 def new_Listener(name: str, host: str, port: int, security_protocol: int) -> Listener:
-    return Listener(
-        name=name,
-        host=host,
-        port=port,
-        security_protocol=security_protocol,
-    )
+    return Listener(name=name, host=host, port=port, security_protocol=security_protocol)
 
 
 @mypyc_attr(acyclic=True)
@@ -102,12 +91,7 @@ class Feature(Struct):
         ("max_supported_version", "MaxSupportedVersion", "int16", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "name",
-        "min_supported_version",
-        "max_supported_version",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("name", "min_supported_version", "max_supported_version", "unknown_tags")
     __slots__ = SLOTS
 
     name: str
@@ -135,9 +119,7 @@ class Feature(Struct):
 
 def new_Feature(name: str, min_supported_version: int, max_supported_version: int) -> Feature:
     return Feature(
-        name=name,
-        min_supported_version=min_supported_version,
-        max_supported_version=max_supported_version,
+        name=name, min_supported_version=min_supported_version, max_supported_version=max_supported_version
     )
 
 
@@ -251,12 +233,7 @@ class ControllerRegistrationResponse(Message):
         ("error_message", "ErrorMessage", "string", (0, 32767), (0, 32767), None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "throttle_time_ms",
-        "error_code",
-        "error_message",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "error_code", "error_message", "unknown_tags")
     __slots__ = SLOTS
 
     throttle_time_ms: int
@@ -301,9 +278,7 @@ def new_ControllerRegistrationResponse(
     throttle_time_ms: int, error_code: int, error_message: str | None
 ) -> ControllerRegistrationResponse:
     return ControllerRegistrationResponse(
-        throttle_time_ms=throttle_time_ms,
-        error_code=error_code,
-        error_message=error_message,
+        throttle_time_ms=throttle_time_ms, error_code=error_code, error_message=error_message
     )
 
 

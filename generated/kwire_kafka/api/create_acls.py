@@ -134,10 +134,7 @@ class CreateAclsRequest(Message):
         ("creations", "Creations", "[]AclCreation", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "creations",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("creations", "unknown_tags")
     __slots__ = SLOTS
 
     creations: list[AclCreation]
@@ -177,9 +174,7 @@ class CreateAclsRequest(Message):
 
 
 def new_CreateAclsRequest(creations: list[AclCreation]) -> CreateAclsRequest:
-    return CreateAclsRequest(
-        creations=creations,
-    )
+    return CreateAclsRequest(creations=creations)
 
 
 @mypyc_attr(acyclic=True)
@@ -191,11 +186,7 @@ class AclCreationResult(Struct):
         ("error_message", "ErrorMessage", "string", (0, 32767), (0, 32767), None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "error_code",
-        "error_message",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("error_code", "error_message", "unknown_tags")
     __slots__ = SLOTS
 
     error_code: int
@@ -218,10 +209,7 @@ class AclCreationResult(Struct):
 
 
 def new_AclCreationResult(error_code: int, error_message: str | None) -> AclCreationResult:
-    return AclCreationResult(
-        error_code=error_code,
-        error_message=error_message,
-    )
+    return AclCreationResult(error_code=error_code, error_message=error_message)
 
 
 @mypyc_attr(acyclic=True)
@@ -241,11 +229,7 @@ class CreateAclsResponse(Message):
         ("results", "Results", "[]AclCreationResult", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "throttle_time_ms",
-        "results",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "results", "unknown_tags")
     __slots__ = SLOTS
 
     throttle_time_ms: int
@@ -289,10 +273,7 @@ class CreateAclsResponse(Message):
 
 
 def new_CreateAclsResponse(throttle_time_ms: int, results: list[AclCreationResult]) -> CreateAclsResponse:
-    return CreateAclsResponse(
-        throttle_time_ms=throttle_time_ms,
-        results=results,
-    )
+    return CreateAclsResponse(throttle_time_ms=throttle_time_ms, results=results)
 
 
 def read_create_acls_request_classic(data: bytes, pos: i64, version: i64) -> tuple[CreateAclsRequest, i64]:

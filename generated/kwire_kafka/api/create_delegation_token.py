@@ -43,11 +43,7 @@ class CreatableRenewers(Struct):
         ("principal_name", "PrincipalName", "string", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "principal_type",
-        "principal_name",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("principal_type", "principal_name", "unknown_tags")
     __slots__ = SLOTS
 
     principal_type: str
@@ -70,10 +66,7 @@ class CreatableRenewers(Struct):
 
 
 def new_CreatableRenewers(principal_type: str, principal_name: str) -> CreatableRenewers:
-    return CreatableRenewers(
-        principal_type=principal_type,
-        principal_name=principal_name,
-    )
+    return CreatableRenewers(principal_type=principal_type, principal_name=principal_name)
 
 
 @mypyc_attr(acyclic=True)

@@ -41,10 +41,7 @@ class CreatePartitionsAssignment(Struct):
         ("broker_ids", "BrokerIds", "[]int32", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "broker_ids",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("broker_ids", "unknown_tags")
     __slots__ = SLOTS
 
     broker_ids: list[int]
@@ -63,9 +60,7 @@ class CreatePartitionsAssignment(Struct):
 
 
 def new_CreatePartitionsAssignment(broker_ids: list[int]) -> CreatePartitionsAssignment:
-    return CreatePartitionsAssignment(
-        broker_ids=broker_ids,
-    )
+    return CreatePartitionsAssignment(broker_ids=broker_ids)
 
 
 @mypyc_attr(acyclic=True)
@@ -88,12 +83,7 @@ class CreatePartitionsTopic(Struct):
         ),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "name",
-        "count",
-        "assignments",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("name", "count", "assignments", "unknown_tags")
     __slots__ = SLOTS
 
     name: str
@@ -122,11 +112,7 @@ class CreatePartitionsTopic(Struct):
 def new_CreatePartitionsTopic(
     name: str, count: int, assignments: list[CreatePartitionsAssignment] | None
 ) -> CreatePartitionsTopic:
-    return CreatePartitionsTopic(
-        name=name,
-        count=count,
-        assignments=assignments,
-    )
+    return CreatePartitionsTopic(name=name, count=count, assignments=assignments)
 
 
 @mypyc_attr(acyclic=True)
@@ -147,12 +133,7 @@ class CreatePartitionsRequest(Message):
         ("validate_only", "ValidateOnly", "bool", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "topics",
-        "timeout_ms",
-        "validate_only",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("topics", "timeout_ms", "validate_only", "unknown_tags")
     __slots__ = SLOTS
 
     topics: list[CreatePartitionsTopic]
@@ -202,11 +183,7 @@ class CreatePartitionsRequest(Message):
 def new_CreatePartitionsRequest(
     topics: list[CreatePartitionsTopic], timeout_ms: int, validate_only: bool
 ) -> CreatePartitionsRequest:
-    return CreatePartitionsRequest(
-        topics=topics,
-        timeout_ms=timeout_ms,
-        validate_only=validate_only,
-    )
+    return CreatePartitionsRequest(topics=topics, timeout_ms=timeout_ms, validate_only=validate_only)
 
 
 @mypyc_attr(acyclic=True)
@@ -219,12 +196,7 @@ class CreatePartitionsTopicResult(Struct):
         ("error_message", "ErrorMessage", "string", (0, 32767), (0, 32767), None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "name",
-        "error_code",
-        "error_message",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("name", "error_code", "error_message", "unknown_tags")
     __slots__ = SLOTS
 
     name: str
@@ -253,11 +225,7 @@ class CreatePartitionsTopicResult(Struct):
 def new_CreatePartitionsTopicResult(
     name: str, error_code: int, error_message: str | None
 ) -> CreatePartitionsTopicResult:
-    return CreatePartitionsTopicResult(
-        name=name,
-        error_code=error_code,
-        error_message=error_message,
-    )
+    return CreatePartitionsTopicResult(name=name, error_code=error_code, error_message=error_message)
 
 
 @mypyc_attr(acyclic=True)
@@ -277,11 +245,7 @@ class CreatePartitionsResponse(Message):
         ("results", "Results", "[]CreatePartitionsTopicResult", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "throttle_time_ms",
-        "results",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "results", "unknown_tags")
     __slots__ = SLOTS
 
     throttle_time_ms: int
@@ -327,10 +291,7 @@ class CreatePartitionsResponse(Message):
 def new_CreatePartitionsResponse(
     throttle_time_ms: int, results: list[CreatePartitionsTopicResult]
 ) -> CreatePartitionsResponse:
-    return CreatePartitionsResponse(
-        throttle_time_ms=throttle_time_ms,
-        results=results,
-    )
+    return CreatePartitionsResponse(throttle_time_ms=throttle_time_ms, results=results)
 
 
 def read_create_partitions_request_classic(

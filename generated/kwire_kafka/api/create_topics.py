@@ -47,11 +47,7 @@ class CreatableReplicaAssignment(Struct):
         ("broker_ids", "BrokerIds", "[]int32", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "partition_index",
-        "broker_ids",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("partition_index", "broker_ids", "unknown_tags")
     __slots__ = SLOTS
 
     partition_index: int
@@ -74,10 +70,7 @@ class CreatableReplicaAssignment(Struct):
 
 
 def new_CreatableReplicaAssignment(partition_index: int, broker_ids: list[int]) -> CreatableReplicaAssignment:
-    return CreatableReplicaAssignment(
-        partition_index=partition_index,
-        broker_ids=broker_ids,
-    )
+    return CreatableReplicaAssignment(partition_index=partition_index, broker_ids=broker_ids)
 
 
 @mypyc_attr(acyclic=True)
@@ -89,11 +82,7 @@ class CreatableTopicConfig(Struct):
         ("value", "Value", "string", (0, 32767), (0, 32767), None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "name",
-        "value",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("name", "value", "unknown_tags")
     __slots__ = SLOTS
 
     name: str
@@ -116,10 +105,7 @@ class CreatableTopicConfig(Struct):
 
 
 def new_CreatableTopicConfig(name: str, value: str | None) -> CreatableTopicConfig:
-    return CreatableTopicConfig(
-        name=name,
-        value=value,
-    )
+    return CreatableTopicConfig(name=name, value=value)
 
 
 @mypyc_attr(acyclic=True)
@@ -209,12 +195,7 @@ class CreateTopicsRequest(Message):
         ("validate_only", "validateOnly", "bool", (1, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "topics",
-        "timeout_ms",
-        "validate_only",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("topics", "timeout_ms", "validate_only", "unknown_tags")
     __slots__ = SLOTS
 
     topics: list[CreatableTopic]
@@ -264,11 +245,7 @@ class CreateTopicsRequest(Message):
 def new_CreateTopicsRequest(
     topics: list[CreatableTopic], timeout_ms: int, validate_only: bool
 ) -> CreateTopicsRequest:
-    return CreateTopicsRequest(
-        topics=topics,
-        timeout_ms=timeout_ms,
-        validate_only=validate_only,
-    )
+    return CreateTopicsRequest(topics=topics, timeout_ms=timeout_ms, validate_only=validate_only)
 
 
 @mypyc_attr(acyclic=True)
@@ -283,14 +260,7 @@ class CreatableTopicConfigs(Struct):
         ("is_sensitive", "IsSensitive", "bool", (5, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "name",
-        "value",
-        "read_only",
-        "config_source",
-        "is_sensitive",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("name", "value", "read_only", "config_source", "is_sensitive", "unknown_tags")
     __slots__ = SLOTS
 
     name: str
@@ -330,11 +300,7 @@ def new_CreatableTopicConfigs(
     name: str, value: str | None, read_only: bool, config_source: int, is_sensitive: bool
 ) -> CreatableTopicConfigs:
     return CreatableTopicConfigs(
-        name=name,
-        value=value,
-        read_only=read_only,
-        config_source=config_source,
-        is_sensitive=is_sensitive,
+        name=name, value=value, read_only=read_only, config_source=config_source, is_sensitive=is_sensitive
     )
 
 
@@ -486,11 +452,7 @@ class CreateTopicsResponse(Message):
         ("topics", "Topics", "[]CreatableTopicResult", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "throttle_time_ms",
-        "topics",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "topics", "unknown_tags")
     __slots__ = SLOTS
 
     throttle_time_ms: int
@@ -536,10 +498,7 @@ class CreateTopicsResponse(Message):
 
 
 def new_CreateTopicsResponse(throttle_time_ms: int, topics: list[CreatableTopicResult]) -> CreateTopicsResponse:
-    return CreateTopicsResponse(
-        throttle_time_ms=throttle_time_ms,
-        topics=topics,
-    )
+    return CreateTopicsResponse(throttle_time_ms=throttle_time_ms, topics=topics)
 
 
 def read_create_topics_request_classic(data: bytes, pos: i64, version: i64) -> tuple[CreateTopicsRequest, i64]:

@@ -134,10 +134,7 @@ class DeleteAclsRequest(Message):
         ("filters", "Filters", "[]DeleteAclsFilter", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "filters",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("filters", "unknown_tags")
     __slots__ = SLOTS
 
     filters: list[DeleteAclsFilter]
@@ -177,9 +174,7 @@ class DeleteAclsRequest(Message):
 
 
 def new_DeleteAclsRequest(filters: list[DeleteAclsFilter]) -> DeleteAclsRequest:
-    return DeleteAclsRequest(
-        filters=filters,
-    )
+    return DeleteAclsRequest(filters=filters)
 
 
 @mypyc_attr(acyclic=True)
@@ -293,12 +288,7 @@ class DeleteAclsFilterResult(Struct):
         ("matching_acls", "MatchingAcls", "[]DeleteAclsMatchingAcl", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "error_code",
-        "error_message",
-        "matching_acls",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("error_code", "error_message", "matching_acls", "unknown_tags")
     __slots__ = SLOTS
 
     error_code: int
@@ -327,11 +317,7 @@ class DeleteAclsFilterResult(Struct):
 def new_DeleteAclsFilterResult(
     error_code: int, error_message: str | None, matching_acls: list[DeleteAclsMatchingAcl]
 ) -> DeleteAclsFilterResult:
-    return DeleteAclsFilterResult(
-        error_code=error_code,
-        error_message=error_message,
-        matching_acls=matching_acls,
-    )
+    return DeleteAclsFilterResult(error_code=error_code, error_message=error_message, matching_acls=matching_acls)
 
 
 @mypyc_attr(acyclic=True)
@@ -351,11 +337,7 @@ class DeleteAclsResponse(Message):
         ("filter_results", "FilterResults", "[]DeleteAclsFilterResult", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "throttle_time_ms",
-        "filter_results",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "filter_results", "unknown_tags")
     __slots__ = SLOTS
 
     throttle_time_ms: int
@@ -399,10 +381,7 @@ class DeleteAclsResponse(Message):
 
 
 def new_DeleteAclsResponse(throttle_time_ms: int, filter_results: list[DeleteAclsFilterResult]) -> DeleteAclsResponse:
-    return DeleteAclsResponse(
-        throttle_time_ms=throttle_time_ms,
-        filter_results=filter_results,
-    )
+    return DeleteAclsResponse(throttle_time_ms=throttle_time_ms, filter_results=filter_results)
 
 
 def read_delete_acls_request_classic(data: bytes, pos: i64, version: i64) -> tuple[DeleteAclsRequest, i64]:

@@ -48,10 +48,7 @@ class DeleteGroupsRequest(Message):
         ("groups_names", "GroupsNames", "[]string", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "groups_names",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("groups_names", "unknown_tags")
     __slots__ = SLOTS
 
     groups_names: list[str]
@@ -91,9 +88,7 @@ class DeleteGroupsRequest(Message):
 
 
 def new_DeleteGroupsRequest(groups_names: list[str]) -> DeleteGroupsRequest:
-    return DeleteGroupsRequest(
-        groups_names=groups_names,
-    )
+    return DeleteGroupsRequest(groups_names=groups_names)
 
 
 @mypyc_attr(acyclic=True)
@@ -105,11 +100,7 @@ class DeletableGroupResult(Struct):
         ("error_code", "ErrorCode", "int16", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "group_id",
-        "error_code",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("group_id", "error_code", "unknown_tags")
     __slots__ = SLOTS
 
     group_id: str
@@ -132,10 +123,7 @@ class DeletableGroupResult(Struct):
 
 
 def new_DeletableGroupResult(group_id: str, error_code: int) -> DeletableGroupResult:
-    return DeletableGroupResult(
-        group_id=group_id,
-        error_code=error_code,
-    )
+    return DeletableGroupResult(group_id=group_id, error_code=error_code)
 
 
 @mypyc_attr(acyclic=True)
@@ -155,11 +143,7 @@ class DeleteGroupsResponse(Message):
         ("results", "Results", "[]DeletableGroupResult", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "throttle_time_ms",
-        "results",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "results", "unknown_tags")
     __slots__ = SLOTS
 
     throttle_time_ms: int
@@ -203,10 +187,7 @@ class DeleteGroupsResponse(Message):
 
 
 def new_DeleteGroupsResponse(throttle_time_ms: int, results: list[DeletableGroupResult]) -> DeleteGroupsResponse:
-    return DeleteGroupsResponse(
-        throttle_time_ms=throttle_time_ms,
-        results=results,
-    )
+    return DeleteGroupsResponse(throttle_time_ms=throttle_time_ms, results=results)
 
 
 def read_delete_groups_request_classic(data: bytes, pos: i64, version: i64) -> tuple[DeleteGroupsRequest, i64]:

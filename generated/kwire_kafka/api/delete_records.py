@@ -43,11 +43,7 @@ class DeleteRecordsPartition(Struct):
         ("offset", "Offset", "int64", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "partition_index",
-        "offset",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("partition_index", "offset", "unknown_tags")
     __slots__ = SLOTS
 
     partition_index: int
@@ -70,10 +66,7 @@ class DeleteRecordsPartition(Struct):
 
 
 def new_DeleteRecordsPartition(partition_index: int, offset: int) -> DeleteRecordsPartition:
-    return DeleteRecordsPartition(
-        partition_index=partition_index,
-        offset=offset,
-    )
+    return DeleteRecordsPartition(partition_index=partition_index, offset=offset)
 
 
 @mypyc_attr(acyclic=True)
@@ -85,11 +78,7 @@ class DeleteRecordsTopic(Struct):
         ("partitions", "Partitions", "[]DeleteRecordsPartition", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "name",
-        "partitions",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("name", "partitions", "unknown_tags")
     __slots__ = SLOTS
 
     name: str
@@ -112,10 +101,7 @@ class DeleteRecordsTopic(Struct):
 
 
 def new_DeleteRecordsTopic(name: str, partitions: list[DeleteRecordsPartition]) -> DeleteRecordsTopic:
-    return DeleteRecordsTopic(
-        name=name,
-        partitions=partitions,
-    )
+    return DeleteRecordsTopic(name=name, partitions=partitions)
 
 
 @mypyc_attr(acyclic=True)
@@ -135,11 +121,7 @@ class DeleteRecordsRequest(Message):
         ("timeout_ms", "TimeoutMs", "int32", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "topics",
-        "timeout_ms",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("topics", "timeout_ms", "unknown_tags")
     __slots__ = SLOTS
 
     topics: list[DeleteRecordsTopic]
@@ -183,10 +165,7 @@ class DeleteRecordsRequest(Message):
 
 
 def new_DeleteRecordsRequest(topics: list[DeleteRecordsTopic], timeout_ms: int) -> DeleteRecordsRequest:
-    return DeleteRecordsRequest(
-        topics=topics,
-        timeout_ms=timeout_ms,
-    )
+    return DeleteRecordsRequest(topics=topics, timeout_ms=timeout_ms)
 
 
 @mypyc_attr(acyclic=True)
@@ -199,12 +178,7 @@ class DeleteRecordsPartitionResult(Struct):
         ("error_code", "ErrorCode", "int16", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "partition_index",
-        "low_watermark",
-        "error_code",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("partition_index", "low_watermark", "error_code", "unknown_tags")
     __slots__ = SLOTS
 
     partition_index: int
@@ -234,9 +208,7 @@ def new_DeleteRecordsPartitionResult(
     partition_index: int, low_watermark: int, error_code: int
 ) -> DeleteRecordsPartitionResult:
     return DeleteRecordsPartitionResult(
-        partition_index=partition_index,
-        low_watermark=low_watermark,
-        error_code=error_code,
+        partition_index=partition_index, low_watermark=low_watermark, error_code=error_code
     )
 
 
@@ -249,11 +221,7 @@ class DeleteRecordsTopicResult(Struct):
         ("partitions", "Partitions", "[]DeleteRecordsPartitionResult", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "name",
-        "partitions",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("name", "partitions", "unknown_tags")
     __slots__ = SLOTS
 
     name: str
@@ -278,10 +246,7 @@ class DeleteRecordsTopicResult(Struct):
 def new_DeleteRecordsTopicResult(
     name: str, partitions: list[DeleteRecordsPartitionResult]
 ) -> DeleteRecordsTopicResult:
-    return DeleteRecordsTopicResult(
-        name=name,
-        partitions=partitions,
-    )
+    return DeleteRecordsTopicResult(name=name, partitions=partitions)
 
 
 @mypyc_attr(acyclic=True)
@@ -301,11 +266,7 @@ class DeleteRecordsResponse(Message):
         ("topics", "Topics", "[]DeleteRecordsTopicResult", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "throttle_time_ms",
-        "topics",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "topics", "unknown_tags")
     __slots__ = SLOTS
 
     throttle_time_ms: int
@@ -349,10 +310,7 @@ class DeleteRecordsResponse(Message):
 
 
 def new_DeleteRecordsResponse(throttle_time_ms: int, topics: list[DeleteRecordsTopicResult]) -> DeleteRecordsResponse:
-    return DeleteRecordsResponse(
-        throttle_time_ms=throttle_time_ms,
-        topics=topics,
-    )
+    return DeleteRecordsResponse(throttle_time_ms=throttle_time_ms, topics=topics)
 
 
 def read_delete_records_request_classic(data: bytes, pos: i64, version: i64) -> tuple[DeleteRecordsRequest, i64]:

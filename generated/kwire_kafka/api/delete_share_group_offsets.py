@@ -42,10 +42,7 @@ class DeleteShareGroupOffsetsRequestTopic(Struct):
         ("topic_name", "TopicName", "string", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "topic_name",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("topic_name", "unknown_tags")
     __slots__ = SLOTS
 
     topic_name: str
@@ -64,9 +61,7 @@ class DeleteShareGroupOffsetsRequestTopic(Struct):
 
 
 def new_DeleteShareGroupOffsetsRequestTopic(topic_name: str) -> DeleteShareGroupOffsetsRequestTopic:
-    return DeleteShareGroupOffsetsRequestTopic(
-        topic_name=topic_name,
-    )
+    return DeleteShareGroupOffsetsRequestTopic(topic_name=topic_name)
 
 
 @mypyc_attr(acyclic=True)
@@ -86,11 +81,7 @@ class DeleteShareGroupOffsetsRequest(Message):
         ("topics", "Topics", "[]DeleteShareGroupOffsetsRequestTopic", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "group_id",
-        "topics",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("group_id", "topics", "unknown_tags")
     __slots__ = SLOTS
 
     group_id: str
@@ -130,10 +121,7 @@ class DeleteShareGroupOffsetsRequest(Message):
 def new_DeleteShareGroupOffsetsRequest(
     group_id: str, topics: list[DeleteShareGroupOffsetsRequestTopic]
 ) -> DeleteShareGroupOffsetsRequest:
-    return DeleteShareGroupOffsetsRequest(
-        group_id=group_id,
-        topics=topics,
-    )
+    return DeleteShareGroupOffsetsRequest(group_id=group_id, topics=topics)
 
 
 @mypyc_attr(acyclic=True)
@@ -147,13 +135,7 @@ class DeleteShareGroupOffsetsResponseTopic(Struct):
         ("error_message", "ErrorMessage", "string", (0, 32767), (0, 32767), None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "topic_name",
-        "topic_id",
-        "error_code",
-        "error_message",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("topic_name", "topic_id", "error_code", "error_message", "unknown_tags")
     __slots__ = SLOTS
 
     topic_name: str
@@ -187,10 +169,7 @@ def new_DeleteShareGroupOffsetsResponseTopic(
     topic_name: str, topic_id: Uuid, error_code: int, error_message: str | None
 ) -> DeleteShareGroupOffsetsResponseTopic:
     return DeleteShareGroupOffsetsResponseTopic(
-        topic_name=topic_name,
-        topic_id=topic_id,
-        error_code=error_code,
-        error_message=error_message,
+        topic_name=topic_name, topic_id=topic_id, error_code=error_code, error_message=error_message
     )
 
 
@@ -281,10 +260,7 @@ def new_DeleteShareGroupOffsetsResponse(
     responses: list[DeleteShareGroupOffsetsResponseTopic],
 ) -> DeleteShareGroupOffsetsResponse:
     return DeleteShareGroupOffsetsResponse(
-        throttle_time_ms=throttle_time_ms,
-        error_code=error_code,
-        error_message=error_message,
-        responses=responses,
+        throttle_time_ms=throttle_time_ms, error_code=error_code, error_message=error_message, responses=responses
     )
 
 

@@ -42,10 +42,7 @@ class PartitionData(Struct):
         ("partition", "Partition", "int32", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "partition",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("partition", "unknown_tags")
     __slots__ = SLOTS
 
     partition: int
@@ -64,9 +61,7 @@ class PartitionData(Struct):
 
 
 def new_PartitionData(partition: int) -> PartitionData:
-    return PartitionData(
-        partition=partition,
-    )
+    return PartitionData(partition=partition)
 
 
 @mypyc_attr(acyclic=True)
@@ -78,11 +73,7 @@ class DeleteStateData(Struct):
         ("partitions", "Partitions", "[]PartitionData", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "topic_id",
-        "partitions",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("topic_id", "partitions", "unknown_tags")
     __slots__ = SLOTS
 
     topic_id: Uuid
@@ -105,10 +96,7 @@ class DeleteStateData(Struct):
 
 
 def new_DeleteStateData(topic_id: Uuid, partitions: list[PartitionData]) -> DeleteStateData:
-    return DeleteStateData(
-        topic_id=topic_id,
-        partitions=partitions,
-    )
+    return DeleteStateData(topic_id=topic_id, partitions=partitions)
 
 
 @mypyc_attr(acyclic=True)
@@ -128,11 +116,7 @@ class DeleteShareGroupStateRequest(Message):
         ("topics", "Topics", "[]DeleteStateData", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "group_id",
-        "topics",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("group_id", "topics", "unknown_tags")
     __slots__ = SLOTS
 
     group_id: str
@@ -170,10 +154,7 @@ class DeleteShareGroupStateRequest(Message):
 
 
 def new_DeleteShareGroupStateRequest(group_id: str, topics: list[DeleteStateData]) -> DeleteShareGroupStateRequest:
-    return DeleteShareGroupStateRequest(
-        group_id=group_id,
-        topics=topics,
-    )
+    return DeleteShareGroupStateRequest(group_id=group_id, topics=topics)
 
 
 @mypyc_attr(acyclic=True)
@@ -186,12 +167,7 @@ class PartitionResult(Struct):
         ("error_message", "ErrorMessage", "string", (0, 32767), (0, 32767), None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "partition",
-        "error_code",
-        "error_message",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("partition", "error_code", "error_message", "unknown_tags")
     __slots__ = SLOTS
 
     partition: int
@@ -218,11 +194,7 @@ class PartitionResult(Struct):
 
 
 def new_PartitionResult(partition: int, error_code: int, error_message: str | None) -> PartitionResult:
-    return PartitionResult(
-        partition=partition,
-        error_code=error_code,
-        error_message=error_message,
-    )
+    return PartitionResult(partition=partition, error_code=error_code, error_message=error_message)
 
 
 @mypyc_attr(acyclic=True)
@@ -234,11 +206,7 @@ class DeleteStateResult(Struct):
         ("partitions", "Partitions", "[]PartitionResult", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "topic_id",
-        "partitions",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("topic_id", "partitions", "unknown_tags")
     __slots__ = SLOTS
 
     topic_id: Uuid
@@ -261,10 +229,7 @@ class DeleteStateResult(Struct):
 
 
 def new_DeleteStateResult(topic_id: Uuid, partitions: list[PartitionResult]) -> DeleteStateResult:
-    return DeleteStateResult(
-        topic_id=topic_id,
-        partitions=partitions,
-    )
+    return DeleteStateResult(topic_id=topic_id, partitions=partitions)
 
 
 @mypyc_attr(acyclic=True)
@@ -283,10 +248,7 @@ class DeleteShareGroupStateResponse(Message):
         ("results", "Results", "[]DeleteStateResult", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "results",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("results", "unknown_tags")
     __slots__ = SLOTS
 
     results: list[DeleteStateResult]
@@ -320,9 +282,7 @@ class DeleteShareGroupStateResponse(Message):
 
 
 def new_DeleteShareGroupStateResponse(results: list[DeleteStateResult]) -> DeleteShareGroupStateResponse:
-    return DeleteShareGroupStateResponse(
-        results=results,
-    )
+    return DeleteShareGroupStateResponse(results=results)
 
 
 def read_delete_share_group_state_request_flexible(

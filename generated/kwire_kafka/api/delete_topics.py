@@ -43,11 +43,7 @@ class DeleteTopicState(Struct):
         ("topic_id", "TopicId", "uuid", (6, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "name",
-        "topic_id",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("name", "topic_id", "unknown_tags")
     __slots__ = SLOTS
 
     name: str | None
@@ -70,10 +66,7 @@ class DeleteTopicState(Struct):
 
 
 def new_DeleteTopicState(name: str | None, topic_id: Uuid) -> DeleteTopicState:
-    return DeleteTopicState(
-        name=name,
-        topic_id=topic_id,
-    )
+    return DeleteTopicState(name=name, topic_id=topic_id)
 
 
 @mypyc_attr(acyclic=True)
@@ -94,12 +87,7 @@ class DeleteTopicsRequest(Message):
         ("timeout_ms", "TimeoutMs", "int32", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "topics",
-        "topic_names",
-        "timeout_ms",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("topics", "topic_names", "timeout_ms", "unknown_tags")
     __slots__ = SLOTS
 
     topics: list[DeleteTopicState]
@@ -149,11 +137,7 @@ class DeleteTopicsRequest(Message):
 def new_DeleteTopicsRequest(
     topics: list[DeleteTopicState], topic_names: list[str], timeout_ms: int
 ) -> DeleteTopicsRequest:
-    return DeleteTopicsRequest(
-        topics=topics,
-        topic_names=topic_names,
-        timeout_ms=timeout_ms,
-    )
+    return DeleteTopicsRequest(topics=topics, topic_names=topic_names, timeout_ms=timeout_ms)
 
 
 @mypyc_attr(acyclic=True)
@@ -167,13 +151,7 @@ class DeletableTopicResult(Struct):
         ("error_message", "ErrorMessage", "string", (5, 32767), (5, 32767), None, None, None, True),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "name",
-        "topic_id",
-        "error_code",
-        "error_message",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("name", "topic_id", "error_code", "error_message", "unknown_tags")
     __slots__ = SLOTS
 
     name: str | None
@@ -206,12 +184,7 @@ class DeletableTopicResult(Struct):
 def new_DeletableTopicResult(
     name: str | None, topic_id: Uuid, error_code: int, error_message: str | None
 ) -> DeletableTopicResult:
-    return DeletableTopicResult(
-        name=name,
-        topic_id=topic_id,
-        error_code=error_code,
-        error_message=error_message,
-    )
+    return DeletableTopicResult(name=name, topic_id=topic_id, error_code=error_code, error_message=error_message)
 
 
 @mypyc_attr(acyclic=True)
@@ -235,11 +208,7 @@ class DeleteTopicsResponse(Message):
         "throttle_time_ms": ("throttleTimeMs",),
     }
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "throttle_time_ms",
-        "responses",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "responses", "unknown_tags")
     __slots__ = SLOTS
 
     throttle_time_ms: int
@@ -285,10 +254,7 @@ class DeleteTopicsResponse(Message):
 
 
 def new_DeleteTopicsResponse(throttle_time_ms: int, responses: list[DeletableTopicResult]) -> DeleteTopicsResponse:
-    return DeleteTopicsResponse(
-        throttle_time_ms=throttle_time_ms,
-        responses=responses,
-    )
+    return DeleteTopicsResponse(throttle_time_ms=throttle_time_ms, responses=responses)
 
 
 def read_delete_topics_request_classic(data: bytes, pos: i64, version: i64) -> tuple[DeleteTopicsRequest, i64]:

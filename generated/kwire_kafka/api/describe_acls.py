@@ -163,13 +163,7 @@ class AclDescription(Struct):
         ("permission_type", "PermissionType", "int8", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "principal",
-        "host",
-        "operation",
-        "permission_type",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("principal", "host", "operation", "permission_type", "unknown_tags")
     __slots__ = SLOTS
 
     principal: str
@@ -200,12 +194,7 @@ class AclDescription(Struct):
 
 
 def new_AclDescription(principal: str, host: str, operation: int, permission_type: int) -> AclDescription:
-    return AclDescription(
-        principal=principal,
-        host=host,
-        operation=operation,
-        permission_type=permission_type,
-    )
+    return AclDescription(principal=principal, host=host, operation=operation, permission_type=permission_type)
 
 
 @mypyc_attr(acyclic=True)
@@ -224,13 +213,7 @@ class DescribeAclsResource(Struct):
         "resource_name": ("name",),
     }
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "resource_type",
-        "resource_name",
-        "pattern_type",
-        "acls",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("resource_type", "resource_name", "pattern_type", "acls", "unknown_tags")
     __slots__ = SLOTS
 
     resource_type: int
@@ -264,10 +247,7 @@ def new_DescribeAclsResource(
     resource_type: int, resource_name: str, pattern_type: int, acls: list[AclDescription]
 ) -> DescribeAclsResource:
     return DescribeAclsResource(
-        resource_type=resource_type,
-        resource_name=resource_name,
-        pattern_type=pattern_type,
-        acls=acls,
+        resource_type=resource_type, resource_name=resource_name, pattern_type=pattern_type, acls=acls
     )
 
 
@@ -351,10 +331,7 @@ def new_DescribeAclsResponse(
     throttle_time_ms: int, error_code: int, error_message: str | None, resources: list[DescribeAclsResource]
 ) -> DescribeAclsResponse:
     return DescribeAclsResponse(
-        throttle_time_ms=throttle_time_ms,
-        error_code=error_code,
-        error_message=error_message,
-        resources=resources,
+        throttle_time_ms=throttle_time_ms, error_code=error_code, error_message=error_message, resources=resources
     )
 
 

@@ -45,12 +45,7 @@ class ComponentData(Struct):
         ("match", "Match", "string", (0, 32767), (0, 32767), None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "entity_type",
-        "match_type",
-        "match",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("entity_type", "match_type", "match", "unknown_tags")
     __slots__ = SLOTS
 
     entity_type: str
@@ -77,11 +72,7 @@ class ComponentData(Struct):
 
 
 def new_ComponentData(entity_type: str, match_type: int, match: str | None) -> ComponentData:
-    return ComponentData(
-        entity_type=entity_type,
-        match_type=match_type,
-        match=match,
-    )
+    return ComponentData(entity_type=entity_type, match_type=match_type, match=match)
 
 
 @mypyc_attr(acyclic=True)
@@ -101,11 +92,7 @@ class DescribeClientQuotasRequest(Message):
         ("strict", "Strict", "bool", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "components",
-        "strict",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("components", "strict", "unknown_tags")
     __slots__ = SLOTS
 
     components: list[ComponentData]
@@ -149,10 +136,7 @@ class DescribeClientQuotasRequest(Message):
 
 
 def new_DescribeClientQuotasRequest(components: list[ComponentData], strict: bool) -> DescribeClientQuotasRequest:
-    return DescribeClientQuotasRequest(
-        components=components,
-        strict=strict,
-    )
+    return DescribeClientQuotasRequest(components=components, strict=strict)
 
 
 @mypyc_attr(acyclic=True)
@@ -164,11 +148,7 @@ class EntityData(Struct):
         ("entity_name", "EntityName", "string", (0, 32767), (0, 32767), None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "entity_type",
-        "entity_name",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("entity_type", "entity_name", "unknown_tags")
     __slots__ = SLOTS
 
     entity_type: str
@@ -191,10 +171,7 @@ class EntityData(Struct):
 
 
 def new_EntityData(entity_type: str, entity_name: str | None) -> EntityData:
-    return EntityData(
-        entity_type=entity_type,
-        entity_name=entity_name,
-    )
+    return EntityData(entity_type=entity_type, entity_name=entity_name)
 
 
 @mypyc_attr(acyclic=True)
@@ -206,11 +183,7 @@ class ValueData(Struct):
         ("value", "Value", "float64", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "key",
-        "value",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("key", "value", "unknown_tags")
     __slots__ = SLOTS
 
     key: str
@@ -233,10 +206,7 @@ class ValueData(Struct):
 
 
 def new_ValueData(key: str, value: float) -> ValueData:
-    return ValueData(
-        key=key,
-        value=value,
-    )
+    return ValueData(key=key, value=value)
 
 
 @mypyc_attr(acyclic=True)
@@ -248,11 +218,7 @@ class EntryData(Struct):
         ("values", "Values", "[]ValueData", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "entity",
-        "values",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("entity", "values", "unknown_tags")
     __slots__ = SLOTS
 
     entity: list[EntityData]
@@ -275,10 +241,7 @@ class EntryData(Struct):
 
 
 def new_EntryData(entity: list[EntityData], values: list[ValueData]) -> EntryData:
-    return EntryData(
-        entity=entity,
-        values=values,
-    )
+    return EntryData(entity=entity, values=values)
 
 
 @mypyc_attr(acyclic=True)
@@ -300,13 +263,7 @@ class DescribeClientQuotasResponse(Message):
         ("entries", "Entries", "[]EntryData", (0, 32767), (0, 32767), None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "throttle_time_ms",
-        "error_code",
-        "error_message",
-        "entries",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "error_code", "error_message", "entries", "unknown_tags")
     __slots__ = SLOTS
 
     throttle_time_ms: int
@@ -361,10 +318,7 @@ def new_DescribeClientQuotasResponse(
     throttle_time_ms: int, error_code: int, error_message: str | None, entries: list[EntryData] | None
 ) -> DescribeClientQuotasResponse:
     return DescribeClientQuotasResponse(
-        throttle_time_ms=throttle_time_ms,
-        error_code=error_code,
-        error_message=error_message,
-        entries=entries,
+        throttle_time_ms=throttle_time_ms, error_code=error_code, error_message=error_message, entries=entries
     )
 
 

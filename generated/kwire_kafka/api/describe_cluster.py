@@ -129,14 +129,7 @@ class DescribeClusterBroker(Struct):
         ("is_fenced", "IsFenced", "bool", (2, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "broker_id",
-        "host",
-        "port",
-        "rack",
-        "is_fenced",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("broker_id", "host", "port", "rack", "is_fenced", "unknown_tags")
     __slots__ = SLOTS
 
     broker_id: int
@@ -174,13 +167,7 @@ class DescribeClusterBroker(Struct):
 def new_DescribeClusterBroker(
     broker_id: int, host: str, port: int, rack: str | None, is_fenced: bool
 ) -> DescribeClusterBroker:
-    return DescribeClusterBroker(
-        broker_id=broker_id,
-        host=host,
-        port=port,
-        rack=rack,
-        is_fenced=is_fenced,
-    )
+    return DescribeClusterBroker(broker_id=broker_id, host=host, port=port, rack=rack, is_fenced=is_fenced)
 
 
 @mypyc_attr(acyclic=True)

@@ -43,12 +43,7 @@ class DescribeConfigsResource(Struct):
         ("configuration_keys", "ConfigurationKeys", "[]string", (0, 32767), (0, 32767), None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "resource_type",
-        "resource_name",
-        "configuration_keys",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("resource_type", "resource_name", "configuration_keys", "unknown_tags")
     __slots__ = SLOTS
 
     resource_type: int
@@ -78,9 +73,7 @@ def new_DescribeConfigsResource(
     resource_type: int, resource_name: str, configuration_keys: list[str] | None
 ) -> DescribeConfigsResource:
     return DescribeConfigsResource(
-        resource_type=resource_type,
-        resource_name=resource_name,
-        configuration_keys=configuration_keys,
+        resource_type=resource_type, resource_name=resource_name, configuration_keys=configuration_keys
     )
 
 
@@ -106,12 +99,7 @@ class DescribeConfigsRequest(Message):
         "include_synonyms": ("includeSynoyms",),
     }
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "resources",
-        "include_synonyms",
-        "include_documentation",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("resources", "include_synonyms", "include_documentation", "unknown_tags")
     __slots__ = SLOTS
 
     resources: list[DescribeConfigsResource]
@@ -162,9 +150,7 @@ def new_DescribeConfigsRequest(
     resources: list[DescribeConfigsResource], include_synonyms: bool, include_documentation: bool
 ) -> DescribeConfigsRequest:
     return DescribeConfigsRequest(
-        resources=resources,
-        include_synonyms=include_synonyms,
-        include_documentation=include_documentation,
+        resources=resources, include_synonyms=include_synonyms, include_documentation=include_documentation
     )
 
 
@@ -178,12 +164,7 @@ class DescribeConfigsSynonym(Struct):
         ("source", "Source", "int8", (1, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "name",
-        "value",
-        "source",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("name", "value", "source", "unknown_tags")
     __slots__ = SLOTS
 
     name: str
@@ -210,11 +191,7 @@ class DescribeConfigsSynonym(Struct):
 
 
 def new_DescribeConfigsSynonym(name: str, value: str | None, source: int) -> DescribeConfigsSynonym:
-    return DescribeConfigsSynonym(
-        name=name,
-        value=value,
-        source=source,
-    )
+    return DescribeConfigsSynonym(name=name, value=value, source=source)
 
 
 @mypyc_attr(acyclic=True)
@@ -408,11 +385,7 @@ class DescribeConfigsResponse(Message):
         ("results", "Results", "[]DescribeConfigsResult", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "throttle_time_ms",
-        "results",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "results", "unknown_tags")
     __slots__ = SLOTS
 
     throttle_time_ms: int
@@ -458,10 +431,7 @@ class DescribeConfigsResponse(Message):
 def new_DescribeConfigsResponse(
     throttle_time_ms: int, results: list[DescribeConfigsResult]
 ) -> DescribeConfigsResponse:
-    return DescribeConfigsResponse(
-        throttle_time_ms=throttle_time_ms,
-        results=results,
-    )
+    return DescribeConfigsResponse(throttle_time_ms=throttle_time_ms, results=results)
 
 
 def read_describe_configs_request_classic(data: bytes, pos: i64, version: i64) -> tuple[DescribeConfigsRequest, i64]:

@@ -43,11 +43,7 @@ class DescribeDelegationTokenOwner(Struct):
         ("principal_name", "PrincipalName", "string", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "principal_type",
-        "principal_name",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("principal_type", "principal_name", "unknown_tags")
     __slots__ = SLOTS
 
     principal_type: str
@@ -70,10 +66,7 @@ class DescribeDelegationTokenOwner(Struct):
 
 
 def new_DescribeDelegationTokenOwner(principal_type: str, principal_name: str) -> DescribeDelegationTokenOwner:
-    return DescribeDelegationTokenOwner(
-        principal_type=principal_type,
-        principal_name=principal_name,
-    )
+    return DescribeDelegationTokenOwner(principal_type=principal_type, principal_name=principal_name)
 
 
 @mypyc_attr(acyclic=True)
@@ -92,10 +85,7 @@ class DescribeDelegationTokenRequest(Message):
         ("owners", "Owners", "[]DescribeDelegationTokenOwner", (0, 32767), (0, 32767), None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "owners",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("owners", "unknown_tags")
     __slots__ = SLOTS
 
     owners: list[DescribeDelegationTokenOwner] | None
@@ -137,9 +127,7 @@ class DescribeDelegationTokenRequest(Message):
 def new_DescribeDelegationTokenRequest(
     owners: list[DescribeDelegationTokenOwner] | None,
 ) -> DescribeDelegationTokenRequest:
-    return DescribeDelegationTokenRequest(
-        owners=owners,
-    )
+    return DescribeDelegationTokenRequest(owners=owners)
 
 
 @mypyc_attr(acyclic=True)
@@ -151,11 +139,7 @@ class DescribedDelegationTokenRenewer(Struct):
         ("principal_name", "PrincipalName", "string", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "principal_type",
-        "principal_name",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("principal_type", "principal_name", "unknown_tags")
     __slots__ = SLOTS
 
     principal_type: str
@@ -178,10 +162,7 @@ class DescribedDelegationTokenRenewer(Struct):
 
 
 def new_DescribedDelegationTokenRenewer(principal_type: str, principal_name: str) -> DescribedDelegationTokenRenewer:
-    return DescribedDelegationTokenRenewer(
-        principal_type=principal_type,
-        principal_name=principal_name,
-    )
+    return DescribedDelegationTokenRenewer(principal_type=principal_type, principal_name=principal_name)
 
 
 @mypyc_attr(acyclic=True)
@@ -331,12 +312,7 @@ class DescribeDelegationTokenResponse(Message):
         ("throttle_time_ms", "ThrottleTimeMs", "int32", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "error_code",
-        "tokens",
-        "throttle_time_ms",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("error_code", "tokens", "throttle_time_ms", "unknown_tags")
     __slots__ = SLOTS
 
     error_code: int
@@ -386,11 +362,7 @@ class DescribeDelegationTokenResponse(Message):
 def new_DescribeDelegationTokenResponse(
     error_code: int, tokens: list[DescribedDelegationToken], throttle_time_ms: int
 ) -> DescribeDelegationTokenResponse:
-    return DescribeDelegationTokenResponse(
-        error_code=error_code,
-        tokens=tokens,
-        throttle_time_ms=throttle_time_ms,
-    )
+    return DescribeDelegationTokenResponse(error_code=error_code, tokens=tokens, throttle_time_ms=throttle_time_ms)
 
 
 def read_describe_delegation_token_request_classic(

@@ -59,11 +59,7 @@ class DescribeGroupsRequest(Message):
         ),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "groups",
-        "include_authorized_operations",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("groups", "include_authorized_operations", "unknown_tags")
     __slots__ = SLOTS
 
     groups: list[str]
@@ -107,10 +103,7 @@ class DescribeGroupsRequest(Message):
 
 
 def new_DescribeGroupsRequest(groups: list[str], include_authorized_operations: bool) -> DescribeGroupsRequest:
-    return DescribeGroupsRequest(
-        groups=groups,
-        include_authorized_operations=include_authorized_operations,
-    )
+    return DescribeGroupsRequest(groups=groups, include_authorized_operations=include_authorized_operations)
 
 
 @mypyc_attr(acyclic=True)
@@ -300,11 +293,7 @@ class DescribeGroupsResponse(Message):
         ("groups", "Groups", "[]DescribedGroup", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "throttle_time_ms",
-        "groups",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "groups", "unknown_tags")
     __slots__ = SLOTS
 
     throttle_time_ms: int
@@ -348,10 +337,7 @@ class DescribeGroupsResponse(Message):
 
 
 def new_DescribeGroupsResponse(throttle_time_ms: int, groups: list[DescribedGroup]) -> DescribeGroupsResponse:
-    return DescribeGroupsResponse(
-        throttle_time_ms=throttle_time_ms,
-        groups=groups,
-    )
+    return DescribeGroupsResponse(throttle_time_ms=throttle_time_ms, groups=groups)
 
 
 def read_describe_groups_request_classic(data: bytes, pos: i64, version: i64) -> tuple[DescribeGroupsRequest, i64]:

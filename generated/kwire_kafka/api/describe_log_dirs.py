@@ -48,11 +48,7 @@ class DescribableLogDirTopic(Struct):
         "partitions": ("partitionIndex",),
     }
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "topic",
-        "partitions",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("topic", "partitions", "unknown_tags")
     __slots__ = SLOTS
 
     topic: str
@@ -75,10 +71,7 @@ class DescribableLogDirTopic(Struct):
 
 
 def new_DescribableLogDirTopic(topic: str, partitions: list[int]) -> DescribableLogDirTopic:
-    return DescribableLogDirTopic(
-        topic=topic,
-        partitions=partitions,
-    )
+    return DescribableLogDirTopic(topic=topic, partitions=partitions)
 
 
 @mypyc_attr(acyclic=True)
@@ -97,10 +90,7 @@ class DescribeLogDirsRequest(Message):
         ("topics", "Topics", "[]DescribableLogDirTopic", (0, 32767), (0, 32767), None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "topics",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("topics", "unknown_tags")
     __slots__ = SLOTS
 
     topics: list[DescribableLogDirTopic] | None
@@ -140,9 +130,7 @@ class DescribeLogDirsRequest(Message):
 
 
 def new_DescribeLogDirsRequest(topics: list[DescribableLogDirTopic] | None) -> DescribeLogDirsRequest:
-    return DescribeLogDirsRequest(
-        topics=topics,
-    )
+    return DescribeLogDirsRequest(topics=topics)
 
 
 @mypyc_attr(acyclic=True)
@@ -212,11 +200,7 @@ class DescribeLogDirsTopic(Struct):
         ("partitions", "Partitions", "[]DescribeLogDirsPartition", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "name",
-        "partitions",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("name", "partitions", "unknown_tags")
     __slots__ = SLOTS
 
     name: str
@@ -239,10 +223,7 @@ class DescribeLogDirsTopic(Struct):
 
 
 def new_DescribeLogDirsTopic(name: str, partitions: list[DescribeLogDirsPartition]) -> DescribeLogDirsTopic:
-    return DescribeLogDirsTopic(
-        name=name,
-        partitions=partitions,
-    )
+    return DescribeLogDirsTopic(name=name, partitions=partitions)
 
 
 @mypyc_attr(acyclic=True)
@@ -302,11 +283,7 @@ def new_DescribeLogDirsResult(
     error_code: int, log_dir: str, topics: list[DescribeLogDirsTopic], total_bytes: int, usable_bytes: int
 ) -> DescribeLogDirsResult:
     return DescribeLogDirsResult(
-        error_code=error_code,
-        log_dir=log_dir,
-        topics=topics,
-        total_bytes=total_bytes,
-        usable_bytes=usable_bytes,
+        error_code=error_code, log_dir=log_dir, topics=topics, total_bytes=total_bytes, usable_bytes=usable_bytes
     )
 
 
@@ -328,12 +305,7 @@ class DescribeLogDirsResponse(Message):
         ("results", "Results", "[]DescribeLogDirsResult", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "throttle_time_ms",
-        "error_code",
-        "results",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "error_code", "results", "unknown_tags")
     __slots__ = SLOTS
 
     throttle_time_ms: int
@@ -383,11 +355,7 @@ class DescribeLogDirsResponse(Message):
 def new_DescribeLogDirsResponse(
     throttle_time_ms: int, error_code: int, results: list[DescribeLogDirsResult]
 ) -> DescribeLogDirsResponse:
-    return DescribeLogDirsResponse(
-        throttle_time_ms=throttle_time_ms,
-        error_code=error_code,
-        results=results,
-    )
+    return DescribeLogDirsResponse(throttle_time_ms=throttle_time_ms, error_code=error_code, results=results)
 
 
 def read_describe_log_dirs_request_classic(data: bytes, pos: i64, version: i64) -> tuple[DescribeLogDirsRequest, i64]:

@@ -44,11 +44,7 @@ class TopicRequest(Struct):
         ("partition_indexes", "PartitionIndexes", "[]int32", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "name",
-        "partition_indexes",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("name", "partition_indexes", "unknown_tags")
     __slots__ = SLOTS
 
     name: str
@@ -71,10 +67,7 @@ class TopicRequest(Struct):
 
 
 def new_TopicRequest(name: str, partition_indexes: list[int]) -> TopicRequest:
-    return TopicRequest(
-        name=name,
-        partition_indexes=partition_indexes,
-    )
+    return TopicRequest(name=name, partition_indexes=partition_indexes)
 
 
 @mypyc_attr(acyclic=True)
@@ -93,10 +86,7 @@ class DescribeProducersRequest(Message):
         ("topics", "Topics", "[]TopicRequest", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "topics",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("topics", "unknown_tags")
     __slots__ = SLOTS
 
     topics: list[TopicRequest]
@@ -130,9 +120,7 @@ class DescribeProducersRequest(Message):
 
 
 def new_DescribeProducersRequest(topics: list[TopicRequest]) -> DescribeProducersRequest:
-    return DescribeProducersRequest(
-        topics=topics,
-    )
+    return DescribeProducersRequest(topics=topics)
 
 
 @mypyc_attr(acyclic=True)
@@ -279,11 +267,7 @@ class TopicResponse(Struct):
         ("partitions", "Partitions", "[]PartitionResponse", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "name",
-        "partitions",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("name", "partitions", "unknown_tags")
     __slots__ = SLOTS
 
     name: str
@@ -306,10 +290,7 @@ class TopicResponse(Struct):
 
 
 def new_TopicResponse(name: str, partitions: list[PartitionResponse]) -> TopicResponse:
-    return TopicResponse(
-        name=name,
-        partitions=partitions,
-    )
+    return TopicResponse(name=name, partitions=partitions)
 
 
 @mypyc_attr(acyclic=True)
@@ -329,11 +310,7 @@ class DescribeProducersResponse(Message):
         ("topics", "Topics", "[]TopicResponse", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "throttle_time_ms",
-        "topics",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "topics", "unknown_tags")
     __slots__ = SLOTS
 
     throttle_time_ms: int
@@ -371,10 +348,7 @@ class DescribeProducersResponse(Message):
 
 
 def new_DescribeProducersResponse(throttle_time_ms: int, topics: list[TopicResponse]) -> DescribeProducersResponse:
-    return DescribeProducersResponse(
-        throttle_time_ms=throttle_time_ms,
-        topics=topics,
-    )
+    return DescribeProducersResponse(throttle_time_ms=throttle_time_ms, topics=topics)
 
 
 def read_describe_producers_request_flexible(

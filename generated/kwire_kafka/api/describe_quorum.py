@@ -46,10 +46,7 @@ class DescribeQuorumRequestPartitionData(Struct):
         ("partition_index", "PartitionIndex", "int32", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "partition_index",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("partition_index", "unknown_tags")
     __slots__ = SLOTS
 
     partition_index: int
@@ -68,9 +65,7 @@ class DescribeQuorumRequestPartitionData(Struct):
 
 
 def new_DescribeQuorumRequestPartitionData(partition_index: int) -> DescribeQuorumRequestPartitionData:
-    return DescribeQuorumRequestPartitionData(
-        partition_index=partition_index,
-    )
+    return DescribeQuorumRequestPartitionData(partition_index=partition_index)
 
 
 @mypyc_attr(acyclic=True)
@@ -92,11 +87,7 @@ class DescribeQuorumRequestTopicData(Struct):
         ),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "topic_name",
-        "partitions",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("topic_name", "partitions", "unknown_tags")
     __slots__ = SLOTS
 
     topic_name: str
@@ -121,10 +112,7 @@ class DescribeQuorumRequestTopicData(Struct):
 def new_DescribeQuorumRequestTopicData(
     topic_name: str, partitions: list[DescribeQuorumRequestPartitionData]
 ) -> DescribeQuorumRequestTopicData:
-    return DescribeQuorumRequestTopicData(
-        topic_name=topic_name,
-        partitions=partitions,
-    )
+    return DescribeQuorumRequestTopicData(topic_name=topic_name, partitions=partitions)
 
 
 @mypyc_attr(acyclic=True)
@@ -143,10 +131,7 @@ class DescribeQuorumRequest(Message):
         ("topics", "Topics", "[]DescribeQuorumRequestTopicData", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "topics",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("topics", "unknown_tags")
     __slots__ = SLOTS
 
     topics: list[DescribeQuorumRequestTopicData]
@@ -180,9 +165,7 @@ class DescribeQuorumRequest(Message):
 
 
 def new_DescribeQuorumRequest(topics: list[DescribeQuorumRequestTopicData]) -> DescribeQuorumRequest:
-    return DescribeQuorumRequest(
-        topics=topics,
-    )
+    return DescribeQuorumRequest(topics=topics)
 
 
 @mypyc_attr(acyclic=True)
@@ -366,11 +349,7 @@ class DescribeQuorumResponseTopicData(Struct):
         ),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "topic_name",
-        "partitions",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("topic_name", "partitions", "unknown_tags")
     __slots__ = SLOTS
 
     topic_name: str
@@ -395,10 +374,7 @@ class DescribeQuorumResponseTopicData(Struct):
 def new_DescribeQuorumResponseTopicData(
     topic_name: str, partitions: list[DescribeQuorumResponsePartitionData]
 ) -> DescribeQuorumResponseTopicData:
-    return DescribeQuorumResponseTopicData(
-        topic_name=topic_name,
-        partitions=partitions,
-    )
+    return DescribeQuorumResponseTopicData(topic_name=topic_name, partitions=partitions)
 
 
 @mypyc_attr(acyclic=True)
@@ -411,12 +387,7 @@ class Listener(Struct):
         ("port", "Port", "uint16", (2, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "name",
-        "host",
-        "port",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("name", "host", "port", "unknown_tags")
     __slots__ = SLOTS
 
     name: str
@@ -443,11 +414,7 @@ class Listener(Struct):
 
 
 def new_Listener(name: str, host: str, port: int) -> Listener:
-    return Listener(
-        name=name,
-        host=host,
-        port=port,
-    )
+    return Listener(name=name, host=host, port=port)
 
 
 @mypyc_attr(acyclic=True)
@@ -459,11 +426,7 @@ class Node(Struct):
         ("listeners", "Listeners", "[]Listener", (2, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "node_id",
-        "listeners",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("node_id", "listeners", "unknown_tags")
     __slots__ = SLOTS
 
     node_id: int
@@ -486,10 +449,7 @@ class Node(Struct):
 
 
 def new_Node(node_id: int, listeners: list[Listener]) -> Node:
-    return Node(
-        node_id=node_id,
-        listeners=listeners,
-    )
+    return Node(node_id=node_id, listeners=listeners)
 
 
 @mypyc_attr(acyclic=True)
@@ -511,13 +471,7 @@ class DescribeQuorumResponse(Message):
         ("nodes", "Nodes", "[]Node", (2, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "error_code",
-        "error_message",
-        "topics",
-        "nodes",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("error_code", "error_message", "topics", "nodes", "unknown_tags")
     __slots__ = SLOTS
 
     error_code: int
@@ -565,12 +519,7 @@ class DescribeQuorumResponse(Message):
 def new_DescribeQuorumResponse(
     error_code: int, error_message: str | None, topics: list[DescribeQuorumResponseTopicData], nodes: list[Node]
 ) -> DescribeQuorumResponse:
-    return DescribeQuorumResponse(
-        error_code=error_code,
-        error_message=error_message,
-        topics=topics,
-        nodes=nodes,
-    )
+    return DescribeQuorumResponse(error_code=error_code, error_message=error_message, topics=topics, nodes=nodes)
 
 
 def read_describe_quorum_request_flexible(data: bytes, pos: i64, version: i64) -> tuple[DescribeQuorumRequest, i64]:

@@ -46,11 +46,7 @@ class DescribeShareGroupOffsetsRequestTopic(Struct):
         ("partitions", "Partitions", "[]int32", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "topic_name",
-        "partitions",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("topic_name", "partitions", "unknown_tags")
     __slots__ = SLOTS
 
     topic_name: str
@@ -75,10 +71,7 @@ class DescribeShareGroupOffsetsRequestTopic(Struct):
 def new_DescribeShareGroupOffsetsRequestTopic(
     topic_name: str, partitions: list[int]
 ) -> DescribeShareGroupOffsetsRequestTopic:
-    return DescribeShareGroupOffsetsRequestTopic(
-        topic_name=topic_name,
-        partitions=partitions,
-    )
+    return DescribeShareGroupOffsetsRequestTopic(topic_name=topic_name, partitions=partitions)
 
 
 @mypyc_attr(acyclic=True)
@@ -100,11 +93,7 @@ class DescribeShareGroupOffsetsRequestGroup(Struct):
         ),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "group_id",
-        "topics",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("group_id", "topics", "unknown_tags")
     __slots__ = SLOTS
 
     group_id: str
@@ -129,10 +118,7 @@ class DescribeShareGroupOffsetsRequestGroup(Struct):
 def new_DescribeShareGroupOffsetsRequestGroup(
     group_id: str, topics: list[DescribeShareGroupOffsetsRequestTopic] | None
 ) -> DescribeShareGroupOffsetsRequestGroup:
-    return DescribeShareGroupOffsetsRequestGroup(
-        group_id=group_id,
-        topics=topics,
-    )
+    return DescribeShareGroupOffsetsRequestGroup(group_id=group_id, topics=topics)
 
 
 @mypyc_attr(acyclic=True)
@@ -151,10 +137,7 @@ class DescribeShareGroupOffsetsRequest(Message):
         ("groups", "Groups", "[]DescribeShareGroupOffsetsRequestGroup", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "groups",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("groups", "unknown_tags")
     __slots__ = SLOTS
 
     groups: list[DescribeShareGroupOffsetsRequestGroup]
@@ -190,9 +173,7 @@ class DescribeShareGroupOffsetsRequest(Message):
 def new_DescribeShareGroupOffsetsRequest(
     groups: list[DescribeShareGroupOffsetsRequestGroup],
 ) -> DescribeShareGroupOffsetsRequest:
-    return DescribeShareGroupOffsetsRequest(
-        groups=groups,
-    )
+    return DescribeShareGroupOffsetsRequest(groups=groups)
 
 
 @mypyc_attr(acyclic=True)
@@ -280,12 +261,7 @@ class DescribeShareGroupOffsetsResponseTopic(Struct):
         ),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "topic_name",
-        "topic_id",
-        "partitions",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("topic_name", "topic_id", "partitions", "unknown_tags")
     __slots__ = SLOTS
 
     topic_name: str
@@ -314,11 +290,7 @@ class DescribeShareGroupOffsetsResponseTopic(Struct):
 def new_DescribeShareGroupOffsetsResponseTopic(
     topic_name: str, topic_id: Uuid, partitions: list[DescribeShareGroupOffsetsResponsePartition]
 ) -> DescribeShareGroupOffsetsResponseTopic:
-    return DescribeShareGroupOffsetsResponseTopic(
-        topic_name=topic_name,
-        topic_id=topic_id,
-        partitions=partitions,
-    )
+    return DescribeShareGroupOffsetsResponseTopic(topic_name=topic_name, topic_id=topic_id, partitions=partitions)
 
 
 @mypyc_attr(acyclic=True)
@@ -332,13 +304,7 @@ class DescribeShareGroupOffsetsResponseGroup(Struct):
         ("error_message", "ErrorMessage", "string", (0, 32767), (0, 32767), None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "group_id",
-        "topics",
-        "error_code",
-        "error_message",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("group_id", "topics", "error_code", "error_message", "unknown_tags")
     __slots__ = SLOTS
 
     group_id: str
@@ -372,10 +338,7 @@ def new_DescribeShareGroupOffsetsResponseGroup(
     group_id: str, topics: list[DescribeShareGroupOffsetsResponseTopic], error_code: int, error_message: str | None
 ) -> DescribeShareGroupOffsetsResponseGroup:
     return DescribeShareGroupOffsetsResponseGroup(
-        group_id=group_id,
-        topics=topics,
-        error_code=error_code,
-        error_message=error_message,
+        group_id=group_id, topics=topics, error_code=error_code, error_message=error_message
     )
 
 
@@ -396,11 +359,7 @@ class DescribeShareGroupOffsetsResponse(Message):
         ("groups", "Groups", "[]DescribeShareGroupOffsetsResponseGroup", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "throttle_time_ms",
-        "groups",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "groups", "unknown_tags")
     __slots__ = SLOTS
 
     throttle_time_ms: int
@@ -440,10 +399,7 @@ class DescribeShareGroupOffsetsResponse(Message):
 def new_DescribeShareGroupOffsetsResponse(
     throttle_time_ms: int, groups: list[DescribeShareGroupOffsetsResponseGroup]
 ) -> DescribeShareGroupOffsetsResponse:
-    return DescribeShareGroupOffsetsResponse(
-        throttle_time_ms=throttle_time_ms,
-        groups=groups,
-    )
+    return DescribeShareGroupOffsetsResponse(throttle_time_ms=throttle_time_ms, groups=groups)
 
 
 def read_describe_share_group_offsets_request_flexible(

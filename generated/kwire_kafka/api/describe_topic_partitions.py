@@ -41,10 +41,7 @@ class TopicRequest(Struct):
 
     FIELDS: ClassVar[tuple[FieldSpec, ...]] = (("name", "Name", "string", (0, 32767), None, None, None, None, False),)
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "name",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("name", "unknown_tags")
     __slots__ = SLOTS
 
     name: str
@@ -63,9 +60,7 @@ class TopicRequest(Struct):
 
 
 def new_TopicRequest(name: str) -> TopicRequest:
-    return TopicRequest(
-        name=name,
-    )
+    return TopicRequest(name=name)
 
 
 @mypyc_attr(acyclic=True)
@@ -77,11 +72,7 @@ class DescribeTopicPartitionsRequestCursor(Struct):
         ("partition_index", "PartitionIndex", "int32", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "topic_name",
-        "partition_index",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("topic_name", "partition_index", "unknown_tags")
     __slots__ = SLOTS
 
     topic_name: str
@@ -106,10 +97,7 @@ class DescribeTopicPartitionsRequestCursor(Struct):
 def new_DescribeTopicPartitionsRequestCursor(
     topic_name: str, partition_index: int
 ) -> DescribeTopicPartitionsRequestCursor:
-    return DescribeTopicPartitionsRequestCursor(
-        topic_name=topic_name,
-        partition_index=partition_index,
-    )
+    return DescribeTopicPartitionsRequestCursor(topic_name=topic_name, partition_index=partition_index)
 
 
 @mypyc_attr(acyclic=True)
@@ -130,12 +118,7 @@ class DescribeTopicPartitionsRequest(Message):
         ("cursor", "Cursor", "DescribeTopicPartitionsRequestCursor", (0, 32767), (0, 32767), None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "topics",
-        "response_partition_limit",
-        "cursor",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("topics", "response_partition_limit", "cursor", "unknown_tags")
     __slots__ = SLOTS
 
     topics: list[TopicRequest]
@@ -180,9 +163,7 @@ def new_DescribeTopicPartitionsRequest(
     topics: list[TopicRequest], response_partition_limit: int, cursor: DescribeTopicPartitionsRequestCursor | None
 ) -> DescribeTopicPartitionsRequest:
     return DescribeTopicPartitionsRequest(
-        topics=topics,
-        response_partition_limit=response_partition_limit,
-        cursor=cursor,
+        topics=topics, response_partition_limit=response_partition_limit, cursor=cursor
     )
 
 
@@ -403,11 +384,7 @@ class DescribeTopicPartitionsResponseCursor(Struct):
         ("partition_index", "PartitionIndex", "int32", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "topic_name",
-        "partition_index",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("topic_name", "partition_index", "unknown_tags")
     __slots__ = SLOTS
 
     topic_name: str
@@ -432,10 +409,7 @@ class DescribeTopicPartitionsResponseCursor(Struct):
 def new_DescribeTopicPartitionsResponseCursor(
     topic_name: str, partition_index: int
 ) -> DescribeTopicPartitionsResponseCursor:
-    return DescribeTopicPartitionsResponseCursor(
-        topic_name=topic_name,
-        partition_index=partition_index,
-    )
+    return DescribeTopicPartitionsResponseCursor(topic_name=topic_name, partition_index=partition_index)
 
 
 @mypyc_attr(acyclic=True)
@@ -466,12 +440,7 @@ class DescribeTopicPartitionsResponse(Message):
         ),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "throttle_time_ms",
-        "topics",
-        "next_cursor",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "topics", "next_cursor", "unknown_tags")
     __slots__ = SLOTS
 
     throttle_time_ms: int
@@ -517,11 +486,7 @@ def new_DescribeTopicPartitionsResponse(
     topics: list[DescribeTopicPartitionsResponseTopic],
     next_cursor: DescribeTopicPartitionsResponseCursor | None,
 ) -> DescribeTopicPartitionsResponse:
-    return DescribeTopicPartitionsResponse(
-        throttle_time_ms=throttle_time_ms,
-        topics=topics,
-        next_cursor=next_cursor,
-    )
+    return DescribeTopicPartitionsResponse(throttle_time_ms=throttle_time_ms, topics=topics, next_cursor=next_cursor)
 
 
 def read_describe_topic_partitions_request_flexible(

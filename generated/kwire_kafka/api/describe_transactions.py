@@ -51,10 +51,7 @@ class DescribeTransactionsRequest(Message):
         ("transactional_ids", "TransactionalIds", "[]string", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "transactional_ids",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("transactional_ids", "unknown_tags")
     __slots__ = SLOTS
 
     transactional_ids: list[str]
@@ -88,9 +85,7 @@ class DescribeTransactionsRequest(Message):
 
 
 def new_DescribeTransactionsRequest(transactional_ids: list[str]) -> DescribeTransactionsRequest:
-    return DescribeTransactionsRequest(
-        transactional_ids=transactional_ids,
-    )
+    return DescribeTransactionsRequest(transactional_ids=transactional_ids)
 
 
 @mypyc_attr(acyclic=True)
@@ -102,11 +97,7 @@ class TopicData(Struct):
         ("partitions", "Partitions", "[]int32", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "topic",
-        "partitions",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("topic", "partitions", "unknown_tags")
     __slots__ = SLOTS
 
     topic: str
@@ -129,10 +120,7 @@ class TopicData(Struct):
 
 
 def new_TopicData(topic: str, partitions: list[int]) -> TopicData:
-    return TopicData(
-        topic=topic,
-        partitions=partitions,
-    )
+    return TopicData(topic=topic, partitions=partitions)
 
 
 @mypyc_attr(acyclic=True)
@@ -245,11 +233,7 @@ class DescribeTransactionsResponse(Message):
         ("transaction_states", "TransactionStates", "[]TransactionState", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "throttle_time_ms",
-        "transaction_states",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "transaction_states", "unknown_tags")
     __slots__ = SLOTS
 
     throttle_time_ms: int
@@ -289,10 +273,7 @@ class DescribeTransactionsResponse(Message):
 def new_DescribeTransactionsResponse(
     throttle_time_ms: int, transaction_states: list[TransactionState]
 ) -> DescribeTransactionsResponse:
-    return DescribeTransactionsResponse(
-        throttle_time_ms=throttle_time_ms,
-        transaction_states=transaction_states,
-    )
+    return DescribeTransactionsResponse(throttle_time_ms=throttle_time_ms, transaction_states=transaction_states)
 
 
 def read_describe_transactions_request_flexible(

@@ -39,10 +39,7 @@ class UserName(Struct):
 
     FIELDS: ClassVar[tuple[FieldSpec, ...]] = (("name", "Name", "string", (0, 32767), None, None, None, None, False),)
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "name",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("name", "unknown_tags")
     __slots__ = SLOTS
 
     name: str
@@ -61,9 +58,7 @@ class UserName(Struct):
 
 
 def new_UserName(name: str) -> UserName:
-    return UserName(
-        name=name,
-    )
+    return UserName(name=name)
 
 
 @mypyc_attr(acyclic=True)
@@ -82,10 +77,7 @@ class DescribeUserScramCredentialsRequest(Message):
         ("users", "Users", "[]UserName", (0, 32767), (0, 32767), None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "users",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("users", "unknown_tags")
     __slots__ = SLOTS
 
     users: list[UserName] | None
@@ -119,9 +111,7 @@ class DescribeUserScramCredentialsRequest(Message):
 
 
 def new_DescribeUserScramCredentialsRequest(users: list[UserName] | None) -> DescribeUserScramCredentialsRequest:
-    return DescribeUserScramCredentialsRequest(
-        users=users,
-    )
+    return DescribeUserScramCredentialsRequest(users=users)
 
 
 @mypyc_attr(acyclic=True)
@@ -133,11 +123,7 @@ class CredentialInfo(Struct):
         ("iterations", "Iterations", "int32", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "mechanism",
-        "iterations",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("mechanism", "iterations", "unknown_tags")
     __slots__ = SLOTS
 
     mechanism: int
@@ -160,10 +146,7 @@ class CredentialInfo(Struct):
 
 
 def new_CredentialInfo(mechanism: int, iterations: int) -> CredentialInfo:
-    return CredentialInfo(
-        mechanism=mechanism,
-        iterations=iterations,
-    )
+    return CredentialInfo(mechanism=mechanism, iterations=iterations)
 
 
 @mypyc_attr(acyclic=True)
@@ -177,13 +160,7 @@ class DescribeUserScramCredentialsResult(Struct):
         ("credential_infos", "CredentialInfos", "[]CredentialInfo", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "user",
-        "error_code",
-        "error_message",
-        "credential_infos",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("user", "error_code", "error_message", "credential_infos", "unknown_tags")
     __slots__ = SLOTS
 
     user: str
@@ -217,10 +194,7 @@ def new_DescribeUserScramCredentialsResult(
     user: str, error_code: int, error_message: str | None, credential_infos: list[CredentialInfo]
 ) -> DescribeUserScramCredentialsResult:
     return DescribeUserScramCredentialsResult(
-        user=user,
-        error_code=error_code,
-        error_message=error_message,
-        credential_infos=credential_infos,
+        user=user, error_code=error_code, error_message=error_message, credential_infos=credential_infos
     )
 
 
@@ -243,13 +217,7 @@ class DescribeUserScramCredentialsResponse(Message):
         ("results", "Results", "[]DescribeUserScramCredentialsResult", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "throttle_time_ms",
-        "error_code",
-        "error_message",
-        "results",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "error_code", "error_message", "results", "unknown_tags")
     __slots__ = SLOTS
 
     throttle_time_ms: int
@@ -301,10 +269,7 @@ def new_DescribeUserScramCredentialsResponse(
     results: list[DescribeUserScramCredentialsResult],
 ) -> DescribeUserScramCredentialsResponse:
     return DescribeUserScramCredentialsResponse(
-        throttle_time_ms=throttle_time_ms,
-        error_code=error_code,
-        error_message=error_message,
-        results=results,
+        throttle_time_ms=throttle_time_ms, error_code=error_code, error_message=error_message, results=results
     )
 
 

@@ -47,11 +47,7 @@ class TopicPartitions(Struct):
         "partitions": ("partitionId",),
     }
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "topic",
-        "partitions",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("topic", "partitions", "unknown_tags")
     __slots__ = SLOTS
 
     topic: str
@@ -74,10 +70,7 @@ class TopicPartitions(Struct):
 
 
 def new_TopicPartitions(topic: str, partitions: list[int]) -> TopicPartitions:
-    return TopicPartitions(
-        topic=topic,
-        partitions=partitions,
-    )
+    return TopicPartitions(topic=topic, partitions=partitions)
 
 
 @mypyc_attr(acyclic=True)
@@ -98,12 +91,7 @@ class ElectLeadersRequest(Message):
         ("timeout_ms", "TimeoutMs", "int32", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "election_type",
-        "topic_partitions",
-        "timeout_ms",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("election_type", "topic_partitions", "timeout_ms", "unknown_tags")
     __slots__ = SLOTS
 
     election_type: int
@@ -154,11 +142,7 @@ class ElectLeadersRequest(Message):
 def new_ElectLeadersRequest(
     election_type: int, topic_partitions: list[TopicPartitions] | None, timeout_ms: int
 ) -> ElectLeadersRequest:
-    return ElectLeadersRequest(
-        election_type=election_type,
-        topic_partitions=topic_partitions,
-        timeout_ms=timeout_ms,
-    )
+    return ElectLeadersRequest(election_type=election_type, topic_partitions=topic_partitions, timeout_ms=timeout_ms)
 
 
 @mypyc_attr(acyclic=True)
@@ -171,12 +155,7 @@ class PartitionResult(Struct):
         ("error_message", "ErrorMessage", "string", (0, 32767), (0, 32767), None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "partition_id",
-        "error_code",
-        "error_message",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("partition_id", "error_code", "error_message", "unknown_tags")
     __slots__ = SLOTS
 
     partition_id: int
@@ -203,11 +182,7 @@ class PartitionResult(Struct):
 
 
 def new_PartitionResult(partition_id: int, error_code: int, error_message: str | None) -> PartitionResult:
-    return PartitionResult(
-        partition_id=partition_id,
-        error_code=error_code,
-        error_message=error_message,
-    )
+    return PartitionResult(partition_id=partition_id, error_code=error_code, error_message=error_message)
 
 
 @mypyc_attr(acyclic=True)
@@ -219,11 +194,7 @@ class ReplicaElectionResult(Struct):
         ("partition_result", "PartitionResult", "[]PartitionResult", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "topic",
-        "partition_result",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("topic", "partition_result", "unknown_tags")
     __slots__ = SLOTS
 
     topic: str
@@ -246,10 +217,7 @@ class ReplicaElectionResult(Struct):
 
 
 def new_ReplicaElectionResult(topic: str, partition_result: list[PartitionResult]) -> ReplicaElectionResult:
-    return ReplicaElectionResult(
-        topic=topic,
-        partition_result=partition_result,
-    )
+    return ReplicaElectionResult(topic=topic, partition_result=partition_result)
 
 
 @mypyc_attr(acyclic=True)
@@ -280,12 +248,7 @@ class ElectLeadersResponse(Message):
         ),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "throttle_time_ms",
-        "error_code",
-        "replica_election_results",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "error_code", "replica_election_results", "unknown_tags")
     __slots__ = SLOTS
 
     throttle_time_ms: int
@@ -337,9 +300,7 @@ def new_ElectLeadersResponse(
     throttle_time_ms: int, error_code: int, replica_election_results: list[ReplicaElectionResult]
 ) -> ElectLeadersResponse:
     return ElectLeadersResponse(
-        throttle_time_ms=throttle_time_ms,
-        error_code=error_code,
-        replica_election_results=replica_election_results,
+        throttle_time_ms=throttle_time_ms, error_code=error_code, replica_election_results=replica_election_results
     )
 
 

@@ -48,11 +48,7 @@ class ReplicaInfo(Struct):
         ("candidate_directory_id", "CandidateDirectoryId", "uuid", (1, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "candidate_id",
-        "candidate_directory_id",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("candidate_id", "candidate_directory_id", "unknown_tags")
     __slots__ = SLOTS
 
     candidate_id: int
@@ -75,10 +71,7 @@ class ReplicaInfo(Struct):
 
 
 def new_ReplicaInfo(candidate_id: int, candidate_directory_id: Uuid) -> ReplicaInfo:
-    return ReplicaInfo(
-        candidate_id=candidate_id,
-        candidate_directory_id=candidate_directory_id,
-    )
+    return ReplicaInfo(candidate_id=candidate_id, candidate_directory_id=candidate_directory_id)
 
 
 @mypyc_attr(acyclic=True)
@@ -169,11 +162,7 @@ class EndQuorumEpochRequestTopicData(Struct):
         ),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "topic_name",
-        "partitions",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("topic_name", "partitions", "unknown_tags")
     __slots__ = SLOTS
 
     topic_name: str
@@ -198,10 +187,7 @@ class EndQuorumEpochRequestTopicData(Struct):
 def new_EndQuorumEpochRequestTopicData(
     topic_name: str, partitions: list[EndQuorumEpochRequestPartitionData]
 ) -> EndQuorumEpochRequestTopicData:
-    return EndQuorumEpochRequestTopicData(
-        topic_name=topic_name,
-        partitions=partitions,
-    )
+    return EndQuorumEpochRequestTopicData(topic_name=topic_name, partitions=partitions)
 
 
 @mypyc_attr(acyclic=True)
@@ -214,12 +200,7 @@ class LeaderEndpoint(Struct):
         ("port", "Port", "uint16", (1, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "name",
-        "host",
-        "port",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("name", "host", "port", "unknown_tags")
     __slots__ = SLOTS
 
     name: str
@@ -246,11 +227,7 @@ class LeaderEndpoint(Struct):
 
 
 def new_LeaderEndpoint(name: str, host: str, port: int) -> LeaderEndpoint:
-    return LeaderEndpoint(
-        name=name,
-        host=host,
-        port=port,
-    )
+    return LeaderEndpoint(name=name, host=host, port=port)
 
 
 @mypyc_attr(acyclic=True)
@@ -271,12 +248,7 @@ class EndQuorumEpochRequest(Message):
         ("leader_endpoints", "LeaderEndpoints", "[]LeaderEndpoint", (1, 32767), None, None, None, None, True),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "cluster_id",
-        "topics",
-        "leader_endpoints",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("cluster_id", "topics", "leader_endpoints", "unknown_tags")
     __slots__ = SLOTS
 
     cluster_id: str | None
@@ -326,11 +298,7 @@ class EndQuorumEpochRequest(Message):
 def new_EndQuorumEpochRequest(
     cluster_id: str | None, topics: list[EndQuorumEpochRequestTopicData], leader_endpoints: list[LeaderEndpoint]
 ) -> EndQuorumEpochRequest:
-    return EndQuorumEpochRequest(
-        cluster_id=cluster_id,
-        topics=topics,
-        leader_endpoints=leader_endpoints,
-    )
+    return EndQuorumEpochRequest(cluster_id=cluster_id, topics=topics, leader_endpoints=leader_endpoints)
 
 
 @mypyc_attr(acyclic=True)
@@ -344,13 +312,7 @@ class EndQuorumEpochResponsePartitionData(Struct):
         ("leader_epoch", "LeaderEpoch", "int32", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "partition_index",
-        "error_code",
-        "leader_id",
-        "leader_epoch",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("partition_index", "error_code", "leader_id", "leader_epoch", "unknown_tags")
     __slots__ = SLOTS
 
     partition_index: int
@@ -384,10 +346,7 @@ def new_EndQuorumEpochResponsePartitionData(
     partition_index: int, error_code: int, leader_id: int, leader_epoch: int
 ) -> EndQuorumEpochResponsePartitionData:
     return EndQuorumEpochResponsePartitionData(
-        partition_index=partition_index,
-        error_code=error_code,
-        leader_id=leader_id,
-        leader_epoch=leader_epoch,
+        partition_index=partition_index, error_code=error_code, leader_id=leader_id, leader_epoch=leader_epoch
     )
 
 
@@ -410,11 +369,7 @@ class EndQuorumEpochResponseTopicData(Struct):
         ),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "topic_name",
-        "partitions",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("topic_name", "partitions", "unknown_tags")
     __slots__ = SLOTS
 
     topic_name: str
@@ -439,10 +394,7 @@ class EndQuorumEpochResponseTopicData(Struct):
 def new_EndQuorumEpochResponseTopicData(
     topic_name: str, partitions: list[EndQuorumEpochResponsePartitionData]
 ) -> EndQuorumEpochResponseTopicData:
-    return EndQuorumEpochResponseTopicData(
-        topic_name=topic_name,
-        partitions=partitions,
-    )
+    return EndQuorumEpochResponseTopicData(topic_name=topic_name, partitions=partitions)
 
 
 @mypyc_attr(acyclic=True)
@@ -455,12 +407,7 @@ class NodeEndpoint(Struct):
         ("port", "Port", "uint16", (1, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "node_id",
-        "host",
-        "port",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("node_id", "host", "port", "unknown_tags")
     __slots__ = SLOTS
 
     node_id: int
@@ -487,11 +434,7 @@ class NodeEndpoint(Struct):
 
 
 def new_NodeEndpoint(node_id: int, host: str, port: int) -> NodeEndpoint:
-    return NodeEndpoint(
-        node_id=node_id,
-        host=host,
-        port=port,
-    )
+    return NodeEndpoint(node_id=node_id, host=host, port=port)
 
 
 @mypyc_attr(acyclic=True)
@@ -512,12 +455,7 @@ class EndQuorumEpochResponse(Message):
         ("node_endpoints", "NodeEndpoints", "[]NodeEndpoint", (1, 32767), None, 0, (1, 32767), None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "error_code",
-        "topics",
-        "node_endpoints",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("error_code", "topics", "node_endpoints", "unknown_tags")
     __slots__ = SLOTS
 
     error_code: int
@@ -567,10 +505,7 @@ class EndQuorumEpochResponse(Message):
 def new_EndQuorumEpochResponse(
     error_code: int, topics: list[EndQuorumEpochResponseTopicData]
 ) -> EndQuorumEpochResponse:
-    return EndQuorumEpochResponse(
-        error_code=error_code,
-        topics=topics,
-    )
+    return EndQuorumEpochResponse(error_code=error_code, topics=topics)
 
 
 def read_EndQuorumEpochResponse_tags(self: EndQuorumEpochResponse, data: bytes, pos: i64, version: i64) -> i64:

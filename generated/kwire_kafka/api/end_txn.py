@@ -110,10 +110,7 @@ class EndTxnRequest(Message):
 
 def new_EndTxnRequest(transactional_id: str, producer_id: int, producer_epoch: int, committed: bool) -> EndTxnRequest:
     return EndTxnRequest(
-        transactional_id=transactional_id,
-        producer_id=producer_id,
-        producer_epoch=producer_epoch,
-        committed=committed,
+        transactional_id=transactional_id, producer_id=producer_id, producer_epoch=producer_epoch, committed=committed
     )
 
 

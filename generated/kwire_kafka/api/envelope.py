@@ -46,12 +46,7 @@ class EnvelopeRequest(Message):
         ("client_host_address", "ClientHostAddress", "bytes", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "request_data",
-        "request_principal",
-        "client_host_address",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("request_data", "request_principal", "client_host_address", "unknown_tags")
     __slots__ = SLOTS
 
     request_data: bytes
@@ -96,9 +91,7 @@ def new_EnvelopeRequest(
     request_data: bytes, request_principal: bytes | None, client_host_address: bytes
 ) -> EnvelopeRequest:
     return EnvelopeRequest(
-        request_data=request_data,
-        request_principal=request_principal,
-        client_host_address=client_host_address,
+        request_data=request_data, request_principal=request_principal, client_host_address=client_host_address
     )
 
 
@@ -119,11 +112,7 @@ class EnvelopeResponse(Message):
         ("error_code", "ErrorCode", "int16", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "response_data",
-        "error_code",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("response_data", "error_code", "unknown_tags")
     __slots__ = SLOTS
 
     response_data: bytes | None
@@ -161,10 +150,7 @@ class EnvelopeResponse(Message):
 
 
 def new_EnvelopeResponse(response_data: bytes | None, error_code: int) -> EnvelopeResponse:
-    return EnvelopeResponse(
-        response_data=response_data,
-        error_code=error_code,
-    )
+    return EnvelopeResponse(response_data=response_data, error_code=error_code)
 
 
 def read_envelope_request_flexible(data: bytes, pos: i64, version: i64) -> tuple[EnvelopeRequest, i64]:

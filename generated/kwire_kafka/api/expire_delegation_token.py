@@ -49,11 +49,7 @@ class ExpireDelegationTokenRequest(Message):
         ("expiry_time_period_ms", "ExpiryTimePeriodMs", "int64", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "hmac",
-        "expiry_time_period_ms",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("hmac", "expiry_time_period_ms", "unknown_tags")
     __slots__ = SLOTS
 
     hmac: bytes
@@ -97,10 +93,7 @@ class ExpireDelegationTokenRequest(Message):
 
 
 def new_ExpireDelegationTokenRequest(hmac: bytes, expiry_time_period_ms: int) -> ExpireDelegationTokenRequest:
-    return ExpireDelegationTokenRequest(
-        hmac=hmac,
-        expiry_time_period_ms=expiry_time_period_ms,
-    )
+    return ExpireDelegationTokenRequest(hmac=hmac, expiry_time_period_ms=expiry_time_period_ms)
 
 
 @mypyc_attr(acyclic=True)
@@ -121,12 +114,7 @@ class ExpireDelegationTokenResponse(Message):
         ("throttle_time_ms", "ThrottleTimeMs", "int32", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "error_code",
-        "expiry_timestamp_ms",
-        "throttle_time_ms",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("error_code", "expiry_timestamp_ms", "throttle_time_ms", "unknown_tags")
     __slots__ = SLOTS
 
     error_code: int
@@ -177,9 +165,7 @@ def new_ExpireDelegationTokenResponse(
     error_code: int, expiry_timestamp_ms: int, throttle_time_ms: int
 ) -> ExpireDelegationTokenResponse:
     return ExpireDelegationTokenResponse(
-        error_code=error_code,
-        expiry_timestamp_ms=expiry_timestamp_ms,
-        throttle_time_ms=throttle_time_ms,
+        error_code=error_code, expiry_timestamp_ms=expiry_timestamp_ms, throttle_time_ms=throttle_time_ms
     )
 
 

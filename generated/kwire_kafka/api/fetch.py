@@ -49,11 +49,7 @@ class ReplicaState(Struct):
         ("replica_epoch", "ReplicaEpoch", "int64", (15, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "replica_id",
-        "replica_epoch",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("replica_id", "replica_epoch", "unknown_tags")
     __slots__ = SLOTS
 
     replica_id: int
@@ -78,10 +74,7 @@ class ReplicaState(Struct):
 
 
 def new_ReplicaState(replica_id: int, replica_epoch: int) -> ReplicaState:
-    return ReplicaState(
-        replica_id=replica_id,
-        replica_epoch=replica_epoch,
-    )
+    return ReplicaState(replica_id=replica_id, replica_epoch=replica_epoch)
 
 
 @mypyc_attr(acyclic=True)
@@ -254,12 +247,7 @@ class FetchTopic(Struct):
         "partitions": ("fetchPartitions",),
     }
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "topic",
-        "topic_id",
-        "partitions",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("topic", "topic_id", "partitions", "unknown_tags")
     __slots__ = SLOTS
 
     topic: str
@@ -287,11 +275,7 @@ class FetchTopic(Struct):
 
 
 def new_FetchTopic(topic: str, topic_id: Uuid, partitions: list[FetchPartition]) -> FetchTopic:
-    return FetchTopic(
-        topic=topic,
-        topic_id=topic_id,
-        partitions=partitions,
-    )
+    return FetchTopic(topic=topic, topic_id=topic_id, partitions=partitions)
 
 
 @mypyc_attr(acyclic=True)
@@ -309,12 +293,7 @@ class ForgottenTopic(Struct):
         "partitions": ("forgottenPartitionIndexes",),
     }
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "topic",
-        "topic_id",
-        "partitions",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("topic", "topic_id", "partitions", "unknown_tags")
     __slots__ = SLOTS
 
     topic: str
@@ -341,11 +320,7 @@ class ForgottenTopic(Struct):
 
 
 def new_ForgottenTopic(topic: str, topic_id: Uuid, partitions: list[int]) -> ForgottenTopic:
-    return ForgottenTopic(
-        topic=topic,
-        topic_id=topic_id,
-        partitions=partitions,
-    )
+    return ForgottenTopic(topic=topic, topic_id=topic_id, partitions=partitions)
 
 
 @mypyc_attr(acyclic=True)
@@ -623,11 +598,7 @@ class EpochEndOffset(Struct):
         ("end_offset", "EndOffset", "int64", (12, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "epoch",
-        "end_offset",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("epoch", "end_offset", "unknown_tags")
     __slots__ = SLOTS
 
     epoch: int
@@ -653,10 +624,7 @@ class EpochEndOffset(Struct):
 
 
 def new_EpochEndOffset(epoch: int, end_offset: int) -> EpochEndOffset:
-    return EpochEndOffset(
-        epoch=epoch,
-        end_offset=end_offset,
-    )
+    return EpochEndOffset(epoch=epoch, end_offset=end_offset)
 
 
 @mypyc_attr(acyclic=True)
@@ -668,11 +636,7 @@ class LeaderIdAndEpoch(Struct):
         ("leader_epoch", "LeaderEpoch", "int32", (12, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "leader_id",
-        "leader_epoch",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("leader_id", "leader_epoch", "unknown_tags")
     __slots__ = SLOTS
 
     leader_id: int
@@ -695,10 +659,7 @@ class LeaderIdAndEpoch(Struct):
 
 
 def new_LeaderIdAndEpoch(leader_id: int, leader_epoch: int) -> LeaderIdAndEpoch:
-    return LeaderIdAndEpoch(
-        leader_id=leader_id,
-        leader_epoch=leader_epoch,
-    )
+    return LeaderIdAndEpoch(leader_id=leader_id, leader_epoch=leader_epoch)
 
 
 @mypyc_attr(acyclic=True)
@@ -710,11 +671,7 @@ class SnapshotId(Struct):
         ("epoch", "Epoch", "int32", (12, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "end_offset",
-        "epoch",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("end_offset", "epoch", "unknown_tags")
     __slots__ = SLOTS
 
     end_offset: int
@@ -737,10 +694,7 @@ class SnapshotId(Struct):
 
 
 def new_SnapshotId(end_offset: int, epoch: int) -> SnapshotId:
-    return SnapshotId(
-        end_offset=end_offset,
-        epoch=epoch,
-    )
+    return SnapshotId(end_offset=end_offset, epoch=epoch)
 
 
 @mypyc_attr(acyclic=True)
@@ -752,11 +706,7 @@ class AbortedTransaction(Struct):
         ("first_offset", "FirstOffset", "int64", (4, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "producer_id",
-        "first_offset",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("producer_id", "first_offset", "unknown_tags")
     __slots__ = SLOTS
 
     producer_id: int
@@ -779,10 +729,7 @@ class AbortedTransaction(Struct):
 
 
 def new_AbortedTransaction(producer_id: int, first_offset: int) -> AbortedTransaction:
-    return AbortedTransaction(
-        producer_id=producer_id,
-        first_offset=first_offset,
-    )
+    return AbortedTransaction(producer_id=producer_id, first_offset=first_offset)
 
 
 @mypyc_attr(acyclic=True)
@@ -1059,12 +1006,7 @@ class FetchableTopicResponse(Struct):
         "partitions": ("partitionResponses",),
     }
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "topic",
-        "topic_id",
-        "partitions",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("topic", "topic_id", "partitions", "unknown_tags")
     __slots__ = SLOTS
 
     topic: str
@@ -1091,11 +1033,7 @@ class FetchableTopicResponse(Struct):
 
 
 def new_FetchableTopicResponse(topic: str, topic_id: Uuid, partitions: list[PartitionData]) -> FetchableTopicResponse:
-    return FetchableTopicResponse(
-        topic=topic,
-        topic_id=topic_id,
-        partitions=partitions,
-    )
+    return FetchableTopicResponse(topic=topic, topic_id=topic_id, partitions=partitions)
 
 
 @mypyc_attr(acyclic=True)
@@ -1109,13 +1047,7 @@ class NodeEndpoint(Struct):
         ("rack", "Rack", "string", (16, 32767), (16, 32767), None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "node_id",
-        "host",
-        "port",
-        "rack",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("node_id", "host", "port", "rack", "unknown_tags")
     __slots__ = SLOTS
 
     node_id: int
@@ -1146,12 +1078,7 @@ class NodeEndpoint(Struct):
 
 
 def new_NodeEndpoint(node_id: int, host: str, port: int, rack: str | None) -> NodeEndpoint:
-    return NodeEndpoint(
-        node_id=node_id,
-        host=host,
-        port=port,
-        rack=rack,
-    )
+    return NodeEndpoint(node_id=node_id, host=host, port=port, rack=rack)
 
 
 @mypyc_attr(acyclic=True)
@@ -1248,10 +1175,7 @@ def new_FetchResponse(
     throttle_time_ms: int, error_code: int, session_id: int, responses: list[FetchableTopicResponse]
 ) -> FetchResponse:
     return FetchResponse(
-        throttle_time_ms=throttle_time_ms,
-        error_code=error_code,
-        session_id=session_id,
-        responses=responses,
+        throttle_time_ms=throttle_time_ms, error_code=error_code, session_id=session_id, responses=responses
     )
 
 

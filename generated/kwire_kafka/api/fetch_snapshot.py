@@ -49,11 +49,7 @@ class FetchSnapshotRequestSnapshotId(Struct):
         ("epoch", "Epoch", "int32", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "end_offset",
-        "epoch",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("end_offset", "epoch", "unknown_tags")
     __slots__ = SLOTS
 
     end_offset: int
@@ -76,10 +72,7 @@ class FetchSnapshotRequestSnapshotId(Struct):
 
 
 def new_FetchSnapshotRequestSnapshotId(end_offset: int, epoch: int) -> FetchSnapshotRequestSnapshotId:
-    return FetchSnapshotRequestSnapshotId(
-        end_offset=end_offset,
-        epoch=epoch,
-    )
+    return FetchSnapshotRequestSnapshotId(end_offset=end_offset, epoch=epoch)
 
 
 @mypyc_attr(acyclic=True)
@@ -139,10 +132,7 @@ def new_FetchSnapshotRequestPartitionSnapshot(
     partition: int, current_leader_epoch: int, snapshot_id: FetchSnapshotRequestSnapshotId, position: int
 ) -> FetchSnapshotRequestPartitionSnapshot:
     return FetchSnapshotRequestPartitionSnapshot(
-        partition=partition,
-        current_leader_epoch=current_leader_epoch,
-        snapshot_id=snapshot_id,
-        position=position,
+        partition=partition, current_leader_epoch=current_leader_epoch, snapshot_id=snapshot_id, position=position
     )
 
 
@@ -210,11 +200,7 @@ class FetchSnapshotRequestTopicSnapshot(Struct):
         ),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "name",
-        "partitions",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("name", "partitions", "unknown_tags")
     __slots__ = SLOTS
 
     name: str
@@ -239,10 +225,7 @@ class FetchSnapshotRequestTopicSnapshot(Struct):
 def new_FetchSnapshotRequestTopicSnapshot(
     name: str, partitions: list[FetchSnapshotRequestPartitionSnapshot]
 ) -> FetchSnapshotRequestTopicSnapshot:
-    return FetchSnapshotRequestTopicSnapshot(
-        name=name,
-        partitions=partitions,
-    )
+    return FetchSnapshotRequestTopicSnapshot(name=name, partitions=partitions)
 
 
 @mypyc_attr(acyclic=True)
@@ -264,13 +247,7 @@ class FetchSnapshotRequest(Message):
         ("topics", "Topics", "[]FetchSnapshotRequestTopicSnapshot", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "cluster_id",
-        "replica_id",
-        "max_bytes",
-        "topics",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("cluster_id", "replica_id", "max_bytes", "topics", "unknown_tags")
     __slots__ = SLOTS
 
     cluster_id: str | None
@@ -318,11 +295,7 @@ class FetchSnapshotRequest(Message):
 def new_FetchSnapshotRequest(
     replica_id: int, max_bytes: int, topics: list[FetchSnapshotRequestTopicSnapshot]
 ) -> FetchSnapshotRequest:
-    return FetchSnapshotRequest(
-        replica_id=replica_id,
-        max_bytes=max_bytes,
-        topics=topics,
-    )
+    return FetchSnapshotRequest(replica_id=replica_id, max_bytes=max_bytes, topics=topics)
 
 
 def read_FetchSnapshotRequest_tags(self: FetchSnapshotRequest, data: bytes, pos: i64, version: i64) -> i64:
@@ -388,11 +361,7 @@ class FetchSnapshotResponseSnapshotId(Struct):
         ("epoch", "Epoch", "int32", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "end_offset",
-        "epoch",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("end_offset", "epoch", "unknown_tags")
     __slots__ = SLOTS
 
     end_offset: int
@@ -415,10 +384,7 @@ class FetchSnapshotResponseSnapshotId(Struct):
 
 
 def new_FetchSnapshotResponseSnapshotId(end_offset: int, epoch: int) -> FetchSnapshotResponseSnapshotId:
-    return FetchSnapshotResponseSnapshotId(
-        end_offset=end_offset,
-        epoch=epoch,
-    )
+    return FetchSnapshotResponseSnapshotId(end_offset=end_offset, epoch=epoch)
 
 
 @mypyc_attr(acyclic=True)
@@ -430,11 +396,7 @@ class LeaderIdAndEpoch(Struct):
         ("leader_epoch", "LeaderEpoch", "int32", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "leader_id",
-        "leader_epoch",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("leader_id", "leader_epoch", "unknown_tags")
     __slots__ = SLOTS
 
     leader_id: int
@@ -457,10 +419,7 @@ class LeaderIdAndEpoch(Struct):
 
 
 def new_LeaderIdAndEpoch(leader_id: int, leader_epoch: int) -> LeaderIdAndEpoch:
-    return LeaderIdAndEpoch(
-        leader_id=leader_id,
-        leader_epoch=leader_epoch,
-    )
+    return LeaderIdAndEpoch(leader_id=leader_id, leader_epoch=leader_epoch)
 
 
 @mypyc_attr(acyclic=True)
@@ -630,11 +589,7 @@ class FetchSnapshotResponseTopicSnapshot(Struct):
         ),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "name",
-        "partitions",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("name", "partitions", "unknown_tags")
     __slots__ = SLOTS
 
     name: str
@@ -659,10 +614,7 @@ class FetchSnapshotResponseTopicSnapshot(Struct):
 def new_FetchSnapshotResponseTopicSnapshot(
     name: str, partitions: list[FetchSnapshotResponsePartitionSnapshot]
 ) -> FetchSnapshotResponseTopicSnapshot:
-    return FetchSnapshotResponseTopicSnapshot(
-        name=name,
-        partitions=partitions,
-    )
+    return FetchSnapshotResponseTopicSnapshot(name=name, partitions=partitions)
 
 
 @mypyc_attr(acyclic=True)
@@ -675,12 +627,7 @@ class NodeEndpoint(Struct):
         ("port", "Port", "uint16", (1, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "node_id",
-        "host",
-        "port",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("node_id", "host", "port", "unknown_tags")
     __slots__ = SLOTS
 
     node_id: int
@@ -707,11 +654,7 @@ class NodeEndpoint(Struct):
 
 
 def new_NodeEndpoint(node_id: int, host: str, port: int) -> NodeEndpoint:
-    return NodeEndpoint(
-        node_id=node_id,
-        host=host,
-        port=port,
-    )
+    return NodeEndpoint(node_id=node_id, host=host, port=port)
 
 
 @mypyc_attr(acyclic=True)
@@ -733,13 +676,7 @@ class FetchSnapshotResponse(Message):
         ("node_endpoints", "NodeEndpoints", "[]NodeEndpoint", (1, 32767), None, 0, (1, 32767), None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "throttle_time_ms",
-        "error_code",
-        "topics",
-        "node_endpoints",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "error_code", "topics", "node_endpoints", "unknown_tags")
     __slots__ = SLOTS
 
     throttle_time_ms: int
@@ -787,11 +724,7 @@ class FetchSnapshotResponse(Message):
 def new_FetchSnapshotResponse(
     throttle_time_ms: int, error_code: int, topics: list[FetchSnapshotResponseTopicSnapshot]
 ) -> FetchSnapshotResponse:
-    return FetchSnapshotResponse(
-        throttle_time_ms=throttle_time_ms,
-        error_code=error_code,
-        topics=topics,
-    )
+    return FetchSnapshotResponse(throttle_time_ms=throttle_time_ms, error_code=error_code, topics=topics)
 
 
 def read_FetchSnapshotResponse_tags(self: FetchSnapshotResponse, data: bytes, pos: i64, version: i64) -> i64:

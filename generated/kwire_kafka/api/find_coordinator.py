@@ -51,12 +51,7 @@ class FindCoordinatorRequest(Message):
         ("coordinator_keys", "CoordinatorKeys", "[]string", (4, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "key",
-        "key_type",
-        "coordinator_keys",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("key", "key_type", "coordinator_keys", "unknown_tags")
     __slots__ = SLOTS
 
     key: str
@@ -105,11 +100,7 @@ class FindCoordinatorRequest(Message):
 
 
 def new_FindCoordinatorRequest(key: str, key_type: int, coordinator_keys: list[str]) -> FindCoordinatorRequest:
-    return FindCoordinatorRequest(
-        key=key,
-        key_type=key_type,
-        coordinator_keys=coordinator_keys,
-    )
+    return FindCoordinatorRequest(key=key, key_type=key_type, coordinator_keys=coordinator_keys)
 
 
 @mypyc_attr(acyclic=True)
@@ -175,12 +166,7 @@ def new_Coordinator(
     key: str, node_id: int, host: str, port: int, error_code: int, error_message: str | None
 ) -> Coordinator:
     return Coordinator(
-        key=key,
-        node_id=node_id,
-        host=host,
-        port=port,
-        error_code=error_code,
-        error_message=error_message,
+        key=key, node_id=node_id, host=host, port=port, error_code=error_code, error_message=error_message
     )
 
 

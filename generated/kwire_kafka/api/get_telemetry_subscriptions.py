@@ -52,10 +52,7 @@ class GetTelemetrySubscriptionsRequest(Message):
         ("client_instance_id", "ClientInstanceId", "uuid", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "client_instance_id",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("client_instance_id", "unknown_tags")
     __slots__ = SLOTS
 
     client_instance_id: Uuid
@@ -89,9 +86,7 @@ class GetTelemetrySubscriptionsRequest(Message):
 
 
 def new_GetTelemetrySubscriptionsRequest(client_instance_id: Uuid) -> GetTelemetrySubscriptionsRequest:
-    return GetTelemetrySubscriptionsRequest(
-        client_instance_id=client_instance_id,
-    )
+    return GetTelemetrySubscriptionsRequest(client_instance_id=client_instance_id)
 
 
 @mypyc_attr(acyclic=True)

@@ -53,13 +53,7 @@ class HeartbeatRequest(Message):
         "generation_id": ("generationid",),
     }
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "group_id",
-        "generation_id",
-        "member_id",
-        "group_instance_id",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("group_id", "generation_id", "member_id", "group_instance_id", "unknown_tags")
     __slots__ = SLOTS
 
     group_id: str
@@ -114,10 +108,7 @@ def new_HeartbeatRequest(
     group_id: str, generation_id: int, member_id: str, group_instance_id: str | None
 ) -> HeartbeatRequest:
     return HeartbeatRequest(
-        group_id=group_id,
-        generation_id=generation_id,
-        member_id=member_id,
-        group_instance_id=group_instance_id,
+        group_id=group_id, generation_id=generation_id, member_id=member_id, group_instance_id=group_instance_id
     )
 
 
@@ -138,11 +129,7 @@ class HeartbeatResponse(Message):
         ("error_code", "ErrorCode", "int16", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "throttle_time_ms",
-        "error_code",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "error_code", "unknown_tags")
     __slots__ = SLOTS
 
     throttle_time_ms: int
@@ -186,10 +173,7 @@ class HeartbeatResponse(Message):
 
 
 def new_HeartbeatResponse(throttle_time_ms: int, error_code: int) -> HeartbeatResponse:
-    return HeartbeatResponse(
-        throttle_time_ms=throttle_time_ms,
-        error_code=error_code,
-    )
+    return HeartbeatResponse(throttle_time_ms=throttle_time_ms, error_code=error_code)
 
 
 def read_heartbeat_request_classic(data: bytes, pos: i64, version: i64) -> tuple[HeartbeatRequest, i64]:

@@ -43,12 +43,7 @@ class AlterableConfig(Struct):
         ("value", "Value", "string", (0, 32767), (0, 32767), None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "name",
-        "config_operation",
-        "value",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("name", "config_operation", "value", "unknown_tags")
     __slots__ = SLOTS
 
     name: str
@@ -75,11 +70,7 @@ class AlterableConfig(Struct):
 
 
 def new_AlterableConfig(name: str, config_operation: int, value: str | None) -> AlterableConfig:
-    return AlterableConfig(
-        name=name,
-        config_operation=config_operation,
-        value=value,
-    )
+    return AlterableConfig(name=name, config_operation=config_operation, value=value)
 
 
 @mypyc_attr(acyclic=True)
@@ -92,12 +83,7 @@ class AlterConfigsResource(Struct):
         ("configs", "Configs", "[]AlterableConfig", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "resource_type",
-        "resource_name",
-        "configs",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("resource_type", "resource_name", "configs", "unknown_tags")
     __slots__ = SLOTS
 
     resource_type: int
@@ -126,11 +112,7 @@ class AlterConfigsResource(Struct):
 def new_AlterConfigsResource(
     resource_type: int, resource_name: str, configs: list[AlterableConfig]
 ) -> AlterConfigsResource:
-    return AlterConfigsResource(
-        resource_type=resource_type,
-        resource_name=resource_name,
-        configs=configs,
-    )
+    return AlterConfigsResource(resource_type=resource_type, resource_name=resource_name, configs=configs)
 
 
 @mypyc_attr(acyclic=True)
@@ -150,11 +132,7 @@ class IncrementalAlterConfigsRequest(Message):
         ("validate_only", "ValidateOnly", "bool", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "resources",
-        "validate_only",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("resources", "validate_only", "unknown_tags")
     __slots__ = SLOTS
 
     resources: list[AlterConfigsResource]
@@ -200,10 +178,7 @@ class IncrementalAlterConfigsRequest(Message):
 def new_IncrementalAlterConfigsRequest(
     resources: list[AlterConfigsResource], validate_only: bool
 ) -> IncrementalAlterConfigsRequest:
-    return IncrementalAlterConfigsRequest(
-        resources=resources,
-        validate_only=validate_only,
-    )
+    return IncrementalAlterConfigsRequest(resources=resources, validate_only=validate_only)
 
 
 @mypyc_attr(acyclic=True)
@@ -257,10 +232,7 @@ def new_AlterConfigsResourceResponse(
     error_code: int, error_message: str | None, resource_type: int, resource_name: str
 ) -> AlterConfigsResourceResponse:
     return AlterConfigsResourceResponse(
-        error_code=error_code,
-        error_message=error_message,
-        resource_type=resource_type,
-        resource_name=resource_name,
+        error_code=error_code, error_message=error_message, resource_type=resource_type, resource_name=resource_name
     )
 
 
@@ -285,11 +257,7 @@ class IncrementalAlterConfigsResponse(Message):
         "responses": ("responses",),
     }
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "throttle_time_ms",
-        "responses",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "responses", "unknown_tags")
     __slots__ = SLOTS
 
     throttle_time_ms: int
@@ -335,10 +303,7 @@ class IncrementalAlterConfigsResponse(Message):
 def new_IncrementalAlterConfigsResponse(
     throttle_time_ms: int, responses: list[AlterConfigsResourceResponse]
 ) -> IncrementalAlterConfigsResponse:
-    return IncrementalAlterConfigsResponse(
-        throttle_time_ms=throttle_time_ms,
-        responses=responses,
-    )
+    return IncrementalAlterConfigsResponse(throttle_time_ms=throttle_time_ms, responses=responses)
 
 
 def read_incremental_alter_configs_request_classic(

@@ -46,12 +46,7 @@ class PartitionData(Struct):
         ("start_offset", "StartOffset", "int64", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "partition",
-        "state_epoch",
-        "start_offset",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("partition", "state_epoch", "start_offset", "unknown_tags")
     __slots__ = SLOTS
 
     partition: int
@@ -78,11 +73,7 @@ class PartitionData(Struct):
 
 
 def new_PartitionData(partition: int, state_epoch: int, start_offset: int) -> PartitionData:
-    return PartitionData(
-        partition=partition,
-        state_epoch=state_epoch,
-        start_offset=start_offset,
-    )
+    return PartitionData(partition=partition, state_epoch=state_epoch, start_offset=start_offset)
 
 
 @mypyc_attr(acyclic=True)
@@ -94,11 +85,7 @@ class InitializeStateData(Struct):
         ("partitions", "Partitions", "[]PartitionData", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "topic_id",
-        "partitions",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("topic_id", "partitions", "unknown_tags")
     __slots__ = SLOTS
 
     topic_id: Uuid
@@ -121,10 +108,7 @@ class InitializeStateData(Struct):
 
 
 def new_InitializeStateData(topic_id: Uuid, partitions: list[PartitionData]) -> InitializeStateData:
-    return InitializeStateData(
-        topic_id=topic_id,
-        partitions=partitions,
-    )
+    return InitializeStateData(topic_id=topic_id, partitions=partitions)
 
 
 @mypyc_attr(acyclic=True)
@@ -144,11 +128,7 @@ class InitializeShareGroupStateRequest(Message):
         ("topics", "Topics", "[]InitializeStateData", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "group_id",
-        "topics",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("group_id", "topics", "unknown_tags")
     __slots__ = SLOTS
 
     group_id: str
@@ -188,10 +168,7 @@ class InitializeShareGroupStateRequest(Message):
 def new_InitializeShareGroupStateRequest(
     group_id: str, topics: list[InitializeStateData]
 ) -> InitializeShareGroupStateRequest:
-    return InitializeShareGroupStateRequest(
-        group_id=group_id,
-        topics=topics,
-    )
+    return InitializeShareGroupStateRequest(group_id=group_id, topics=topics)
 
 
 @mypyc_attr(acyclic=True)
@@ -204,12 +181,7 @@ class PartitionResult(Struct):
         ("error_message", "ErrorMessage", "string", (0, 32767), (0, 32767), None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "partition",
-        "error_code",
-        "error_message",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("partition", "error_code", "error_message", "unknown_tags")
     __slots__ = SLOTS
 
     partition: int
@@ -236,11 +208,7 @@ class PartitionResult(Struct):
 
 
 def new_PartitionResult(partition: int, error_code: int, error_message: str | None) -> PartitionResult:
-    return PartitionResult(
-        partition=partition,
-        error_code=error_code,
-        error_message=error_message,
-    )
+    return PartitionResult(partition=partition, error_code=error_code, error_message=error_message)
 
 
 @mypyc_attr(acyclic=True)
@@ -252,11 +220,7 @@ class InitializeStateResult(Struct):
         ("partitions", "Partitions", "[]PartitionResult", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "topic_id",
-        "partitions",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("topic_id", "partitions", "unknown_tags")
     __slots__ = SLOTS
 
     topic_id: Uuid
@@ -279,10 +243,7 @@ class InitializeStateResult(Struct):
 
 
 def new_InitializeStateResult(topic_id: Uuid, partitions: list[PartitionResult]) -> InitializeStateResult:
-    return InitializeStateResult(
-        topic_id=topic_id,
-        partitions=partitions,
-    )
+    return InitializeStateResult(topic_id=topic_id, partitions=partitions)
 
 
 @mypyc_attr(acyclic=True)
@@ -301,10 +262,7 @@ class InitializeShareGroupStateResponse(Message):
         ("results", "Results", "[]InitializeStateResult", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "results",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("results", "unknown_tags")
     __slots__ = SLOTS
 
     results: list[InitializeStateResult]
@@ -338,9 +296,7 @@ class InitializeShareGroupStateResponse(Message):
 
 
 def new_InitializeShareGroupStateResponse(results: list[InitializeStateResult]) -> InitializeShareGroupStateResponse:
-    return InitializeShareGroupStateResponse(
-        results=results,
-    )
+    return InitializeShareGroupStateResponse(results=results)
 
 
 def read_initialize_share_group_state_request_flexible(

@@ -41,11 +41,7 @@ class JoinGroupRequestProtocol(Struct):
         ("metadata", "Metadata", "bytes", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "name",
-        "metadata",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("name", "metadata", "unknown_tags")
     __slots__ = SLOTS
 
     name: str
@@ -68,10 +64,7 @@ class JoinGroupRequestProtocol(Struct):
 
 
 def new_JoinGroupRequestProtocol(name: str, metadata: bytes) -> JoinGroupRequestProtocol:
-    return JoinGroupRequestProtocol(
-        name=name,
-        metadata=metadata,
-    )
+    return JoinGroupRequestProtocol(name=name, metadata=metadata)
 
 
 @mypyc_attr(acyclic=True)
@@ -209,12 +202,7 @@ class JoinGroupResponseMember(Struct):
         ("metadata", "Metadata", "bytes", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "member_id",
-        "group_instance_id",
-        "metadata",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("member_id", "group_instance_id", "metadata", "unknown_tags")
     __slots__ = SLOTS
 
     member_id: str
@@ -243,11 +231,7 @@ class JoinGroupResponseMember(Struct):
 def new_JoinGroupResponseMember(
     member_id: str, group_instance_id: str | None, metadata: bytes
 ) -> JoinGroupResponseMember:
-    return JoinGroupResponseMember(
-        member_id=member_id,
-        group_instance_id=group_instance_id,
-        metadata=metadata,
-    )
+    return JoinGroupResponseMember(member_id=member_id, group_instance_id=group_instance_id, metadata=metadata)
 
 
 @mypyc_attr(acyclic=True)

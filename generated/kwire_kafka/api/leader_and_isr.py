@@ -195,12 +195,7 @@ class LeaderAndIsrTopicState(Struct):
         "topic_name": ("name",),
     }
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "topic_name",
-        "topic_id",
-        "partition_states",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("topic_name", "topic_id", "partition_states", "unknown_tags")
     __slots__ = SLOTS
 
     topic_name: str
@@ -231,11 +226,7 @@ class LeaderAndIsrTopicState(Struct):
 def new_LeaderAndIsrTopicState(
     topic_name: str, topic_id: Uuid, partition_states: list[LeaderAndIsrPartitionState]
 ) -> LeaderAndIsrTopicState:
-    return LeaderAndIsrTopicState(
-        topic_name=topic_name,
-        topic_id=topic_id,
-        partition_states=partition_states,
-    )
+    return LeaderAndIsrTopicState(topic_name=topic_name, topic_id=topic_id, partition_states=partition_states)
 
 
 @mypyc_attr(acyclic=True)
@@ -248,12 +239,7 @@ class LeaderAndIsrLiveLeader(Struct):
         ("port", "Port", "int32", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "broker_id",
-        "host_name",
-        "port",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("broker_id", "host_name", "port", "unknown_tags")
     __slots__ = SLOTS
 
     broker_id: int
@@ -280,11 +266,7 @@ class LeaderAndIsrLiveLeader(Struct):
 
 
 def new_LeaderAndIsrLiveLeader(broker_id: int, host_name: str, port: int) -> LeaderAndIsrLiveLeader:
-    return LeaderAndIsrLiveLeader(
-        broker_id=broker_id,
-        host_name=host_name,
-        port=port,
-    )
+    return LeaderAndIsrLiveLeader(broker_id=broker_id, host_name=host_name, port=port)
 
 
 @mypyc_attr(acyclic=True)
@@ -437,12 +419,7 @@ class LeaderAndIsrPartitionError(Struct):
         ("error_code", "ErrorCode", "int16", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "topic_name",
-        "partition_index",
-        "error_code",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("topic_name", "partition_index", "error_code", "unknown_tags")
     __slots__ = SLOTS
 
     topic_name: str
@@ -471,11 +448,7 @@ class LeaderAndIsrPartitionError(Struct):
 def new_LeaderAndIsrPartitionError(
     topic_name: str, partition_index: int, error_code: int
 ) -> LeaderAndIsrPartitionError:
-    return LeaderAndIsrPartitionError(
-        topic_name=topic_name,
-        partition_index=partition_index,
-        error_code=error_code,
-    )
+    return LeaderAndIsrPartitionError(topic_name=topic_name, partition_index=partition_index, error_code=error_code)
 
 
 @mypyc_attr(acyclic=True)
@@ -497,11 +470,7 @@ class LeaderAndIsrTopicError(Struct):
         ),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "topic_id",
-        "partition_errors",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("topic_id", "partition_errors", "unknown_tags")
     __slots__ = SLOTS
 
     topic_id: Uuid
@@ -526,10 +495,7 @@ class LeaderAndIsrTopicError(Struct):
 def new_LeaderAndIsrTopicError(
     topic_id: Uuid, partition_errors: list[LeaderAndIsrPartitionError]
 ) -> LeaderAndIsrTopicError:
-    return LeaderAndIsrTopicError(
-        topic_id=topic_id,
-        partition_errors=partition_errors,
-    )
+    return LeaderAndIsrTopicError(topic_id=topic_id, partition_errors=partition_errors)
 
 
 @mypyc_attr(acyclic=True)
@@ -564,12 +530,7 @@ class LeaderAndIsrResponse(Message):
         "partition_errors": ("partitions",),
     }
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "error_code",
-        "partition_errors",
-        "topics",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("error_code", "partition_errors", "topics", "unknown_tags")
     __slots__ = SLOTS
 
     error_code: int
@@ -619,11 +580,7 @@ class LeaderAndIsrResponse(Message):
 def new_LeaderAndIsrResponse(
     error_code: int, partition_errors: list[LeaderAndIsrPartitionError], topics: list[LeaderAndIsrTopicError]
 ) -> LeaderAndIsrResponse:
-    return LeaderAndIsrResponse(
-        error_code=error_code,
-        partition_errors=partition_errors,
-        topics=topics,
-    )
+    return LeaderAndIsrResponse(error_code=error_code, partition_errors=partition_errors, topics=topics)
 
 
 def read_leader_and_isr_request_classic(data: bytes, pos: i64, version: i64) -> tuple[LeaderAndIsrRequest, i64]:

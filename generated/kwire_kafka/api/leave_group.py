@@ -42,12 +42,7 @@ class MemberIdentity(Struct):
         ("reason", "Reason", "string", (5, 32767), (5, 32767), None, None, None, True),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "member_id",
-        "group_instance_id",
-        "reason",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("member_id", "group_instance_id", "reason", "unknown_tags")
     __slots__ = SLOTS
 
     member_id: str
@@ -74,11 +69,7 @@ class MemberIdentity(Struct):
 
 
 def new_MemberIdentity(member_id: str, group_instance_id: str | None, reason: str | None) -> MemberIdentity:
-    return MemberIdentity(
-        member_id=member_id,
-        group_instance_id=group_instance_id,
-        reason=reason,
-    )
+    return MemberIdentity(member_id=member_id, group_instance_id=group_instance_id, reason=reason)
 
 
 @mypyc_attr(acyclic=True)
@@ -99,12 +90,7 @@ class LeaveGroupRequest(Message):
         ("members", "Members", "[]MemberIdentity", (3, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "group_id",
-        "member_id",
-        "members",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("group_id", "member_id", "members", "unknown_tags")
     __slots__ = SLOTS
 
     group_id: str
@@ -152,11 +138,7 @@ class LeaveGroupRequest(Message):
 
 
 def new_LeaveGroupRequest(group_id: str, member_id: str, members: list[MemberIdentity]) -> LeaveGroupRequest:
-    return LeaveGroupRequest(
-        group_id=group_id,
-        member_id=member_id,
-        members=members,
-    )
+    return LeaveGroupRequest(group_id=group_id, member_id=member_id, members=members)
 
 
 @mypyc_attr(acyclic=True)
@@ -169,12 +151,7 @@ class MemberResponse(Struct):
         ("error_code", "ErrorCode", "int16", (3, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "member_id",
-        "group_instance_id",
-        "error_code",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("member_id", "group_instance_id", "error_code", "unknown_tags")
     __slots__ = SLOTS
 
     member_id: str
@@ -201,11 +178,7 @@ class MemberResponse(Struct):
 
 
 def new_MemberResponse(member_id: str, group_instance_id: str | None, error_code: int) -> MemberResponse:
-    return MemberResponse(
-        member_id=member_id,
-        group_instance_id=group_instance_id,
-        error_code=error_code,
-    )
+    return MemberResponse(member_id=member_id, group_instance_id=group_instance_id, error_code=error_code)
 
 
 @mypyc_attr(acyclic=True)
@@ -226,12 +199,7 @@ class LeaveGroupResponse(Message):
         ("members", "Members", "[]MemberResponse", (3, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "throttle_time_ms",
-        "error_code",
-        "members",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "error_code", "members", "unknown_tags")
     __slots__ = SLOTS
 
     throttle_time_ms: int
@@ -281,11 +249,7 @@ class LeaveGroupResponse(Message):
 def new_LeaveGroupResponse(
     throttle_time_ms: int, error_code: int, members: list[MemberResponse]
 ) -> LeaveGroupResponse:
-    return LeaveGroupResponse(
-        throttle_time_ms=throttle_time_ms,
-        error_code=error_code,
-        members=members,
-    )
+    return LeaveGroupResponse(throttle_time_ms=throttle_time_ms, error_code=error_code, members=members)
 
 
 def read_leave_group_request_classic(data: bytes, pos: i64, version: i64) -> tuple[LeaveGroupRequest, i64]:

@@ -50,10 +50,7 @@ class ListConfigResourcesRequest(Message):
         ("resource_types", "ResourceTypes", "[]int8", (1, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "resource_types",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("resource_types", "unknown_tags")
     __slots__ = SLOTS
 
     resource_types: list[int]
@@ -88,9 +85,7 @@ class ListConfigResourcesRequest(Message):
 
 
 def new_ListConfigResourcesRequest(resource_types: list[int]) -> ListConfigResourcesRequest:
-    return ListConfigResourcesRequest(
-        resource_types=resource_types,
-    )
+    return ListConfigResourcesRequest(resource_types=resource_types)
 
 
 @mypyc_attr(acyclic=True)
@@ -106,11 +101,7 @@ class ConfigResource(Struct):
         "resource_name": ("name",),
     }
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "resource_name",
-        "resource_type",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("resource_name", "resource_type", "unknown_tags")
     __slots__ = SLOTS
 
     resource_name: str
@@ -133,10 +124,7 @@ class ConfigResource(Struct):
 
 
 def new_ConfigResource(resource_name: str, resource_type: int) -> ConfigResource:
-    return ConfigResource(
-        resource_name=resource_name,
-        resource_type=resource_type,
-    )
+    return ConfigResource(resource_name=resource_name, resource_type=resource_type)
 
 
 @mypyc_attr(acyclic=True)
@@ -161,12 +149,7 @@ class ListConfigResourcesResponse(Message):
         "config_resources": ("clientMetricsResources",),
     }
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "throttle_time_ms",
-        "error_code",
-        "config_resources",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "error_code", "config_resources", "unknown_tags")
     __slots__ = SLOTS
 
     throttle_time_ms: int
@@ -211,9 +194,7 @@ def new_ListConfigResourcesResponse(
     throttle_time_ms: int, error_code: int, config_resources: list[ConfigResource]
 ) -> ListConfigResourcesResponse:
     return ListConfigResourcesResponse(
-        throttle_time_ms=throttle_time_ms,
-        error_code=error_code,
-        config_resources=config_resources,
+        throttle_time_ms=throttle_time_ms, error_code=error_code, config_resources=config_resources
     )
 
 

@@ -49,11 +49,7 @@ class ListGroupsRequest(Message):
         ("types_filter", "TypesFilter", "[]string", (5, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "states_filter",
-        "types_filter",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("states_filter", "types_filter", "unknown_tags")
     __slots__ = SLOTS
 
     states_filter: list[str]
@@ -97,10 +93,7 @@ class ListGroupsRequest(Message):
 
 
 def new_ListGroupsRequest(states_filter: list[str], types_filter: list[str]) -> ListGroupsRequest:
-    return ListGroupsRequest(
-        states_filter=states_filter,
-        types_filter=types_filter,
-    )
+    return ListGroupsRequest(states_filter=states_filter, types_filter=types_filter)
 
 
 @mypyc_attr(acyclic=True)
@@ -114,13 +107,7 @@ class ListedGroup(Struct):
         ("group_type", "GroupType", "string", (5, 32767), None, None, None, None, True),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "group_id",
-        "protocol_type",
-        "group_state",
-        "group_type",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("group_id", "protocol_type", "group_state", "group_type", "unknown_tags")
     __slots__ = SLOTS
 
     group_id: str
@@ -151,12 +138,7 @@ class ListedGroup(Struct):
 
 
 def new_ListedGroup(group_id: str, protocol_type: str, group_state: str, group_type: str) -> ListedGroup:
-    return ListedGroup(
-        group_id=group_id,
-        protocol_type=protocol_type,
-        group_state=group_state,
-        group_type=group_type,
-    )
+    return ListedGroup(group_id=group_id, protocol_type=protocol_type, group_state=group_state, group_type=group_type)
 
 
 @mypyc_attr(acyclic=True)
@@ -177,12 +159,7 @@ class ListGroupsResponse(Message):
         ("groups", "Groups", "[]ListedGroup", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "throttle_time_ms",
-        "error_code",
-        "groups",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "error_code", "groups", "unknown_tags")
     __slots__ = SLOTS
 
     throttle_time_ms: int
@@ -230,11 +207,7 @@ class ListGroupsResponse(Message):
 
 
 def new_ListGroupsResponse(throttle_time_ms: int, error_code: int, groups: list[ListedGroup]) -> ListGroupsResponse:
-    return ListGroupsResponse(
-        throttle_time_ms=throttle_time_ms,
-        error_code=error_code,
-        groups=groups,
-    )
+    return ListGroupsResponse(throttle_time_ms=throttle_time_ms, error_code=error_code, groups=groups)
 
 
 def read_list_groups_request_classic(data: bytes, pos: i64, version: i64) -> tuple[ListGroupsRequest, i64]:

@@ -105,11 +105,7 @@ class ListOffsetsTopic(Struct):
         ("partitions", "Partitions", "[]ListOffsetsPartition", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "name",
-        "partitions",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("name", "partitions", "unknown_tags")
     __slots__ = SLOTS
 
     name: str
@@ -132,10 +128,7 @@ class ListOffsetsTopic(Struct):
 
 
 def new_ListOffsetsTopic(name: str, partitions: list[ListOffsetsPartition]) -> ListOffsetsTopic:
-    return ListOffsetsTopic(
-        name=name,
-        partitions=partitions,
-    )
+    return ListOffsetsTopic(name=name, partitions=partitions)
 
 
 @mypyc_attr(acyclic=True)
@@ -157,13 +150,7 @@ class ListOffsetsRequest(Message):
         ("timeout_ms", "TimeoutMs", "int32", (10, 32767), None, None, None, None, True),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "replica_id",
-        "isolation_level",
-        "topics",
-        "timeout_ms",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("replica_id", "isolation_level", "topics", "timeout_ms", "unknown_tags")
     __slots__ = SLOTS
 
     replica_id: int
@@ -218,10 +205,7 @@ def new_ListOffsetsRequest(
     replica_id: int, isolation_level: int, topics: list[ListOffsetsTopic], timeout_ms: int
 ) -> ListOffsetsRequest:
     return ListOffsetsRequest(
-        replica_id=replica_id,
-        isolation_level=isolation_level,
-        topics=topics,
-        timeout_ms=timeout_ms,
+        replica_id=replica_id, isolation_level=isolation_level, topics=topics, timeout_ms=timeout_ms
     )
 
 
@@ -315,11 +299,7 @@ class ListOffsetsTopicResponse(Struct):
         ("partitions", "Partitions", "[]ListOffsetsPartitionResponse", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "name",
-        "partitions",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("name", "partitions", "unknown_tags")
     __slots__ = SLOTS
 
     name: str
@@ -344,10 +324,7 @@ class ListOffsetsTopicResponse(Struct):
 def new_ListOffsetsTopicResponse(
     name: str, partitions: list[ListOffsetsPartitionResponse]
 ) -> ListOffsetsTopicResponse:
-    return ListOffsetsTopicResponse(
-        name=name,
-        partitions=partitions,
-    )
+    return ListOffsetsTopicResponse(name=name, partitions=partitions)
 
 
 @mypyc_attr(acyclic=True)
@@ -367,11 +344,7 @@ class ListOffsetsResponse(Message):
         ("topics", "Topics", "[]ListOffsetsTopicResponse", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "throttle_time_ms",
-        "topics",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "topics", "unknown_tags")
     __slots__ = SLOTS
 
     throttle_time_ms: int
@@ -415,10 +388,7 @@ class ListOffsetsResponse(Message):
 
 
 def new_ListOffsetsResponse(throttle_time_ms: int, topics: list[ListOffsetsTopicResponse]) -> ListOffsetsResponse:
-    return ListOffsetsResponse(
-        throttle_time_ms=throttle_time_ms,
-        topics=topics,
-    )
+    return ListOffsetsResponse(throttle_time_ms=throttle_time_ms, topics=topics)
 
 
 def read_list_offsets_request_classic(data: bytes, pos: i64, version: i64) -> tuple[ListOffsetsRequest, i64]:

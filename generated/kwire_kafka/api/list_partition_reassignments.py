@@ -42,11 +42,7 @@ class ListPartitionReassignmentsTopics(Struct):
         ("partition_indexes", "PartitionIndexes", "[]int32", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "name",
-        "partition_indexes",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("name", "partition_indexes", "unknown_tags")
     __slots__ = SLOTS
 
     name: str
@@ -69,10 +65,7 @@ class ListPartitionReassignmentsTopics(Struct):
 
 
 def new_ListPartitionReassignmentsTopics(name: str, partition_indexes: list[int]) -> ListPartitionReassignmentsTopics:
-    return ListPartitionReassignmentsTopics(
-        name=name,
-        partition_indexes=partition_indexes,
-    )
+    return ListPartitionReassignmentsTopics(name=name, partition_indexes=partition_indexes)
 
 
 @mypyc_attr(acyclic=True)
@@ -92,11 +85,7 @@ class ListPartitionReassignmentsRequest(Message):
         ("topics", "Topics", "[]ListPartitionReassignmentsTopics", (0, 32767), (0, 32767), None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "timeout_ms",
-        "topics",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("timeout_ms", "topics", "unknown_tags")
     __slots__ = SLOTS
 
     timeout_ms: int
@@ -136,10 +125,7 @@ class ListPartitionReassignmentsRequest(Message):
 def new_ListPartitionReassignmentsRequest(
     timeout_ms: int, topics: list[ListPartitionReassignmentsTopics] | None
 ) -> ListPartitionReassignmentsRequest:
-    return ListPartitionReassignmentsRequest(
-        timeout_ms=timeout_ms,
-        topics=topics,
-    )
+    return ListPartitionReassignmentsRequest(timeout_ms=timeout_ms, topics=topics)
 
 
 @mypyc_attr(acyclic=True)
@@ -209,11 +195,7 @@ class OngoingTopicReassignment(Struct):
         ("partitions", "Partitions", "[]OngoingPartitionReassignment", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "name",
-        "partitions",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("name", "partitions", "unknown_tags")
     __slots__ = SLOTS
 
     name: str
@@ -238,10 +220,7 @@ class OngoingTopicReassignment(Struct):
 def new_OngoingTopicReassignment(
     name: str, partitions: list[OngoingPartitionReassignment]
 ) -> OngoingTopicReassignment:
-    return OngoingTopicReassignment(
-        name=name,
-        partitions=partitions,
-    )
+    return OngoingTopicReassignment(name=name, partitions=partitions)
 
 
 @mypyc_attr(acyclic=True)
@@ -263,13 +242,7 @@ class ListPartitionReassignmentsResponse(Message):
         ("topics", "Topics", "[]OngoingTopicReassignment", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "throttle_time_ms",
-        "error_code",
-        "error_message",
-        "topics",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "error_code", "error_message", "topics", "unknown_tags")
     __slots__ = SLOTS
 
     throttle_time_ms: int
@@ -318,10 +291,7 @@ def new_ListPartitionReassignmentsResponse(
     throttle_time_ms: int, error_code: int, error_message: str | None, topics: list[OngoingTopicReassignment]
 ) -> ListPartitionReassignmentsResponse:
     return ListPartitionReassignmentsResponse(
-        throttle_time_ms=throttle_time_ms,
-        error_code=error_code,
-        error_message=error_message,
-        topics=topics,
+        throttle_time_ms=throttle_time_ms, error_code=error_code, error_message=error_message, topics=topics
     )
 
 

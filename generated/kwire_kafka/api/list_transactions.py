@@ -140,12 +140,7 @@ class TransactionState(Struct):
         ("transaction_state", "TransactionState", "string", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "transactional_id",
-        "producer_id",
-        "transaction_state",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("transactional_id", "producer_id", "transaction_state", "unknown_tags")
     __slots__ = SLOTS
 
     transactional_id: str
@@ -173,9 +168,7 @@ class TransactionState(Struct):
 
 def new_TransactionState(transactional_id: str, producer_id: int, transaction_state: str) -> TransactionState:
     return TransactionState(
-        transactional_id=transactional_id,
-        producer_id=producer_id,
-        transaction_state=transaction_state,
+        transactional_id=transactional_id, producer_id=producer_id, transaction_state=transaction_state
     )
 
 

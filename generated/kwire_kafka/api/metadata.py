@@ -44,11 +44,7 @@ class MetadataRequestTopic(Struct):
         ("name", "Name", "string", (0, 32767), (10, 32767), None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "topic_id",
-        "name",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("topic_id", "name", "unknown_tags")
     __slots__ = SLOTS
 
     topic_id: Uuid
@@ -71,10 +67,7 @@ class MetadataRequestTopic(Struct):
 
 
 def new_MetadataRequestTopic(topic_id: Uuid, name: str | None) -> MetadataRequestTopic:
-    return MetadataRequestTopic(
-        topic_id=topic_id,
-        name=name,
-    )
+    return MetadataRequestTopic(topic_id=topic_id, name=name)
 
 
 @mypyc_attr(acyclic=True)
@@ -199,13 +192,7 @@ class MetadataResponseBroker(Struct):
         ("rack", "Rack", "string", (1, 32767), (1, 32767), None, None, None, True),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "node_id",
-        "host",
-        "port",
-        "rack",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("node_id", "host", "port", "rack", "unknown_tags")
     __slots__ = SLOTS
 
     node_id: int
@@ -236,12 +223,7 @@ class MetadataResponseBroker(Struct):
 
 
 def new_MetadataResponseBroker(node_id: int, host: str, port: int, rack: str | None) -> MetadataResponseBroker:
-    return MetadataResponseBroker(
-        node_id=node_id,
-        host=host,
-        port=port,
-        rack=rack,
-    )
+    return MetadataResponseBroker(node_id=node_id, host=host, port=port, rack=rack)
 
 
 @mypyc_attr(acyclic=True)

@@ -116,12 +116,7 @@ class OffsetCommitRequestTopic(Struct):
         ("partitions", "Partitions", "[]OffsetCommitRequestPartition", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "name",
-        "topic_id",
-        "partitions",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("name", "topic_id", "partitions", "unknown_tags")
     __slots__ = SLOTS
 
     name: str
@@ -150,11 +145,7 @@ class OffsetCommitRequestTopic(Struct):
 def new_OffsetCommitRequestTopic(
     name: str, topic_id: Uuid, partitions: list[OffsetCommitRequestPartition]
 ) -> OffsetCommitRequestTopic:
-    return OffsetCommitRequestTopic(
-        name=name,
-        topic_id=topic_id,
-        partitions=partitions,
-    )
+    return OffsetCommitRequestTopic(name=name, topic_id=topic_id, partitions=partitions)
 
 
 @mypyc_attr(acyclic=True)
@@ -288,11 +279,7 @@ class OffsetCommitResponsePartition(Struct):
         ("error_code", "ErrorCode", "int16", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "partition_index",
-        "error_code",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("partition_index", "error_code", "unknown_tags")
     __slots__ = SLOTS
 
     partition_index: int
@@ -315,10 +302,7 @@ class OffsetCommitResponsePartition(Struct):
 
 
 def new_OffsetCommitResponsePartition(partition_index: int, error_code: int) -> OffsetCommitResponsePartition:
-    return OffsetCommitResponsePartition(
-        partition_index=partition_index,
-        error_code=error_code,
-    )
+    return OffsetCommitResponsePartition(partition_index=partition_index, error_code=error_code)
 
 
 @mypyc_attr(acyclic=True)
@@ -331,12 +315,7 @@ class OffsetCommitResponseTopic(Struct):
         ("partitions", "Partitions", "[]OffsetCommitResponsePartition", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "name",
-        "topic_id",
-        "partitions",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("name", "topic_id", "partitions", "unknown_tags")
     __slots__ = SLOTS
 
     name: str
@@ -365,11 +344,7 @@ class OffsetCommitResponseTopic(Struct):
 def new_OffsetCommitResponseTopic(
     name: str, topic_id: Uuid, partitions: list[OffsetCommitResponsePartition]
 ) -> OffsetCommitResponseTopic:
-    return OffsetCommitResponseTopic(
-        name=name,
-        topic_id=topic_id,
-        partitions=partitions,
-    )
+    return OffsetCommitResponseTopic(name=name, topic_id=topic_id, partitions=partitions)
 
 
 @mypyc_attr(acyclic=True)
@@ -389,11 +364,7 @@ class OffsetCommitResponse(Message):
         ("topics", "Topics", "[]OffsetCommitResponseTopic", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "throttle_time_ms",
-        "topics",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "topics", "unknown_tags")
     __slots__ = SLOTS
 
     throttle_time_ms: int
@@ -437,10 +408,7 @@ class OffsetCommitResponse(Message):
 
 
 def new_OffsetCommitResponse(throttle_time_ms: int, topics: list[OffsetCommitResponseTopic]) -> OffsetCommitResponse:
-    return OffsetCommitResponse(
-        throttle_time_ms=throttle_time_ms,
-        topics=topics,
-    )
+    return OffsetCommitResponse(throttle_time_ms=throttle_time_ms, topics=topics)
 
 
 def read_offset_commit_request_classic(data: bytes, pos: i64, version: i64) -> tuple[OffsetCommitRequest, i64]:

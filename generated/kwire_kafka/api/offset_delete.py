@@ -34,10 +34,7 @@ class OffsetDeleteRequestPartition(Struct):
         ("partition_index", "PartitionIndex", "int32", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "partition_index",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("partition_index", "unknown_tags")
     __slots__ = SLOTS
 
     partition_index: int
@@ -56,9 +53,7 @@ class OffsetDeleteRequestPartition(Struct):
 
 
 def new_OffsetDeleteRequestPartition(partition_index: int) -> OffsetDeleteRequestPartition:
-    return OffsetDeleteRequestPartition(
-        partition_index=partition_index,
-    )
+    return OffsetDeleteRequestPartition(partition_index=partition_index)
 
 
 @mypyc_attr(acyclic=True)
@@ -70,11 +65,7 @@ class OffsetDeleteRequestTopic(Struct):
         ("partitions", "Partitions", "[]OffsetDeleteRequestPartition", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "name",
-        "partitions",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("name", "partitions", "unknown_tags")
     __slots__ = SLOTS
 
     name: str
@@ -99,10 +90,7 @@ class OffsetDeleteRequestTopic(Struct):
 def new_OffsetDeleteRequestTopic(
     name: str, partitions: list[OffsetDeleteRequestPartition]
 ) -> OffsetDeleteRequestTopic:
-    return OffsetDeleteRequestTopic(
-        name=name,
-        partitions=partitions,
-    )
+    return OffsetDeleteRequestTopic(name=name, partitions=partitions)
 
 
 @mypyc_attr(acyclic=True)
@@ -122,11 +110,7 @@ class OffsetDeleteRequest(Message):
         ("topics", "Topics", "[]OffsetDeleteRequestTopic", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "group_id",
-        "topics",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("group_id", "topics", "unknown_tags")
     __slots__ = SLOTS
 
     group_id: str
@@ -164,10 +148,7 @@ class OffsetDeleteRequest(Message):
 
 
 def new_OffsetDeleteRequest(group_id: str, topics: list[OffsetDeleteRequestTopic]) -> OffsetDeleteRequest:
-    return OffsetDeleteRequest(
-        group_id=group_id,
-        topics=topics,
-    )
+    return OffsetDeleteRequest(group_id=group_id, topics=topics)
 
 
 @mypyc_attr(acyclic=True)
@@ -179,11 +160,7 @@ class OffsetDeleteResponsePartition(Struct):
         ("error_code", "ErrorCode", "int16", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "partition_index",
-        "error_code",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("partition_index", "error_code", "unknown_tags")
     __slots__ = SLOTS
 
     partition_index: int
@@ -206,10 +183,7 @@ class OffsetDeleteResponsePartition(Struct):
 
 
 def new_OffsetDeleteResponsePartition(partition_index: int, error_code: int) -> OffsetDeleteResponsePartition:
-    return OffsetDeleteResponsePartition(
-        partition_index=partition_index,
-        error_code=error_code,
-    )
+    return OffsetDeleteResponsePartition(partition_index=partition_index, error_code=error_code)
 
 
 @mypyc_attr(acyclic=True)
@@ -221,11 +195,7 @@ class OffsetDeleteResponseTopic(Struct):
         ("partitions", "Partitions", "[]OffsetDeleteResponsePartition", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "name",
-        "partitions",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("name", "partitions", "unknown_tags")
     __slots__ = SLOTS
 
     name: str
@@ -250,10 +220,7 @@ class OffsetDeleteResponseTopic(Struct):
 def new_OffsetDeleteResponseTopic(
     name: str, partitions: list[OffsetDeleteResponsePartition]
 ) -> OffsetDeleteResponseTopic:
-    return OffsetDeleteResponseTopic(
-        name=name,
-        partitions=partitions,
-    )
+    return OffsetDeleteResponseTopic(name=name, partitions=partitions)
 
 
 @mypyc_attr(acyclic=True)
@@ -274,12 +241,7 @@ class OffsetDeleteResponse(Message):
         ("topics", "Topics", "[]OffsetDeleteResponseTopic", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "error_code",
-        "throttle_time_ms",
-        "topics",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("error_code", "throttle_time_ms", "topics", "unknown_tags")
     __slots__ = SLOTS
 
     error_code: int
@@ -323,11 +285,7 @@ class OffsetDeleteResponse(Message):
 def new_OffsetDeleteResponse(
     error_code: int, throttle_time_ms: int, topics: list[OffsetDeleteResponseTopic]
 ) -> OffsetDeleteResponse:
-    return OffsetDeleteResponse(
-        error_code=error_code,
-        throttle_time_ms=throttle_time_ms,
-        topics=topics,
-    )
+    return OffsetDeleteResponse(error_code=error_code, throttle_time_ms=throttle_time_ms, topics=topics)
 
 
 def read_offset_delete_request_classic(data: bytes, pos: i64, version: i64) -> tuple[OffsetDeleteRequest, i64]:

@@ -46,11 +46,7 @@ class OffsetFetchRequestTopic(Struct):
         ("partition_indexes", "PartitionIndexes", "[]int32", (0, 7), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "name",
-        "partition_indexes",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("name", "partition_indexes", "unknown_tags")
     __slots__ = SLOTS
 
     name: str
@@ -73,10 +69,7 @@ class OffsetFetchRequestTopic(Struct):
 
 
 def new_OffsetFetchRequestTopic(name: str, partition_indexes: list[int]) -> OffsetFetchRequestTopic:
-    return OffsetFetchRequestTopic(
-        name=name,
-        partition_indexes=partition_indexes,
-    )
+    return OffsetFetchRequestTopic(name=name, partition_indexes=partition_indexes)
 
 
 @mypyc_attr(acyclic=True)
@@ -89,12 +82,7 @@ class OffsetFetchRequestTopics(Struct):
         ("partition_indexes", "PartitionIndexes", "[]int32", (8, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "name",
-        "topic_id",
-        "partition_indexes",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("name", "topic_id", "partition_indexes", "unknown_tags")
     __slots__ = SLOTS
 
     name: str
@@ -121,11 +109,7 @@ class OffsetFetchRequestTopics(Struct):
 
 
 def new_OffsetFetchRequestTopics(name: str, topic_id: Uuid, partition_indexes: list[int]) -> OffsetFetchRequestTopics:
-    return OffsetFetchRequestTopics(
-        name=name,
-        topic_id=topic_id,
-        partition_indexes=partition_indexes,
-    )
+    return OffsetFetchRequestTopics(name=name, topic_id=topic_id, partition_indexes=partition_indexes)
 
 
 @mypyc_attr(acyclic=True)
@@ -143,13 +127,7 @@ class OffsetFetchRequestGroup(Struct):
         "group_id": ("groupId",),
     }
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "group_id",
-        "member_id",
-        "member_epoch",
-        "topics",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("group_id", "member_id", "member_epoch", "topics", "unknown_tags")
     __slots__ = SLOTS
 
     group_id: str
@@ -184,12 +162,7 @@ class OffsetFetchRequestGroup(Struct):
 def new_OffsetFetchRequestGroup(
     group_id: str, member_id: str | None, member_epoch: int, topics: list[OffsetFetchRequestTopics] | None
 ) -> OffsetFetchRequestGroup:
-    return OffsetFetchRequestGroup(
-        group_id=group_id,
-        member_id=member_id,
-        member_epoch=member_epoch,
-        topics=topics,
-    )
+    return OffsetFetchRequestGroup(group_id=group_id, member_id=member_id, member_epoch=member_epoch, topics=topics)
 
 
 @mypyc_attr(acyclic=True)
@@ -211,13 +184,7 @@ class OffsetFetchRequest(Message):
         ("require_stable", "RequireStable", "bool", (7, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "group_id",
-        "topics",
-        "groups",
-        "require_stable",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("group_id", "topics", "groups", "require_stable", "unknown_tags")
     __slots__ = SLOTS
 
     group_id: str
@@ -276,12 +243,7 @@ def new_OffsetFetchRequest(
     groups: list[OffsetFetchRequestGroup],
     require_stable: bool,
 ) -> OffsetFetchRequest:
-    return OffsetFetchRequest(
-        group_id=group_id,
-        topics=topics,
-        groups=groups,
-        require_stable=require_stable,
-    )
+    return OffsetFetchRequest(group_id=group_id, topics=topics, groups=groups, require_stable=require_stable)
 
 
 @mypyc_attr(acyclic=True)
@@ -358,11 +320,7 @@ class OffsetFetchResponseTopic(Struct):
         ("partitions", "Partitions", "[]OffsetFetchResponsePartition", (0, 7), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "name",
-        "partitions",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("name", "partitions", "unknown_tags")
     __slots__ = SLOTS
 
     name: str
@@ -387,10 +345,7 @@ class OffsetFetchResponseTopic(Struct):
 def new_OffsetFetchResponseTopic(
     name: str, partitions: list[OffsetFetchResponsePartition]
 ) -> OffsetFetchResponseTopic:
-    return OffsetFetchResponseTopic(
-        name=name,
-        partitions=partitions,
-    )
+    return OffsetFetchResponseTopic(name=name, partitions=partitions)
 
 
 @mypyc_attr(acyclic=True)
@@ -468,12 +423,7 @@ class OffsetFetchResponseTopics(Struct):
         ("partitions", "Partitions", "[]OffsetFetchResponsePartitions", (8, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "name",
-        "topic_id",
-        "partitions",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("name", "topic_id", "partitions", "unknown_tags")
     __slots__ = SLOTS
 
     name: str
@@ -502,11 +452,7 @@ class OffsetFetchResponseTopics(Struct):
 def new_OffsetFetchResponseTopics(
     name: str, topic_id: Uuid, partitions: list[OffsetFetchResponsePartitions]
 ) -> OffsetFetchResponseTopics:
-    return OffsetFetchResponseTopics(
-        name=name,
-        topic_id=topic_id,
-        partitions=partitions,
-    )
+    return OffsetFetchResponseTopics(name=name, topic_id=topic_id, partitions=partitions)
 
 
 @mypyc_attr(acyclic=True)
@@ -523,12 +469,7 @@ class OffsetFetchResponseGroup(Struct):
         "group_id": ("groupId",),
     }
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "group_id",
-        "topics",
-        "error_code",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("group_id", "topics", "error_code", "unknown_tags")
     __slots__ = SLOTS
 
     group_id: str
@@ -557,11 +498,7 @@ class OffsetFetchResponseGroup(Struct):
 def new_OffsetFetchResponseGroup(
     group_id: str, topics: list[OffsetFetchResponseTopics], error_code: int
 ) -> OffsetFetchResponseGroup:
-    return OffsetFetchResponseGroup(
-        group_id=group_id,
-        topics=topics,
-        error_code=error_code,
-    )
+    return OffsetFetchResponseGroup(group_id=group_id, topics=topics, error_code=error_code)
 
 
 @mypyc_attr(acyclic=True)
@@ -583,13 +520,7 @@ class OffsetFetchResponse(Message):
         ("groups", "Groups", "[]OffsetFetchResponseGroup", (8, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "throttle_time_ms",
-        "topics",
-        "error_code",
-        "groups",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "topics", "error_code", "groups", "unknown_tags")
     __slots__ = SLOTS
 
     throttle_time_ms: int
@@ -646,12 +577,7 @@ def new_OffsetFetchResponse(
     error_code: int,
     groups: list[OffsetFetchResponseGroup],
 ) -> OffsetFetchResponse:
-    return OffsetFetchResponse(
-        throttle_time_ms=throttle_time_ms,
-        topics=topics,
-        error_code=error_code,
-        groups=groups,
-    )
+    return OffsetFetchResponse(throttle_time_ms=throttle_time_ms, topics=topics, error_code=error_code, groups=groups)
 
 
 def read_offset_fetch_request_classic(data: bytes, pos: i64, version: i64) -> tuple[OffsetFetchRequest, i64]:

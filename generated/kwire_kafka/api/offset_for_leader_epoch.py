@@ -48,12 +48,7 @@ class OffsetForLeaderPartition(Struct):
         "partition": ("partitionIndex",),
     }
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "partition",
-        "current_leader_epoch",
-        "leader_epoch",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("partition", "current_leader_epoch", "leader_epoch", "unknown_tags")
     __slots__ = SLOTS
 
     partition: int
@@ -83,9 +78,7 @@ def new_OffsetForLeaderPartition(
     partition: int, current_leader_epoch: int, leader_epoch: int
 ) -> OffsetForLeaderPartition:
     return OffsetForLeaderPartition(
-        partition=partition,
-        current_leader_epoch=current_leader_epoch,
-        leader_epoch=leader_epoch,
+        partition=partition, current_leader_epoch=current_leader_epoch, leader_epoch=leader_epoch
     )
 
 
@@ -102,11 +95,7 @@ class OffsetForLeaderTopic(Struct):
         "topic": ("name",),
     }
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "topic",
-        "partitions",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("topic", "partitions", "unknown_tags")
     __slots__ = SLOTS
 
     topic: str
@@ -129,10 +118,7 @@ class OffsetForLeaderTopic(Struct):
 
 
 def new_OffsetForLeaderTopic(topic: str, partitions: list[OffsetForLeaderPartition]) -> OffsetForLeaderTopic:
-    return OffsetForLeaderTopic(
-        topic=topic,
-        partitions=partitions,
-    )
+    return OffsetForLeaderTopic(topic=topic, partitions=partitions)
 
 
 @mypyc_attr(acyclic=True)
@@ -152,11 +138,7 @@ class OffsetForLeaderEpochRequest(Message):
         ("topics", "Topics", "[]OffsetForLeaderTopic", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "replica_id",
-        "topics",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("replica_id", "topics", "unknown_tags")
     __slots__ = SLOTS
 
     replica_id: int
@@ -202,10 +184,7 @@ class OffsetForLeaderEpochRequest(Message):
 def new_OffsetForLeaderEpochRequest(
     replica_id: int, topics: list[OffsetForLeaderTopic]
 ) -> OffsetForLeaderEpochRequest:
-    return OffsetForLeaderEpochRequest(
-        replica_id=replica_id,
-        topics=topics,
-    )
+    return OffsetForLeaderEpochRequest(replica_id=replica_id, topics=topics)
 
 
 @mypyc_attr(acyclic=True)
@@ -223,13 +202,7 @@ class EpochEndOffset(Struct):
         "partition": ("partitionIndex",),
     }
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "error_code",
-        "partition",
-        "leader_epoch",
-        "end_offset",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("error_code", "partition", "leader_epoch", "end_offset", "unknown_tags")
     __slots__ = SLOTS
 
     error_code: int
@@ -261,10 +234,7 @@ class EpochEndOffset(Struct):
 
 def new_EpochEndOffset(error_code: int, partition: int, leader_epoch: int, end_offset: int) -> EpochEndOffset:
     return EpochEndOffset(
-        error_code=error_code,
-        partition=partition,
-        leader_epoch=leader_epoch,
-        end_offset=end_offset,
+        error_code=error_code, partition=partition, leader_epoch=leader_epoch, end_offset=end_offset
     )
 
 
@@ -281,11 +251,7 @@ class OffsetForLeaderTopicResult(Struct):
         "topic": ("name",),
     }
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "topic",
-        "partitions",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("topic", "partitions", "unknown_tags")
     __slots__ = SLOTS
 
     topic: str
@@ -308,10 +274,7 @@ class OffsetForLeaderTopicResult(Struct):
 
 
 def new_OffsetForLeaderTopicResult(topic: str, partitions: list[EpochEndOffset]) -> OffsetForLeaderTopicResult:
-    return OffsetForLeaderTopicResult(
-        topic=topic,
-        partitions=partitions,
-    )
+    return OffsetForLeaderTopicResult(topic=topic, partitions=partitions)
 
 
 @mypyc_attr(acyclic=True)
@@ -331,11 +294,7 @@ class OffsetForLeaderEpochResponse(Message):
         ("topics", "Topics", "[]OffsetForLeaderTopicResult", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "throttle_time_ms",
-        "topics",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "topics", "unknown_tags")
     __slots__ = SLOTS
 
     throttle_time_ms: int
@@ -381,10 +340,7 @@ class OffsetForLeaderEpochResponse(Message):
 def new_OffsetForLeaderEpochResponse(
     throttle_time_ms: int, topics: list[OffsetForLeaderTopicResult]
 ) -> OffsetForLeaderEpochResponse:
-    return OffsetForLeaderEpochResponse(
-        throttle_time_ms=throttle_time_ms,
-        topics=topics,
-    )
+    return OffsetForLeaderEpochResponse(throttle_time_ms=throttle_time_ms, topics=topics)
 
 
 def read_offset_for_leader_epoch_request_classic(

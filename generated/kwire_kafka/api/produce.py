@@ -51,11 +51,7 @@ class PartitionProduceData(Struct):
         "index": ("partitionIndex",),
     }
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "index",
-        "records",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("index", "records", "unknown_tags")
     __slots__ = SLOTS
 
     index: int
@@ -78,10 +74,7 @@ class PartitionProduceData(Struct):
 
 
 def new_PartitionProduceData(index: int, records: bytes | None) -> PartitionProduceData:
-    return PartitionProduceData(
-        index=index,
-        records=records,
-    )
+    return PartitionProduceData(index=index, records=records)
 
 
 @mypyc_attr(acyclic=True)
@@ -98,12 +91,7 @@ class TopicProduceData(Struct):
         "partition_data": ("partitions",),
     }
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "name",
-        "topic_id",
-        "partition_data",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("name", "topic_id", "partition_data", "unknown_tags")
     __slots__ = SLOTS
 
     name: str
@@ -131,11 +119,7 @@ class TopicProduceData(Struct):
 
 
 def new_TopicProduceData(name: str, topic_id: Uuid, partition_data: list[PartitionProduceData]) -> TopicProduceData:
-    return TopicProduceData(
-        name=name,
-        topic_id=topic_id,
-        partition_data=partition_data,
-    )
+    return TopicProduceData(name=name, topic_id=topic_id, partition_data=partition_data)
 
 
 @mypyc_attr(acyclic=True)
@@ -161,13 +145,7 @@ class ProduceRequest(Message):
         "topic_data": ("topics",),
     }
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "transactional_id",
-        "acks",
-        "timeout_ms",
-        "topic_data",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("transactional_id", "acks", "timeout_ms", "topic_data", "unknown_tags")
     __slots__ = SLOTS
 
     transactional_id: str | None
@@ -223,12 +201,7 @@ class ProduceRequest(Message):
 def new_ProduceRequest(
     transactional_id: str | None, acks: int, timeout_ms: int, topic_data: list[TopicProduceData]
 ) -> ProduceRequest:
-    return ProduceRequest(
-        transactional_id=transactional_id,
-        acks=acks,
-        timeout_ms=timeout_ms,
-        topic_data=topic_data,
-    )
+    return ProduceRequest(transactional_id=transactional_id, acks=acks, timeout_ms=timeout_ms, topic_data=topic_data)
 
 
 @mypyc_attr(acyclic=True)
@@ -250,11 +223,7 @@ class BatchIndexAndErrorMessage(Struct):
         ),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "batch_index",
-        "batch_index_error_message",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("batch_index", "batch_index_error_message", "unknown_tags")
     __slots__ = SLOTS
 
     batch_index: int
@@ -279,10 +248,7 @@ class BatchIndexAndErrorMessage(Struct):
 def new_BatchIndexAndErrorMessage(
     batch_index: int, batch_index_error_message: str | None
 ) -> BatchIndexAndErrorMessage:
-    return BatchIndexAndErrorMessage(
-        batch_index=batch_index,
-        batch_index_error_message=batch_index_error_message,
-    )
+    return BatchIndexAndErrorMessage(batch_index=batch_index, batch_index_error_message=batch_index_error_message)
 
 
 @mypyc_attr(acyclic=True)
@@ -294,11 +260,7 @@ class LeaderIdAndEpoch(Struct):
         ("leader_epoch", "LeaderEpoch", "int32", (10, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "leader_id",
-        "leader_epoch",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("leader_id", "leader_epoch", "unknown_tags")
     __slots__ = SLOTS
 
     leader_id: int
@@ -323,10 +285,7 @@ class LeaderIdAndEpoch(Struct):
 
 
 def new_LeaderIdAndEpoch(leader_id: int, leader_epoch: int) -> LeaderIdAndEpoch:
-    return LeaderIdAndEpoch(
-        leader_id=leader_id,
-        leader_epoch=leader_epoch,
-    )
+    return LeaderIdAndEpoch(leader_id=leader_id, leader_epoch=leader_epoch)
 
 
 @mypyc_attr(acyclic=True)
@@ -516,12 +475,7 @@ class TopicProduceResponse(Struct):
         "partition_responses": ("partitions",),
     }
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "name",
-        "topic_id",
-        "partition_responses",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("name", "topic_id", "partition_responses", "unknown_tags")
     __slots__ = SLOTS
 
     name: str
@@ -550,11 +504,7 @@ class TopicProduceResponse(Struct):
 def new_TopicProduceResponse(
     name: str, topic_id: Uuid, partition_responses: list[PartitionProduceResponse]
 ) -> TopicProduceResponse:
-    return TopicProduceResponse(
-        name=name,
-        topic_id=topic_id,
-        partition_responses=partition_responses,
-    )
+    return TopicProduceResponse(name=name, topic_id=topic_id, partition_responses=partition_responses)
 
 
 @mypyc_attr(acyclic=True)
@@ -568,13 +518,7 @@ class NodeEndpoint(Struct):
         ("rack", "Rack", "string", (10, 32767), (10, 32767), None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "node_id",
-        "host",
-        "port",
-        "rack",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("node_id", "host", "port", "rack", "unknown_tags")
     __slots__ = SLOTS
 
     node_id: int
@@ -605,12 +549,7 @@ class NodeEndpoint(Struct):
 
 
 def new_NodeEndpoint(node_id: int, host: str, port: int, rack: str | None) -> NodeEndpoint:
-    return NodeEndpoint(
-        node_id=node_id,
-        host=host,
-        port=port,
-        rack=rack,
-    )
+    return NodeEndpoint(node_id=node_id, host=host, port=port, rack=rack)
 
 
 @mypyc_attr(acyclic=True)
@@ -631,12 +570,7 @@ class ProduceResponse(Message):
         ("node_endpoints", "NodeEndpoints", "[]NodeEndpoint", (10, 32767), None, 0, (10, 32767), None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "responses",
-        "throttle_time_ms",
-        "node_endpoints",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("responses", "throttle_time_ms", "node_endpoints", "unknown_tags")
     __slots__ = SLOTS
 
     responses: list[TopicProduceResponse]
@@ -684,10 +618,7 @@ class ProduceResponse(Message):
 
 
 def new_ProduceResponse(responses: list[TopicProduceResponse], throttle_time_ms: int) -> ProduceResponse:
-    return ProduceResponse(
-        responses=responses,
-        throttle_time_ms=throttle_time_ms,
-    )
+    return ProduceResponse(responses=responses, throttle_time_ms=throttle_time_ms)
 
 
 def read_ProduceResponse_tags(self: ProduceResponse, data: bytes, pos: i64, version: i64) -> i64:

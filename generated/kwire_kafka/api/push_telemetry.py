@@ -138,11 +138,7 @@ class PushTelemetryResponse(Message):
         ("error_code", "ErrorCode", "int16", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "throttle_time_ms",
-        "error_code",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "error_code", "unknown_tags")
     __slots__ = SLOTS
 
     throttle_time_ms: int
@@ -180,10 +176,7 @@ class PushTelemetryResponse(Message):
 
 
 def new_PushTelemetryResponse(throttle_time_ms: int, error_code: int) -> PushTelemetryResponse:
-    return PushTelemetryResponse(
-        throttle_time_ms=throttle_time_ms,
-        error_code=error_code,
-    )
+    return PushTelemetryResponse(throttle_time_ms=throttle_time_ms, error_code=error_code)
 
 
 def read_push_telemetry_request_flexible(data: bytes, pos: i64, version: i64) -> tuple[PushTelemetryRequest, i64]:

@@ -46,11 +46,7 @@ class PartitionData(Struct):
         ("leader_epoch", "LeaderEpoch", "int32", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "partition",
-        "leader_epoch",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("partition", "leader_epoch", "unknown_tags")
     __slots__ = SLOTS
 
     partition: int
@@ -73,10 +69,7 @@ class PartitionData(Struct):
 
 
 def new_PartitionData(partition: int, leader_epoch: int) -> PartitionData:
-    return PartitionData(
-        partition=partition,
-        leader_epoch=leader_epoch,
-    )
+    return PartitionData(partition=partition, leader_epoch=leader_epoch)
 
 
 @mypyc_attr(acyclic=True)
@@ -88,11 +81,7 @@ class ReadStateData(Struct):
         ("partitions", "Partitions", "[]PartitionData", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "topic_id",
-        "partitions",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("topic_id", "partitions", "unknown_tags")
     __slots__ = SLOTS
 
     topic_id: Uuid
@@ -115,10 +104,7 @@ class ReadStateData(Struct):
 
 
 def new_ReadStateData(topic_id: Uuid, partitions: list[PartitionData]) -> ReadStateData:
-    return ReadStateData(
-        topic_id=topic_id,
-        partitions=partitions,
-    )
+    return ReadStateData(topic_id=topic_id, partitions=partitions)
 
 
 @mypyc_attr(acyclic=True)
@@ -138,11 +124,7 @@ class ReadShareGroupStateRequest(Message):
         ("topics", "Topics", "[]ReadStateData", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "group_id",
-        "topics",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("group_id", "topics", "unknown_tags")
     __slots__ = SLOTS
 
     group_id: str
@@ -180,10 +162,7 @@ class ReadShareGroupStateRequest(Message):
 
 
 def new_ReadShareGroupStateRequest(group_id: str, topics: list[ReadStateData]) -> ReadShareGroupStateRequest:
-    return ReadShareGroupStateRequest(
-        group_id=group_id,
-        topics=topics,
-    )
+    return ReadShareGroupStateRequest(group_id=group_id, topics=topics)
 
 
 @mypyc_attr(acyclic=True)
@@ -328,11 +307,7 @@ class ReadStateResult(Struct):
         ("partitions", "Partitions", "[]PartitionResult", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "topic_id",
-        "partitions",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("topic_id", "partitions", "unknown_tags")
     __slots__ = SLOTS
 
     topic_id: Uuid
@@ -355,10 +330,7 @@ class ReadStateResult(Struct):
 
 
 def new_ReadStateResult(topic_id: Uuid, partitions: list[PartitionResult]) -> ReadStateResult:
-    return ReadStateResult(
-        topic_id=topic_id,
-        partitions=partitions,
-    )
+    return ReadStateResult(topic_id=topic_id, partitions=partitions)
 
 
 @mypyc_attr(acyclic=True)
@@ -377,10 +349,7 @@ class ReadShareGroupStateResponse(Message):
         ("results", "Results", "[]ReadStateResult", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "results",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("results", "unknown_tags")
     __slots__ = SLOTS
 
     results: list[ReadStateResult]
@@ -414,9 +383,7 @@ class ReadShareGroupStateResponse(Message):
 
 
 def new_ReadShareGroupStateResponse(results: list[ReadStateResult]) -> ReadShareGroupStateResponse:
-    return ReadShareGroupStateResponse(
-        results=results,
-    )
+    return ReadShareGroupStateResponse(results=results)
 
 
 def read_read_share_group_state_request_flexible(

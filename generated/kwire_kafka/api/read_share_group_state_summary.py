@@ -45,11 +45,7 @@ class PartitionData(Struct):
         ("leader_epoch", "LeaderEpoch", "int32", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "partition",
-        "leader_epoch",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("partition", "leader_epoch", "unknown_tags")
     __slots__ = SLOTS
 
     partition: int
@@ -72,10 +68,7 @@ class PartitionData(Struct):
 
 
 def new_PartitionData(partition: int, leader_epoch: int) -> PartitionData:
-    return PartitionData(
-        partition=partition,
-        leader_epoch=leader_epoch,
-    )
+    return PartitionData(partition=partition, leader_epoch=leader_epoch)
 
 
 @mypyc_attr(acyclic=True)
@@ -87,11 +80,7 @@ class ReadStateSummaryData(Struct):
         ("partitions", "Partitions", "[]PartitionData", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "topic_id",
-        "partitions",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("topic_id", "partitions", "unknown_tags")
     __slots__ = SLOTS
 
     topic_id: Uuid
@@ -114,10 +103,7 @@ class ReadStateSummaryData(Struct):
 
 
 def new_ReadStateSummaryData(topic_id: Uuid, partitions: list[PartitionData]) -> ReadStateSummaryData:
-    return ReadStateSummaryData(
-        topic_id=topic_id,
-        partitions=partitions,
-    )
+    return ReadStateSummaryData(topic_id=topic_id, partitions=partitions)
 
 
 @mypyc_attr(acyclic=True)
@@ -137,11 +123,7 @@ class ReadShareGroupStateSummaryRequest(Message):
         ("topics", "Topics", "[]ReadStateSummaryData", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "group_id",
-        "topics",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("group_id", "topics", "unknown_tags")
     __slots__ = SLOTS
 
     group_id: str
@@ -181,10 +163,7 @@ class ReadShareGroupStateSummaryRequest(Message):
 def new_ReadShareGroupStateSummaryRequest(
     group_id: str, topics: list[ReadStateSummaryData]
 ) -> ReadShareGroupStateSummaryRequest:
-    return ReadShareGroupStateSummaryRequest(
-        group_id=group_id,
-        topics=topics,
-    )
+    return ReadShareGroupStateSummaryRequest(group_id=group_id, topics=topics)
 
 
 @mypyc_attr(acyclic=True)
@@ -268,11 +247,7 @@ class ReadStateSummaryResult(Struct):
         ("partitions", "Partitions", "[]PartitionResult", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "topic_id",
-        "partitions",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("topic_id", "partitions", "unknown_tags")
     __slots__ = SLOTS
 
     topic_id: Uuid
@@ -295,10 +270,7 @@ class ReadStateSummaryResult(Struct):
 
 
 def new_ReadStateSummaryResult(topic_id: Uuid, partitions: list[PartitionResult]) -> ReadStateSummaryResult:
-    return ReadStateSummaryResult(
-        topic_id=topic_id,
-        partitions=partitions,
-    )
+    return ReadStateSummaryResult(topic_id=topic_id, partitions=partitions)
 
 
 @mypyc_attr(acyclic=True)
@@ -317,10 +289,7 @@ class ReadShareGroupStateSummaryResponse(Message):
         ("results", "Results", "[]ReadStateSummaryResult", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "results",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("results", "unknown_tags")
     __slots__ = SLOTS
 
     results: list[ReadStateSummaryResult]
@@ -356,9 +325,7 @@ class ReadShareGroupStateSummaryResponse(Message):
 def new_ReadShareGroupStateSummaryResponse(
     results: list[ReadStateSummaryResult],
 ) -> ReadShareGroupStateSummaryResponse:
-    return ReadShareGroupStateSummaryResponse(
-        results=results,
-    )
+    return ReadShareGroupStateSummaryResponse(results=results)
 
 
 def read_read_share_group_state_summary_request_flexible(

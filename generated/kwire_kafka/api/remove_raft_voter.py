@@ -50,12 +50,7 @@ class RemoveRaftVoterRequest(Message):
         ("voter_directory_id", "VoterDirectoryId", "uuid", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "cluster_id",
-        "voter_id",
-        "voter_directory_id",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("cluster_id", "voter_id", "voter_directory_id", "unknown_tags")
     __slots__ = SLOTS
 
     cluster_id: str | None
@@ -99,11 +94,7 @@ class RemoveRaftVoterRequest(Message):
 def new_RemoveRaftVoterRequest(
     cluster_id: str | None, voter_id: int, voter_directory_id: Uuid
 ) -> RemoveRaftVoterRequest:
-    return RemoveRaftVoterRequest(
-        cluster_id=cluster_id,
-        voter_id=voter_id,
-        voter_directory_id=voter_directory_id,
-    )
+    return RemoveRaftVoterRequest(cluster_id=cluster_id, voter_id=voter_id, voter_directory_id=voter_directory_id)
 
 
 @mypyc_attr(acyclic=True)
@@ -124,12 +115,7 @@ class RemoveRaftVoterResponse(Message):
         ("error_message", "ErrorMessage", "string", (0, 32767), (0, 32767), None, None, None, True),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "throttle_time_ms",
-        "error_code",
-        "error_message",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "error_code", "error_message", "unknown_tags")
     __slots__ = SLOTS
 
     throttle_time_ms: int
@@ -174,9 +160,7 @@ def new_RemoveRaftVoterResponse(
     throttle_time_ms: int, error_code: int, error_message: str | None
 ) -> RemoveRaftVoterResponse:
     return RemoveRaftVoterResponse(
-        throttle_time_ms=throttle_time_ms,
-        error_code=error_code,
-        error_message=error_message,
+        throttle_time_ms=throttle_time_ms, error_code=error_code, error_message=error_message
     )
 
 

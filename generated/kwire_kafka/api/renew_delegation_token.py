@@ -49,11 +49,7 @@ class RenewDelegationTokenRequest(Message):
         ("renew_period_ms", "RenewPeriodMs", "int64", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "hmac",
-        "renew_period_ms",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("hmac", "renew_period_ms", "unknown_tags")
     __slots__ = SLOTS
 
     hmac: bytes
@@ -97,10 +93,7 @@ class RenewDelegationTokenRequest(Message):
 
 
 def new_RenewDelegationTokenRequest(hmac: bytes, renew_period_ms: int) -> RenewDelegationTokenRequest:
-    return RenewDelegationTokenRequest(
-        hmac=hmac,
-        renew_period_ms=renew_period_ms,
-    )
+    return RenewDelegationTokenRequest(hmac=hmac, renew_period_ms=renew_period_ms)
 
 
 @mypyc_attr(acyclic=True)
@@ -121,12 +114,7 @@ class RenewDelegationTokenResponse(Message):
         ("throttle_time_ms", "ThrottleTimeMs", "int32", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "error_code",
-        "expiry_timestamp_ms",
-        "throttle_time_ms",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("error_code", "expiry_timestamp_ms", "throttle_time_ms", "unknown_tags")
     __slots__ = SLOTS
 
     error_code: int
@@ -177,9 +165,7 @@ def new_RenewDelegationTokenResponse(
     error_code: int, expiry_timestamp_ms: int, throttle_time_ms: int
 ) -> RenewDelegationTokenResponse:
     return RenewDelegationTokenResponse(
-        error_code=error_code,
-        expiry_timestamp_ms=expiry_timestamp_ms,
-        throttle_time_ms=throttle_time_ms,
+        error_code=error_code, expiry_timestamp_ms=expiry_timestamp_ms, throttle_time_ms=throttle_time_ms
     )
 
 

@@ -50,10 +50,7 @@ class SaslAuthenticateRequest(Message):
         ("auth_bytes", "AuthBytes", "bytes", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "auth_bytes",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("auth_bytes", "unknown_tags")
     __slots__ = SLOTS
 
     auth_bytes: bytes
@@ -93,9 +90,7 @@ class SaslAuthenticateRequest(Message):
 
 
 def new_SaslAuthenticateRequest(auth_bytes: bytes) -> SaslAuthenticateRequest:
-    return SaslAuthenticateRequest(
-        auth_bytes=auth_bytes,
-    )
+    return SaslAuthenticateRequest(auth_bytes=auth_bytes)
 
 
 @mypyc_attr(acyclic=True)

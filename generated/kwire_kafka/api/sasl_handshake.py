@@ -42,10 +42,7 @@ class SaslHandshakeRequest(Message):
         ("mechanism", "Mechanism", "string", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "mechanism",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("mechanism", "unknown_tags")
     __slots__ = SLOTS
 
     mechanism: str
@@ -79,9 +76,7 @@ class SaslHandshakeRequest(Message):
 
 
 def new_SaslHandshakeRequest(mechanism: str) -> SaslHandshakeRequest:
-    return SaslHandshakeRequest(
-        mechanism=mechanism,
-    )
+    return SaslHandshakeRequest(mechanism=mechanism)
 
 
 @mypyc_attr(acyclic=True)
@@ -101,11 +96,7 @@ class SaslHandshakeResponse(Message):
         ("mechanisms", "Mechanisms", "[]string", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "error_code",
-        "mechanisms",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("error_code", "mechanisms", "unknown_tags")
     __slots__ = SLOTS
 
     error_code: int
@@ -143,10 +134,7 @@ class SaslHandshakeResponse(Message):
 
 
 def new_SaslHandshakeResponse(error_code: int, mechanisms: list[str]) -> SaslHandshakeResponse:
-    return SaslHandshakeResponse(
-        error_code=error_code,
-        mechanisms=mechanisms,
-    )
+    return SaslHandshakeResponse(error_code=error_code, mechanisms=mechanisms)
 
 
 def read_sasl_handshake_request_classic(data: bytes, pos: i64, version: i64) -> tuple[SaslHandshakeRequest, i64]:

@@ -48,12 +48,7 @@ class AcknowledgementBatch(Struct):
         ("acknowledge_types", "AcknowledgeTypes", "[]int8", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "first_offset",
-        "last_offset",
-        "acknowledge_types",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("first_offset", "last_offset", "acknowledge_types", "unknown_tags")
     __slots__ = SLOTS
 
     first_offset: int
@@ -83,9 +78,7 @@ def new_AcknowledgementBatch(
     first_offset: int, last_offset: int, acknowledge_types: list[int]
 ) -> AcknowledgementBatch:
     return AcknowledgementBatch(
-        first_offset=first_offset,
-        last_offset=last_offset,
-        acknowledge_types=acknowledge_types,
+        first_offset=first_offset, last_offset=last_offset, acknowledge_types=acknowledge_types
     )
 
 
@@ -108,11 +101,7 @@ class AcknowledgePartition(Struct):
         ),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "partition_index",
-        "acknowledgement_batches",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("partition_index", "acknowledgement_batches", "unknown_tags")
     __slots__ = SLOTS
 
     partition_index: int
@@ -137,10 +126,7 @@ class AcknowledgePartition(Struct):
 def new_AcknowledgePartition(
     partition_index: int, acknowledgement_batches: list[AcknowledgementBatch]
 ) -> AcknowledgePartition:
-    return AcknowledgePartition(
-        partition_index=partition_index,
-        acknowledgement_batches=acknowledgement_batches,
-    )
+    return AcknowledgePartition(partition_index=partition_index, acknowledgement_batches=acknowledgement_batches)
 
 
 @mypyc_attr(acyclic=True)
@@ -152,11 +138,7 @@ class AcknowledgeTopic(Struct):
         ("partitions", "Partitions", "[]AcknowledgePartition", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "topic_id",
-        "partitions",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("topic_id", "partitions", "unknown_tags")
     __slots__ = SLOTS
 
     topic_id: Uuid
@@ -179,10 +161,7 @@ class AcknowledgeTopic(Struct):
 
 
 def new_AcknowledgeTopic(topic_id: Uuid, partitions: list[AcknowledgePartition]) -> AcknowledgeTopic:
-    return AcknowledgeTopic(
-        topic_id=topic_id,
-        partitions=partitions,
-    )
+    return AcknowledgeTopic(topic_id=topic_id, partitions=partitions)
 
 
 @mypyc_attr(acyclic=True)
@@ -204,13 +183,7 @@ class ShareAcknowledgeRequest(Message):
         ("topics", "Topics", "[]AcknowledgeTopic", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "group_id",
-        "member_id",
-        "share_session_epoch",
-        "topics",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("group_id", "member_id", "share_session_epoch", "topics", "unknown_tags")
     __slots__ = SLOTS
 
     group_id: str | None
@@ -259,10 +232,7 @@ def new_ShareAcknowledgeRequest(
     group_id: str | None, member_id: str | None, share_session_epoch: int, topics: list[AcknowledgeTopic]
 ) -> ShareAcknowledgeRequest:
     return ShareAcknowledgeRequest(
-        group_id=group_id,
-        member_id=member_id,
-        share_session_epoch=share_session_epoch,
-        topics=topics,
+        group_id=group_id, member_id=member_id, share_session_epoch=share_session_epoch, topics=topics
     )
 
 
@@ -275,11 +245,7 @@ class LeaderIdAndEpoch(Struct):
         ("leader_epoch", "LeaderEpoch", "int32", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "leader_id",
-        "leader_epoch",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("leader_id", "leader_epoch", "unknown_tags")
     __slots__ = SLOTS
 
     leader_id: int
@@ -302,10 +268,7 @@ class LeaderIdAndEpoch(Struct):
 
 
 def new_LeaderIdAndEpoch(leader_id: int, leader_epoch: int) -> LeaderIdAndEpoch:
-    return LeaderIdAndEpoch(
-        leader_id=leader_id,
-        leader_epoch=leader_epoch,
-    )
+    return LeaderIdAndEpoch(leader_id=leader_id, leader_epoch=leader_epoch)
 
 
 @mypyc_attr(acyclic=True)
@@ -375,11 +338,7 @@ class ShareAcknowledgeTopicResponse(Struct):
         ("partitions", "Partitions", "[]PartitionData", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "topic_id",
-        "partitions",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("topic_id", "partitions", "unknown_tags")
     __slots__ = SLOTS
 
     topic_id: Uuid
@@ -404,10 +363,7 @@ class ShareAcknowledgeTopicResponse(Struct):
 def new_ShareAcknowledgeTopicResponse(
     topic_id: Uuid, partitions: list[PartitionData]
 ) -> ShareAcknowledgeTopicResponse:
-    return ShareAcknowledgeTopicResponse(
-        topic_id=topic_id,
-        partitions=partitions,
-    )
+    return ShareAcknowledgeTopicResponse(topic_id=topic_id, partitions=partitions)
 
 
 @mypyc_attr(acyclic=True)
@@ -421,13 +377,7 @@ class NodeEndpoint(Struct):
         ("rack", "Rack", "string", (0, 32767), (0, 32767), None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "node_id",
-        "host",
-        "port",
-        "rack",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("node_id", "host", "port", "rack", "unknown_tags")
     __slots__ = SLOTS
 
     node_id: int
@@ -458,12 +408,7 @@ class NodeEndpoint(Struct):
 
 
 def new_NodeEndpoint(node_id: int, host: str, port: int, rack: str | None) -> NodeEndpoint:
-    return NodeEndpoint(
-        node_id=node_id,
-        host=host,
-        port=port,
-        rack=rack,
-    )
+    return NodeEndpoint(node_id=node_id, host=host, port=port, rack=rack)
 
 
 @mypyc_attr(acyclic=True)

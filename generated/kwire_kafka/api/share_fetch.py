@@ -49,12 +49,7 @@ class AcknowledgementBatch(Struct):
         ("acknowledge_types", "AcknowledgeTypes", "[]int8", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "first_offset",
-        "last_offset",
-        "acknowledge_types",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("first_offset", "last_offset", "acknowledge_types", "unknown_tags")
     __slots__ = SLOTS
 
     first_offset: int
@@ -84,9 +79,7 @@ def new_AcknowledgementBatch(
     first_offset: int, last_offset: int, acknowledge_types: list[int]
 ) -> AcknowledgementBatch:
     return AcknowledgementBatch(
-        first_offset=first_offset,
-        last_offset=last_offset,
-        acknowledge_types=acknowledge_types,
+        first_offset=first_offset, last_offset=last_offset, acknowledge_types=acknowledge_types
     )
 
 
@@ -160,11 +153,7 @@ class FetchTopic(Struct):
         ("partitions", "Partitions", "[]FetchPartition", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "topic_id",
-        "partitions",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("topic_id", "partitions", "unknown_tags")
     __slots__ = SLOTS
 
     topic_id: Uuid
@@ -187,10 +176,7 @@ class FetchTopic(Struct):
 
 
 def new_FetchTopic(topic_id: Uuid, partitions: list[FetchPartition]) -> FetchTopic:
-    return FetchTopic(
-        topic_id=topic_id,
-        partitions=partitions,
-    )
+    return FetchTopic(topic_id=topic_id, partitions=partitions)
 
 
 @mypyc_attr(acyclic=True)
@@ -202,11 +188,7 @@ class ForgottenTopic(Struct):
         ("partitions", "Partitions", "[]int32", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "topic_id",
-        "partitions",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("topic_id", "partitions", "unknown_tags")
     __slots__ = SLOTS
 
     topic_id: Uuid
@@ -229,10 +211,7 @@ class ForgottenTopic(Struct):
 
 
 def new_ForgottenTopic(topic_id: Uuid, partitions: list[int]) -> ForgottenTopic:
-    return ForgottenTopic(
-        topic_id=topic_id,
-        partitions=partitions,
-    )
+    return ForgottenTopic(topic_id=topic_id, partitions=partitions)
 
 
 @mypyc_attr(acyclic=True)
@@ -386,11 +365,7 @@ class LeaderIdAndEpoch(Struct):
         ("leader_epoch", "LeaderEpoch", "int32", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "leader_id",
-        "leader_epoch",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("leader_id", "leader_epoch", "unknown_tags")
     __slots__ = SLOTS
 
     leader_id: int
@@ -413,10 +388,7 @@ class LeaderIdAndEpoch(Struct):
 
 
 def new_LeaderIdAndEpoch(leader_id: int, leader_epoch: int) -> LeaderIdAndEpoch:
-    return LeaderIdAndEpoch(
-        leader_id=leader_id,
-        leader_epoch=leader_epoch,
-    )
+    return LeaderIdAndEpoch(leader_id=leader_id, leader_epoch=leader_epoch)
 
 
 @mypyc_attr(acyclic=True)
@@ -429,12 +401,7 @@ class AcquiredRecords(Struct):
         ("delivery_count", "DeliveryCount", "int16", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "first_offset",
-        "last_offset",
-        "delivery_count",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("first_offset", "last_offset", "delivery_count", "unknown_tags")
     __slots__ = SLOTS
 
     first_offset: int
@@ -461,11 +428,7 @@ class AcquiredRecords(Struct):
 
 
 def new_AcquiredRecords(first_offset: int, last_offset: int, delivery_count: int) -> AcquiredRecords:
-    return AcquiredRecords(
-        first_offset=first_offset,
-        last_offset=last_offset,
-        delivery_count=delivery_count,
-    )
+    return AcquiredRecords(first_offset=first_offset, last_offset=last_offset, delivery_count=delivery_count)
 
 
 @mypyc_attr(acyclic=True)
@@ -580,11 +543,7 @@ class ShareFetchableTopicResponse(Struct):
         ("partitions", "Partitions", "[]PartitionData", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "topic_id",
-        "partitions",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("topic_id", "partitions", "unknown_tags")
     __slots__ = SLOTS
 
     topic_id: Uuid
@@ -607,10 +566,7 @@ class ShareFetchableTopicResponse(Struct):
 
 
 def new_ShareFetchableTopicResponse(topic_id: Uuid, partitions: list[PartitionData]) -> ShareFetchableTopicResponse:
-    return ShareFetchableTopicResponse(
-        topic_id=topic_id,
-        partitions=partitions,
-    )
+    return ShareFetchableTopicResponse(topic_id=topic_id, partitions=partitions)
 
 
 @mypyc_attr(acyclic=True)
@@ -624,13 +580,7 @@ class NodeEndpoint(Struct):
         ("rack", "Rack", "string", (0, 32767), (0, 32767), None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "node_id",
-        "host",
-        "port",
-        "rack",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("node_id", "host", "port", "rack", "unknown_tags")
     __slots__ = SLOTS
 
     node_id: int
@@ -661,12 +611,7 @@ class NodeEndpoint(Struct):
 
 
 def new_NodeEndpoint(node_id: int, host: str, port: int, rack: str | None) -> NodeEndpoint:
-    return NodeEndpoint(
-        node_id=node_id,
-        host=host,
-        port=port,
-        rack=rack,
-    )
+    return NodeEndpoint(node_id=node_id, host=host, port=port, rack=rack)
 
 
 @mypyc_attr(acyclic=True)

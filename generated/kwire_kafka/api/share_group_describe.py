@@ -62,11 +62,7 @@ class ShareGroupDescribeRequest(Message):
         ),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "group_ids",
-        "include_authorized_operations",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("group_ids", "include_authorized_operations", "unknown_tags")
     __slots__ = SLOTS
 
     group_ids: list[str]
@@ -106,10 +102,7 @@ class ShareGroupDescribeRequest(Message):
 def new_ShareGroupDescribeRequest(
     group_ids: list[str], include_authorized_operations: bool
 ) -> ShareGroupDescribeRequest:
-    return ShareGroupDescribeRequest(
-        group_ids=group_ids,
-        include_authorized_operations=include_authorized_operations,
-    )
+    return ShareGroupDescribeRequest(group_ids=group_ids, include_authorized_operations=include_authorized_operations)
 
 
 @mypyc_attr(acyclic=True)
@@ -122,12 +115,7 @@ class TopicPartitions(Struct):
         ("partitions", "Partitions", "[]int32", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "topic_id",
-        "topic_name",
-        "partitions",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("topic_id", "topic_name", "partitions", "unknown_tags")
     __slots__ = SLOTS
 
     topic_id: Uuid
@@ -154,11 +142,7 @@ class TopicPartitions(Struct):
 
 
 def new_TopicPartitions(topic_id: Uuid, topic_name: str, partitions: list[int]) -> TopicPartitions:
-    return TopicPartitions(
-        topic_id=topic_id,
-        topic_name=topic_name,
-        partitions=partitions,
-    )
+    return TopicPartitions(topic_id=topic_id, topic_name=topic_name, partitions=partitions)
 
 
 @mypyc_attr(acyclic=True)
@@ -169,10 +153,7 @@ class Assignment(Struct):
         ("topic_partitions", "TopicPartitions", "[]TopicPartitions", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "topic_partitions",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("topic_partitions", "unknown_tags")
     __slots__ = SLOTS
 
     topic_partitions: list[TopicPartitions]
@@ -191,9 +172,7 @@ class Assignment(Struct):
 
 
 def new_Assignment(topic_partitions: list[TopicPartitions]) -> Assignment:
-    return Assignment(
-        topic_partitions=topic_partitions,
-    )
+    return Assignment(topic_partitions=topic_partitions)
 
 
 @mypyc_attr(acyclic=True)
@@ -399,11 +378,7 @@ class ShareGroupDescribeResponse(Message):
         ("groups", "Groups", "[]DescribedGroup", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "throttle_time_ms",
-        "groups",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "groups", "unknown_tags")
     __slots__ = SLOTS
 
     throttle_time_ms: int
@@ -441,10 +416,7 @@ class ShareGroupDescribeResponse(Message):
 
 
 def new_ShareGroupDescribeResponse(throttle_time_ms: int, groups: list[DescribedGroup]) -> ShareGroupDescribeResponse:
-    return ShareGroupDescribeResponse(
-        throttle_time_ms=throttle_time_ms,
-        groups=groups,
-    )
+    return ShareGroupDescribeResponse(throttle_time_ms=throttle_time_ms, groups=groups)
 
 
 def read_share_group_describe_request_flexible(

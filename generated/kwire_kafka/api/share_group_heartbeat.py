@@ -142,11 +142,7 @@ class TopicPartitions(Struct):
         ("partitions", "Partitions", "[]int32", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "topic_id",
-        "partitions",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("topic_id", "partitions", "unknown_tags")
     __slots__ = SLOTS
 
     topic_id: Uuid
@@ -169,10 +165,7 @@ class TopicPartitions(Struct):
 
 
 def new_TopicPartitions(topic_id: Uuid, partitions: list[int]) -> TopicPartitions:
-    return TopicPartitions(
-        topic_id=topic_id,
-        partitions=partitions,
-    )
+    return TopicPartitions(topic_id=topic_id, partitions=partitions)
 
 
 @mypyc_attr(acyclic=True)
@@ -183,10 +176,7 @@ class Assignment(Struct):
         ("topic_partitions", "TopicPartitions", "[]TopicPartitions", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "topic_partitions",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("topic_partitions", "unknown_tags")
     __slots__ = SLOTS
 
     topic_partitions: list[TopicPartitions]
@@ -205,9 +195,7 @@ class Assignment(Struct):
 
 
 def new_Assignment(topic_partitions: list[TopicPartitions]) -> Assignment:
-    return Assignment(
-        topic_partitions=topic_partitions,
-    )
+    return Assignment(topic_partitions=topic_partitions)
 
 
 @mypyc_attr(acyclic=True)

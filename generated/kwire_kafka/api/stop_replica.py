@@ -44,11 +44,7 @@ class StopReplicaPartitionV0(Struct):
         ("partition_index", "PartitionIndex", "int32", (0, 0), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "topic_name",
-        "partition_index",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("topic_name", "partition_index", "unknown_tags")
     __slots__ = SLOTS
 
     topic_name: str
@@ -71,10 +67,7 @@ class StopReplicaPartitionV0(Struct):
 
 
 def new_StopReplicaPartitionV0(topic_name: str, partition_index: int) -> StopReplicaPartitionV0:
-    return StopReplicaPartitionV0(
-        topic_name=topic_name,
-        partition_index=partition_index,
-    )
+    return StopReplicaPartitionV0(topic_name=topic_name, partition_index=partition_index)
 
 
 @mypyc_attr(acyclic=True)
@@ -86,11 +79,7 @@ class StopReplicaTopicV1(Struct):
         ("partition_indexes", "PartitionIndexes", "[]int32", (1, 2), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "name",
-        "partition_indexes",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("name", "partition_indexes", "unknown_tags")
     __slots__ = SLOTS
 
     name: str
@@ -113,10 +102,7 @@ class StopReplicaTopicV1(Struct):
 
 
 def new_StopReplicaTopicV1(name: str, partition_indexes: list[int]) -> StopReplicaTopicV1:
-    return StopReplicaTopicV1(
-        name=name,
-        partition_indexes=partition_indexes,
-    )
+    return StopReplicaTopicV1(name=name, partition_indexes=partition_indexes)
 
 
 @mypyc_attr(acyclic=True)
@@ -129,12 +115,7 @@ class StopReplicaPartitionState(Struct):
         ("delete_partition", "DeletePartition", "bool", (3, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "partition_index",
-        "leader_epoch",
-        "delete_partition",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("partition_index", "leader_epoch", "delete_partition", "unknown_tags")
     __slots__ = SLOTS
 
     partition_index: int
@@ -164,9 +145,7 @@ def new_StopReplicaPartitionState(
     partition_index: int, leader_epoch: int, delete_partition: bool
 ) -> StopReplicaPartitionState:
     return StopReplicaPartitionState(
-        partition_index=partition_index,
-        leader_epoch=leader_epoch,
-        delete_partition=delete_partition,
+        partition_index=partition_index, leader_epoch=leader_epoch, delete_partition=delete_partition
     )
 
 
@@ -189,11 +168,7 @@ class StopReplicaTopicState(Struct):
         ),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "topic_name",
-        "partition_states",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("topic_name", "partition_states", "unknown_tags")
     __slots__ = SLOTS
 
     topic_name: str
@@ -218,10 +193,7 @@ class StopReplicaTopicState(Struct):
 def new_StopReplicaTopicState(
     topic_name: str, partition_states: list[StopReplicaPartitionState]
 ) -> StopReplicaTopicState:
-    return StopReplicaTopicState(
-        topic_name=topic_name,
-        partition_states=partition_states,
-    )
+    return StopReplicaTopicState(topic_name=topic_name, partition_states=partition_states)
 
 
 @mypyc_attr(acyclic=True)
@@ -372,12 +344,7 @@ class StopReplicaPartitionError(Struct):
         ("error_code", "ErrorCode", "int16", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "topic_name",
-        "partition_index",
-        "error_code",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("topic_name", "partition_index", "error_code", "unknown_tags")
     __slots__ = SLOTS
 
     topic_name: str
@@ -406,11 +373,7 @@ class StopReplicaPartitionError(Struct):
 def new_StopReplicaPartitionError(
     topic_name: str, partition_index: int, error_code: int
 ) -> StopReplicaPartitionError:
-    return StopReplicaPartitionError(
-        topic_name=topic_name,
-        partition_index=partition_index,
-        error_code=error_code,
-    )
+    return StopReplicaPartitionError(topic_name=topic_name, partition_index=partition_index, error_code=error_code)
 
 
 @mypyc_attr(acyclic=True)
@@ -444,11 +407,7 @@ class StopReplicaResponse(Message):
         "partition_errors": ("partitions",),
     }
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "error_code",
-        "partition_errors",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("error_code", "partition_errors", "unknown_tags")
     __slots__ = SLOTS
 
     error_code: int
@@ -494,10 +453,7 @@ class StopReplicaResponse(Message):
 def new_StopReplicaResponse(
     error_code: int, partition_errors: list[StopReplicaPartitionError]
 ) -> StopReplicaResponse:
-    return StopReplicaResponse(
-        error_code=error_code,
-        partition_errors=partition_errors,
-    )
+    return StopReplicaResponse(error_code=error_code, partition_errors=partition_errors)
 
 
 def read_stop_replica_request_classic(data: bytes, pos: i64, version: i64) -> tuple[StopReplicaRequest, i64]:

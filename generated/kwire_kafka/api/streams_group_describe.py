@@ -65,11 +65,7 @@ class StreamsGroupDescribeRequest(Message):
         ),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "group_ids",
-        "include_authorized_operations",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("group_ids", "include_authorized_operations", "unknown_tags")
     __slots__ = SLOTS
 
     group_ids: list[str]
@@ -110,8 +106,7 @@ def new_StreamsGroupDescribeRequest(
     group_ids: list[str], include_authorized_operations: bool
 ) -> StreamsGroupDescribeRequest:
     return StreamsGroupDescribeRequest(
-        group_ids=group_ids,
-        include_authorized_operations=include_authorized_operations,
+        group_ids=group_ids, include_authorized_operations=include_authorized_operations
     )
 
 
@@ -124,11 +119,7 @@ class KeyValue(Struct):
         ("value", "Value", "string", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "key",
-        "value",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("key", "value", "unknown_tags")
     __slots__ = SLOTS
 
     key: str
@@ -151,10 +142,7 @@ class KeyValue(Struct):
 
 
 def new_KeyValue(key: str, value: str) -> KeyValue:
-    return KeyValue(
-        key=key,
-        value=value,
-    )
+    return KeyValue(key=key, value=value)
 
 
 @mypyc_attr(acyclic=True)
@@ -168,13 +156,7 @@ class TopicInfo(Struct):
         ("topic_configs", "TopicConfigs", "[]KeyValue", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "name",
-        "partitions",
-        "replication_factor",
-        "topic_configs",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("name", "partitions", "replication_factor", "topic_configs", "unknown_tags")
     __slots__ = SLOTS
 
     name: str
@@ -206,10 +188,7 @@ class TopicInfo(Struct):
 
 def new_TopicInfo(name: str, partitions: int, replication_factor: int, topic_configs: list[KeyValue]) -> TopicInfo:
     return TopicInfo(
-        name=name,
-        partitions=partitions,
-        replication_factor=replication_factor,
-        topic_configs=topic_configs,
+        name=name, partitions=partitions, replication_factor=replication_factor, topic_configs=topic_configs
     )
 
 
@@ -301,11 +280,7 @@ class Topology(Struct):
         ("subtopologies", "Subtopologies", "[]Subtopology", (0, 32767), (0, 32767), None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "epoch",
-        "subtopologies",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("epoch", "subtopologies", "unknown_tags")
     __slots__ = SLOTS
 
     epoch: int
@@ -328,10 +303,7 @@ class Topology(Struct):
 
 
 def new_Topology(epoch: int, subtopologies: list[Subtopology] | None) -> Topology:
-    return Topology(
-        epoch=epoch,
-        subtopologies=subtopologies,
-    )
+    return Topology(epoch=epoch, subtopologies=subtopologies)
 
 
 @mypyc_attr(acyclic=True)
@@ -343,11 +315,7 @@ class Endpoint(Struct):
         ("port", "Port", "uint16", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "host",
-        "port",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("host", "port", "unknown_tags")
     __slots__ = SLOTS
 
     host: str
@@ -370,10 +338,7 @@ class Endpoint(Struct):
 
 
 def new_Endpoint(host: str, port: int) -> Endpoint:
-    return Endpoint(
-        host=host,
-        port=port,
-    )
+    return Endpoint(host=host, port=port)
 
 
 @mypyc_attr(acyclic=True)
@@ -386,12 +351,7 @@ class TaskOffset(Struct):
         ("offset", "Offset", "int64", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "subtopology_id",
-        "partition",
-        "offset",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("subtopology_id", "partition", "offset", "unknown_tags")
     __slots__ = SLOTS
 
     subtopology_id: str
@@ -418,11 +378,7 @@ class TaskOffset(Struct):
 
 
 def new_TaskOffset(subtopology_id: str, partition: int, offset: int) -> TaskOffset:
-    return TaskOffset(
-        subtopology_id=subtopology_id,
-        partition=partition,
-        offset=offset,
-    )
+    return TaskOffset(subtopology_id=subtopology_id, partition=partition, offset=offset)
 
 
 @mypyc_attr(acyclic=True)
@@ -434,11 +390,7 @@ class TaskIds(Struct):
         ("partitions", "Partitions", "[]int32", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "subtopology_id",
-        "partitions",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("subtopology_id", "partitions", "unknown_tags")
     __slots__ = SLOTS
 
     subtopology_id: str
@@ -461,10 +413,7 @@ class TaskIds(Struct):
 
 
 def new_TaskIds(subtopology_id: str, partitions: list[int]) -> TaskIds:
-    return TaskIds(
-        subtopology_id=subtopology_id,
-        partitions=partitions,
-    )
+    return TaskIds(subtopology_id=subtopology_id, partitions=partitions)
 
 
 @mypyc_attr(acyclic=True)
@@ -477,12 +426,7 @@ class Assignment(Struct):
         ("warmup_tasks", "WarmupTasks", "[]TaskIds", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "active_tasks",
-        "standby_tasks",
-        "warmup_tasks",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("active_tasks", "standby_tasks", "warmup_tasks", "unknown_tags")
     __slots__ = SLOTS
 
     active_tasks: list[TaskIds]
@@ -511,11 +455,7 @@ class Assignment(Struct):
 def new_Assignment(
     active_tasks: list[TaskIds], standby_tasks: list[TaskIds], warmup_tasks: list[TaskIds]
 ) -> Assignment:
-    return Assignment(
-        active_tasks=active_tasks,
-        standby_tasks=standby_tasks,
-        warmup_tasks=warmup_tasks,
-    )
+    return Assignment(active_tasks=active_tasks, standby_tasks=standby_tasks, warmup_tasks=warmup_tasks)
 
 
 @mypyc_attr(acyclic=True)
@@ -785,11 +725,7 @@ class StreamsGroupDescribeResponse(Message):
         ("groups", "Groups", "[]DescribedGroup", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "throttle_time_ms",
-        "groups",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "groups", "unknown_tags")
     __slots__ = SLOTS
 
     throttle_time_ms: int
@@ -829,10 +765,7 @@ class StreamsGroupDescribeResponse(Message):
 def new_StreamsGroupDescribeResponse(
     throttle_time_ms: int, groups: list[DescribedGroup]
 ) -> StreamsGroupDescribeResponse:
-    return StreamsGroupDescribeResponse(
-        throttle_time_ms=throttle_time_ms,
-        groups=groups,
-    )
+    return StreamsGroupDescribeResponse(throttle_time_ms=throttle_time_ms, groups=groups)
 
 
 def read_streams_group_describe_request_flexible(

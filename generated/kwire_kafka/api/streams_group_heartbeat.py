@@ -49,11 +49,7 @@ class KeyValue(Struct):
         ("value", "Value", "string", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "key",
-        "value",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("key", "value", "unknown_tags")
     __slots__ = SLOTS
 
     key: str
@@ -76,10 +72,7 @@ class KeyValue(Struct):
 
 
 def new_KeyValue(key: str, value: str) -> KeyValue:
-    return KeyValue(
-        key=key,
-        value=value,
-    )
+    return KeyValue(key=key, value=value)
 
 
 @mypyc_attr(acyclic=True)
@@ -93,13 +86,7 @@ class TopicInfo(Struct):
         ("topic_configs", "TopicConfigs", "[]KeyValue", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "name",
-        "partitions",
-        "replication_factor",
-        "topic_configs",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("name", "partitions", "replication_factor", "topic_configs", "unknown_tags")
     __slots__ = SLOTS
 
     name: str
@@ -131,10 +118,7 @@ class TopicInfo(Struct):
 
 def new_TopicInfo(name: str, partitions: int, replication_factor: int, topic_configs: list[KeyValue]) -> TopicInfo:
     return TopicInfo(
-        name=name,
-        partitions=partitions,
-        replication_factor=replication_factor,
-        topic_configs=topic_configs,
+        name=name, partitions=partitions, replication_factor=replication_factor, topic_configs=topic_configs
     )
 
 
@@ -303,11 +287,7 @@ class Topology(Struct):
         ("subtopologies", "Subtopologies", "[]Subtopology", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "epoch",
-        "subtopologies",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("epoch", "subtopologies", "unknown_tags")
     __slots__ = SLOTS
 
     epoch: int
@@ -330,10 +310,7 @@ class Topology(Struct):
 
 
 def new_Topology(epoch: int, subtopologies: list[Subtopology]) -> Topology:
-    return Topology(
-        epoch=epoch,
-        subtopologies=subtopologies,
-    )
+    return Topology(epoch=epoch, subtopologies=subtopologies)
 
 
 @mypyc_attr(acyclic=True)
@@ -345,11 +322,7 @@ class StreamsGroupHeartbeatRequestTaskIds(Struct):
         ("partitions", "Partitions", "[]int32", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "subtopology_id",
-        "partitions",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("subtopology_id", "partitions", "unknown_tags")
     __slots__ = SLOTS
 
     subtopology_id: str
@@ -374,10 +347,7 @@ class StreamsGroupHeartbeatRequestTaskIds(Struct):
 def new_StreamsGroupHeartbeatRequestTaskIds(
     subtopology_id: str, partitions: list[int]
 ) -> StreamsGroupHeartbeatRequestTaskIds:
-    return StreamsGroupHeartbeatRequestTaskIds(
-        subtopology_id=subtopology_id,
-        partitions=partitions,
-    )
+    return StreamsGroupHeartbeatRequestTaskIds(subtopology_id=subtopology_id, partitions=partitions)
 
 
 @mypyc_attr(acyclic=True)
@@ -389,11 +359,7 @@ class StreamsGroupHeartbeatRequestEndpoint(Struct):
         ("port", "Port", "uint16", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "host",
-        "port",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("host", "port", "unknown_tags")
     __slots__ = SLOTS
 
     host: str
@@ -416,10 +382,7 @@ class StreamsGroupHeartbeatRequestEndpoint(Struct):
 
 
 def new_StreamsGroupHeartbeatRequestEndpoint(host: str, port: int) -> StreamsGroupHeartbeatRequestEndpoint:
-    return StreamsGroupHeartbeatRequestEndpoint(
-        host=host,
-        port=port,
-    )
+    return StreamsGroupHeartbeatRequestEndpoint(host=host, port=port)
 
 
 @mypyc_attr(acyclic=True)
@@ -432,12 +395,7 @@ class TaskOffset(Struct):
         ("offset", "Offset", "int64", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "subtopology_id",
-        "partition",
-        "offset",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("subtopology_id", "partition", "offset", "unknown_tags")
     __slots__ = SLOTS
 
     subtopology_id: str
@@ -464,11 +422,7 @@ class TaskOffset(Struct):
 
 
 def new_TaskOffset(subtopology_id: str, partition: int, offset: int) -> TaskOffset:
-    return TaskOffset(
-        subtopology_id=subtopology_id,
-        partition=partition,
-        offset=offset,
-    )
+    return TaskOffset(subtopology_id=subtopology_id, partition=partition, offset=offset)
 
 
 @mypyc_attr(acyclic=True)
@@ -718,11 +672,7 @@ class Status(Struct):
         ("status_detail", "StatusDetail", "string", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "status_code",
-        "status_detail",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("status_code", "status_detail", "unknown_tags")
     __slots__ = SLOTS
 
     status_code: int
@@ -745,10 +695,7 @@ class Status(Struct):
 
 
 def new_Status(status_code: int, status_detail: str) -> Status:
-    return Status(
-        status_code=status_code,
-        status_detail=status_detail,
-    )
+    return Status(status_code=status_code, status_detail=status_detail)
 
 
 @mypyc_attr(acyclic=True)
@@ -760,11 +707,7 @@ class StreamsGroupHeartbeatResponseTaskIds(Struct):
         ("partitions", "Partitions", "[]int32", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "subtopology_id",
-        "partitions",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("subtopology_id", "partitions", "unknown_tags")
     __slots__ = SLOTS
 
     subtopology_id: str
@@ -789,10 +732,7 @@ class StreamsGroupHeartbeatResponseTaskIds(Struct):
 def new_StreamsGroupHeartbeatResponseTaskIds(
     subtopology_id: str, partitions: list[int]
 ) -> StreamsGroupHeartbeatResponseTaskIds:
-    return StreamsGroupHeartbeatResponseTaskIds(
-        subtopology_id=subtopology_id,
-        partitions=partitions,
-    )
+    return StreamsGroupHeartbeatResponseTaskIds(subtopology_id=subtopology_id, partitions=partitions)
 
 
 @mypyc_attr(acyclic=True)
@@ -804,11 +744,7 @@ class StreamsGroupHeartbeatResponseEndpoint(Struct):
         ("port", "Port", "uint16", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "host",
-        "port",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("host", "port", "unknown_tags")
     __slots__ = SLOTS
 
     host: str
@@ -831,10 +767,7 @@ class StreamsGroupHeartbeatResponseEndpoint(Struct):
 
 
 def new_StreamsGroupHeartbeatResponseEndpoint(host: str, port: int) -> StreamsGroupHeartbeatResponseEndpoint:
-    return StreamsGroupHeartbeatResponseEndpoint(
-        host=host,
-        port=port,
-    )
+    return StreamsGroupHeartbeatResponseEndpoint(host=host, port=port)
 
 
 @mypyc_attr(acyclic=True)
@@ -846,11 +779,7 @@ class TopicPartition(Struct):
         ("partitions", "Partitions", "[]int32", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "topic",
-        "partitions",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("topic", "partitions", "unknown_tags")
     __slots__ = SLOTS
 
     topic: str
@@ -873,10 +802,7 @@ class TopicPartition(Struct):
 
 
 def new_TopicPartition(topic: str, partitions: list[int]) -> TopicPartition:
-    return TopicPartition(
-        topic=topic,
-        partitions=partitions,
-    )
+    return TopicPartition(topic=topic, partitions=partitions)
 
 
 @mypyc_attr(acyclic=True)
@@ -899,12 +825,7 @@ class EndpointToPartitions(Struct):
         ("standby_partitions", "StandbyPartitions", "[]TopicPartition", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "user_endpoint",
-        "active_partitions",
-        "standby_partitions",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("user_endpoint", "active_partitions", "standby_partitions", "unknown_tags")
     __slots__ = SLOTS
 
     user_endpoint: StreamsGroupHeartbeatResponseEndpoint
@@ -936,9 +857,7 @@ def new_EndpointToPartitions(
     standby_partitions: list[TopicPartition],
 ) -> EndpointToPartitions:
     return EndpointToPartitions(
-        user_endpoint=user_endpoint,
-        active_partitions=active_partitions,
-        standby_partitions=standby_partitions,
+        user_endpoint=user_endpoint, active_partitions=active_partitions, standby_partitions=standby_partitions
     )
 
 

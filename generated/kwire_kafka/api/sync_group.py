@@ -41,11 +41,7 @@ class SyncGroupRequestAssignment(Struct):
         ("assignment", "Assignment", "bytes", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "member_id",
-        "assignment",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("member_id", "assignment", "unknown_tags")
     __slots__ = SLOTS
 
     member_id: str
@@ -68,10 +64,7 @@ class SyncGroupRequestAssignment(Struct):
 
 
 def new_SyncGroupRequestAssignment(member_id: str, assignment: bytes) -> SyncGroupRequestAssignment:
-    return SyncGroupRequestAssignment(
-        member_id=member_id,
-        assignment=assignment,
-    )
+    return SyncGroupRequestAssignment(member_id=member_id, assignment=assignment)
 
 
 @mypyc_attr(acyclic=True)

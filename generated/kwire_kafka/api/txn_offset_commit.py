@@ -101,11 +101,7 @@ class TxnOffsetCommitRequestTopic(Struct):
         ("partitions", "Partitions", "[]TxnOffsetCommitRequestPartition", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "name",
-        "partitions",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("name", "partitions", "unknown_tags")
     __slots__ = SLOTS
 
     name: str
@@ -130,10 +126,7 @@ class TxnOffsetCommitRequestTopic(Struct):
 def new_TxnOffsetCommitRequestTopic(
     name: str, partitions: list[TxnOffsetCommitRequestPartition]
 ) -> TxnOffsetCommitRequestTopic:
-    return TxnOffsetCommitRequestTopic(
-        name=name,
-        partitions=partitions,
-    )
+    return TxnOffsetCommitRequestTopic(name=name, partitions=partitions)
 
 
 @mypyc_attr(acyclic=True)
@@ -267,11 +260,7 @@ class TxnOffsetCommitResponsePartition(Struct):
         ("error_code", "ErrorCode", "int16", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "partition_index",
-        "error_code",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("partition_index", "error_code", "unknown_tags")
     __slots__ = SLOTS
 
     partition_index: int
@@ -294,10 +283,7 @@ class TxnOffsetCommitResponsePartition(Struct):
 
 
 def new_TxnOffsetCommitResponsePartition(partition_index: int, error_code: int) -> TxnOffsetCommitResponsePartition:
-    return TxnOffsetCommitResponsePartition(
-        partition_index=partition_index,
-        error_code=error_code,
-    )
+    return TxnOffsetCommitResponsePartition(partition_index=partition_index, error_code=error_code)
 
 
 @mypyc_attr(acyclic=True)
@@ -309,11 +295,7 @@ class TxnOffsetCommitResponseTopic(Struct):
         ("partitions", "Partitions", "[]TxnOffsetCommitResponsePartition", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "name",
-        "partitions",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("name", "partitions", "unknown_tags")
     __slots__ = SLOTS
 
     name: str
@@ -338,10 +320,7 @@ class TxnOffsetCommitResponseTopic(Struct):
 def new_TxnOffsetCommitResponseTopic(
     name: str, partitions: list[TxnOffsetCommitResponsePartition]
 ) -> TxnOffsetCommitResponseTopic:
-    return TxnOffsetCommitResponseTopic(
-        name=name,
-        partitions=partitions,
-    )
+    return TxnOffsetCommitResponseTopic(name=name, partitions=partitions)
 
 
 @mypyc_attr(acyclic=True)
@@ -361,11 +340,7 @@ class TxnOffsetCommitResponse(Message):
         ("topics", "Topics", "[]TxnOffsetCommitResponseTopic", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "throttle_time_ms",
-        "topics",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "topics", "unknown_tags")
     __slots__ = SLOTS
 
     throttle_time_ms: int
@@ -411,10 +386,7 @@ class TxnOffsetCommitResponse(Message):
 def new_TxnOffsetCommitResponse(
     throttle_time_ms: int, topics: list[TxnOffsetCommitResponseTopic]
 ) -> TxnOffsetCommitResponse:
-    return TxnOffsetCommitResponse(
-        throttle_time_ms=throttle_time_ms,
-        topics=topics,
-    )
+    return TxnOffsetCommitResponse(throttle_time_ms=throttle_time_ms, topics=topics)
 
 
 def read_txn_offset_commit_request_classic(data: bytes, pos: i64, version: i64) -> tuple[TxnOffsetCommitRequest, i64]:

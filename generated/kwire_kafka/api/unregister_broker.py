@@ -46,10 +46,7 @@ class UnregisterBrokerRequest(Message):
         ("broker_id", "BrokerId", "int32", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "broker_id",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("broker_id", "unknown_tags")
     __slots__ = SLOTS
 
     broker_id: int
@@ -83,9 +80,7 @@ class UnregisterBrokerRequest(Message):
 
 
 def new_UnregisterBrokerRequest(broker_id: int) -> UnregisterBrokerRequest:
-    return UnregisterBrokerRequest(
-        broker_id=broker_id,
-    )
+    return UnregisterBrokerRequest(broker_id=broker_id)
 
 
 @mypyc_attr(acyclic=True)
@@ -106,12 +101,7 @@ class UnregisterBrokerResponse(Message):
         ("error_message", "ErrorMessage", "string", (0, 32767), (0, 32767), None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "throttle_time_ms",
-        "error_code",
-        "error_message",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "error_code", "error_message", "unknown_tags")
     __slots__ = SLOTS
 
     throttle_time_ms: int
@@ -156,9 +146,7 @@ def new_UnregisterBrokerResponse(
     throttle_time_ms: int, error_code: int, error_message: str | None
 ) -> UnregisterBrokerResponse:
     return UnregisterBrokerResponse(
-        throttle_time_ms=throttle_time_ms,
-        error_code=error_code,
-        error_message=error_message,
+        throttle_time_ms=throttle_time_ms, error_code=error_code, error_message=error_message
     )
 
 

@@ -109,12 +109,7 @@ class UpdateFeaturesRequest(Message):
         ("validate_only", "ValidateOnly", "bool", (1, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "timeout_ms",
-        "feature_updates",
-        "validate_only",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("timeout_ms", "feature_updates", "validate_only", "unknown_tags")
     __slots__ = SLOTS
 
     timeout_ms: int
@@ -158,11 +153,7 @@ class UpdateFeaturesRequest(Message):
 def new_UpdateFeaturesRequest(
     timeout_ms: int, feature_updates: list[FeatureUpdateKey], validate_only: bool
 ) -> UpdateFeaturesRequest:
-    return UpdateFeaturesRequest(
-        timeout_ms=timeout_ms,
-        feature_updates=feature_updates,
-        validate_only=validate_only,
-    )
+    return UpdateFeaturesRequest(timeout_ms=timeout_ms, feature_updates=feature_updates, validate_only=validate_only)
 
 
 @mypyc_attr(acyclic=True)
@@ -175,12 +166,7 @@ class UpdatableFeatureResult(Struct):
         ("error_message", "ErrorMessage", "string", (0, 1), (0, 1), None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "feature",
-        "error_code",
-        "error_message",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("feature", "error_code", "error_message", "unknown_tags")
     __slots__ = SLOTS
 
     feature: str
@@ -207,11 +193,7 @@ class UpdatableFeatureResult(Struct):
 
 
 def new_UpdatableFeatureResult(feature: str, error_code: int, error_message: str | None) -> UpdatableFeatureResult:
-    return UpdatableFeatureResult(
-        feature=feature,
-        error_code=error_code,
-        error_message=error_message,
-    )
+    return UpdatableFeatureResult(feature=feature, error_code=error_code, error_message=error_message)
 
 
 @mypyc_attr(acyclic=True)
@@ -233,13 +215,7 @@ class UpdateFeaturesResponse(Message):
         ("results", "Results", "[]UpdatableFeatureResult", (0, 1), None, None, None, None, True),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "throttle_time_ms",
-        "error_code",
-        "error_message",
-        "results",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "error_code", "error_message", "results", "unknown_tags")
     __slots__ = SLOTS
 
     throttle_time_ms: int
@@ -288,10 +264,7 @@ def new_UpdateFeaturesResponse(
     throttle_time_ms: int, error_code: int, error_message: str | None, results: list[UpdatableFeatureResult]
 ) -> UpdateFeaturesResponse:
     return UpdateFeaturesResponse(
-        throttle_time_ms=throttle_time_ms,
-        error_code=error_code,
-        error_message=error_message,
-        results=results,
+        throttle_time_ms=throttle_time_ms, error_code=error_code, error_message=error_message, results=results
     )
 
 

@@ -161,12 +161,7 @@ class UpdateMetadataTopicState(Struct):
         ),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "topic_name",
-        "topic_id",
-        "partition_states",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("topic_name", "topic_id", "partition_states", "unknown_tags")
     __slots__ = SLOTS
 
     topic_name: str
@@ -195,11 +190,7 @@ class UpdateMetadataTopicState(Struct):
 def new_UpdateMetadataTopicState(
     topic_name: str, topic_id: Uuid, partition_states: list[UpdateMetadataPartitionState]
 ) -> UpdateMetadataTopicState:
-    return UpdateMetadataTopicState(
-        topic_name=topic_name,
-        topic_id=topic_id,
-        partition_states=partition_states,
-    )
+    return UpdateMetadataTopicState(topic_name=topic_name, topic_id=topic_id, partition_states=partition_states)
 
 
 @mypyc_attr(acyclic=True)
@@ -213,13 +204,7 @@ class UpdateMetadataEndpoint(Struct):
         ("security_protocol", "SecurityProtocol", "int16", (1, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "port",
-        "host",
-        "listener",
-        "security_protocol",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("port", "host", "listener", "security_protocol", "unknown_tags")
     __slots__ = SLOTS
 
     port: int
@@ -250,12 +235,7 @@ class UpdateMetadataEndpoint(Struct):
 
 
 def new_UpdateMetadataEndpoint(port: int, host: str, listener: str, security_protocol: int) -> UpdateMetadataEndpoint:
-    return UpdateMetadataEndpoint(
-        port=port,
-        host=host,
-        listener=listener,
-        security_protocol=security_protocol,
-    )
+    return UpdateMetadataEndpoint(port=port, host=host, listener=listener, security_protocol=security_protocol)
 
 
 @mypyc_attr(acyclic=True)
@@ -270,14 +250,7 @@ class UpdateMetadataBroker(Struct):
         ("rack", "Rack", "string", (2, 32767), (2, 32767), None, None, None, True),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "id",
-        "v0_host",
-        "v0_port",
-        "endpoints",
-        "rack",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("id", "v0_host", "v0_port", "endpoints", "rack", "unknown_tags")
     __slots__ = SLOTS
 
     id: int
@@ -314,13 +287,7 @@ class UpdateMetadataBroker(Struct):
 def new_UpdateMetadataBroker(
     id: int, v0_host: str, v0_port: int, endpoints: list[UpdateMetadataEndpoint], rack: str | None
 ) -> UpdateMetadataBroker:
-    return UpdateMetadataBroker(
-        id=id,
-        v0_host=v0_host,
-        v0_port=v0_port,
-        endpoints=endpoints,
-        rack=rack,
-    )
+    return UpdateMetadataBroker(id=id, v0_host=v0_host, v0_port=v0_port, endpoints=endpoints, rack=rack)
 
 
 @mypyc_attr(acyclic=True)
@@ -517,10 +484,7 @@ class UpdateMetadataResponse(Message):
         ("error_code", "ErrorCode", "int16", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "error_code",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("error_code", "unknown_tags")
     __slots__ = SLOTS
 
     error_code: int
@@ -560,9 +524,7 @@ class UpdateMetadataResponse(Message):
 
 
 def new_UpdateMetadataResponse(error_code: int) -> UpdateMetadataResponse:
-    return UpdateMetadataResponse(
-        error_code=error_code,
-    )
+    return UpdateMetadataResponse(error_code=error_code)
 
 
 def read_update_metadata_request_classic(data: bytes, pos: i64, version: i64) -> tuple[UpdateMetadataRequest, i64]:

@@ -48,12 +48,7 @@ class Listener(Struct):
         ("port", "Port", "uint16", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "name",
-        "host",
-        "port",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("name", "host", "port", "unknown_tags")
     __slots__ = SLOTS
 
     name: str
@@ -80,11 +75,7 @@ class Listener(Struct):
 
 
 def new_Listener(name: str, host: str, port: int) -> Listener:
-    return Listener(
-        name=name,
-        host=host,
-        port=port,
-    )
+    return Listener(name=name, host=host, port=port)
 
 
 @mypyc_attr(acyclic=True)
@@ -96,11 +87,7 @@ class KRaftVersionFeature(Struct):
         ("max_supported_version", "MaxSupportedVersion", "int16", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "min_supported_version",
-        "max_supported_version",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("min_supported_version", "max_supported_version", "unknown_tags")
     __slots__ = SLOTS
 
     min_supported_version: int
@@ -124,8 +111,7 @@ class KRaftVersionFeature(Struct):
 
 def new_KRaftVersionFeature(min_supported_version: int, max_supported_version: int) -> KRaftVersionFeature:
     return KRaftVersionFeature(
-        min_supported_version=min_supported_version,
-        max_supported_version=max_supported_version,
+        min_supported_version=min_supported_version, max_supported_version=max_supported_version
     )
 
 
@@ -250,13 +236,7 @@ class CurrentLeader(Struct):
         ("port", "Port", "int32", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "leader_id",
-        "leader_epoch",
-        "host",
-        "port",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("leader_id", "leader_epoch", "host", "port", "unknown_tags")
     __slots__ = SLOTS
 
     leader_id: int
@@ -287,12 +267,7 @@ class CurrentLeader(Struct):
 
 
 def new_CurrentLeader(leader_id: int, leader_epoch: int, host: str, port: int) -> CurrentLeader:
-    return CurrentLeader(
-        leader_id=leader_id,
-        leader_epoch=leader_epoch,
-        host=host,
-        port=port,
-    )
+    return CurrentLeader(leader_id=leader_id, leader_epoch=leader_epoch, host=host, port=port)
 
 
 @mypyc_attr(acyclic=True)
@@ -313,12 +288,7 @@ class UpdateRaftVoterResponse(Message):
         ("current_leader", "CurrentLeader", "CurrentLeader", (0, 32767), None, 0, (0, 32767), None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "throttle_time_ms",
-        "error_code",
-        "_current_leader",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "error_code", "_current_leader", "unknown_tags")
     __slots__ = SLOTS
 
     throttle_time_ms: int
@@ -369,10 +339,7 @@ class UpdateRaftVoterResponse(Message):
 
 
 def new_UpdateRaftVoterResponse(throttle_time_ms: int, error_code: int) -> UpdateRaftVoterResponse:
-    return UpdateRaftVoterResponse(
-        throttle_time_ms=throttle_time_ms,
-        error_code=error_code,
-    )
+    return UpdateRaftVoterResponse(throttle_time_ms=throttle_time_ms, error_code=error_code)
 
 
 def read_UpdateRaftVoterResponse_tags(self: UpdateRaftVoterResponse, data: bytes, pos: i64, version: i64) -> i64:

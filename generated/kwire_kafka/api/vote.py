@@ -152,11 +152,7 @@ class VoteRequestTopicData(Struct):
         ("partitions", "Partitions", "[]VoteRequestPartitionData", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "topic_name",
-        "partitions",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("topic_name", "partitions", "unknown_tags")
     __slots__ = SLOTS
 
     topic_name: str
@@ -179,10 +175,7 @@ class VoteRequestTopicData(Struct):
 
 
 def new_VoteRequestTopicData(topic_name: str, partitions: list[VoteRequestPartitionData]) -> VoteRequestTopicData:
-    return VoteRequestTopicData(
-        topic_name=topic_name,
-        partitions=partitions,
-    )
+    return VoteRequestTopicData(topic_name=topic_name, partitions=partitions)
 
 
 @mypyc_attr(acyclic=True)
@@ -203,12 +196,7 @@ class VoteRequest(Message):
         ("topics", "Topics", "[]VoteRequestTopicData", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "cluster_id",
-        "voter_id",
-        "topics",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("cluster_id", "voter_id", "topics", "unknown_tags")
     __slots__ = SLOTS
 
     cluster_id: str | None
@@ -250,11 +238,7 @@ class VoteRequest(Message):
 
 
 def new_VoteRequest(cluster_id: str | None, voter_id: int, topics: list[VoteRequestTopicData]) -> VoteRequest:
-    return VoteRequest(
-        cluster_id=cluster_id,
-        voter_id=voter_id,
-        topics=topics,
-    )
+    return VoteRequest(cluster_id=cluster_id, voter_id=voter_id, topics=topics)
 
 
 @mypyc_attr(acyclic=True)
@@ -331,11 +315,7 @@ class VoteResponseTopicData(Struct):
         ("partitions", "Partitions", "[]VoteResponsePartitionData", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "topic_name",
-        "partitions",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("topic_name", "partitions", "unknown_tags")
     __slots__ = SLOTS
 
     topic_name: str
@@ -358,10 +338,7 @@ class VoteResponseTopicData(Struct):
 
 
 def new_VoteResponseTopicData(topic_name: str, partitions: list[VoteResponsePartitionData]) -> VoteResponseTopicData:
-    return VoteResponseTopicData(
-        topic_name=topic_name,
-        partitions=partitions,
-    )
+    return VoteResponseTopicData(topic_name=topic_name, partitions=partitions)
 
 
 @mypyc_attr(acyclic=True)
@@ -374,12 +351,7 @@ class NodeEndpoint(Struct):
         ("port", "Port", "uint16", (1, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "node_id",
-        "host",
-        "port",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("node_id", "host", "port", "unknown_tags")
     __slots__ = SLOTS
 
     node_id: int
@@ -406,11 +378,7 @@ class NodeEndpoint(Struct):
 
 
 def new_NodeEndpoint(node_id: int, host: str, port: int) -> NodeEndpoint:
-    return NodeEndpoint(
-        node_id=node_id,
-        host=host,
-        port=port,
-    )
+    return NodeEndpoint(node_id=node_id, host=host, port=port)
 
 
 @mypyc_attr(acyclic=True)
@@ -431,12 +399,7 @@ class VoteResponse(Message):
         ("node_endpoints", "NodeEndpoints", "[]NodeEndpoint", (1, 32767), None, 0, (1, 32767), None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "error_code",
-        "topics",
-        "node_endpoints",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("error_code", "topics", "node_endpoints", "unknown_tags")
     __slots__ = SLOTS
 
     error_code: int
@@ -478,10 +441,7 @@ class VoteResponse(Message):
 
 
 def new_VoteResponse(error_code: int, topics: list[VoteResponseTopicData]) -> VoteResponse:
-    return VoteResponse(
-        error_code=error_code,
-        topics=topics,
-    )
+    return VoteResponse(error_code=error_code, topics=topics)
 
 
 def read_VoteResponse_tags(self: VoteResponse, data: bytes, pos: i64, version: i64) -> i64:

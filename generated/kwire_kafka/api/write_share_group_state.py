@@ -167,11 +167,7 @@ class WriteStateData(Struct):
         ("partitions", "Partitions", "[]PartitionData", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "topic_id",
-        "partitions",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("topic_id", "partitions", "unknown_tags")
     __slots__ = SLOTS
 
     topic_id: Uuid
@@ -194,10 +190,7 @@ class WriteStateData(Struct):
 
 
 def new_WriteStateData(topic_id: Uuid, partitions: list[PartitionData]) -> WriteStateData:
-    return WriteStateData(
-        topic_id=topic_id,
-        partitions=partitions,
-    )
+    return WriteStateData(topic_id=topic_id, partitions=partitions)
 
 
 @mypyc_attr(acyclic=True)
@@ -217,11 +210,7 @@ class WriteShareGroupStateRequest(Message):
         ("topics", "Topics", "[]WriteStateData", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "group_id",
-        "topics",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("group_id", "topics", "unknown_tags")
     __slots__ = SLOTS
 
     group_id: str
@@ -259,10 +248,7 @@ class WriteShareGroupStateRequest(Message):
 
 
 def new_WriteShareGroupStateRequest(group_id: str, topics: list[WriteStateData]) -> WriteShareGroupStateRequest:
-    return WriteShareGroupStateRequest(
-        group_id=group_id,
-        topics=topics,
-    )
+    return WriteShareGroupStateRequest(group_id=group_id, topics=topics)
 
 
 @mypyc_attr(acyclic=True)
@@ -275,12 +261,7 @@ class PartitionResult(Struct):
         ("error_message", "ErrorMessage", "string", (0, 32767), (0, 32767), None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "partition",
-        "error_code",
-        "error_message",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("partition", "error_code", "error_message", "unknown_tags")
     __slots__ = SLOTS
 
     partition: int
@@ -307,11 +288,7 @@ class PartitionResult(Struct):
 
 
 def new_PartitionResult(partition: int, error_code: int, error_message: str | None) -> PartitionResult:
-    return PartitionResult(
-        partition=partition,
-        error_code=error_code,
-        error_message=error_message,
-    )
+    return PartitionResult(partition=partition, error_code=error_code, error_message=error_message)
 
 
 @mypyc_attr(acyclic=True)
@@ -323,11 +300,7 @@ class WriteStateResult(Struct):
         ("partitions", "Partitions", "[]PartitionResult", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "topic_id",
-        "partitions",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("topic_id", "partitions", "unknown_tags")
     __slots__ = SLOTS
 
     topic_id: Uuid
@@ -350,10 +323,7 @@ class WriteStateResult(Struct):
 
 
 def new_WriteStateResult(topic_id: Uuid, partitions: list[PartitionResult]) -> WriteStateResult:
-    return WriteStateResult(
-        topic_id=topic_id,
-        partitions=partitions,
-    )
+    return WriteStateResult(topic_id=topic_id, partitions=partitions)
 
 
 @mypyc_attr(acyclic=True)
@@ -372,10 +342,7 @@ class WriteShareGroupStateResponse(Message):
         ("results", "Results", "[]WriteStateResult", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "results",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("results", "unknown_tags")
     __slots__ = SLOTS
 
     results: list[WriteStateResult]
@@ -409,9 +376,7 @@ class WriteShareGroupStateResponse(Message):
 
 
 def new_WriteShareGroupStateResponse(results: list[WriteStateResult]) -> WriteShareGroupStateResponse:
-    return WriteShareGroupStateResponse(
-        results=results,
-    )
+    return WriteShareGroupStateResponse(results=results)
 
 
 def read_write_share_group_state_request_flexible(

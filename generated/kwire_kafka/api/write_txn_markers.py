@@ -44,11 +44,7 @@ class WritableTxnMarkerTopic(Struct):
         ("partition_indexes", "PartitionIndexes", "[]int32", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "name",
-        "partition_indexes",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("name", "partition_indexes", "unknown_tags")
     __slots__ = SLOTS
 
     name: str
@@ -71,10 +67,7 @@ class WritableTxnMarkerTopic(Struct):
 
 
 def new_WritableTxnMarkerTopic(name: str, partition_indexes: list[int]) -> WritableTxnMarkerTopic:
-    return WritableTxnMarkerTopic(
-        name=name,
-        partition_indexes=partition_indexes,
-    )
+    return WritableTxnMarkerTopic(name=name, partition_indexes=partition_indexes)
 
 
 @mypyc_attr(acyclic=True)
@@ -162,10 +155,7 @@ class WriteTxnMarkersRequest(Message):
         ("markers", "Markers", "[]WritableTxnMarker", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "markers",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("markers", "unknown_tags")
     __slots__ = SLOTS
 
     markers: list[WritableTxnMarker]
@@ -205,9 +195,7 @@ class WriteTxnMarkersRequest(Message):
 
 
 def new_WriteTxnMarkersRequest(markers: list[WritableTxnMarker]) -> WriteTxnMarkersRequest:
-    return WriteTxnMarkersRequest(
-        markers=markers,
-    )
+    return WriteTxnMarkersRequest(markers=markers)
 
 
 @mypyc_attr(acyclic=True)
@@ -219,11 +207,7 @@ class WritableTxnMarkerPartitionResult(Struct):
         ("error_code", "ErrorCode", "int16", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "partition_index",
-        "error_code",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("partition_index", "error_code", "unknown_tags")
     __slots__ = SLOTS
 
     partition_index: int
@@ -246,10 +230,7 @@ class WritableTxnMarkerPartitionResult(Struct):
 
 
 def new_WritableTxnMarkerPartitionResult(partition_index: int, error_code: int) -> WritableTxnMarkerPartitionResult:
-    return WritableTxnMarkerPartitionResult(
-        partition_index=partition_index,
-        error_code=error_code,
-    )
+    return WritableTxnMarkerPartitionResult(partition_index=partition_index, error_code=error_code)
 
 
 @mypyc_attr(acyclic=True)
@@ -261,11 +242,7 @@ class WritableTxnMarkerTopicResult(Struct):
         ("partitions", "Partitions", "[]WritableTxnMarkerPartitionResult", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "name",
-        "partitions",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("name", "partitions", "unknown_tags")
     __slots__ = SLOTS
 
     name: str
@@ -290,10 +267,7 @@ class WritableTxnMarkerTopicResult(Struct):
 def new_WritableTxnMarkerTopicResult(
     name: str, partitions: list[WritableTxnMarkerPartitionResult]
 ) -> WritableTxnMarkerTopicResult:
-    return WritableTxnMarkerTopicResult(
-        name=name,
-        partitions=partitions,
-    )
+    return WritableTxnMarkerTopicResult(name=name, partitions=partitions)
 
 
 @mypyc_attr(acyclic=True)
@@ -305,11 +279,7 @@ class WritableTxnMarkerResult(Struct):
         ("topics", "Topics", "[]WritableTxnMarkerTopicResult", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "producer_id",
-        "topics",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("producer_id", "topics", "unknown_tags")
     __slots__ = SLOTS
 
     producer_id: int
@@ -334,10 +304,7 @@ class WritableTxnMarkerResult(Struct):
 def new_WritableTxnMarkerResult(
     producer_id: int, topics: list[WritableTxnMarkerTopicResult]
 ) -> WritableTxnMarkerResult:
-    return WritableTxnMarkerResult(
-        producer_id=producer_id,
-        topics=topics,
-    )
+    return WritableTxnMarkerResult(producer_id=producer_id, topics=topics)
 
 
 @mypyc_attr(acyclic=True)
@@ -356,10 +323,7 @@ class WriteTxnMarkersResponse(Message):
         ("markers", "Markers", "[]WritableTxnMarkerResult", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "markers",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("markers", "unknown_tags")
     __slots__ = SLOTS
 
     markers: list[WritableTxnMarkerResult]
@@ -399,9 +363,7 @@ class WriteTxnMarkersResponse(Message):
 
 
 def new_WriteTxnMarkersResponse(markers: list[WritableTxnMarkerResult]) -> WriteTxnMarkersResponse:
-    return WriteTxnMarkersResponse(
-        markers=markers,
-    )
+    return WriteTxnMarkersResponse(markers=markers)
 
 
 def read_write_txn_markers_request_classic(data: bytes, pos: i64, version: i64) -> tuple[WriteTxnMarkersRequest, i64]:

@@ -51,11 +51,7 @@ class ConsumerGroupCurrentMemberAssignmentKey(Message):
         ("member_id", "MemberId", "string", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "group_id",
-        "member_id",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("group_id", "member_id", "unknown_tags")
     __slots__ = SLOTS
 
     group_id: str
@@ -95,10 +91,7 @@ class ConsumerGroupCurrentMemberAssignmentKey(Message):
 def new_ConsumerGroupCurrentMemberAssignmentKey(
     group_id: str, member_id: str
 ) -> ConsumerGroupCurrentMemberAssignmentKey:
-    return ConsumerGroupCurrentMemberAssignmentKey(
-        group_id=group_id,
-        member_id=member_id,
-    )
+    return ConsumerGroupCurrentMemberAssignmentKey(group_id=group_id, member_id=member_id)
 
 
 @mypyc_attr(acyclic=True)
@@ -110,11 +103,7 @@ class TopicPartitions(Struct):
         ("partitions", "Partitions", "[]int32", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "topic_id",
-        "partitions",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("topic_id", "partitions", "unknown_tags")
     __slots__ = SLOTS
 
     topic_id: Uuid
@@ -137,10 +126,7 @@ class TopicPartitions(Struct):
 
 
 def new_TopicPartitions(topic_id: Uuid, partitions: list[int]) -> TopicPartitions:
-    return TopicPartitions(
-        topic_id=topic_id,
-        partitions=partitions,
-    )
+    return TopicPartitions(topic_id=topic_id, partitions=partitions)
 
 
 @mypyc_attr(acyclic=True)

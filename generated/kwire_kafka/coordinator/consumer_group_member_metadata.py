@@ -51,11 +51,7 @@ class ConsumerGroupMemberMetadataKey(Message):
         ("member_id", "MemberId", "string", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "group_id",
-        "member_id",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("group_id", "member_id", "unknown_tags")
     __slots__ = SLOTS
 
     group_id: str
@@ -93,10 +89,7 @@ class ConsumerGroupMemberMetadataKey(Message):
 
 
 def new_ConsumerGroupMemberMetadataKey(group_id: str, member_id: str) -> ConsumerGroupMemberMetadataKey:
-    return ConsumerGroupMemberMetadataKey(
-        group_id=group_id,
-        member_id=member_id,
-    )
+    return ConsumerGroupMemberMetadataKey(group_id=group_id, member_id=member_id)
 
 
 @mypyc_attr(acyclic=True)
@@ -108,11 +101,7 @@ class ClassicProtocol(Struct):
         ("metadata", "Metadata", "bytes", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "name",
-        "metadata",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("name", "metadata", "unknown_tags")
     __slots__ = SLOTS
 
     name: str
@@ -135,10 +124,7 @@ class ClassicProtocol(Struct):
 
 
 def new_ClassicProtocol(name: str, metadata: bytes) -> ClassicProtocol:
-    return ClassicProtocol(
-        name=name,
-        metadata=metadata,
-    )
+    return ClassicProtocol(name=name, metadata=metadata)
 
 
 @mypyc_attr(acyclic=True)
@@ -150,11 +136,7 @@ class ClassicMemberMetadata(Struct):
         ("supported_protocols", "SupportedProtocols", "[]ClassicProtocol", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "session_timeout_ms",
-        "supported_protocols",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("session_timeout_ms", "supported_protocols", "unknown_tags")
     __slots__ = SLOTS
 
     session_timeout_ms: int
@@ -179,10 +161,7 @@ class ClassicMemberMetadata(Struct):
 def new_ClassicMemberMetadata(
     session_timeout_ms: int, supported_protocols: list[ClassicProtocol]
 ) -> ClassicMemberMetadata:
-    return ClassicMemberMetadata(
-        session_timeout_ms=session_timeout_ms,
-        supported_protocols=supported_protocols,
-    )
+    return ClassicMemberMetadata(session_timeout_ms=session_timeout_ms, supported_protocols=supported_protocols)
 
 
 DEFAULT_ClassicMemberMetadata = ClassicMemberMetadata()

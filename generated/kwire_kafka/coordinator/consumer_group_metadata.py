@@ -47,10 +47,7 @@ class ConsumerGroupMetadataKey(Message):
         ("group_id", "GroupId", "string", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "group_id",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("group_id", "unknown_tags")
     __slots__ = SLOTS
 
     group_id: str
@@ -84,9 +81,7 @@ class ConsumerGroupMetadataKey(Message):
 
 
 def new_ConsumerGroupMetadataKey(group_id: str) -> ConsumerGroupMetadataKey:
-    return ConsumerGroupMetadataKey(
-        group_id=group_id,
-    )
+    return ConsumerGroupMetadataKey(group_id=group_id)
 
 
 @mypyc_attr(acyclic=True)
@@ -106,11 +101,7 @@ class ConsumerGroupMetadataValue(Message):
         ("metadata_hash", "MetadataHash", "int64", (0, 32767), None, 0, (0, 32767), None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "epoch",
-        "metadata_hash",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("epoch", "metadata_hash", "unknown_tags")
     __slots__ = SLOTS
 
     epoch: int
@@ -148,9 +139,7 @@ class ConsumerGroupMetadataValue(Message):
 
 
 def new_ConsumerGroupMetadataValue(epoch: int) -> ConsumerGroupMetadataValue:
-    return ConsumerGroupMetadataValue(
-        epoch=epoch,
-    )
+    return ConsumerGroupMetadataValue(epoch=epoch)
 
 
 def read_ConsumerGroupMetadataValue_tags(

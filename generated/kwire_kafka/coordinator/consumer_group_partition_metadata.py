@@ -50,10 +50,7 @@ class ConsumerGroupPartitionMetadataKey(Message):
         ("group_id", "GroupId", "string", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "group_id",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("group_id", "unknown_tags")
     __slots__ = SLOTS
 
     group_id: str
@@ -87,9 +84,7 @@ class ConsumerGroupPartitionMetadataKey(Message):
 
 
 def new_ConsumerGroupPartitionMetadataKey(group_id: str) -> ConsumerGroupPartitionMetadataKey:
-    return ConsumerGroupPartitionMetadataKey(
-        group_id=group_id,
-    )
+    return ConsumerGroupPartitionMetadataKey(group_id=group_id)
 
 
 @mypyc_attr(acyclic=True)
@@ -101,11 +96,7 @@ class PartitionMetadata(Struct):
         ("racks", "Racks", "[]string", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "partition",
-        "racks",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("partition", "racks", "unknown_tags")
     __slots__ = SLOTS
 
     partition: int
@@ -128,10 +119,7 @@ class PartitionMetadata(Struct):
 
 
 def new_PartitionMetadata(partition: int, racks: list[str]) -> PartitionMetadata:
-    return PartitionMetadata(
-        partition=partition,
-        racks=racks,
-    )
+    return PartitionMetadata(partition=partition, racks=racks)
 
 
 @mypyc_attr(acyclic=True)
@@ -185,10 +173,7 @@ def new_TopicMetadata(
     topic_id: Uuid, topic_name: str, num_partitions: int, partition_metadata: list[PartitionMetadata]
 ) -> TopicMetadata:
     return TopicMetadata(
-        topic_id=topic_id,
-        topic_name=topic_name,
-        num_partitions=num_partitions,
-        partition_metadata=partition_metadata,
+        topic_id=topic_id, topic_name=topic_name, num_partitions=num_partitions, partition_metadata=partition_metadata
     )
 
 
@@ -208,10 +193,7 @@ class ConsumerGroupPartitionMetadataValue(Message):
         ("topics", "Topics", "[]TopicMetadata", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "topics",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("topics", "unknown_tags")
     __slots__ = SLOTS
 
     topics: list[TopicMetadata]
@@ -245,9 +227,7 @@ class ConsumerGroupPartitionMetadataValue(Message):
 
 
 def new_ConsumerGroupPartitionMetadataValue(topics: list[TopicMetadata]) -> ConsumerGroupPartitionMetadataValue:
-    return ConsumerGroupPartitionMetadataValue(
-        topics=topics,
-    )
+    return ConsumerGroupPartitionMetadataValue(topics=topics)
 
 
 def read_consumer_group_partition_metadata_key_classic(

@@ -49,11 +49,7 @@ class ConsumerGroupRegularExpressionKey(Message):
         ("regular_expression", "RegularExpression", "string", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "group_id",
-        "regular_expression",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("group_id", "regular_expression", "unknown_tags")
     __slots__ = SLOTS
 
     group_id: str
@@ -93,10 +89,7 @@ class ConsumerGroupRegularExpressionKey(Message):
 def new_ConsumerGroupRegularExpressionKey(
     group_id: str, regular_expression: str
 ) -> ConsumerGroupRegularExpressionKey:
-    return ConsumerGroupRegularExpressionKey(
-        group_id=group_id,
-        regular_expression=regular_expression,
-    )
+    return ConsumerGroupRegularExpressionKey(group_id=group_id, regular_expression=regular_expression)
 
 
 @mypyc_attr(acyclic=True)
@@ -117,12 +110,7 @@ class ConsumerGroupRegularExpressionValue(Message):
         ("timestamp", "Timestamp", "int64", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "topics",
-        "version",
-        "timestamp",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("topics", "version", "timestamp", "unknown_tags")
     __slots__ = SLOTS
 
     topics: list[str]
@@ -166,11 +154,7 @@ class ConsumerGroupRegularExpressionValue(Message):
 def new_ConsumerGroupRegularExpressionValue(
     topics: list[str], version: int, timestamp: int
 ) -> ConsumerGroupRegularExpressionValue:
-    return ConsumerGroupRegularExpressionValue(
-        topics=topics,
-        version=version,
-        timestamp=timestamp,
-    )
+    return ConsumerGroupRegularExpressionValue(topics=topics, version=version, timestamp=timestamp)
 
 
 def read_consumer_group_regular_expression_key_classic(

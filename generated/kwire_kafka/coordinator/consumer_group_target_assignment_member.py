@@ -49,11 +49,7 @@ class ConsumerGroupTargetAssignmentMemberKey(Message):
         ("member_id", "MemberId", "string", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "group_id",
-        "member_id",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("group_id", "member_id", "unknown_tags")
     __slots__ = SLOTS
 
     group_id: str
@@ -93,10 +89,7 @@ class ConsumerGroupTargetAssignmentMemberKey(Message):
 def new_ConsumerGroupTargetAssignmentMemberKey(
     group_id: str, member_id: str
 ) -> ConsumerGroupTargetAssignmentMemberKey:
-    return ConsumerGroupTargetAssignmentMemberKey(
-        group_id=group_id,
-        member_id=member_id,
-    )
+    return ConsumerGroupTargetAssignmentMemberKey(group_id=group_id, member_id=member_id)
 
 
 @mypyc_attr(acyclic=True)
@@ -108,11 +101,7 @@ class TopicPartition(Struct):
         ("partitions", "Partitions", "[]int32", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "topic_id",
-        "partitions",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("topic_id", "partitions", "unknown_tags")
     __slots__ = SLOTS
 
     topic_id: Uuid
@@ -135,10 +124,7 @@ class TopicPartition(Struct):
 
 
 def new_TopicPartition(topic_id: Uuid, partitions: list[int]) -> TopicPartition:
-    return TopicPartition(
-        topic_id=topic_id,
-        partitions=partitions,
-    )
+    return TopicPartition(topic_id=topic_id, partitions=partitions)
 
 
 @mypyc_attr(acyclic=True)
@@ -157,10 +143,7 @@ class ConsumerGroupTargetAssignmentMemberValue(Message):
         ("topic_partitions", "TopicPartitions", "[]TopicPartition", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "topic_partitions",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("topic_partitions", "unknown_tags")
     __slots__ = SLOTS
 
     topic_partitions: list[TopicPartition]
@@ -196,9 +179,7 @@ class ConsumerGroupTargetAssignmentMemberValue(Message):
 def new_ConsumerGroupTargetAssignmentMemberValue(
     topic_partitions: list[TopicPartition],
 ) -> ConsumerGroupTargetAssignmentMemberValue:
-    return ConsumerGroupTargetAssignmentMemberValue(
-        topic_partitions=topic_partitions,
-    )
+    return ConsumerGroupTargetAssignmentMemberValue(topic_partitions=topic_partitions)
 
 
 def read_consumer_group_target_assignment_member_key_classic(

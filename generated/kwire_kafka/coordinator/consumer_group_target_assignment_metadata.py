@@ -44,10 +44,7 @@ class ConsumerGroupTargetAssignmentMetadataKey(Message):
         ("group_id", "GroupId", "string", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "group_id",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("group_id", "unknown_tags")
     __slots__ = SLOTS
 
     group_id: str
@@ -81,9 +78,7 @@ class ConsumerGroupTargetAssignmentMetadataKey(Message):
 
 
 def new_ConsumerGroupTargetAssignmentMetadataKey(group_id: str) -> ConsumerGroupTargetAssignmentMetadataKey:
-    return ConsumerGroupTargetAssignmentMetadataKey(
-        group_id=group_id,
-    )
+    return ConsumerGroupTargetAssignmentMetadataKey(group_id=group_id)
 
 
 @mypyc_attr(acyclic=True)
@@ -102,10 +97,7 @@ class ConsumerGroupTargetAssignmentMetadataValue(Message):
         ("assignment_epoch", "AssignmentEpoch", "int32", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "assignment_epoch",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("assignment_epoch", "unknown_tags")
     __slots__ = SLOTS
 
     assignment_epoch: int
@@ -141,9 +133,7 @@ class ConsumerGroupTargetAssignmentMetadataValue(Message):
 def new_ConsumerGroupTargetAssignmentMetadataValue(
     assignment_epoch: int,
 ) -> ConsumerGroupTargetAssignmentMetadataValue:
-    return ConsumerGroupTargetAssignmentMetadataValue(
-        assignment_epoch=assignment_epoch,
-    )
+    return ConsumerGroupTargetAssignmentMetadataValue(assignment_epoch=assignment_epoch)
 
 
 def read_consumer_group_target_assignment_metadata_key_classic(

@@ -50,10 +50,7 @@ class GroupMetadataKey(Message):
         ("group", "group", "string", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "group",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("group", "unknown_tags")
     __slots__ = SLOTS
 
     group: str
@@ -87,9 +84,7 @@ class GroupMetadataKey(Message):
 
 
 def new_GroupMetadataKey(group: str) -> GroupMetadataKey:
-    return GroupMetadataKey(
-        group=group,
-    )
+    return GroupMetadataKey(group=group)
 
 
 @mypyc_attr(acyclic=True)

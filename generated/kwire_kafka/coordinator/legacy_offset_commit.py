@@ -46,12 +46,7 @@ class LegacyOffsetCommitKey(Message):
         ("partition", "partition", "int32", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "group",
-        "topic",
-        "partition",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("group", "topic", "partition", "unknown_tags")
     __slots__ = SLOTS
 
     group: str
@@ -93,11 +88,7 @@ class LegacyOffsetCommitKey(Message):
 
 
 def new_LegacyOffsetCommitKey(group: str, topic: str, partition: int) -> LegacyOffsetCommitKey:
-    return LegacyOffsetCommitKey(
-        group=group,
-        topic=topic,
-        partition=partition,
-    )
+    return LegacyOffsetCommitKey(group=group, topic=topic, partition=partition)
 
 
 @mypyc_attr(acyclic=True)
@@ -118,12 +109,7 @@ class LegacyOffsetCommitValue(Message):
         ("commit_timestamp", "commitTimestamp", "int64", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "offset",
-        "metadata",
-        "commit_timestamp",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("offset", "metadata", "commit_timestamp", "unknown_tags")
     __slots__ = SLOTS
 
     offset: int
@@ -165,11 +151,7 @@ class LegacyOffsetCommitValue(Message):
 
 
 def new_LegacyOffsetCommitValue(offset: int, metadata: str, commit_timestamp: int) -> LegacyOffsetCommitValue:
-    return LegacyOffsetCommitValue(
-        offset=offset,
-        metadata=metadata,
-        commit_timestamp=commit_timestamp,
-    )
+    return LegacyOffsetCommitValue(offset=offset, metadata=metadata, commit_timestamp=commit_timestamp)
 
 
 def read_legacy_offset_commit_key_classic(data: bytes, pos: i64, version: i64) -> tuple[LegacyOffsetCommitKey, i64]:

@@ -53,12 +53,7 @@ class OffsetCommitKey(Message):
         ("partition", "partition", "int32", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "group",
-        "topic",
-        "partition",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("group", "topic", "partition", "unknown_tags")
     __slots__ = SLOTS
 
     group: str
@@ -100,11 +95,7 @@ class OffsetCommitKey(Message):
 
 
 def new_OffsetCommitKey(group: str, topic: str, partition: int) -> OffsetCommitKey:
-    return OffsetCommitKey(
-        group=group,
-        topic=topic,
-        partition=partition,
-    )
+    return OffsetCommitKey(group=group, topic=topic, partition=partition)
 
 
 @mypyc_attr(acyclic=True)

@@ -47,11 +47,7 @@ class ShareGroupMemberMetadataKey(Message):
         ("member_id", "MemberId", "string", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "group_id",
-        "member_id",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("group_id", "member_id", "unknown_tags")
     __slots__ = SLOTS
 
     group_id: str
@@ -89,10 +85,7 @@ class ShareGroupMemberMetadataKey(Message):
 
 
 def new_ShareGroupMemberMetadataKey(group_id: str, member_id: str) -> ShareGroupMemberMetadataKey:
-    return ShareGroupMemberMetadataKey(
-        group_id=group_id,
-        member_id=member_id,
-    )
+    return ShareGroupMemberMetadataKey(group_id=group_id, member_id=member_id)
 
 
 @mypyc_attr(acyclic=True)
@@ -169,10 +162,7 @@ def new_ShareGroupMemberMetadataValue(
     rack_id: str | None, client_id: str, client_host: str, subscribed_topic_names: list[str]
 ) -> ShareGroupMemberMetadataValue:
     return ShareGroupMemberMetadataValue(
-        rack_id=rack_id,
-        client_id=client_id,
-        client_host=client_host,
-        subscribed_topic_names=subscribed_topic_names,
+        rack_id=rack_id, client_id=client_id, client_host=client_host, subscribed_topic_names=subscribed_topic_names
     )
 
 

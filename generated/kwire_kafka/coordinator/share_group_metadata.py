@@ -46,10 +46,7 @@ class ShareGroupMetadataKey(Message):
         ("group_id", "GroupId", "string", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "group_id",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("group_id", "unknown_tags")
     __slots__ = SLOTS
 
     group_id: str
@@ -83,9 +80,7 @@ class ShareGroupMetadataKey(Message):
 
 
 def new_ShareGroupMetadataKey(group_id: str) -> ShareGroupMetadataKey:
-    return ShareGroupMetadataKey(
-        group_id=group_id,
-    )
+    return ShareGroupMetadataKey(group_id=group_id)
 
 
 @mypyc_attr(acyclic=True)
@@ -105,11 +100,7 @@ class ShareGroupMetadataValue(Message):
         ("metadata_hash", "MetadataHash", "int64", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "epoch",
-        "metadata_hash",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("epoch", "metadata_hash", "unknown_tags")
     __slots__ = SLOTS
 
     epoch: int
@@ -147,10 +138,7 @@ class ShareGroupMetadataValue(Message):
 
 
 def new_ShareGroupMetadataValue(epoch: int, metadata_hash: int) -> ShareGroupMetadataValue:
-    return ShareGroupMetadataValue(
-        epoch=epoch,
-        metadata_hash=metadata_hash,
-    )
+    return ShareGroupMetadataValue(epoch=epoch, metadata_hash=metadata_hash)
 
 
 def read_share_group_metadata_key_classic(data: bytes, pos: i64, version: i64) -> tuple[ShareGroupMetadataKey, i64]:

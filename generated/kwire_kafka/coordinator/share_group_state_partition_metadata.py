@@ -50,10 +50,7 @@ class ShareGroupStatePartitionMetadataKey(Message):
         ("group_id", "GroupId", "string", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "group_id",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("group_id", "unknown_tags")
     __slots__ = SLOTS
 
     group_id: str
@@ -87,9 +84,7 @@ class ShareGroupStatePartitionMetadataKey(Message):
 
 
 def new_ShareGroupStatePartitionMetadataKey(group_id: str) -> ShareGroupStatePartitionMetadataKey:
-    return ShareGroupStatePartitionMetadataKey(
-        group_id=group_id,
-    )
+    return ShareGroupStatePartitionMetadataKey(group_id=group_id)
 
 
 @mypyc_attr(acyclic=True)
@@ -102,12 +97,7 @@ class TopicPartitionsInfo(Struct):
         ("partitions", "Partitions", "[]int32", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "topic_id",
-        "topic_name",
-        "partitions",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("topic_id", "topic_name", "partitions", "unknown_tags")
     __slots__ = SLOTS
 
     topic_id: Uuid
@@ -134,11 +124,7 @@ class TopicPartitionsInfo(Struct):
 
 
 def new_TopicPartitionsInfo(topic_id: Uuid, topic_name: str, partitions: list[int]) -> TopicPartitionsInfo:
-    return TopicPartitionsInfo(
-        topic_id=topic_id,
-        topic_name=topic_name,
-        partitions=partitions,
-    )
+    return TopicPartitionsInfo(topic_id=topic_id, topic_name=topic_name, partitions=partitions)
 
 
 @mypyc_attr(acyclic=True)
@@ -150,11 +136,7 @@ class TopicInfo(Struct):
         ("topic_name", "TopicName", "string", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "topic_id",
-        "topic_name",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("topic_id", "topic_name", "unknown_tags")
     __slots__ = SLOTS
 
     topic_id: Uuid
@@ -177,10 +159,7 @@ class TopicInfo(Struct):
 
 
 def new_TopicInfo(topic_id: Uuid, topic_name: str) -> TopicInfo:
-    return TopicInfo(
-        topic_id=topic_id,
-        topic_name=topic_name,
-    )
+    return TopicInfo(topic_id=topic_id, topic_name=topic_name)
 
 
 @mypyc_attr(acyclic=True)

@@ -49,11 +49,7 @@ class ShareGroupTargetAssignmentMemberKey(Message):
         ("member_id", "MemberId", "string", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "group_id",
-        "member_id",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("group_id", "member_id", "unknown_tags")
     __slots__ = SLOTS
 
     group_id: str
@@ -91,10 +87,7 @@ class ShareGroupTargetAssignmentMemberKey(Message):
 
 
 def new_ShareGroupTargetAssignmentMemberKey(group_id: str, member_id: str) -> ShareGroupTargetAssignmentMemberKey:
-    return ShareGroupTargetAssignmentMemberKey(
-        group_id=group_id,
-        member_id=member_id,
-    )
+    return ShareGroupTargetAssignmentMemberKey(group_id=group_id, member_id=member_id)
 
 
 @mypyc_attr(acyclic=True)
@@ -106,11 +99,7 @@ class TopicPartition(Struct):
         ("partitions", "Partitions", "[]int32", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "topic_id",
-        "partitions",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("topic_id", "partitions", "unknown_tags")
     __slots__ = SLOTS
 
     topic_id: Uuid
@@ -133,10 +122,7 @@ class TopicPartition(Struct):
 
 
 def new_TopicPartition(topic_id: Uuid, partitions: list[int]) -> TopicPartition:
-    return TopicPartition(
-        topic_id=topic_id,
-        partitions=partitions,
-    )
+    return TopicPartition(topic_id=topic_id, partitions=partitions)
 
 
 @mypyc_attr(acyclic=True)
@@ -155,10 +141,7 @@ class ShareGroupTargetAssignmentMemberValue(Message):
         ("topic_partitions", "TopicPartitions", "[]TopicPartition", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "topic_partitions",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("topic_partitions", "unknown_tags")
     __slots__ = SLOTS
 
     topic_partitions: list[TopicPartition]
@@ -194,9 +177,7 @@ class ShareGroupTargetAssignmentMemberValue(Message):
 def new_ShareGroupTargetAssignmentMemberValue(
     topic_partitions: list[TopicPartition],
 ) -> ShareGroupTargetAssignmentMemberValue:
-    return ShareGroupTargetAssignmentMemberValue(
-        topic_partitions=topic_partitions,
-    )
+    return ShareGroupTargetAssignmentMemberValue(topic_partitions=topic_partitions)
 
 
 def read_share_group_target_assignment_member_key_classic(

@@ -53,12 +53,7 @@ class ShareSnapshotKey(Message):
         ("partition", "Partition", "int32", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "group_id",
-        "topic_id",
-        "partition",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("group_id", "topic_id", "partition", "unknown_tags")
     __slots__ = SLOTS
 
     group_id: str
@@ -100,11 +95,7 @@ class ShareSnapshotKey(Message):
 
 
 def new_ShareSnapshotKey(group_id: str, topic_id: Uuid, partition: int) -> ShareSnapshotKey:
-    return ShareSnapshotKey(
-        group_id=group_id,
-        topic_id=topic_id,
-        partition=partition,
-    )
+    return ShareSnapshotKey(group_id=group_id, topic_id=topic_id, partition=partition)
 
 
 @mypyc_attr(acyclic=True)

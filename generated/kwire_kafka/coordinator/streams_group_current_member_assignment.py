@@ -51,11 +51,7 @@ class StreamsGroupCurrentMemberAssignmentKey(Message):
         ("member_id", "MemberId", "string", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "group_id",
-        "member_id",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("group_id", "member_id", "unknown_tags")
     __slots__ = SLOTS
 
     group_id: str
@@ -95,10 +91,7 @@ class StreamsGroupCurrentMemberAssignmentKey(Message):
 def new_StreamsGroupCurrentMemberAssignmentKey(
     group_id: str, member_id: str
 ) -> StreamsGroupCurrentMemberAssignmentKey:
-    return StreamsGroupCurrentMemberAssignmentKey(
-        group_id=group_id,
-        member_id=member_id,
-    )
+    return StreamsGroupCurrentMemberAssignmentKey(group_id=group_id, member_id=member_id)
 
 
 @mypyc_attr(acyclic=True)
@@ -110,11 +103,7 @@ class TaskIds(Struct):
         ("partitions", "Partitions", "[]int32", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "subtopology_id",
-        "partitions",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("subtopology_id", "partitions", "unknown_tags")
     __slots__ = SLOTS
 
     subtopology_id: str
@@ -137,10 +126,7 @@ class TaskIds(Struct):
 
 
 def new_TaskIds(subtopology_id: str, partitions: list[int]) -> TaskIds:
-    return TaskIds(
-        subtopology_id=subtopology_id,
-        partitions=partitions,
-    )
+    return TaskIds(subtopology_id=subtopology_id, partitions=partitions)
 
 
 @mypyc_attr(acyclic=True)

@@ -52,11 +52,7 @@ class StreamsGroupMemberMetadataKey(Message):
         ("member_id", "MemberId", "string", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "group_id",
-        "member_id",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("group_id", "member_id", "unknown_tags")
     __slots__ = SLOTS
 
     group_id: str
@@ -94,10 +90,7 @@ class StreamsGroupMemberMetadataKey(Message):
 
 
 def new_StreamsGroupMemberMetadataKey(group_id: str, member_id: str) -> StreamsGroupMemberMetadataKey:
-    return StreamsGroupMemberMetadataKey(
-        group_id=group_id,
-        member_id=member_id,
-    )
+    return StreamsGroupMemberMetadataKey(group_id=group_id, member_id=member_id)
 
 
 @mypyc_attr(acyclic=True)
@@ -109,11 +102,7 @@ class Endpoint(Struct):
         ("port", "Port", "uint16", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "host",
-        "port",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("host", "port", "unknown_tags")
     __slots__ = SLOTS
 
     host: str
@@ -136,10 +125,7 @@ class Endpoint(Struct):
 
 
 def new_Endpoint(host: str, port: int) -> Endpoint:
-    return Endpoint(
-        host=host,
-        port=port,
-    )
+    return Endpoint(host=host, port=port)
 
 
 @mypyc_attr(acyclic=True)
@@ -151,11 +137,7 @@ class KeyValue(Struct):
         ("value", "Value", "string", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "key",
-        "value",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("key", "value", "unknown_tags")
     __slots__ = SLOTS
 
     key: str
@@ -178,10 +160,7 @@ class KeyValue(Struct):
 
 
 def new_KeyValue(key: str, value: str) -> KeyValue:
-    return KeyValue(
-        key=key,
-        value=value,
-    )
+    return KeyValue(key=key, value=value)
 
 
 @mypyc_attr(acyclic=True)

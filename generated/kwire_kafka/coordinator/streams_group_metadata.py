@@ -46,10 +46,7 @@ class StreamsGroupMetadataKey(Message):
         ("group_id", "GroupId", "string", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "group_id",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("group_id", "unknown_tags")
     __slots__ = SLOTS
 
     group_id: str
@@ -83,9 +80,7 @@ class StreamsGroupMetadataKey(Message):
 
 
 def new_StreamsGroupMetadataKey(group_id: str) -> StreamsGroupMetadataKey:
-    return StreamsGroupMetadataKey(
-        group_id=group_id,
-    )
+    return StreamsGroupMetadataKey(group_id=group_id)
 
 
 @mypyc_attr(acyclic=True)
@@ -105,11 +100,7 @@ class StreamsGroupMetadataValue(Message):
         ("metadata_hash", "MetadataHash", "int64", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "epoch",
-        "metadata_hash",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("epoch", "metadata_hash", "unknown_tags")
     __slots__ = SLOTS
 
     epoch: int
@@ -147,10 +138,7 @@ class StreamsGroupMetadataValue(Message):
 
 
 def new_StreamsGroupMetadataValue(epoch: int, metadata_hash: int) -> StreamsGroupMetadataValue:
-    return StreamsGroupMetadataValue(
-        epoch=epoch,
-        metadata_hash=metadata_hash,
-    )
+    return StreamsGroupMetadataValue(epoch=epoch, metadata_hash=metadata_hash)
 
 
 def read_streams_group_metadata_key_classic(

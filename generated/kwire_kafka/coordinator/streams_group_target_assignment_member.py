@@ -49,11 +49,7 @@ class StreamsGroupTargetAssignmentMemberKey(Message):
         ("member_id", "MemberId", "string", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "group_id",
-        "member_id",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("group_id", "member_id", "unknown_tags")
     __slots__ = SLOTS
 
     group_id: str
@@ -91,10 +87,7 @@ class StreamsGroupTargetAssignmentMemberKey(Message):
 
 
 def new_StreamsGroupTargetAssignmentMemberKey(group_id: str, member_id: str) -> StreamsGroupTargetAssignmentMemberKey:
-    return StreamsGroupTargetAssignmentMemberKey(
-        group_id=group_id,
-        member_id=member_id,
-    )
+    return StreamsGroupTargetAssignmentMemberKey(group_id=group_id, member_id=member_id)
 
 
 @mypyc_attr(acyclic=True)
@@ -106,11 +99,7 @@ class TaskIds(Struct):
         ("partitions", "Partitions", "[]int32", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "subtopology_id",
-        "partitions",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("subtopology_id", "partitions", "unknown_tags")
     __slots__ = SLOTS
 
     subtopology_id: str
@@ -133,10 +122,7 @@ class TaskIds(Struct):
 
 
 def new_TaskIds(subtopology_id: str, partitions: list[int]) -> TaskIds:
-    return TaskIds(
-        subtopology_id=subtopology_id,
-        partitions=partitions,
-    )
+    return TaskIds(subtopology_id=subtopology_id, partitions=partitions)
 
 
 @mypyc_attr(acyclic=True)
@@ -157,12 +143,7 @@ class StreamsGroupTargetAssignmentMemberValue(Message):
         ("warmup_tasks", "WarmupTasks", "[]TaskIds", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "active_tasks",
-        "standby_tasks",
-        "warmup_tasks",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("active_tasks", "standby_tasks", "warmup_tasks", "unknown_tags")
     __slots__ = SLOTS
 
     active_tasks: list[TaskIds]
@@ -207,9 +188,7 @@ def new_StreamsGroupTargetAssignmentMemberValue(
     active_tasks: list[TaskIds], standby_tasks: list[TaskIds], warmup_tasks: list[TaskIds]
 ) -> StreamsGroupTargetAssignmentMemberValue:
     return StreamsGroupTargetAssignmentMemberValue(
-        active_tasks=active_tasks,
-        standby_tasks=standby_tasks,
-        warmup_tasks=warmup_tasks,
+        active_tasks=active_tasks, standby_tasks=standby_tasks, warmup_tasks=warmup_tasks
     )
 
 

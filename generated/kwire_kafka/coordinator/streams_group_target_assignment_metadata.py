@@ -44,10 +44,7 @@ class StreamsGroupTargetAssignmentMetadataKey(Message):
         ("group_id", "GroupId", "string", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "group_id",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("group_id", "unknown_tags")
     __slots__ = SLOTS
 
     group_id: str
@@ -81,9 +78,7 @@ class StreamsGroupTargetAssignmentMetadataKey(Message):
 
 
 def new_StreamsGroupTargetAssignmentMetadataKey(group_id: str) -> StreamsGroupTargetAssignmentMetadataKey:
-    return StreamsGroupTargetAssignmentMetadataKey(
-        group_id=group_id,
-    )
+    return StreamsGroupTargetAssignmentMetadataKey(group_id=group_id)
 
 
 @mypyc_attr(acyclic=True)
@@ -102,10 +97,7 @@ class StreamsGroupTargetAssignmentMetadataValue(Message):
         ("assignment_epoch", "AssignmentEpoch", "int32", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "assignment_epoch",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("assignment_epoch", "unknown_tags")
     __slots__ = SLOTS
 
     assignment_epoch: int
@@ -139,9 +131,7 @@ class StreamsGroupTargetAssignmentMetadataValue(Message):
 
 
 def new_StreamsGroupTargetAssignmentMetadataValue(assignment_epoch: int) -> StreamsGroupTargetAssignmentMetadataValue:
-    return StreamsGroupTargetAssignmentMetadataValue(
-        assignment_epoch=assignment_epoch,
-    )
+    return StreamsGroupTargetAssignmentMetadataValue(assignment_epoch=assignment_epoch)
 
 
 def read_streams_group_target_assignment_metadata_key_classic(

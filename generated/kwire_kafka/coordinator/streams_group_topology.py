@@ -49,10 +49,7 @@ class StreamsGroupTopologyKey(Message):
         ("group_id", "GroupId", "string", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "group_id",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("group_id", "unknown_tags")
     __slots__ = SLOTS
 
     group_id: str
@@ -86,9 +83,7 @@ class StreamsGroupTopologyKey(Message):
 
 
 def new_StreamsGroupTopologyKey(group_id: str) -> StreamsGroupTopologyKey:
-    return StreamsGroupTopologyKey(
-        group_id=group_id,
-    )
+    return StreamsGroupTopologyKey(group_id=group_id)
 
 
 @mypyc_attr(acyclic=True)
@@ -100,11 +95,7 @@ class TopicConfig(Struct):
         ("value", "value", "string", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "key",
-        "value",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("key", "value", "unknown_tags")
     __slots__ = SLOTS
 
     key: str
@@ -127,10 +118,7 @@ class TopicConfig(Struct):
 
 
 def new_TopicConfig(key: str, value: str) -> TopicConfig:
-    return TopicConfig(
-        key=key,
-        value=value,
-    )
+    return TopicConfig(key=key, value=value)
 
 
 @mypyc_attr(acyclic=True)
@@ -144,13 +132,7 @@ class TopicInfo(Struct):
         ("topic_configs", "TopicConfigs", "[]TopicConfig", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "name",
-        "partitions",
-        "replication_factor",
-        "topic_configs",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("name", "partitions", "replication_factor", "topic_configs", "unknown_tags")
     __slots__ = SLOTS
 
     name: str
@@ -182,10 +164,7 @@ class TopicInfo(Struct):
 
 def new_TopicInfo(name: str, partitions: int, replication_factor: int, topic_configs: list[TopicConfig]) -> TopicInfo:
     return TopicInfo(
-        name=name,
-        partitions=partitions,
-        replication_factor=replication_factor,
-        topic_configs=topic_configs,
+        name=name, partitions=partitions, replication_factor=replication_factor, topic_configs=topic_configs
     )
 
 
@@ -362,11 +341,7 @@ class StreamsGroupTopologyValue(Message):
         ("subtopologies", "Subtopologies", "[]Subtopology", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "epoch",
-        "subtopologies",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("epoch", "subtopologies", "unknown_tags")
     __slots__ = SLOTS
 
     epoch: int
@@ -404,10 +379,7 @@ class StreamsGroupTopologyValue(Message):
 
 
 def new_StreamsGroupTopologyValue(epoch: int, subtopologies: list[Subtopology]) -> StreamsGroupTopologyValue:
-    return StreamsGroupTopologyValue(
-        epoch=epoch,
-        subtopologies=subtopologies,
-    )
+    return StreamsGroupTopologyValue(epoch=epoch, subtopologies=subtopologies)
 
 
 def read_streams_group_topology_key_classic(

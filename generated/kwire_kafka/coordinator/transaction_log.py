@@ -54,10 +54,7 @@ class TransactionLogKey(Message):
         ("transactional_id", "TransactionalId", "string", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "transactional_id",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("transactional_id", "unknown_tags")
     __slots__ = SLOTS
 
     transactional_id: str
@@ -91,9 +88,7 @@ class TransactionLogKey(Message):
 
 
 def new_TransactionLogKey(transactional_id: str) -> TransactionLogKey:
-    return TransactionLogKey(
-        transactional_id=transactional_id,
-    )
+    return TransactionLogKey(transactional_id=transactional_id)
 
 
 @mypyc_attr(acyclic=True)
@@ -105,11 +100,7 @@ class PartitionsSchema(Struct):
         ("partition_ids", "PartitionIds", "[]int32", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "topic",
-        "partition_ids",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("topic", "partition_ids", "unknown_tags")
     __slots__ = SLOTS
 
     topic: str
@@ -132,10 +123,7 @@ class PartitionsSchema(Struct):
 
 
 def new_PartitionsSchema(topic: str, partition_ids: list[int]) -> PartitionsSchema:
-    return PartitionsSchema(
-        topic=topic,
-        partition_ids=partition_ids,
-    )
+    return PartitionsSchema(topic=topic, partition_ids=partition_ids)
 
 
 @mypyc_attr(acyclic=True)

@@ -36,11 +36,7 @@ class TopicPartition(Struct):
         ("partitions", "Partitions", "[]int32", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "topic",
-        "partitions",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("topic", "partitions", "unknown_tags")
     __slots__ = SLOTS
 
     topic: str
@@ -63,10 +59,7 @@ class TopicPartition(Struct):
 
 
 def new_TopicPartition(topic: str, partitions: list[int]) -> TopicPartition:
-    return TopicPartition(
-        topic=topic,
-        partitions=partitions,
-    )
+    return TopicPartition(topic=topic, partitions=partitions)
 
 
 @mypyc_attr(acyclic=True)
@@ -86,11 +79,7 @@ class ConsumerProtocolAssignment(Message):
         ("user_data", "UserData", "bytes", (0, 32767), (0, 32767), None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "assigned_partitions",
-        "user_data",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("assigned_partitions", "user_data", "unknown_tags")
     __slots__ = SLOTS
 
     assigned_partitions: list[TopicPartition]
@@ -130,10 +119,7 @@ class ConsumerProtocolAssignment(Message):
 def new_ConsumerProtocolAssignment(
     assigned_partitions: list[TopicPartition], user_data: bytes | None
 ) -> ConsumerProtocolAssignment:
-    return ConsumerProtocolAssignment(
-        assigned_partitions=assigned_partitions,
-        user_data=user_data,
-    )
+    return ConsumerProtocolAssignment(assigned_partitions=assigned_partitions, user_data=user_data)
 
 
 def read_consumer_protocol_assignment_classic(

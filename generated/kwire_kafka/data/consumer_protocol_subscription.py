@@ -36,11 +36,7 @@ class TopicPartition(Struct):
         ("partitions", "Partitions", "[]int32", (1, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "topic",
-        "partitions",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("topic", "partitions", "unknown_tags")
     __slots__ = SLOTS
 
     topic: str
@@ -63,10 +59,7 @@ class TopicPartition(Struct):
 
 
 def new_TopicPartition(topic: str, partitions: list[int]) -> TopicPartition:
-    return TopicPartition(
-        topic=topic,
-        partitions=partitions,
-    )
+    return TopicPartition(topic=topic, partitions=partitions)
 
 
 @mypyc_attr(acyclic=True)

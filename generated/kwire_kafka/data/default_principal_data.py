@@ -44,12 +44,7 @@ class DefaultPrincipalData(Message):
         ("token_authenticated", "TokenAuthenticated", "bool", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "type",
-        "name",
-        "token_authenticated",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("type", "name", "token_authenticated", "unknown_tags")
     __slots__ = SLOTS
 
     type: str
@@ -91,11 +86,7 @@ class DefaultPrincipalData(Message):
 
 
 def new_DefaultPrincipalData(type: str, name: str, token_authenticated: bool) -> DefaultPrincipalData:
-    return DefaultPrincipalData(
-        type=type,
-        name=name,
-        token_authenticated=token_authenticated,
-    )
+    return DefaultPrincipalData(type=type, name=name, token_authenticated=token_authenticated)
 
 
 def read_default_principal_data_flexible(data: bytes, pos: i64, version: i64) -> tuple[DefaultPrincipalData, i64]:

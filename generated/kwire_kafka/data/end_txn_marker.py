@@ -40,10 +40,7 @@ class EndTxnMarker(Message):
         ("coordinator_epoch", "CoordinatorEpoch", "int32", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "coordinator_epoch",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("coordinator_epoch", "unknown_tags")
     __slots__ = SLOTS
 
     coordinator_epoch: int
@@ -77,9 +74,7 @@ class EndTxnMarker(Message):
 
 
 def new_EndTxnMarker(coordinator_epoch: int) -> EndTxnMarker:
-    return EndTxnMarker(
-        coordinator_epoch=coordinator_epoch,
-    )
+    return EndTxnMarker(coordinator_epoch=coordinator_epoch)
 
 
 def read_end_txn_marker_classic(data: bytes, pos: i64, version: i64) -> tuple[EndTxnMarker, i64]:

@@ -43,11 +43,7 @@ class KRaftVersionRecord(Message):
         ("kraft_version", "KRaftVersion", "int16", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "version",
-        "kraft_version",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("version", "kraft_version", "unknown_tags")
     __slots__ = SLOTS
 
     version: int
@@ -85,10 +81,7 @@ class KRaftVersionRecord(Message):
 
 
 def new_KRaftVersionRecord(version: int, kraft_version: int) -> KRaftVersionRecord:
-    return KRaftVersionRecord(
-        version=version,
-        kraft_version=kraft_version,
-    )
+    return KRaftVersionRecord(version=version, kraft_version=kraft_version)
 
 
 def read_kraft_version_record_flexible(data: bytes, pos: i64, version: i64) -> tuple[KRaftVersionRecord, i64]:

@@ -41,11 +41,7 @@ class Voter(Struct):
         ("voter_directory_id", "VoterDirectoryId", "uuid", (1, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "voter_id",
-        "voter_directory_id",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("voter_id", "voter_directory_id", "unknown_tags")
     __slots__ = SLOTS
 
     voter_id: int
@@ -68,10 +64,7 @@ class Voter(Struct):
 
 
 def new_Voter(voter_id: int, voter_directory_id: Uuid) -> Voter:
-    return Voter(
-        voter_id=voter_id,
-        voter_directory_id=voter_directory_id,
-    )
+    return Voter(voter_id=voter_id, voter_directory_id=voter_directory_id)
 
 
 @mypyc_attr(acyclic=True)
@@ -93,13 +86,7 @@ class LeaderChangeMessage(Message):
         ("granting_voters", "GrantingVoters", "[]Voter", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "version",
-        "leader_id",
-        "voters",
-        "granting_voters",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("version", "leader_id", "voters", "granting_voters", "unknown_tags")
     __slots__ = SLOTS
 
     version: int
@@ -147,12 +134,7 @@ class LeaderChangeMessage(Message):
 def new_LeaderChangeMessage(
     version: int, leader_id: int, voters: list[Voter], granting_voters: list[Voter]
 ) -> LeaderChangeMessage:
-    return LeaderChangeMessage(
-        version=version,
-        leader_id=leader_id,
-        voters=voters,
-        granting_voters=granting_voters,
-    )
+    return LeaderChangeMessage(version=version, leader_id=leader_id, voters=voters, granting_voters=granting_voters)
 
 
 def read_leader_change_message_flexible(data: bytes, pos: i64, version: i64) -> tuple[LeaderChangeMessage, i64]:

@@ -140,11 +140,7 @@ class ProducerSnapshot(Message):
         ("producer_entries", "ProducerEntries", "[]ProducerEntry", (1, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "crc",
-        "producer_entries",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("crc", "producer_entries", "unknown_tags")
     __slots__ = SLOTS
 
     crc: int
@@ -182,10 +178,7 @@ class ProducerSnapshot(Message):
 
 
 def new_ProducerSnapshot(crc: int, producer_entries: list[ProducerEntry]) -> ProducerSnapshot:
-    return ProducerSnapshot(
-        crc=crc,
-        producer_entries=producer_entries,
-    )
+    return ProducerSnapshot(crc=crc, producer_entries=producer_entries)
 
 
 def read_producer_snapshot_classic(data: bytes, pos: i64, version: i64) -> tuple[ProducerSnapshot, i64]:

@@ -42,10 +42,7 @@ class Voter(Struct):
         ("voter_id", "VoterId", "int32", (0, 0), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "voter_id",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("voter_id", "unknown_tags")
     __slots__ = SLOTS
 
     voter_id: int
@@ -64,9 +61,7 @@ class Voter(Struct):
 
 
 def new_Voter(voter_id: int) -> Voter:
-    return Voter(
-        voter_id=voter_id,
-    )
+    return Voter(voter_id=voter_id)
 
 
 @mypyc_attr(acyclic=True)

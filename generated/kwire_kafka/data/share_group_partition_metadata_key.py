@@ -40,10 +40,7 @@ class ShareGroupPartitionMetadataKey(Message):
         ("group_id", "GroupId", "string", (9, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "group_id",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("group_id", "unknown_tags")
     __slots__ = SLOTS
 
     group_id: str
@@ -77,9 +74,7 @@ class ShareGroupPartitionMetadataKey(Message):
 
 
 def new_ShareGroupPartitionMetadataKey(group_id: str) -> ShareGroupPartitionMetadataKey:
-    return ShareGroupPartitionMetadataKey(
-        group_id=group_id,
-    )
+    return ShareGroupPartitionMetadataKey(group_id=group_id)
 
 
 def read_share_group_partition_metadata_key_classic(

@@ -41,11 +41,7 @@ class PartitionMetadata(Struct):
         ("racks", "Racks", "[]string", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "partition",
-        "racks",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("partition", "racks", "unknown_tags")
     __slots__ = SLOTS
 
     partition: int
@@ -68,10 +64,7 @@ class PartitionMetadata(Struct):
 
 
 def new_PartitionMetadata(partition: int, racks: list[str]) -> PartitionMetadata:
-    return PartitionMetadata(
-        partition=partition,
-        racks=racks,
-    )
+    return PartitionMetadata(partition=partition, racks=racks)
 
 
 @mypyc_attr(acyclic=True)
@@ -125,10 +118,7 @@ def new_TopicMetadata(
     topic_id: Uuid, topic_name: str, num_partitions: int, partition_metadata: list[PartitionMetadata]
 ) -> TopicMetadata:
     return TopicMetadata(
-        topic_id=topic_id,
-        topic_name=topic_name,
-        num_partitions=num_partitions,
-        partition_metadata=partition_metadata,
+        topic_id=topic_id, topic_name=topic_name, num_partitions=num_partitions, partition_metadata=partition_metadata
     )
 
 
@@ -148,10 +138,7 @@ class ShareGroupPartitionMetadataValue(Message):
         ("topics", "Topics", "[]TopicMetadata", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "topics",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("topics", "unknown_tags")
     __slots__ = SLOTS
 
     topics: list[TopicMetadata]
@@ -185,9 +172,7 @@ class ShareGroupPartitionMetadataValue(Message):
 
 
 def new_ShareGroupPartitionMetadataValue(topics: list[TopicMetadata]) -> ShareGroupPartitionMetadataValue:
-    return ShareGroupPartitionMetadataValue(
-        topics=topics,
-    )
+    return ShareGroupPartitionMetadataValue(topics=topics)
 
 
 def read_share_group_partition_metadata_value_flexible(

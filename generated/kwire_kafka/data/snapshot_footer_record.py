@@ -42,10 +42,7 @@ class SnapshotFooterRecord(Message):
         ("version", "Version", "int16", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "version",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("version", "unknown_tags")
     __slots__ = SLOTS
 
     version: int
@@ -79,9 +76,7 @@ class SnapshotFooterRecord(Message):
 
 
 def new_SnapshotFooterRecord(version: int) -> SnapshotFooterRecord:
-    return SnapshotFooterRecord(
-        version=version,
-    )
+    return SnapshotFooterRecord(version=version)
 
 
 def read_snapshot_footer_record_flexible(data: bytes, pos: i64, version: i64) -> tuple[SnapshotFooterRecord, i64]:

@@ -55,11 +55,7 @@ class SnapshotHeaderRecord(Message):
         ),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "version",
-        "last_contained_log_timestamp",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("version", "last_contained_log_timestamp", "unknown_tags")
     __slots__ = SLOTS
 
     version: int
@@ -97,10 +93,7 @@ class SnapshotHeaderRecord(Message):
 
 
 def new_SnapshotHeaderRecord(version: int, last_contained_log_timestamp: int) -> SnapshotHeaderRecord:
-    return SnapshotHeaderRecord(
-        version=version,
-        last_contained_log_timestamp=last_contained_log_timestamp,
-    )
+    return SnapshotHeaderRecord(version=version, last_contained_log_timestamp=last_contained_log_timestamp)
 
 
 def read_snapshot_header_record_flexible(data: bytes, pos: i64, version: i64) -> tuple[SnapshotHeaderRecord, i64]:

@@ -35,11 +35,7 @@ class TaskId(Struct):
         ("partition", "partition", "int32", (1, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "topic_group_id",
-        "partition",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("topic_group_id", "partition", "unknown_tags")
     __slots__ = SLOTS
 
     topic_group_id: int
@@ -62,10 +58,7 @@ class TaskId(Struct):
 
 
 def new_TaskId(topic_group_id: int, partition: int) -> TaskId:
-    return TaskId(
-        topic_group_id=topic_group_id,
-        partition=partition,
-    )
+    return TaskId(topic_group_id=topic_group_id, partition=partition)
 
 
 @mypyc_attr(acyclic=True)

@@ -40,11 +40,7 @@ class TaskId(Struct):
         ("partition", "partition", "int32", (1, 6), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "topic_group_id",
-        "partition",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("topic_group_id", "partition", "unknown_tags")
     __slots__ = SLOTS
 
     topic_group_id: int
@@ -67,10 +63,7 @@ class TaskId(Struct):
 
 
 def new_TaskId(topic_group_id: int, partition: int) -> TaskId:
-    return TaskId(
-        topic_group_id=topic_group_id,
-        partition=partition,
-    )
+    return TaskId(topic_group_id=topic_group_id, partition=partition)
 
 
 @mypyc_attr(acyclic=True)
@@ -82,11 +75,7 @@ class PartitionToOffsetSum(Struct):
         ("offset_sum", "offsetSum", "int64", (7, 9), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "partition",
-        "offset_sum",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("partition", "offset_sum", "unknown_tags")
     __slots__ = SLOTS
 
     partition: int
@@ -109,10 +98,7 @@ class PartitionToOffsetSum(Struct):
 
 
 def new_PartitionToOffsetSum(partition: int, offset_sum: int) -> PartitionToOffsetSum:
-    return PartitionToOffsetSum(
-        partition=partition,
-        offset_sum=offset_sum,
-    )
+    return PartitionToOffsetSum(partition=partition, offset_sum=offset_sum)
 
 
 @mypyc_attr(acyclic=True)
@@ -203,11 +189,7 @@ class ClientTag(Struct):
         ("value", "value", "bytes", (11, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "key",
-        "value",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("key", "value", "unknown_tags")
     __slots__ = SLOTS
 
     key: bytes
@@ -230,10 +212,7 @@ class ClientTag(Struct):
 
 
 def new_ClientTag(key: bytes, value: bytes) -> ClientTag:
-    return ClientTag(
-        key=key,
-        value=value,
-    )
+    return ClientTag(key=key, value=value)
 
 
 @mypyc_attr(acyclic=True)

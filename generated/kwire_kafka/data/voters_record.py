@@ -46,12 +46,7 @@ class Endpoint(Struct):
         ("port", "Port", "uint16", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "name",
-        "host",
-        "port",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("name", "host", "port", "unknown_tags")
     __slots__ = SLOTS
 
     name: str
@@ -78,11 +73,7 @@ class Endpoint(Struct):
 
 
 def new_Endpoint(name: str, host: str, port: int) -> Endpoint:
-    return Endpoint(
-        name=name,
-        host=host,
-        port=port,
-    )
+    return Endpoint(name=name, host=host, port=port)
 
 
 @mypyc_attr(acyclic=True)
@@ -94,11 +85,7 @@ class KRaftVersionFeature(Struct):
         ("max_supported_version", "MaxSupportedVersion", "int16", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "min_supported_version",
-        "max_supported_version",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("min_supported_version", "max_supported_version", "unknown_tags")
     __slots__ = SLOTS
 
     min_supported_version: int
@@ -122,8 +109,7 @@ class KRaftVersionFeature(Struct):
 
 def new_KRaftVersionFeature(min_supported_version: int, max_supported_version: int) -> KRaftVersionFeature:
     return KRaftVersionFeature(
-        min_supported_version=min_supported_version,
-        max_supported_version=max_supported_version,
+        min_supported_version=min_supported_version, max_supported_version=max_supported_version
     )
 
 
@@ -212,11 +198,7 @@ class VotersRecord(Message):
         ("voters", "Voters", "[]Voter", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "version",
-        "voters",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("version", "voters", "unknown_tags")
     __slots__ = SLOTS
 
     version: int
@@ -254,10 +236,7 @@ class VotersRecord(Message):
 
 
 def new_VotersRecord(version: int, voters: list[Voter]) -> VotersRecord:
-    return VotersRecord(
-        version=version,
-        voters=voters,
-    )
+    return VotersRecord(version=version, voters=voters)
 
 
 def read_voters_record_flexible(data: bytes, pos: i64, version: i64) -> tuple[VotersRecord, i64]:

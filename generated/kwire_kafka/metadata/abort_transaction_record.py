@@ -43,10 +43,7 @@ class AbortTransactionRecord(Message):
         ("reason", "Reason", "string", (0, 32767), (0, 32767), 0, (0, 32767), None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "reason",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("reason", "unknown_tags")
     __slots__ = SLOTS
 
     reason: str | None

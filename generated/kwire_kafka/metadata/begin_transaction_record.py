@@ -43,10 +43,7 @@ class BeginTransactionRecord(Message):
         ("name", "Name", "string", (0, 32767), (0, 32767), 0, (0, 32767), None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "name",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("name", "unknown_tags")
     __slots__ = SLOTS
 
     name: str | None

@@ -112,10 +112,7 @@ class BrokerRegistrationChangeRecord(Message):
 
 
 def new_BrokerRegistrationChangeRecord(broker_id: int, broker_epoch: int) -> BrokerRegistrationChangeRecord:
-    return BrokerRegistrationChangeRecord(
-        broker_id=broker_id,
-        broker_epoch=broker_epoch,
-    )
+    return BrokerRegistrationChangeRecord(broker_id=broker_id, broker_epoch=broker_epoch)
 
 
 def read_BrokerRegistrationChangeRecord_tags(

@@ -42,10 +42,7 @@ class ClearElrRecord(Message):
         ("topic_name", "TopicName", "string", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "topic_name",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("topic_name", "unknown_tags")
     __slots__ = SLOTS
 
     topic_name: str
@@ -79,9 +76,7 @@ class ClearElrRecord(Message):
 
 
 def new_ClearElrRecord(topic_name: str) -> ClearElrRecord:
-    return ClearElrRecord(
-        topic_name=topic_name,
-    )
+    return ClearElrRecord(topic_name=topic_name)
 
 
 def read_clear_elr_record_flexible(data: bytes, pos: i64, version: i64) -> tuple[ClearElrRecord, i64]:

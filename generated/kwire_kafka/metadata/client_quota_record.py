@@ -39,11 +39,7 @@ class EntityData(Struct):
         ("entity_name", "EntityName", "string", (0, 32767), (0, 32767), None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "entity_type",
-        "entity_name",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("entity_type", "entity_name", "unknown_tags")
     __slots__ = SLOTS
 
     entity_type: str
@@ -66,10 +62,7 @@ class EntityData(Struct):
 
 
 def new_EntityData(entity_type: str, entity_name: str | None) -> EntityData:
-    return EntityData(
-        entity_type=entity_type,
-        entity_name=entity_name,
-    )
+    return EntityData(entity_type=entity_type, entity_name=entity_name)
 
 
 @mypyc_attr(acyclic=True)
@@ -91,13 +84,7 @@ class ClientQuotaRecord(Message):
         ("remove", "Remove", "bool", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "entity",
-        "key",
-        "value",
-        "remove",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("entity", "key", "value", "remove", "unknown_tags")
     __slots__ = SLOTS
 
     entity: list[EntityData]
@@ -143,12 +130,7 @@ class ClientQuotaRecord(Message):
 
 
 def new_ClientQuotaRecord(entity: list[EntityData], key: str, value: float, remove: bool) -> ClientQuotaRecord:
-    return ClientQuotaRecord(
-        entity=entity,
-        key=key,
-        value=value,
-        remove=remove,
-    )
+    return ClientQuotaRecord(entity=entity, key=key, value=value, remove=remove)
 
 
 def read_client_quota_record_flexible(data: bytes, pos: i64, version: i64) -> tuple[ClientQuotaRecord, i64]:

@@ -46,13 +46,7 @@ class ConfigRecord(Message):
         ("value", "Value", "string", (0, 32767), (0, 32767), None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "resource_type",
-        "resource_name",
-        "name",
-        "value",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("resource_type", "resource_name", "name", "value", "unknown_tags")
     __slots__ = SLOTS
 
     resource_type: int
@@ -98,12 +92,7 @@ class ConfigRecord(Message):
 
 
 def new_ConfigRecord(resource_type: int, resource_name: str, name: str, value: str | None) -> ConfigRecord:
-    return ConfigRecord(
-        resource_type=resource_type,
-        resource_name=resource_name,
-        name=name,
-        value=value,
-    )
+    return ConfigRecord(resource_type=resource_type, resource_name=resource_name, name=name, value=value)
 
 
 def read_config_record_flexible(data: bytes, pos: i64, version: i64) -> tuple[ConfigRecord, i64]:

@@ -45,11 +45,7 @@ class FeatureLevelRecord(Message):
         ("feature_level", "FeatureLevel", "int16", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "name",
-        "feature_level",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("name", "feature_level", "unknown_tags")
     __slots__ = SLOTS
 
     name: str
@@ -87,10 +83,7 @@ class FeatureLevelRecord(Message):
 
 
 def new_FeatureLevelRecord(name: str, feature_level: int) -> FeatureLevelRecord:
-    return FeatureLevelRecord(
-        name=name,
-        feature_level=feature_level,
-    )
+    return FeatureLevelRecord(name=name, feature_level=feature_level)
 
 
 def read_feature_level_record_flexible(data: bytes, pos: i64, version: i64) -> tuple[FeatureLevelRecord, i64]:

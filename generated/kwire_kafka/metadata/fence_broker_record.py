@@ -45,11 +45,7 @@ class FenceBrokerRecord(Message):
         ("epoch", "Epoch", "int64", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "id",
-        "epoch",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("id", "epoch", "unknown_tags")
     __slots__ = SLOTS
 
     id: int
@@ -87,10 +83,7 @@ class FenceBrokerRecord(Message):
 
 
 def new_FenceBrokerRecord(id: int, epoch: int) -> FenceBrokerRecord:
-    return FenceBrokerRecord(
-        id=id,
-        epoch=epoch,
-    )
+    return FenceBrokerRecord(id=id, epoch=epoch)
 
 
 def read_fence_broker_record_flexible(data: bytes, pos: i64, version: i64) -> tuple[FenceBrokerRecord, i64]:

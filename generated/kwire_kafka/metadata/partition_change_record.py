@@ -161,10 +161,7 @@ class PartitionChangeRecord(Message):
 
 
 def new_PartitionChangeRecord(partition_id: int, topic_id: Uuid) -> PartitionChangeRecord:
-    return PartitionChangeRecord(
-        partition_id=partition_id,
-        topic_id=topic_id,
-    )
+    return PartitionChangeRecord(partition_id=partition_id, topic_id=topic_id)
 
 
 def read_PartitionChangeRecord_tags(self: PartitionChangeRecord, data: bytes, pos: i64, version: i64) -> i64:

@@ -50,12 +50,7 @@ class ProducerIdsRecord(Message):
         "next_producer_id": ("producerIdsEnd",),
     }
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "broker_id",
-        "broker_epoch",
-        "next_producer_id",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("broker_id", "broker_epoch", "next_producer_id", "unknown_tags")
     __slots__ = SLOTS
 
     broker_id: int
@@ -97,11 +92,7 @@ class ProducerIdsRecord(Message):
 
 
 def new_ProducerIdsRecord(broker_id: int, broker_epoch: int, next_producer_id: int) -> ProducerIdsRecord:
-    return ProducerIdsRecord(
-        broker_id=broker_id,
-        broker_epoch=broker_epoch,
-        next_producer_id=next_producer_id,
-    )
+    return ProducerIdsRecord(broker_id=broker_id, broker_epoch=broker_epoch, next_producer_id=next_producer_id)
 
 
 def read_producer_ids_record_flexible(data: bytes, pos: i64, version: i64) -> tuple[ProducerIdsRecord, i64]:

@@ -52,13 +52,7 @@ class BrokerEndpoint(Struct):
         ("security_protocol", "SecurityProtocol", "int16", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "name",
-        "host",
-        "port",
-        "security_protocol",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("name", "host", "port", "security_protocol", "unknown_tags")
     __slots__ = SLOTS
 
     name: str
@@ -89,12 +83,7 @@ class BrokerEndpoint(Struct):
 
 
 def new_BrokerEndpoint(name: str, host: str, port: int, security_protocol: int) -> BrokerEndpoint:
-    return BrokerEndpoint(
-        name=name,
-        host=host,
-        port=port,
-        security_protocol=security_protocol,
-    )
+    return BrokerEndpoint(name=name, host=host, port=port, security_protocol=security_protocol)
 
 
 @mypyc_attr(acyclic=True)
@@ -107,12 +96,7 @@ class BrokerFeature(Struct):
         ("max_supported_version", "MaxSupportedVersion", "int16", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "name",
-        "min_supported_version",
-        "max_supported_version",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("name", "min_supported_version", "max_supported_version", "unknown_tags")
     __slots__ = SLOTS
 
     name: str
@@ -140,9 +124,7 @@ class BrokerFeature(Struct):
 
 def new_BrokerFeature(name: str, min_supported_version: int, max_supported_version: int) -> BrokerFeature:
     return BrokerFeature(
-        name=name,
-        min_supported_version=min_supported_version,
-        max_supported_version=max_supported_version,
+        name=name, min_supported_version=min_supported_version, max_supported_version=max_supported_version
     )
 
 

@@ -47,13 +47,7 @@ class ControllerEndpoint(Struct):
         ("security_protocol", "SecurityProtocol", "int16", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "name",
-        "host",
-        "port",
-        "security_protocol",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("name", "host", "port", "security_protocol", "unknown_tags")
     __slots__ = SLOTS
 
     name: str
@@ -84,12 +78,7 @@ class ControllerEndpoint(Struct):
 
 
 def new_ControllerEndpoint(name: str, host: str, port: int, security_protocol: int) -> ControllerEndpoint:
-    return ControllerEndpoint(
-        name=name,
-        host=host,
-        port=port,
-        security_protocol=security_protocol,
-    )
+    return ControllerEndpoint(name=name, host=host, port=port, security_protocol=security_protocol)
 
 
 @mypyc_attr(acyclic=True)
@@ -102,12 +91,7 @@ class ControllerFeature(Struct):
         ("max_supported_version", "MaxSupportedVersion", "int16", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "name",
-        "min_supported_version",
-        "max_supported_version",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("name", "min_supported_version", "max_supported_version", "unknown_tags")
     __slots__ = SLOTS
 
     name: str
@@ -135,9 +119,7 @@ class ControllerFeature(Struct):
 
 def new_ControllerFeature(name: str, min_supported_version: int, max_supported_version: int) -> ControllerFeature:
     return ControllerFeature(
-        name=name,
-        min_supported_version=min_supported_version,
-        max_supported_version=max_supported_version,
+        name=name, min_supported_version=min_supported_version, max_supported_version=max_supported_version
     )
 
 

@@ -47,12 +47,7 @@ class TopicIdPartitionEntry(Struct):
         ("partition", "Partition", "int32", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "name",
-        "id",
-        "partition",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("name", "id", "partition", "unknown_tags")
     __slots__ = SLOTS
 
     name: str
@@ -79,11 +74,7 @@ class TopicIdPartitionEntry(Struct):
 
 
 def new_TopicIdPartitionEntry(name: str, id: Uuid, partition: int) -> TopicIdPartitionEntry:
-    return TopicIdPartitionEntry(
-        name=name,
-        id=id,
-        partition=partition,
-    )
+    return TopicIdPartitionEntry(name=name, id=id, partition=partition)
 
 
 @mypyc_attr(acyclic=True)
@@ -105,11 +96,7 @@ class RemoteLogSegmentIdEntry(Struct):
         ("id", "Id", "uuid", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "topic_id_partition",
-        "id",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("topic_id_partition", "id", "unknown_tags")
     __slots__ = SLOTS
 
     topic_id_partition: TopicIdPartitionEntry
@@ -132,10 +119,7 @@ class RemoteLogSegmentIdEntry(Struct):
 
 
 def new_RemoteLogSegmentIdEntry(topic_id_partition: TopicIdPartitionEntry, id: Uuid) -> RemoteLogSegmentIdEntry:
-    return RemoteLogSegmentIdEntry(
-        topic_id_partition=topic_id_partition,
-        id=id,
-    )
+    return RemoteLogSegmentIdEntry(topic_id_partition=topic_id_partition, id=id)
 
 
 @mypyc_attr(acyclic=True)
@@ -147,11 +131,7 @@ class SegmentLeaderEpochEntry(Struct):
         ("offset", "Offset", "int64", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "leader_epoch",
-        "offset",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("leader_epoch", "offset", "unknown_tags")
     __slots__ = SLOTS
 
     leader_epoch: int
@@ -174,10 +154,7 @@ class SegmentLeaderEpochEntry(Struct):
 
 
 def new_SegmentLeaderEpochEntry(leader_epoch: int, offset: int) -> SegmentLeaderEpochEntry:
-    return SegmentLeaderEpochEntry(
-        leader_epoch=leader_epoch,
-        offset=offset,
-    )
+    return SegmentLeaderEpochEntry(leader_epoch=leader_epoch, offset=offset)
 
 
 @mypyc_attr(acyclic=True)

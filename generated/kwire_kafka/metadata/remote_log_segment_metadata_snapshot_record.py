@@ -44,11 +44,7 @@ class SegmentLeaderEpochEntry(Struct):
         ("offset", "Offset", "int64", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "leader_epoch",
-        "offset",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("leader_epoch", "offset", "unknown_tags")
     __slots__ = SLOTS
 
     leader_epoch: int
@@ -71,10 +67,7 @@ class SegmentLeaderEpochEntry(Struct):
 
 
 def new_SegmentLeaderEpochEntry(leader_epoch: int, offset: int) -> SegmentLeaderEpochEntry:
-    return SegmentLeaderEpochEntry(
-        leader_epoch=leader_epoch,
-        offset=offset,
-    )
+    return SegmentLeaderEpochEntry(leader_epoch=leader_epoch, offset=offset)
 
 
 @mypyc_attr(acyclic=True)

@@ -45,12 +45,7 @@ class TopicIdPartitionEntry(Struct):
         ("partition", "Partition", "int32", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "name",
-        "id",
-        "partition",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("name", "id", "partition", "unknown_tags")
     __slots__ = SLOTS
 
     name: str
@@ -77,11 +72,7 @@ class TopicIdPartitionEntry(Struct):
 
 
 def new_TopicIdPartitionEntry(name: str, id: Uuid, partition: int) -> TopicIdPartitionEntry:
-    return TopicIdPartitionEntry(
-        name=name,
-        id=id,
-        partition=partition,
-    )
+    return TopicIdPartitionEntry(name=name, id=id, partition=partition)
 
 
 @mypyc_attr(acyclic=True)
@@ -103,11 +94,7 @@ class RemoteLogSegmentIdEntry(Struct):
         ("id", "Id", "uuid", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "topic_id_partition",
-        "id",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("topic_id_partition", "id", "unknown_tags")
     __slots__ = SLOTS
 
     topic_id_partition: TopicIdPartitionEntry
@@ -130,10 +117,7 @@ class RemoteLogSegmentIdEntry(Struct):
 
 
 def new_RemoteLogSegmentIdEntry(topic_id_partition: TopicIdPartitionEntry, id: Uuid) -> RemoteLogSegmentIdEntry:
-    return RemoteLogSegmentIdEntry(
-        topic_id_partition=topic_id_partition,
-        id=id,
-    )
+    return RemoteLogSegmentIdEntry(topic_id_partition=topic_id_partition, id=id)
 
 
 @mypyc_attr(acyclic=True)

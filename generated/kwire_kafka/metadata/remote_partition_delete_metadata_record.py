@@ -43,12 +43,7 @@ class TopicIdPartitionEntry(Struct):
         ("partition", "Partition", "int32", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "name",
-        "id",
-        "partition",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("name", "id", "partition", "unknown_tags")
     __slots__ = SLOTS
 
     name: str
@@ -75,11 +70,7 @@ class TopicIdPartitionEntry(Struct):
 
 
 def new_TopicIdPartitionEntry(name: str, id: Uuid, partition: int) -> TopicIdPartitionEntry:
-    return TopicIdPartitionEntry(
-        name=name,
-        id=id,
-        partition=partition,
-    )
+    return TopicIdPartitionEntry(name=name, id=id, partition=partition)
 
 
 @mypyc_attr(acyclic=True)

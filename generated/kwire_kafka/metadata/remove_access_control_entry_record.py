@@ -40,10 +40,7 @@ class RemoveAccessControlEntryRecord(Message):
 
     FIELDS: ClassVar[tuple[FieldSpec, ...]] = (("id", "Id", "uuid", (0, 32767), None, None, None, None, False),)
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "id",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("id", "unknown_tags")
     __slots__ = SLOTS
 
     id: Uuid
@@ -77,9 +74,7 @@ class RemoveAccessControlEntryRecord(Message):
 
 
 def new_RemoveAccessControlEntryRecord(id: Uuid) -> RemoveAccessControlEntryRecord:
-    return RemoveAccessControlEntryRecord(
-        id=id,
-    )
+    return RemoveAccessControlEntryRecord(id=id)
 
 
 def read_remove_access_control_entry_record_flexible(

@@ -42,10 +42,7 @@ class RemoveDelegationTokenRecord(Message):
         ("token_id", "TokenId", "string", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "token_id",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("token_id", "unknown_tags")
     __slots__ = SLOTS
 
     token_id: str
@@ -79,9 +76,7 @@ class RemoveDelegationTokenRecord(Message):
 
 
 def new_RemoveDelegationTokenRecord(token_id: str) -> RemoveDelegationTokenRecord:
-    return RemoveDelegationTokenRecord(
-        token_id=token_id,
-    )
+    return RemoveDelegationTokenRecord(token_id=token_id)
 
 
 def read_remove_delegation_token_record_flexible(

@@ -40,10 +40,7 @@ class RemoveFeatureLevelRecord(Message):
 
     FIELDS: ClassVar[tuple[FieldSpec, ...]] = (("name", "Name", "string", (0, 32767), None, None, None, None, False),)
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "name",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("name", "unknown_tags")
     __slots__ = SLOTS
 
     name: str
@@ -77,9 +74,7 @@ class RemoveFeatureLevelRecord(Message):
 
 
 def new_RemoveFeatureLevelRecord(name: str) -> RemoveFeatureLevelRecord:
-    return RemoveFeatureLevelRecord(
-        name=name,
-    )
+    return RemoveFeatureLevelRecord(name=name)
 
 
 def read_remove_feature_level_record_flexible(

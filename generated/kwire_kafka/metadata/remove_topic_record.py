@@ -42,10 +42,7 @@ class RemoveTopicRecord(Message):
         ("topic_id", "TopicId", "uuid", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "topic_id",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("topic_id", "unknown_tags")
     __slots__ = SLOTS
 
     topic_id: Uuid
@@ -79,9 +76,7 @@ class RemoveTopicRecord(Message):
 
 
 def new_RemoveTopicRecord(topic_id: Uuid) -> RemoveTopicRecord:
-    return RemoveTopicRecord(
-        topic_id=topic_id,
-    )
+    return RemoveTopicRecord(topic_id=topic_id)
 
 
 def read_remove_topic_record_flexible(data: bytes, pos: i64, version: i64) -> tuple[RemoveTopicRecord, i64]:

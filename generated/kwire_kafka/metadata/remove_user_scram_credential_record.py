@@ -44,11 +44,7 @@ class RemoveUserScramCredentialRecord(Message):
         ("mechanism", "Mechanism", "int8", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "name",
-        "mechanism",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("name", "mechanism", "unknown_tags")
     __slots__ = SLOTS
 
     name: str
@@ -86,10 +82,7 @@ class RemoveUserScramCredentialRecord(Message):
 
 
 def new_RemoveUserScramCredentialRecord(name: str, mechanism: int) -> RemoveUserScramCredentialRecord:
-    return RemoveUserScramCredentialRecord(
-        name=name,
-        mechanism=mechanism,
-    )
+    return RemoveUserScramCredentialRecord(name=name, mechanism=mechanism)
 
 
 def read_remove_user_scram_credential_record_flexible(

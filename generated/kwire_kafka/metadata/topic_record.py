@@ -45,11 +45,7 @@ class TopicRecord(Message):
         ("topic_id", "TopicId", "uuid", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "name",
-        "topic_id",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("name", "topic_id", "unknown_tags")
     __slots__ = SLOTS
 
     name: str
@@ -87,10 +83,7 @@ class TopicRecord(Message):
 
 
 def new_TopicRecord(name: str, topic_id: Uuid) -> TopicRecord:
-    return TopicRecord(
-        name=name,
-        topic_id=topic_id,
-    )
+    return TopicRecord(name=name, topic_id=topic_id)
 
 
 def read_topic_record_flexible(data: bytes, pos: i64, version: i64) -> tuple[TopicRecord, i64]:

@@ -45,11 +45,7 @@ class UnfenceBrokerRecord(Message):
         ("epoch", "Epoch", "int64", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "id",
-        "epoch",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("id", "epoch", "unknown_tags")
     __slots__ = SLOTS
 
     id: int
@@ -87,10 +83,7 @@ class UnfenceBrokerRecord(Message):
 
 
 def new_UnfenceBrokerRecord(id: int, epoch: int) -> UnfenceBrokerRecord:
-    return UnfenceBrokerRecord(
-        id=id,
-        epoch=epoch,
-    )
+    return UnfenceBrokerRecord(id=id, epoch=epoch)
 
 
 def read_unfence_broker_record_flexible(data: bytes, pos: i64, version: i64) -> tuple[UnfenceBrokerRecord, i64]:

@@ -45,11 +45,7 @@ class UnregisterBrokerRecord(Message):
         ("broker_epoch", "BrokerEpoch", "int64", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "broker_id",
-        "broker_epoch",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("broker_id", "broker_epoch", "unknown_tags")
     __slots__ = SLOTS
 
     broker_id: int
@@ -87,10 +83,7 @@ class UnregisterBrokerRecord(Message):
 
 
 def new_UnregisterBrokerRecord(broker_id: int, broker_epoch: int) -> UnregisterBrokerRecord:
-    return UnregisterBrokerRecord(
-        broker_id=broker_id,
-        broker_epoch=broker_epoch,
-    )
+    return UnregisterBrokerRecord(broker_id=broker_id, broker_epoch=broker_epoch)
 
 
 def read_unregister_broker_record_flexible(data: bytes, pos: i64, version: i64) -> tuple[UnregisterBrokerRecord, i64]:

@@ -117,12 +117,7 @@ def new_UserScramCredentialRecord(
     name: str, mechanism: int, salt: bytes, stored_key: bytes, server_key: bytes, iterations: int
 ) -> UserScramCredentialRecord:
     return UserScramCredentialRecord(
-        name=name,
-        mechanism=mechanism,
-        salt=salt,
-        stored_key=stored_key,
-        server_key=server_key,
-        iterations=iterations,
+        name=name, mechanism=mechanism, salt=salt, stored_key=stored_key, server_key=server_key, iterations=iterations
     )
 
 

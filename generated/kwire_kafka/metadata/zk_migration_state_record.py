@@ -41,10 +41,7 @@ class ZkMigrationStateRecord(Message):
         ("zk_migration_state", "ZkMigrationState", "int8", (0, 32767), None, None, None, None, False),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "zk_migration_state",
-        "unknown_tags",
-    )
+    SLOTS: ClassVar[tuple[str, ...]] = ("zk_migration_state", "unknown_tags")
     __slots__ = SLOTS
 
     zk_migration_state: int
@@ -78,9 +75,7 @@ class ZkMigrationStateRecord(Message):
 
 
 def new_ZkMigrationStateRecord(zk_migration_state: int) -> ZkMigrationStateRecord:
-    return ZkMigrationStateRecord(
-        zk_migration_state=zk_migration_state,
-    )
+    return ZkMigrationStateRecord(zk_migration_state=zk_migration_state)
 
 
 def read_zk_migration_state_record_flexible(
