@@ -1,4 +1,4 @@
-"""What holds for the project as a whole: import chains, public names, documentation of every code."""
+"""What holds for the project as a whole: import chains, public names, a page for every code."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ import pytest
 
 import kwire
 from kwirec import catalogue
-from kwirec.frontend.json_messages import attribute_names
 
 ROOT = Path(__file__).parent.parent
 LAYERS = (
@@ -140,65 +139,3 @@ def test_nothing_names_an_address_of_a_package_registry_or_a_path_of_a_machine()
             continue
         found = wrong.search(path.read_text(encoding="utf-8", errors="replace"))
         assert found is None, f"{name}: {found and found.group()}"
-
-
-def test_the_examples_of_the_readme_run() -> None:
-    readme = (ROOT / "README.md").read_text()
-    examples = re.findall(r"```python\n(.*?)```", readme, re.DOTALL)
-    first, second, records, connections, logs, models, request_logs, arrow, releases = examples
-
-    def run(code: str) -> str:
-        done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
-        return done.stdout
-
-    assert "NONE" in run(first)
-    assert re.search(r"^ 18 ApiVersions +0 to 4$", run(first), re.MULTILINE)
-    assert "client_id='me'" in run(second)
-    assert run(records).splitlines() == ["3 7 41", "40 b'key' b'value'", "41 b'key' None"]
-    answered, seen = run(connections).splitlines()
-    assert answered == "5"
-    assert seen.startswith("[('ApiVersions', 4, 0.00")
-    assert re.search(r"^\d+ g0 t7 \d \d+$", run(logs), re.MULTILINE)
-    assert run(models).splitlines() == [
-        "t 5000",
-        '{"topics":[{"name":"t","topicId":"AAAAAAAAAAAAAAAAAAAAAA"}],"timeoutMs":5000}',
-        "topics 0 name Input should be a valid string",
-        "timeoutMs Input should be less than or equal to 2147483647",
-    ]
-    assert re.search(r"^kwire FETCH 0 [\d.]+\nreplica_id=-1 max_wait_ms=", run(request_logs), re.MULTILINE)
-    assert re.fullmatch(r"int16 0 to carry on; .*\n\[0, 27, 25\] \[None, 0, 0\]\n", run(arrow))
-    versions, fetch, failed, *lost, facts, conversion = run(releases).splitlines()
-    assert (versions, fetch) == ("range(3, 14) range(0, 14)", "10")
-    assert failed == "WriteTxnMarkers (27): none: client too old (client 0, broker 1)"
-    assert lost[0] == "LeaderAndIsr (4): none: broker (client 0-1, broker none)"
-    assert facts == "True 3.1.2 4.1.1 stable"
-    assert conversion.startswith("lossy (")
-
-
-def test_the_tree_in_the_readme_is_printed_as_it_says() -> None:
-    readme = (ROOT / "README.md").read_text()
-    shown = re.search(r"\$ kwire (decode .*)\n((?:.+\n)+)```", readme)
-    assert shown is not None
-    command = [sys.executable, "-m", "kwire", *shown[1].split()]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert done.stdout == shown[2]
-
-
-def test_the_notation_page_has_every_attribute() -> None:
-    page = (ROOT / "docs" / "definitions.md").read_text()
-    names = {name for names in attribute_names().values() for name in names}
-    assert not [name for name in names if f"`{name}`" not in page]
-
-
-def test_the_typo_in_the_readme_is_answered_as_it_says(tmp_path: Path) -> None:
-    readme = (ROOT / "README.md").read_text()
-    shown = re.search(r"```\n(error\[K101\].*?)```", readme, re.DOTALL)
-    assert shown is not None
-    place = re.search(r"--> (\S+\.json):", shown[1])
-    assert place is not None
-    broken = tmp_path / place[1]
-    broken.parent.mkdir(parents=True)
-    broken.write_text((ROOT / place[1]).read_text().replace('"int32"', '"strng"', 1))
-    command = [sys.executable, "-m", "kwirec", "check", place[1]]
-    result = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert shown[1] in result.stderr

@@ -1,4 +1,4 @@
-"""``kwirec new``: what it lays down works as it is, and as the tutorial in the README says."""
+"""``kwirec new``: what it lays down works as it is, and as the tutorial in docs/compiler.md says."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kwirec.cli import main
 from kwirec.scaffold.scaffold import FILES
 
 ROOT = Path(__file__).resolve().parents[2]
-TUTORIAL = (ROOT / "README.md").read_text().partition("\n## Your own protocol\n")[2].partition("\n## ")[0]
+TUTORIAL = (ROOT / "docs" / "compiler.md").read_text().partition("\n## Your own protocol\n")[2].partition("\n## ")[0]
 
 
 @pytest.fixture(autouse=True)
@@ -65,7 +65,7 @@ def test_what_is_generated_needs_nothing_but_kwire() -> None:
     assert sorted(done.stdout.split()) == ["acme", "kwire", "librt"], done.stderr
 
 
-def test_the_fields_that_the_readme_shows_are_those_of_the_template() -> None:
+def test_the_fields_that_the_tutorial_shows_are_those_of_the_template() -> None:
     kwirec("new", "acme")
     shown = re.search(r"```jsonc\n(.*?)```", TUTORIAL, re.DOTALL)
     assert shown is not None
@@ -74,7 +74,7 @@ def test_the_fields_that_the_readme_shows_are_those_of_the_template() -> None:
         assert " ".join(one.split()) in definition
 
 
-def test_what_the_readme_does_with_the_package_does_that() -> None:
+def test_what_the_tutorial_does_with_the_package_does_that() -> None:
     kwirec("new", "acme")
     kwirec("generate", "acme/defs", "--package", "acme", "--out", "acme/src")
     session = re.search(r"```pycon\n(.*?)```", TUTORIAL, re.DOTALL)
@@ -85,7 +85,7 @@ def test_what_the_readme_does_with_the_package_does_that() -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_the_next_version_as_the_readme_says() -> None:
+def test_the_next_version_as_the_tutorial_says() -> None:
     kwirec("new", "acme")
     for command in (("git", "init", "-q"), ("git", "add", "."), ("git", "commit", "-qm", "first")):
         assert run(*command).returncode == 0

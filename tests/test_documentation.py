@@ -1,0 +1,121 @@
+"""The pages say what is so: their examples run, their output is real, and every page can be found."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from kwire import DecodeError
+from kwire_kafka.api.fetch import FetchableTopicResponse, FetchResponse, PartitionData
+from kwirec.frontend.json_messages import attribute_names
+
+ROOT = Path(__file__).parent.parent
+DOCS = ROOT / "docs"
+README = (ROOT / "README.md").read_text()
+
+PRINTED = {
+    "README.md": [r"Request\(header=RequestHeader\(.*client_id='me'.*\n"],
+    "codecs.md": [r"ResponseHeader\(.*NONE\n(?s:.*)^ 18 ApiVersions +0 to 4$(?s:.*)"],
+    "records-and-logs.md": [
+        r"3 7 41\n40 b'key' b'value'\n41 b'key' None\n",
+        r"(\d+ g0 t7 \d \d+\n(?s:.*))+",
+    ],
+    "connections.md": [r"5\n\[\('ApiVersions', 4, 0\.00\d+\)\]\n"],
+    "json.md": [
+        r"t 5000\n"
+        r'\{"topics":\[\{"name":"t","topicId":"A{22}"\}\],"timeoutMs":5000\}\n'
+        r"topics 0 name Input should be a valid string\n"
+        r"timeoutMs Input should be less than or equal to 2147483647\n",
+        r"(?s:.*)^kwire FETCH 0 [\d.]+\nreplica_id=-1 max_wait_ms=(?s:.*)",
+    ],
+    "arrow.md": [r"int16 .+\n\[0, 27, 25\] \[None, 0, 0\]\n"],
+    "releases.md": [
+        r"range\(3, 14\) range\(0, 14\)\n10\n"
+        r"WriteTxnMarkers \(27\): none: client too old \(client 0, broker 1\)\n"
+        r"LeaderAndIsr \(4\): none: broker \(client 0-1, broker none\)\n(?s:.*)"
+        r"True 3\.1\.2 4\.1\.1 stable\nlossy \(.*\n",
+    ],
+}
+"""Page → what each of its Python examples prints, in order."""
+
+RUN_ELSEWHERE = {"pipeline.md"}
+"""Pages whose examples need a cluster, or are run by other tests."""
+
+
+def page(name: str) -> str:
+    return README if name == "README.md" else (DOCS / name).read_text()
+
+
+def examples(name: str) -> list[str]:
+    return re.findall(r"```python\n(.*?)```", page(name), re.DOTALL)
+
+
+@pytest.mark.parametrize(
+    ("name", "index"), [(name, index) for name in PRINTED for index in range(len(PRINTED[name]))]
+)
+def test_an_example_prints_what_it_should(name: str, index: int) -> None:
+    command = [sys.executable, "-c", examples(name)[index]]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert re.fullmatch(PRINTED[name][index], done.stdout, re.MULTILINE), done.stdout
+
+
+def test_every_example_is_run() -> None:
+    found = {name: len(examples(name)) for name in ["README.md", *(path.name for path in DOCS.glob("*.md"))]}
+    assert {name: count for name, count in found.items() if count and name not in RUN_ELSEWHERE} == {
+        name: len(printed) for name, printed in PRINTED.items()
+    }
+
+
+def test_the_tree_in_the_readme_is_what_the_command_prints() -> None:
+    shown = re.search(r"\$ kwire (decode .*)\n((?:.+\n)+)```", README)
+    assert shown is not None
+    command = [sys.executable, "-m", "kwire", *shown[1].split()]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout == shown[2]
+
+
+def test_the_error_in_the_readme_is_worded_like_a_real_one() -> None:
+    shown = re.search(r"```\n(FetchResponse v13, .*)\n```", README)
+    assert shown is not None
+    data = FetchResponse(
+        responses=[FetchableTopicResponse(partitions=[PartitionData(records=bytes(60))])],
+    ).encode(13)
+    with pytest.raises(DecodeError) as caught:
+        FetchResponse.decode(data[:-30], 13)
+    assert re.sub(r"\d+", "N", str(caught.value)) == re.sub(r"\d+", "N", shown[1])
+
+
+def test_the_typo_in_the_readme_is_answered_like_that(tmp_path: Path) -> None:
+    shown = re.search(r"```\n(error\[K101\].*?)```", README, re.DOTALL)
+    assert shown is not None
+    place = re.search(r"--> (\S+\.json):", shown[1])
+    assert place is not None
+    broken = tmp_path / place[1]
+    broken.parent.mkdir(parents=True)
+    broken.write_text((ROOT / place[1]).read_text().replace('"int32"', '"strng"', 1))
+    command = [sys.executable, "-m", "kwirec", "check", place[1]]
+    result = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert shown[1] in result.stderr
+
+
+def test_the_notation_page_has_every_attribute() -> None:
+    names = {name for names in attribute_names().values() for name in names}
+    assert not [name for name in names if f"`{name}`" not in page("definitions.md")]
+
+
+def test_every_page_is_in_the_index() -> None:
+    index = (DOCS / "README.md").read_text()
+    for path in DOCS.glob("*.md"):
+        assert path.name == "README.md" or f"]({path.name})" in index
+
+
+def test_every_link_leads_to_a_file() -> None:
+    for path in [ROOT / "README.md", ROOT / "ARCHITECTURE.md", ROOT / "CONTRIBUTING.md", *DOCS.rglob("*.md")]:
+        text = re.sub(r"```.*?```", "", path.read_text(), flags=re.DOTALL)
+        for link in re.findall(r"\]\(([^)#\s]+)[^)]*\)", text):
+            if "://" not in link:
+                assert (path.parent / link).exists(), f"{path.relative_to(ROOT)} links to {link}"
