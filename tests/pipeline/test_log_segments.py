@@ -223,6 +223,17 @@ def test_salted_passwords_do_not_get_out() -> None:
     ]
 
 
+def test_a_metadata_record_that_cannot_be_read_does_not_get_out_if_it_may_have_secrets(tmp_path: Path) -> None:
+    """Types 11 and 4 are credentials and configurations; a topic has none, and of others nothing is known."""
+    unknown_version, cut, unknown_frame = b"\1\x0b\x63hunter2", b"\1\x0b\0\x04bob", b"\2\x0b\0hunter2"
+    config, topic, unknown_type = b"\1\4\x63hunter2", b"\1\2\x63orders", b"\1\xff\x01\0new"
+    values = [unknown_version, cut, unknown_frame, config, topic, unknown_type, b"\1", b"", None]
+    batch = encode_batch([Record(None, value, (), TIMES, number) for number, value in enumerate(values)])
+    path = segment(tmp_path, batch, name="__cluster_metadata-0")
+    assert [row["value"] for row in rows(path, hide=False)] == values
+    assert [row["value"] for row in rows(path)] == [b"", b"", b"", b"", *values[4:]]
+
+
 def names(selection: Selection, release: str = "4.1.1") -> list[str]:
     files = [str(path) for path in sorted((LOGS / release).rglob("*")) if path.is_file()]
     return [Path(file.path).relative_to(LOGS / release).as_posix() for file in segment_files(files, (), selection)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import struct
 import sys
 from collections.abc import Iterator
 from typing import Any
@@ -104,12 +105,16 @@ def test_a_configuration_that_the_broker_calls_sensitive_is_hidden_with_its_syno
         ("listener.name.sasl_ssl.scram-sha-256.sasl.jaas.config", True),
         ("ssl.keystore.key", True),
         ("ssl.keystore.certificate.chain", True),
+        ("ssl.truststore.certificates", True),
+        ("listener.name.internal.ssl.truststore.certificates", True),
+        ("sasl.login.token", True),
         ("delegation.token.secret.key", True),
         ("password.encoder.secret", True),
         ("AWS_ACCESS_KEY", True),
         ("password.encoder.iterations", False),
         ("delegation.token.max.lifetime.ms", False),
         ("sasl.oauthbearer.token.endpoint.url", False),
+        ("ssl.truststore.location", False),
         ("cleanup.policy", False),
         ("key.deserializer", False),
     ],
@@ -139,6 +144,24 @@ def test_what_is_in_an_envelope_is_redacted() -> None:
 
 def test_what_cannot_be_read_in_an_envelope_is_taken_out() -> None:
     assert redacted(EnvelopeRequest(request_data=b"\0\x27\0\x02hunter2")).request_data == b""
+
+
+@pytest.mark.parametrize(("api_key", "version"), [(36, 99), (999, 0)], ids=["version", "api"])
+def test_what_is_of_an_unknown_api_or_version_in_an_envelope_is_taken_out(api_key: int, version: int) -> None:
+    """Its header can be read, its body cannot, and nobody knows what that holds."""
+    known = PROTOCOL.encode_request(
+        SaslAuthenticateRequest(auth_bytes=b"hunter2"), 2, correlation_id=3, client_id="c"
+    )
+    asked = PROTOCOL.decode_request(struct.pack(">hh", api_key, version) + known[4:])
+    assert asked.message is None
+    assert redacted(EnvelopeRequest(request_data=asked.payload)).request_data == b""
+    answer = PROTOCOL.encode_response(SaslAuthenticateResponse(auth_bytes=b"hunter2"), 2, correlation_id=3)
+    assert redacted(EnvelopeResponse(response_data=answer), asked).response_data == b""
+
+
+def test_a_request_without_secrets_is_left_in_its_envelope() -> None:
+    asked = PROTOCOL.encode_request(HeartbeatRequest(group_id="g"), 4, correlation_id=3, client_id="c")
+    assert redacted(EnvelopeRequest(request_data=asked)).request_data == asked
 
 
 def test_the_response_in_an_envelope_takes_its_request_to_be_read() -> None:
