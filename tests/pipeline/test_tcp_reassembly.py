@@ -142,6 +142,13 @@ def test_a_retransmission_that_overlaps_what_waits_is_not_doubled() -> None:
     assert told(reassembled([*hello, a, replace(c, data=b"ccdd"), c, d, b])) == [(CLIENT, b"aabbccdd"), ("closed",)]
 
 
+def test_a_cut_retransmission_adds_only_what_is_new_to_the_gap() -> None:
+    made = packets(Conversation([(CLIENT, 0.0, b"abcdefgh")]), acks=False, ending=0)
+    cut, longer = replace(made[3], cut=6), replace(made[3], data=b"abcdefghij", cut=8)
+    pieces = reassembled([*made[:3], cut, longer])
+    assert told(pieces) == [(CLIENT, b"ab"), ("gap", CLIENT, 6), ("gap", CLIENT, 2), ("closed",)]
+
+
 def test_keep_alives_are_no_data() -> None:
     made = packets(TALK, ending=0)
     last = made[-1]
@@ -163,6 +170,22 @@ def test_what_is_lost_with_the_end_of_a_connection_is_a_gap() -> None:
     assert told(reassembled(made[:8] + made[9:])) == joined(TALK)
 
 
+def test_one_lost_byte_that_is_answered_is_a_gap() -> None:
+    """One that is not could be a FIN."""
+    made = packets(Conversation([(CLIENT, 0.0, b"?"), (SERVER, 0.1, b"answer")]), acks=False, ending=0)
+    answered = [(SERVER, b"answer"), ("closed",)]
+    assert told(reassembled(made[:3] + made[4:])) == [("gap", CLIENT, 1), *answered]
+    fins_lost = [*packets(TALK, acks=False)[:7], packets(TALK, acks=False)[9]]
+    assert told(reassembled(fins_lost)) == joined(TALK)
+
+
+@pytest.mark.parametrize("distance", [FAR, FAR + 1, (1 << 31) - 1])
+def test_an_acknowledgement_beyond_any_window_is_not_believed(distance: int) -> None:
+    made = packets(TALK, acks=False, ending=0)
+    wild = replace(made[4], ack=(made[4].ack + distance) & MASK, data=b"")
+    assert told(reassembled([*made[:4], wild, *made[4:]])) == joined(TALK)
+
+
 def test_a_response_waits_for_its_request() -> None:
     made = packets(TALK, acks=False)
     swapped = [*made[:3], replace(made[4], time=made[3].time), replace(made[3], time=made[4].time), *made[5:]]
@@ -180,6 +203,25 @@ def test_a_late_packet_is_waited_for_as_long_as_its_receiver_waits() -> None:
         (SERVER, b"got it"),
         ("closed",),
     ]
+
+
+@pytest.mark.parametrize(("seconds", "lost"), [(1.0, False), (1.25, True)])
+def test_bytes_that_the_other_side_has_are_waited_for_one_second(seconds: float, lost: bool) -> None:
+    made = packets(Conversation([(CLIENT, 0.0, b"ab")]), size=1, ending=0)
+    hello, a, b, acknowledged = made[:3], made[3], made[5], made[6]
+    late = [replace(packet, time=EPOCH + seconds) for packet in (acknowledged, a)]
+    pieces = reassembled([*hello, b, acknowledged, *late])
+    assert told(pieces) == [*([("gap", CLIENT, 1), (CLIENT, b"b")] if lost else [(CLIENT, b"ab")]), ("closed",)]
+
+
+def test_packets_in_pairs_that_are_swapped_lose_nothing_however_many_there_are() -> None:
+    """What waits is bounded; what has waited is not."""
+    made = packets(Conversation([(CLIENT, 0.0, bytes(12_000_000))]), size=60_000, ending=0, acks=False)
+    hello, data = made[:3], made[3:]
+    swapped = [packet for pair in zip(data[1::2], data[::2], strict=True) for packet in pair]
+    pieces = reassembled(hello + swapped)
+    assert {piece.kind for piece in pieces[:-1]} == {"data"}
+    assert sum(piece.size for piece in pieces[:-1]) == 12_000_000
 
 
 def test_what_waits_is_bounded_by_packets_and_by_bytes() -> None:
@@ -211,6 +253,17 @@ def test_a_capture_may_begin_mid_connection() -> None:
     assert told(pieces) == joined(TALK)[1:]
     assert not pieces[0].connection.complete
     assert (pieces[0].connection.client, pieces[0].connection.server) == (ALICE, BROKER)
+
+
+@pytest.mark.parametrize(("distance", "same"), [(1, True), (1 << 20, True), ((1 << 20) + 1, False)])
+def test_packets_from_before_the_capture_may_be_late(distance: int, same: bool) -> None:
+    """As late as a retransmission may be; two that are farther away, and agree, are another connection."""
+    made = packets(Conversation([(CLIENT, 0.0, b"abcd"), (CLIENT, 0.1, b"efgh")]), acks=False, ending=0, size=4)
+    first, second = made[3:]
+    old = replace(first, time=EPOCH + 0.05, seq=(first.seq - distance) & MASK, data=b"x")
+    pieces = reassembled([first, old, old, second])
+    assert (len({piece.connection.id for piece in pieces}) == 1) is same
+    assert (told(pieces) == [(CLIENT, b"abcdefgh"), ("closed",)]) is same
 
 
 def test_half_of_a_connection_tells_at_the_end_what_was_not_seen() -> None:
@@ -255,6 +308,15 @@ def test_ports_are_used_again_without_a_handshake_being_seen() -> None:
     later = Conversation([(direction, time + 60, data.upper()) for direction, time, data in TALK.segments])
     pieces = reassembled(packets(TALK) + packets(later, isns=(0x70000000, 0x60000000), handshake=False))
     assert told(pieces) == joined(TALK) + joined(later)
+
+
+@pytest.mark.parametrize("overlap", [0, 1, 3])
+def test_new_bytes_after_the_end_of_a_connection_begin_another(overlap: int) -> None:
+    """Wherever they begin: of the old one there can be no more."""
+    made = packets(TALK, acks=False)
+    last = made[-1]
+    more = replace(last, time=EPOCH + 60, seq=(last.seq - overlap) & MASK, data=b"more bytes")
+    assert told(reassembled([*made, more])) == [*joined(TALK), (CLIENT, b"more bytes"), ("closed",)]
 
 
 def test_a_packet_that_does_not_fit_at_all_does_not_end_a_connection() -> None:
