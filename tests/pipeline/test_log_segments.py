@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import shutil
 import struct
 from datetime import UTC, datetime
@@ -10,6 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from crc32c import crc32c
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -19,6 +21,7 @@ from kwire_kafka import UserScramCredentialRecord
 from kwire_spark.options import BrokenInput
 from kwire_spark.segments import Bounds, Selection, record_batches, segment_files, splits
 from kwire_spark.segments.typed import raw_schema, typed_batches, typed_schema
+from kwire_spark.segments.window import WINDOW
 from kwire_spark.tables.record_structs import record_kind
 from tests.pipeline.log_files import LOGS, TIMES, batch_at, broken, index, offsets, rows, segment
 
@@ -138,6 +141,71 @@ def test_an_index_that_lies_is_not_followed(tmp_path: Path) -> None:
     path = segment(tmp_path, *BATCHES)
     path.with_suffix(".index").write_bytes(struct.pack(">iiii", 15, 7, 25, SIZE + 3))
     assert offsets(rows(path, 100)) == list(range(80))
+
+
+def test_an_index_that_leads_to_a_batch_of_another_segment_is_not_followed(tmp_path: Path) -> None:
+    """Its offset is less than that of the first batch here."""
+    path = segment(tmp_path, batch_at(100), batch_at(110), batch_at(50), batch_at(120), base=100)
+    path.with_suffix(".index").write_bytes(struct.pack(">ii", 15, 2 * SIZE))
+    assert offsets(rows(path, bounds=Bounds(first_offset=118))) == [118, 119, *range(120, 130)]
+
+
+@pytest.mark.parametrize("before", [0, 1, 17, 60])
+def test_a_batch_after_damage_is_found_wherever_windows_end(tmp_path: Path, before: int) -> None:
+    """So many bytes of its header are the last that are read in one go."""
+    garbage = b"\xff" * (WINDOW + 1 - before)
+    path = segment(tmp_path, BATCHES[0], garbage, *BATCHES[1:3])
+    found = rows(path)
+    assert offsets(found) == list(range(30))
+    assert [position for position, _ in broken(found)] == [SIZE]
+
+
+def with_records(count: int, content: bytes, codec: int = 0) -> bytes:
+    """A batch that says it has ``count`` records, whatever ``content`` is; its size and checksum are right."""
+    data = encode_batch([Record(None, b"v", (), TIMES, 0)], codec=codec)
+    content = gzip.compress(content) if codec else content
+    covered = data[21:57] + struct.pack(">i", count) + content
+    head = data[:8] + struct.pack(">i", 49 + len(content)) + data[12:17]
+    return head + struct.pack(">I", crc32c(covered)) + covered
+
+
+PLAIN = encode_batch([Record(None, b"v", (), TIMES, 0)])[61:]
+"""A record as it stands in a batch: its size, six bytes of fields, a value of one byte, no headers."""
+
+
+@pytest.mark.parametrize("codec", [0, 1])
+@pytest.mark.parametrize(
+    ("count", "content"),
+    [
+        (1, PLAIN + b"\0"),
+        (1, PLAIN * 2),
+        (2, PLAIN),
+        (2, PLAIN + PLAIN[:-1]),
+        (0, PLAIN),
+        (1, bytes([PLAIN[0] + 2]) + PLAIN[1:] + b"\0"),  # a byte behind the headers
+        (1, bytes([PLAIN[0] - 2]) + PLAIN[1:]),
+        (2, bytes([PLAIN[0] + 2]) + PLAIN[1:] + b"\0" + PLAIN),
+        (1, PLAIN[:-1] + b"\2"),  # a header that is not there
+        (1, PLAIN[:4] + b"\x7e" + PLAIN[5:]),  # a key of 63 bytes
+    ],
+)
+def test_a_batch_whose_records_do_not_fit_is_reported_and_none_of_it_is_given(
+    tmp_path: Path, count: int, content: bytes, codec: int
+) -> None:
+    bad = with_records(count, content, codec)
+    path = segment(tmp_path, BATCHES[0], bad, BATCHES[1])
+    found = rows(path)
+    assert offsets(found) == list(range(20))
+    [(position, reason)] = broken(found)
+    assert position == SIZE
+    assert reason
+    with pytest.raises(BrokenInput) as raised:
+        rows(path, failfast=True)
+    assert raised.value.args[:2] == (str(path), SIZE)
+
+
+def test_the_records_of_such_a_batch_would_fit() -> None:
+    assert with_records(1, PLAIN) == encode_batch([Record(None, b"v", (), TIMES, 0)])
 
 
 def test_old_message_sets_and_codecs(tmp_path: Path) -> None:
