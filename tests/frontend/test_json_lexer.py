@@ -66,6 +66,8 @@ def test_what_is_no_number_is_one_word(text: str) -> None:
     [
         (r'"\" \\ \/ \b\f\n\r\t"', '" \\ / \b\f\n\r\t'),
         (r'"\u00e9\uD83D\uDE00"', "é😀"),
+        (r'"\ud7ff\ue000\uffff"', "\ud7ff\ue000\uffff"),
+        (r'"\ud800\udc00\udbff\udfff"', "\U00010000\U0010ffff"),
         ('"// no comment /* either */"', "// no comment /* either */"),
         ('"a\tb"', "a\tb"),
     ],
@@ -81,7 +83,7 @@ def test_strings(text: str, value: str) -> None:
     [
         (r'"ab\qc"', ("K004", r"\q")),
         (r'"\u12"', ("K004", r"\u")),
-        (r'"x\ud800y"', ("K004", r"\ud800")),
+        *((rf'"x\{half}y"', ("K004", rf"\{half}")) for half in ("ud800", "udbff", "udc00", "udfff")),
         ('"open, 1\n2', ("K003", '"open, 1')),
         ('"open\r\n2', ("K003", '"open')),
         ('"open\\\n"', ("K003", '"open\\')),

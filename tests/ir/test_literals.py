@@ -104,6 +104,13 @@ def test_strings_are_taken_as_they_are() -> None:
     assert typed_default(" 0x7f ", of("string")) == " 0x7f "
 
 
+def test_strings_have_as_many_bytes_as_kafka_writes() -> None:
+    for longest in ("x" * 32_767, "ü" * 16_383 + "x"):
+        assert typed_default(longest, of("string")) == longest
+        with pytest.raises(ValueError, match="at most 32767 bytes, this has 32768"):
+            typed_default(longest + "x", of("string"))
+
+
 @pytest.mark.parametrize(
     ("name", "literal", "reason"),
     [

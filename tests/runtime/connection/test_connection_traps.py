@@ -191,6 +191,16 @@ def test_trap_09_the_first_request_ends_the_tokens_of_both_sides() -> None:
     assert last.reason == "no request was seen with correlation id 99"
 
 
+@pytest.mark.parametrize("side", [CLIENT, SERVER])
+def test_trap_09_a_token_has_at_most_half_a_mebibyte(side: str) -> None:
+    """The default of Kafka's ``sasl.server.max.receive.size``."""
+    for size in (524_288, 524_289):
+        stream = [*handshake(0, 1), token(CLIENT, b"\0a\0b"), token(side, b"\xfe" * size)]
+        assert any(isinstance(event, SaslToken) and len(event.data) == size for event in play(stream)) is (
+            size == 524_288
+        )
+
+
 def test_trap_09_tokens_are_not_printed() -> None:
     events = play([*handshake(0, 1), token(CLIENT, PLAIN), token(SERVER, b""), *HELLO])
     assert "secret" not in "".join(told(events))

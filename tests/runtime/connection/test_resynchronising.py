@@ -191,6 +191,27 @@ def test_frames_beyond_the_limit_are_not_believed() -> None:
     assert events[1].correlation_id == 2
 
 
+def test_a_frame_as_large_as_the_limit_is_the_largest_that_is_read() -> None:
+    """In step, and out of step alike."""
+    side, data = asked(HeartbeatRequest(group_id="g" * 600), 0, 1)
+    size = len(data) - 4
+    for limit, found in ((size, True), (size - 1, False)):
+        in_step = play([asked(HeartbeatRequest(), 0, 0), (side, data)], decoder(limit=limit))
+        searched = play([(CLIENT, b"\xff" * 4), (side, data)], decoder("unknown", limit=limit))
+        for events in (in_step, searched):
+            assert ((CLIENT, data[4:]) in messages(events)) is found
+
+
+def test_what_begins_after_a_doubtful_frame_does_not_cost_that_frame() -> None:
+    """Only a request that begins within it shows that it is none."""
+    broken = raw("000c 0000 00000001 0002 6d65 | 7fff")  # the body of Heartbeat ends too early
+    _, request = asked(HeartbeatRequest(group_id="g" * 100), 0, 2)
+    for segment, first in ((frame(broken) + request, Undecodable), (frame(broken + request), Skipped)):
+        events = play([(CLIENT, segment)], decoder("unknown"))
+        assert [type(event) for event in events[:2]] == [first, RequestEvent]
+        assert messages(events) == [(CLIENT, request[4:])]
+
+
 @pytest.mark.parametrize("ids", [3, 16, 17, 40])
 def test_responses_are_found_whatever_ids_a_client_takes(ids: int) -> None:
     connection = decoder()
