@@ -92,9 +92,14 @@ CASES: dict[str, tuple[str, str, list[str]]] = {
     ),
     # Types
     "same width": (
-        clock(field("A", "int32"), field("B", "[]int16")),
-        clock(field("A", "uint32"), field("B", "[]uint16")),
-        ["FIELD_TYPE_WIRE_EQUIVALENT A 0,1,2", "FIELD_TYPE_WIRE_EQUIVALENT B 0,1,2"],
+        clock(field("A", "int32"), field("B", "[]int16"), field("C", "int8")),
+        clock(field("A", "uint32"), field("B", "[]uint16"), field("C", "bool")),
+        [f"FIELD_TYPE_WIRE_EQUIVALENT {name} 0,1,2" for name in "ABC"],
+    ),
+    "another width": (
+        clock(field("A", "int32"), field("B", "[]uint16"), field("C", "bool"), field("D", "int64")),
+        clock(field("A", "uint16"), field("B", "[]uint32"), field("C", "uint16"), field("D", "float64")),
+        [f"FIELD_TYPE_CHANGED {name} 0,1,2" for name in "ABCD"],
     ),
     "string and bytes agree where lengths are compact": (
         clock(field("A", "string")),
@@ -182,6 +187,12 @@ CASES: dict[str, tuple[str, str, list[str]]] = {
         request(field("A"), validVersions="1-2"),
         ["VERSION_MIN_RAISED - 0"],
     ),
+    # Attributes
+    "whether a field may be left out counts where both sides have versions without it": (
+        clock(field("A", versions="1+"), field("B", versions="1+"), field("C")),
+        clock(field("A", versions="1+", ignorable=True), field("B", ignorable=True), field("C", ignorable=True)),
+        ["FIELD_IGNORABLE_CHANGED A 1,2", "FIELD_ADDED_TO_VERSION B 0"],
+    ),
     # Tags
     "tagged fields change their order in the file": (
         clock(field("A", **TAG, tag=0), field("B", **TAG, tag=1)),
@@ -211,6 +222,26 @@ CASES: dict[str, tuple[str, str, list[str]]] = {
         [],
     ),
     # Messages
+    "a message becomes one of another kind, which has a number": (
+        clock(field("A")),
+        clock(field("A"), type="metadata", apiKey=5),
+        ["MESSAGE_KIND_CHANGED - 0,1,2"],
+    ),
+    "a number is another one, or gone": (
+        files(clock(type="metadata", apiKey=5), clock(name="Alarm", type="metadata", apiKey=6)),
+        files(clock(type="metadata", apiKey=7), clock(name="Alarm")),
+        ["API_KEY_CHANGED - 0,1,2", "API_KEY_CHANGED - 0,1,2", "MESSAGE_KIND_CHANGED - 0,1,2"],
+    ),
+    "a new request and its response differ in their versions": (
+        clock(),
+        files(clock(), request(validVersions="0-1"), response()),
+        ["REQUEST_RESPONSE_RANGE_MISMATCH - "],
+    ),
+    "a request and its response differed in their versions before": (
+        files(request(validVersions="0-1"), response()),
+        files(request(), response(validVersions="0-3")),
+        [],
+    ),
     "a request and its response get another name": (
         files(request(), response(field("A"))),
         files(request(name="AlarmRequest"), response(field("A"), name="AlarmResponse")),

@@ -61,6 +61,25 @@ def test_nullable_is_the_outermost_type_only(lowered: Any, type_: str, classic: 
     assert (layouts.spelled(0), layouts.spelled(2)) == (classic, f"{flexible} t()")
 
 
+@pytest.mark.parametrize(
+    ("type_", "zero", "other"),
+    [
+        ("int8", '"0"', '"1"'),
+        ("bool", '"false"', '"true"'),
+        ("float64", '"0.0"', '"0.5"'),
+        ("string", '""', '"x"'),
+        ("uuid", '"AAAAAAAAAAAAAAAAAAAAAA"', '"AAAAAAAAAAAAAAAAAAAAAQ"'),
+    ],
+)
+def test_a_zero_that_is_written_as_default_changes_no_layout(lowered: Any, type_: str, zero: str, other: str) -> None:
+    none, spelled, changed = (
+        lowered(f'{{ "name": "A", "type": "{type_}", {tagged()}{default} }}').fingerprints()
+        for default in ("", f', "default": {zero}', f', "default": {other}')
+    )
+    assert none == spelled
+    assert (none[0], none[2] == changed[2]) == (changed[0], False)
+
+
 def test_nullable_and_flexible_versions_count_where_the_field_is(lowered: Any) -> None:
     """[32] nullable versions may start before the field's own, or after"""
     layouts = lowered(

@@ -284,3 +284,16 @@ def test_counts_of_elements_without_bytes_of_their_own_are_bounded() -> None:
         cls._read((3_000_000).to_bytes(4, "big"), 0, 0)
     with pytest.raises(DecodeError, match="3000000"):
         cls.decode((3_000_000).to_bytes(4, "big"), 0)
+
+
+@pytest.mark.parametrize("count", [1, 11, 12])
+def test_elements_without_fields_are_bounded_by_the_bytes_that_are_left(count: int) -> None:
+    """They take none, so that any count could be read; what counts are the bytes after it, not those before."""
+    early = {"name": "Early", "type": "int64", "versions": "0+", "about": "Drawn."}
+    hollow = {"name": "Hollow", "type": "[]Piece", "versions": "0+", "about": "Drawn.", "fields": []}
+    cls = compiled(
+        {"type": "data", "name": "Drawn", "validVersions": "0", "flexibleVersions": "none", "fields": [early, hollow]}
+    )
+    assert cls.decode(bytes(12), 0) == cls()
+    with pytest.raises(DecodeError, match=f"length {count}, 0 bytes are left"):
+        cls.decode(bytes(8) + count.to_bytes(4, "big"), 0)

@@ -462,6 +462,13 @@ def test_trap_25_an_untagged_struct_that_is_null(mark: str) -> None:
     assert message.encode(0) == raw(HEARTBEAT + "ff 00")
 
 
+@pytest.mark.parametrize("mark", ["ff", "fe", "80"])
+def test_trap_25_what_follows_the_mark_of_null_is_not_of_the_struct(mark: str) -> None:
+    """Here the tags after it could be read as an assignment too."""
+    message = ConsumerGroupHeartbeatResponse.decode(raw(HEARTBEAT + mark + "01 00 00"), 0)
+    assert (message.assignment, message.unknown_tags) == (None, ((0, b""),))
+
+
 @pytest.mark.parametrize("mark", ["01", "00", "02", "7f"])
 def test_trap_25_an_untagged_struct_that_is_there(mark: str) -> None:
     message = ConsumerGroupHeartbeatResponse.decode(raw(HEARTBEAT + mark + "01 00 | 00"), 0)
@@ -479,6 +486,14 @@ def test_trap_25_a_tagged_struct_that_is_null(mark: str) -> None:
     message = ConsumerGroupMemberMetadataValue.decode(raw(f"{MEMBER} 01 | 00 {size} {mark}"), 0)
     assert message.classic_member_metadata is None
     assert message.encode(0) == raw(f"{MEMBER} 01 | 00 01 00")
+
+
+@pytest.mark.parametrize("mark", ["00", "8080808008"])
+def test_trap_25_nothing_follows_the_mark_of_null_in_a_tagged_field(mark: str) -> None:
+    member = "0000afc8 | 02 | 02 70 03 beef 00 | 00"
+    size = f"{len(raw(mark)) + len(raw(member)):02x}"
+    with pytest.raises(DecodeError, match="classic_member_metadata"):
+        ConsumerGroupMemberMetadataValue.decode(raw(f"{MEMBER} 01 | 00 {size} {mark} {member}"), 0)
 
 
 @pytest.mark.parametrize("mark", ["01", "02", "8100", "ffffffff07"])

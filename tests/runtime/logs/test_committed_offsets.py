@@ -72,6 +72,19 @@ def test_transactions_count_when_they_are_committed(tmp_path: Path) -> None:
     assert log.offsets() == {"a": 10, "b": 21}
 
 
+def test_a_transaction_leaves_nothing_to_the_next_of_its_producer(tmp_path: Path) -> None:
+    log = History(tmp_path)
+    log.add(commit("a", 10), producer=1)
+    log.end("abort", 1)
+    log.add(commit("b", 20), producer=1)
+    log.end("commit", 1)
+    assert log.offsets() == {"b": 20}
+    log.add(commit("b", 21))
+    log.add(commit("b", None))
+    log.end("commit", 1)
+    assert log.offsets() == {}
+
+
 def test_what_was_committed_after_a_transaction_wrote_is_newer_than_that(tmp_path: Path) -> None:
     log = History(tmp_path)
     log.add(commit("a", 10), producer=1)

@@ -203,6 +203,7 @@ BROKEN = {
         for offset, position in ENTRY.iter_unpack(offset_index(batches(20)))
     ),
     "positions beyond the end": b"".join(ENTRY.pack(10 * number, 1 << 30) for number in range(20)),
+    "the first batch for every offset": b"".join(ENTRY.pack(10 * number, 0) for number in range(20)),
     "negative": b"\xff" * 160,
     "descending": b"".join(ENTRY.pack(200 - 10 * number, 300 - number) for number in range(20)),
 }
@@ -216,6 +217,15 @@ def test_a_broken_index_does_not_break_reading(indexed: LogSegment, index: bytes
     expected = [BASE + STEP * number for number in range(first, 20)]
     assert first_offsets(indexed, start_offset=offset) == expected
     assert first_offsets(indexed, start_time=TIMES + offset) == expected
+
+
+def test_an_index_that_leads_to_a_batch_of_another_segment_is_not_used(folder: Path) -> None:
+    """A batch from before the offset in the file's name, as in a file that was copied together."""
+    first = batch_at(BASE + STEP)
+    path = folder / f"{BASE:020}.log"
+    path.write_bytes(first + batch_at(BASE - STEP))
+    path.with_suffix(".index").write_bytes(ENTRY.pack(5, len(first)))
+    assert first_offsets(LogSegment(path), start_offset=BASE + STEP) == [BASE + STEP, BASE - STEP]
 
 
 @given(st.binary(max_size=200), st.binary(max_size=240), st.integers(BASE - 5, BASE + 210))
