@@ -16,7 +16,14 @@ from kwire.message import Message
 from kwire.releases.matrix import Conversion, MessageMatrix
 from kwire_kafka.compat import MATRIX
 from kwire_kafka.releases import RELEASES
+from kwirec.diagnostics.diagnostic import Report
+from kwirec.diagnostics.source import Source
+from kwirec.emitters.compat_matrix import message_matrix
+from kwirec.frontend import parse
+from kwirec.ir import resolve
+from kwirec.lowering import lower
 from kwirec.merge.history import read_history
+from kwirec.validation.examples import clock, field
 from tests.properties.values import NAMES, Extreme, as_decoded, exact, make, message_class
 
 NULL_IS_REFUSED = "null, which it may not be"
@@ -111,8 +118,8 @@ def test_null_is_refused_where_the_matrix_says_so(name: str) -> None:
         conversion = matrix.convert(source, target)
         for path in nullable(cls, source):
             value = value_of(cls, source, Set("max"))
-            for holder, field in holders(value, path):
-                setattr(holder, field, None)
+            for holder, last in holders(value, path):
+                setattr(holder, last, None)
             value.encode(source)
             named = [one for one in refused_with_reasons(value, target) if one == (path, NULL_IS_REFUSED)]
             assert bool(named) == (path in conversion.null)
@@ -156,6 +163,17 @@ def test_the_small_protocol_too(clockwork: ModuleType) -> None:
                 check(cls, source, target, matrix.convert(source, target))
                 checked += 1
     assert checked > 30
+
+
+def test_records_are_null_by_default_also_where_null_is_refused() -> None:
+    """Nothing else can be: a rule refuses a default of null that a version cannot carry."""
+    first = field("First", "records", nullableVersions="0")
+    second = field("Second", "records", versions="1+")
+    third = field("Third", "records", versions="1+", nullableVersions="1+")
+    schema = resolve([parse(Source("Clock.json", clock(first, second, third)), Report())], Report())
+    [message] = schema.messages
+    conversion = message_matrix(message, lower(schema)).convert(0, 1)
+    assert (conversion.null, conversion.missing) == (("first",), ("second",))
 
 
 def test_versions_have_what_classes_and_evidence_say() -> None:

@@ -182,7 +182,15 @@ def test_reasons() -> None:
     assert negotiate("4.1.1", "4.1.1")[22].version == 5
     assert negotiate("4.1.1", "4.1.1", listener="broker")[52].reason == "listener"
     assert negotiate("4.1.1", "4.1.1", listener="controller")[52].version == 2
+    assert negotiate({88: "7"}, "4.1.1")[88].reason == "unstable"
+    assert negotiate({88: "7"}, "4.1.1", unstable=True)[88].reason == "client too new"
     assert str(negotiate({1: "0-3"}, "4.1.1")[1]) == "Fetch (1): none: client too old (client 0-3, broker 4-18)"
+
+
+def test_a_broker_whose_listeners_nobody_noted_offers_its_apis_on_each() -> None:
+    """Definitions name the listeners since 2.8."""
+    assert negotiate("4.1.1", "2.7.2", listener="broker")[1].version == 12
+    assert negotiate("4.1.1", "2.8.2", listener="controller")[0].reason == "listener"
 
 
 def test_brokers_that_cannot_be_asked() -> None:

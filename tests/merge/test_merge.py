@@ -258,6 +258,15 @@ def test_what_a_release_advertises_is_taken_to_go_on(union: Union) -> None:
     assert '"accepts": "1-2", "advertises": "0-2"' in releases.read_text()
 
 
+def test_what_is_accepted_again_is_advertised_like_all_else(union: Union) -> None:
+    union.merge("1.0.0", request(field("Id"), valid="1"))
+    releases = union.root / "releases.json"
+    releases.write_text(releases.read_text().replace('"accepts": "1",', '"accepts": "1", "advertises": "0-1",'))
+    outcome = union.merge("2.0.0", request(field("Id"), valid="0-2"))
+    assert outcome.notes == []
+    assert json.loads(releases.read_text())["2.0.0"]["apis"]["7"].get("advertises") is None
+
+
 def test_trap_34_an_unstable_latest_version_is_one_of_the_api(union: Union) -> None:
     """Written on the request it holds for the response too, until a release calls it stable."""
     answer = request(field("Time", "int64"), name="ClockResponse") | {"type": "response"}
@@ -279,6 +288,28 @@ def test_attributes_that_only_older_versions_need_are_kept(union: Union, order: 
     assert written in " ".join(union.definition("ClockRequest").split())
 
 
+@pytest.mark.parametrize("order", [("1.0.0", "2.0.0"), ("2.0.0", "1.0.0")])
+def test_what_the_newest_release_says_of_a_tagged_field_counts(union: Union, order: tuple[str, str]) -> None:
+    definitions = {
+        "1.0.0": request(field("Id"), tagged("Extra", 0, ignorable=True)),
+        "2.0.0": request(field("Id"), tagged("Extra", 0), valid="1-2"),
+    }
+    for release in order:
+        assert not union.merge(release, definitions[release]).failed
+    assert "ignorable" not in union.definition("ClockRequest")
+
+
+@pytest.mark.parametrize("order", [("1.0.0", "2.0.0"), ("2.0.0", "1.0.0")])
+def test_fields_of_old_versions_keep_their_order(union: Union, order: tuple[str, str]) -> None:
+    """Also where no version has two of them."""
+    old = [field("First", versions="0"), field("Second", versions="1"), field("Third", versions="2")]
+    definitions = {"1.0.0": request(field("Id"), *old, valid="0-2"), "2.0.0": request(field("Id"), valid="3")}
+    for release in order:
+        assert not union.merge(release, definitions[release]).failed
+    found = [one["name"] for one in json.loads(union.definition("ClockRequest"))["fields"]]
+    assert found == ["Id", "First", "Second", "Third"]
+
+
 def record(name: str, *fields: Definition, key: int = 3) -> Definition:
     return {"apiKey": key, "type": "metadata", "name": name, "validVersions": "0", "flexibleVersions": "0+",
             "fields": list(fields)}  # fmt: skip
@@ -286,10 +317,18 @@ def record(name: str, *fields: Definition, key: int = 3) -> Definition:
 
 def test_a_record_is_known_by_its_number_and_most_of_its_fields(union: Union) -> None:
     a, b, c = field("A"), field("B"), field("C")
-    union.merge("1.0.0", record("TickRecord", a, b, c), record("OtherRecord", a, key=4))
-    union.merge("2.0.0", record("TockRecord", a, b, field("D")), record("AnotherRecord", field("X"), key=4))
+    before = record("TickRecord", a, b, c), record("OtherRecord", a, key=4), record("HalfRecord", a, b, key=5)
+    after = (
+        record("TockRecord", a, b, field("D")),
+        record("AnotherRecord", field("X"), key=4),
+        record("BetterHalfRecord", a, c, key=5),
+    )
+    union.merge("1.0.0", *before)
+    union.merge("2.0.0", *after)
     assert [name for name in union.files() if "metadata/" in name] == [
         "metadata/AnotherRecord.json",
+        "metadata/BetterHalfRecord.json",
+        "metadata/HalfRecord.json",
         "metadata/OtherRecord.json",
         "metadata/TockRecord.json",
     ]

@@ -18,7 +18,15 @@ from kwire.json_form import JsonFormError, from_json
 from kwire.message import Message
 from kwire.models import WITH_RECORDS
 from kwire.request_log import parse_line
-from kwire_kafka import PROTOCOL, CreateTopicsRequest, FetchRequest, FetchResponse, MetadataResponse, ProduceRequest
+from kwire_kafka import (
+    PROTOCOL,
+    CreateTopicsRequest,
+    FetchRequest,
+    FetchResponse,
+    MetadataResponse,
+    ProduceRequest,
+    SaslAuthenticateRequest,
+)
 from tests.conformance import vectors
 from tests.models.support import changed, model_of, mutated
 from tests.models.test_kafka_json import nested
@@ -145,6 +153,32 @@ def test_a_field_by_two_of_its_names() -> None:
     assert from_json(FetchRequest, 4, {("maxWait" if name == "maxWaitMs" else name): body[name] for name in body})
     with pytest.raises(JsonFormError, match="maxWaitMs is there 2 times"):
         from_json(FetchRequest, 4, {**body, "maxWait": 1})
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("", b""),
+        ("+/8=", b"\xfb\xff"),
+        ("AA==", b"\0"),
+        ("AB==", None),  # bits that are no byte's
+        ("AA=", None),
+        ("AA", None),
+        ("AA==AA==", None),
+        ("AA\n==", None),
+        (" AA==", None),
+        ("-_8=", None),
+        ("ÄA==", None),
+    ],
+)
+def test_bytes_are_base64_as_kafka_writes_it(text: str, value: bytes | None) -> None:
+    body = {"authBytes": text}
+    assert (by_model(SaslAuthenticateRequest, 0, body) is None) == (value is None)
+    if value is None:
+        with pytest.raises(JsonFormError, match=r"field authBytes: .*base64"):
+            from_json(SaslAuthenticateRequest, 0, body)
+    else:
+        assert from_json(SaslAuthenticateRequest, 0, body) == SaslAuthenticateRequest(auth_bytes=value)
 
 
 def test_versions_that_there_are_not() -> None:

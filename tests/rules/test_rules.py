@@ -264,6 +264,10 @@ FINDINGS: dict[str, tuple[str, list[str]]] = {
         clock(field("Zone", "Zone", fields=[field("A", **TAG, tag=3), field("B", **TAG, tag=0)])),
         ["K603 Zone.A 3"],
     ),
+    "the largest tag of Kafka, and the next": (
+        clock(field("A", **TAG, tag=0), field("B", **TAG, tag=2_147_483_646), field("C", **TAG, tag=2_147_483_647)),
+        ["K603 B 2147483646", "K601 C 2147483647"],
+    ),
     "tagged versions without tag": (clock(field("A", **TAG)), ['K604 A "1+"']),
     "tag with tagged versions none": (
         clock(field("A", taggedVersions="none", tag=0)),
@@ -329,6 +333,7 @@ FINDINGS: dict[str, tuple[str, list[str]]] = {
         ['K301 - "1-0"'],
     ),
     "negative api key": (clock(apiKey=-1), ["K704 - -1"]),
+    "api key above the largest": (clock(apiKey=32768), ["K704 - 32768"]),
     "request without a key has no partner to miss": (request(apiKey=ABSENT), ['K701 - "ClockRequest" + "request"']),
     "unknown listener of a response": (
         files(request(), response(listeners=["brokr"])),
@@ -426,6 +431,7 @@ CLEAN: dict[str, str] = {
     ),
     "unstable latest version is not unstable": clock(latestVersionUnstable=False),
     "no listeners": clock(listeners=[]),
+    "largest api key": clock(type="metadata", apiKey=32767),
     "as many versions as may be": clock(validVersions="5-1004"),
 }
 

@@ -105,6 +105,14 @@ def test_what_is_unknown_is_kept_and_what_is_absent_is_none() -> None:
     assert (least.prefix, least.header.deprecated) == ("", False)
 
 
+@pytest.mark.parametrize(
+    ("said", "found"),
+    [({"throttleTimeMs": 7}, 7), ({}, None), *(({"throttleTimeMs": v}, None) for v in ("7", 7.5, True))],
+)
+def test_the_pause_that_a_response_asks_for_is_a_whole_number(said: Any, found: int | None) -> None:
+    assert parsed(logged(response=said)).response_throttle_ms == found
+
+
 def test_an_empty_string_is_no_body() -> None:
     line = parsed(logged(request="", response=""))
     assert line.request is None

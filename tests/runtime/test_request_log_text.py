@@ -120,6 +120,14 @@ def test_error_codes_in_either_notation(text: str) -> None:
     assert (parsed(text).error_codes, parsed(text).response_throttle_ms) == ([3], 7)
 
 
+def test_a_client_id_may_look_like_a_connection() -> None:
+    name = "a from connection 1.1.1.1:1-2.2.2.2:2-0;totalTime:1,sendTime:2"
+    line = parsed(SINCE_1_0.replace("clientId=a, b=c", f"clientId={name}"))
+    assert (line.header.client_id, line.header.correlation_id) == (name, 4)
+    assert (line.local, line.remote) == (Address("10.0.0.1", 9092), Address("10.0.0.2", 59016))
+    assert (line.total_time_ms, line.send_time_ms) == (566.436, 2.963)
+
+
 def test_no_client_id_is_null() -> None:
     assert parsed(SINCE_1_0.replace("clientId=a, b=c", "clientId=null")).header.client_id is None
 
