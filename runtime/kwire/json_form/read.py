@@ -78,7 +78,7 @@ def _struct(cls: Any, version: int, flexible: bool, empty_records: bool) -> Read
         if field.is_records:
             sizes = [name + SIZE_NAME for name in field.json_names]
             known |= dict.fromkeys(sizes, (field.codec_name, _left_out(empty_records)))
-    required = frozenset(field.codec_name for field in fields if not field.tagged or field.is_records)
+    required = frozenset(field.codec_name for field in fields if not field.tagged)
 
     def read_struct(value: Any) -> Struct:
         if type(value) is not dict:
@@ -109,7 +109,7 @@ def _miscounted(fields: tuple[LiveField, ...], known: Mapping[str, tuple[str, Re
         times = given.count(field.codec_name)
         if times > 1:
             return Wrong(f"{field.json_name} is there {times} times, by several names")
-        if not times and (not field.tagged or field.is_records):
+        if not times and not field.tagged:
             return Wrong(f"{field.json_name} is missing")
     raise AssertionError("nothing is twice and nothing is missing")
 
