@@ -1,10 +1,12 @@
-"""Frames: an int32 size and that many bytes, which is how everything travels on a Kafka connection."""
+"""Frames: an int32 size and that many bytes of payload, the unit of all traffic on a Kafka connection."""
 
 from __future__ import annotations
 
 from librt.strings import read_i32_be
 
 from kwire.errors import DecodeError, EncodeError
+
+__all__ = ["MAX_FRAME", "FrameReader", "frame"]
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,30 +17,30 @@ MAX_FRAME = 104_857_600
 
 
 def frame(payload: bytes) -> bytes:
-    """``payload`` with its size in front."""
+    """``payload`` preceded by its size."""
     if len(payload) > 0x7FFFFFFF:
-        raise EncodeError(f"a frame of {len(payload)} bytes: the size is an int32")
+        raise EncodeError(f"a payload of {len(payload)} bytes is too long: its size must fit into an int32")
     return len(payload).to_bytes(4, "big") + payload
 
 
 class FrameReader:
-    """Cuts a stream of bytes into the payloads of its frames.
+    """Splits a stream of bytes into the payloads of its frames.
 
-    Feed it whatever arrives; it keeps what is not complete yet. A size below zero or above ``limit`` is a
-    ``DecodeError`` before anything is collected: the stream is no Kafka connection, or out of step.
+    Feed it bytes as they arrive; it keeps incomplete frames. A size below zero or above ``max_frame`` is a
+    ``DecodeError`` before any of the payload is collected: the stream is not Kafka, or lost synchronisation.
     """
 
-    def __init__(self, limit: int = MAX_FRAME) -> None:
-        self._limit = limit
+    def __init__(self, max_frame: int = MAX_FRAME) -> None:
+        self._max_frame = max_frame
         self._buffer = bytearray()
 
     @property
     def pending(self) -> bytes:
-        """What has arrived of a frame that is not complete."""
+        """The bytes of an incomplete frame that have arrived."""
         return bytes(self._buffer)
 
     def feed(self, data: bytes | bytearray | memoryview) -> Iterator[bytes]:
-        """The payloads that ``data`` completes, in order. ``data`` is kept even if nobody asks for them yet."""
+        """The payloads that ``data`` completes, in order. ``data`` is buffered even if they are never iterated."""
         self._buffer += data
         return self._payloads()
 
@@ -46,9 +48,9 @@ class FrameReader:
         while len(self._buffer) >= 4:
             head = bytes(self._buffer[:4])
             size = read_i32_be(head, 0)
-            if size < 0 or size > self._limit:
+            if size < 0 or size > self._max_frame:
                 raise DecodeError(
-                    f"a frame of {size} bytes, the limit is {self._limit}",
+                    f"a frame of {size} bytes, the limit is {self._max_frame}",
                     message="frame",
                     path="size",
                     data=self.pending,

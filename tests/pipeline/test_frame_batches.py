@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kwire.connection import CLIENT, SERVER
-from kwire.connection.reading import Reader
+from kwire.connection.event_reader import EventReader
 from kwire.frames import frame
 from kwire_kafka import HeartbeatRequest, HeartbeatResponse, ProduceRequest
 from kwire_spark.capture import Broken, Piece
@@ -68,14 +68,14 @@ def test_what_is_not_wanted_is_not_computed(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_of_other_apis_no_bodies_are_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
     decoded = []
-    read = Reader._message
+    read = EventReader._message
 
-    def noting(self: Reader, cls: Any, name: str, *rest: Any) -> Any:
+    def noting(self: EventReader, cls: Any, name: str, *rest: Any) -> Any:
         message = read(self, cls, name, *rest)
         decoded.extend([name] if message is not None else [])
         return message
 
-    monkeypatch.setattr(Reader, "_message", noting)
+    monkeypatch.setattr(EventReader, "_message", noting)
     segments = [*TALK, asked(ProduceRequest(acks=1, timeout_ms=1), 7, 2)]
     rows = cells(pieces(segments), "api", "kind", conditions=[Condition("api", "in", ("Produce", "Fetch"))])
     assert [row["kind"] for row in rows] == ["request", "unanswered"]

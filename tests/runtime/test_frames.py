@@ -90,6 +90,6 @@ def test_a_broken_stream_stays_broken() -> None:
 
 
 def test_the_limit() -> None:
-    assert list(FrameReader(limit=3).feed(frame(b"abc"))) == [b"abc"]
+    assert list(FrameReader(max_frame=3).feed(frame(b"abc"))) == [b"abc"]
     with pytest.raises(DecodeError, match="the limit is 3"):
-        list(FrameReader(limit=3).feed(frame(b"abcd")[:4]))
+        list(FrameReader(max_frame=3).feed(frame(b"abcd")[:4]))

@@ -1,6 +1,7 @@
-"""Kafka connections without I/O: bytes in, events out. One is decoded from outside, or served from either end.
+"""Kafka connections without I/O: bytes in, events out.
 
-``ConnectionDecoder`` is for captures and proxies; ``ClientConnection`` and ``ServerConnection`` are the two ends.
+``ConnectionDecoder`` decodes both directions from outside, for captures and proxies; ``ClientConnection`` and
+``ServerConnection`` are the two ends.
 """
 
 from kwire.connection.client import ClientConnection, NoCommonVersionError

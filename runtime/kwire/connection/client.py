@@ -1,4 +1,4 @@
-"""The client's end of a connection: requests are encoded, responses come back with the requests they answer."""
+"""The client's end of a connection: messages in, bytes of requests out; bytes in, responses out."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from kwire.connection.api_catalog import ApiCatalog
 from kwire.connection.endpoint import take_all
+from kwire.connection.event_reader import REQUEST_START, EventReader
 from kwire.connection.events import CLIENT, SERVER, SaslToken, Undecodable
 from kwire.connection.frame import Frame
 from kwire.connection.in_flight import InFlightRequest
-from kwire.connection.reading import REQUEST_START, Reader
 from kwire.errors import DecodeError, KwireError
 from kwire.frames import MAX_FRAME, FrameReader, frame
 from kwire.headers import RequestHeader
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 
 
 class NoCommonVersionError(KwireError):
-    """Client and server have no version of an api in common, or the client does not know yet."""
+    """Client and server have no version of an API in common, or versions have not been negotiated yet."""
 
 
 class ClientConnection:
-    """Requests in, bytes out; bytes in, responses out, in the order of the requests.
+    """Encodes requests, and decodes their responses in the order of the requests.
 
-    Versions are chosen once an ApiVersions response was handed to :meth:`negotiate`; before, or to choose otherwise,
-    they are told. Times are for whoever wants latencies, in any unit.
+    :meth:`send` chooses versions once :meth:`negotiate` was called with an ApiVersions response; until then, pass
+    them explicitly. Times are in any unit; they only serve to measure latencies.
     """
 
     def __init__(
@@ -44,39 +44,39 @@ class ClientConnection:
         *,
         client_id: str | None = None,
         policy: Policy = STRICT,
-        limit: int = MAX_FRAME,
+        max_frame: int = MAX_FRAME,
     ) -> None:
         self.client_id = client_id
         self.ranges: dict[int, range] = {}
-        """The versions that the server accepts, by api key; empty before they were negotiated."""
+        """The versions that the server accepts, by API key; empty until they are negotiated."""
         self._protocol = protocol
-        self._reader = Reader(ApiCatalog(protocol), policy, bodies=True)
-        self._frames = FrameReader(limit)
-        self._pending: deque[InFlightRequest | None] = deque()  # None stands for a token
+        self._reader = EventReader(ApiCatalog(protocol), policy, bodies=True)
+        self._frames = FrameReader(max_frame)
+        self._in_flight: deque[InFlightRequest | None] = deque()  # None stands for a SASL token
         self._next_id = 0
         self._sent = 0
         self._received = 0
 
     @property
     def in_flight(self) -> int:
-        """How many responses and tokens are still to come."""
-        return len(self._pending)
+        """The number of responses and SASL tokens still to come."""
+        return len(self._in_flight)
 
     def negotiate(self, response: Message) -> None:
-        """Take over what an ApiVersionsResponse says about the versions of the server.
+        """Set the server's versions from an ApiVersionsResponse.
 
-        With error 35 these are only those of ApiVersions itself, to ask again in one of them; servers before 2.4 then
-        say nothing at all, and are to be asked in version 0 [KAFKA-WIRE 6].
+        With error 35 it lists only the versions of ApiVersions itself: send the request again in one of them. Servers
+        before 2.4 then list nothing: send it again in version 0 [KAFKA-WIRE 6].
         """
-        told: Any = response
-        self.ranges = {key.api_key: range(key.min_version, key.max_version + 1) for key in told.api_keys}
+        api_versions: Any = response
+        self.ranges = {key.api_key: range(key.min_version, key.max_version + 1) for key in api_versions.api_keys}
 
     def version(self, request: type[Message]) -> int:
-        """The highest version of a request that both sides have; ``NoCommonVersionError`` if there is none."""
+        """The highest version of a request that both sides support; ``NoCommonVersionError`` if there is none."""
         offered = self.ranges.get(-1 if request.API_KEY is None else request.API_KEY)
         if offered is None:
-            known = "the server does not offer it" if self.ranges else "versions have not been negotiated"
-            raise NoCommonVersionError(f"{request.__name__}: {known}")
+            reason = "the server does not offer it" if self.ranges else "versions have not been negotiated"
+            raise NoCommonVersionError(f"{request.__name__}: {reason}")
         own = request.VALID_VERSIONS
         common = range(max(own.start, offered.start), min(own.stop, offered.stop))
         if not common:
@@ -89,12 +89,12 @@ class ClientConnection:
     def send(
         self, message: Message, version: int | None = None, *, correlation_id: int | None = None, time: float = 0.0
     ) -> bytes:
-        """The bytes of a request, to be written now. Its response is then expected, unless ``acks`` is 0."""
+        """The bytes of a request, to be written now. A response is expected from now on, unless ``acks`` is 0."""
         if version is None:
             version = self.version(type(message))
         number = self._next_id if correlation_id is None else correlation_id
         payload = self._protocol.encode_request(message, version, correlation_id=number, client_id=self.client_id)
-        return self._ask(payload, time, message)
+        return self._request(payload, time, message)
 
     def send_raw(
         self,
@@ -106,10 +106,10 @@ class ClientConnection:
         correlation_id: int | None = None,
         time: float = 0.0,
     ) -> bytes:
-        """The bytes of a request with a body that is encoded already, of an api and version nobody needs to know.
+        """The bytes of a request with an already encoded body, also of unknown APIs and versions.
 
-        To pass on a request as it came, with its client id and header: ``body=request.data[8:]``, all behind the
-        correlation id, and ``header_version=0``.
+        To forward a request with its own header and client id, pass everything after the correlation id:
+        ``body=request.data[8:]`` and ``header_version=0``.
         """
         header = RequestHeader(
             api_key=api_key,
@@ -117,27 +117,28 @@ class ClientConnection:
             correlation_id=self._next_id if correlation_id is None else correlation_id,
             client_id=self.client_id,
         )
-        return self._ask(header.encode(header_version) + body, time)
+        return self._request(header.encode(header_version) + body, time)
 
     def send_token(self, token: bytes) -> bytes:
-        """The bytes of a bare SASL token, as they follow SaslHandshake version 0. The server answers with another."""
-        self._pending.append(None)
+        """The bytes of a bare SASL token, as used after SaslHandshake version 0. The server answers with another
+        one."""
+        self._in_flight.append(None)
         self._sent += 4 + len(token)
         return frame(token)
 
     def receive(self, data: bytes | bytearray | memoryview, time: float = 0.0) -> list[Answer]:
-        """The responses and tokens that ``data`` completes.
+        """The responses and SASL tokens that ``data`` completes.
 
         A response that cannot be decoded becomes an :class:`Undecodable`. An unexpected response, one out of order
         and a frame beyond the limit raise :class:`ProtocolViolationError`; its ``events`` are the answers before it.
         """
         return take_all(self._frames.feed(data), lambda payload: self._answer(payload, time))
 
-    def _ask(self, payload: bytes, time: float, message: Message | None = None) -> bytes:
+    def _request(self, payload: bytes, time: float, message: Message | None = None) -> bytes:
         request = self._reader.request(Frame(time, CLIENT, self._sent, time, payload), message)
         api_key, version, number = REQUEST_START.unpack_from(payload)
         if isinstance(request, Undecodable) or request.expects_response:
-            self._pending.append(InFlightRequest(request, api_key, version, number, 0))
+            self._in_flight.append(InFlightRequest(request, api_key, version, number, 0))
         self._next_id = number + 1 if number < 0x7FFFFFFF else 0
         self._sent += 4 + len(payload)
         return frame(payload)
@@ -145,16 +146,16 @@ class ClientConnection:
     def _answer(self, payload: bytes, time: float) -> Answer:
         start = self._received
         self._received += 4 + len(payload)
-        if not self._pending:
-            raise DecodeError("a response nobody asked for", message="ResponseHeader", data=payload)
-        asked = self._pending.popleft()
-        if asked is None:
+        if not self._in_flight:
+            raise DecodeError("unexpected response", message="ResponseHeader", data=payload)
+        answered = self._in_flight.popleft()
+        if answered is None:
             return SaslToken(time, SERVER, start, time, payload)
         number = int.from_bytes(payload[:4], "big", signed=True)
         if len(payload) < 4:
-            reason = f"a response of {len(payload)} bytes, it begins with a correlation id of 4"
-        elif number != asked.correlation_id:
-            reason = f"a response to {number}, the next should be to {asked.correlation_id}"
+            reason = f"a response of {len(payload)} bytes has no correlation id"
+        elif number != answered.correlation_id:
+            reason = f"expected the response to {answered.correlation_id}, got one to {number}"
         else:
-            return self._reader.response(Frame(time, SERVER, start, time, payload), asked)
+            return self._reader.response(Frame(time, SERVER, start, time, payload), answered)
         raise DecodeError(reason, message="ResponseHeader", data=payload)

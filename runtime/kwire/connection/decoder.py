@@ -1,16 +1,19 @@
-"""A connection seen from outside: bytes of both directions go in, what they mean comes out."""
+"""A connection seen from outside: the bytes of both directions in, events out.
+
+A :class:`FrameSplitter` for each direction cuts its stream into frames; the decoder pairs responses with requests.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from kwire.connection.api_catalog import ApiCatalog
+from kwire.connection.event_reader import REQUEST_START, SASL_HANDSHAKE, EventReader, undecodable
 from kwire.connection.events import CLIENT, SERVER, NotKafka, SaslToken, Unanswered, Undecodable
 from kwire.connection.frame import Frame
 from kwire.connection.frame_splitter import FrameSplitter
 from kwire.connection.framing import TOKEN, RequestFraming, ResponseFraming
 from kwire.connection.in_flight import InFlightRequest, InFlightRequests
-from kwire.connection.reading import REQUEST_START, SASL_HANDSHAKE, Reader, undecodable
 from kwire.frames import MAX_FRAME
 from kwire.headers import ResponseHeader
 from kwire.policy import LIKE_KAFKA
@@ -24,25 +27,25 @@ if TYPE_CHECKING:
     from kwire.protocol import Protocol
 
 ENDED = "the connection ended"
-"""Why requests at its end have no response."""
+"""Why the requests that are still in flight at the end have no response."""
 
 
 class ConnectionDecoder:
-    """One TCP connection between a client and a Kafka server.
+    """Decodes one TCP connection between a client and a Kafka server.
 
-    Feed it the bytes of each direction in their order, in whatever pieces, and both directions in the order in which
-    they were seen. It never fails for any bytes, and every byte is part of an event or waits for more.
+    Feed it the bytes of each direction in order, in pieces of any size, and the two directions in the order in which
+    their bytes were seen. It accepts any bytes; every byte becomes part of an event or waits for more.
 
-    ``start`` is ``beginning`` if the first byte fed is the first of the connection: then one that does not start like
-    Kafka is not Kafka. If nobody knows, the first whole message is searched for in both directions.
+    ``start="beginning"`` says that the first byte fed is the first of the connection, which then is ``NotKafka``
+    unless it starts like Kafka. With ``"unknown"`` the first whole message of each direction is searched for.
 
-    ``bodies=False`` decodes headers only: messages are ``None``, and Envelopes stay closed. Names of apis, as
-    ``{"ApiVersions", "Envelope"}``, have only the bodies of these decoded.
+    ``bodies=False`` decodes headers only: messages are ``None``, and Envelopes stay closed. A set of API names, such
+    as ``{"ApiVersions", "Envelope"}``, decodes the bodies of these APIs only.
 
-    The default policy accepts what Kafka does, because who watches wants to know what was said, not whether it was
-    said well. Frames larger than ``limit`` bytes are not believed. Requests wait for their responses, up to
-    ``max_in_flight`` of them and ``max_in_flight_bytes`` in all; the oldest of more are unanswered, as all are whose
-    response does not come before that to a later one, since servers answer in order.
+    The default policy accepts what Kafka accepts, because an observer wants to know what was sent, correct or not.
+    Sizes above ``max_frame`` bytes are not believed to be those of frames. At most ``max_in_flight`` requests, of
+    ``max_in_flight_bytes`` in all, wait for their responses; beyond that the oldest ones become ``Unanswered``. So do
+    requests that precede an answered one, since servers answer in order.
     """
 
     def __init__(
@@ -52,113 +55,113 @@ class ConnectionDecoder:
         policy: Policy = LIKE_KAFKA,
         bodies: bool | Collection[str] = True,
         start: Literal["unknown", "beginning"] = "unknown",
-        limit: int = MAX_FRAME,
+        max_frame: int = MAX_FRAME,
         max_in_flight: int = 1000,
         max_in_flight_bytes: int = MAX_FRAME,
     ) -> None:
         if start not in ("unknown", "beginning"):
             raise ValueError(f"start must be unknown or beginning, not {start!r}")
-        apis = ApiCatalog(protocol)
-        self._reader = Reader(apis, policy, bodies=bodies)
-        self._waiting = InFlightRequests(max_in_flight, max_in_flight_bytes)
-        self._client = RequestFraming(apis, limit)
-        self._server = ResponseFraming(apis, self._waiting, limit)
+        catalog = ApiCatalog(protocol)
+        self._reader = EventReader(catalog, policy, bodies=bodies)
+        self._in_flight = InFlightRequests(max_in_flight, max_in_flight_bytes)
+        self._requests = RequestFraming(catalog, max_frame)
+        self._responses = ResponseFraming(catalog, self._in_flight, max_frame)
         beginning = start == "beginning"
-        self._lanes = {
-            CLIENT: FrameSplitter(self._client, CLIENT, limit, beginning=beginning),
-            SERVER: FrameSplitter(self._server, SERVER, limit, beginning=beginning),
+        self._splitters = {
+            CLIENT: FrameSplitter(self._requests, CLIENT, max_frame, beginning=beginning),
+            SERVER: FrameSplitter(self._responses, SERVER, max_frame, beginning=beginning),
         }
         self._closed = False
 
     def feed(self, direction: Direction, data: bytes | bytearray | memoryview, time: float) -> list[Event]:
         """The events that ``data``, seen at ``time``, completes."""
-        return self._events(self._lane(direction).feed(data, time))
+        return self._events(self._splitter(direction).feed(data, time))
 
     def gap(self, direction: Direction, size: int, time: float) -> list[Event]:
-        """``size`` bytes were sent now that nobody saw; 0 if it is not known how many.
+        """The events of ``size`` bytes that were sent now but not seen; 0 if it is unknown how many.
 
-        If they are all of one frame, that one is undecodable and the stream goes on behind it. Otherwise the next
+        If all of them belong to one frame, it is undecodable and the stream goes on after it. Otherwise the next
         whole message is searched for.
         """
         if size < 0:
             raise ValueError(f"a gap of {size} bytes")
-        return self._events(self._lane(direction).gap(size, time))
+        return self._events(self._splitter(direction).gap(size, time))
 
     def close(self, time: float, reason: str = ENDED) -> list[Event]:
-        """What is left when the connection, or the capture, ends. Nothing may be fed after that.
+        """The remaining events at the end of the connection or capture. Nothing may be fed afterwards.
 
-        ``reason`` is what is said of requests that are still waiting.
+        ``reason`` is that of the requests still in flight.
         """
-        lanes = [self._lane(CLIENT), self._lane(SERVER)]
+        splitters = [self._splitter(CLIENT), self._splitter(SERVER)]
         self._closed = True
-        events = [event for lane in lanes for event in self._events(lane.close(time))]
-        return events + self._unanswered(self._waiting.clear(), reason, time)
+        events = [event for splitter in splitters for event in self._events(splitter.close(time))]
+        return events + self._unanswered(self._in_flight.clear(), reason, time)
 
     @property
     def in_flight(self) -> int:
-        """How many requests wait for their response."""
-        return len(self._waiting)
+        """The number of requests without a response so far."""
+        return len(self._in_flight)
 
-    def _lane(self, direction: Direction) -> FrameSplitter:
+    def _splitter(self, direction: Direction) -> FrameSplitter:
         if self._closed:
             raise ValueError("this connection is closed")
-        if direction not in self._lanes:
+        if direction not in self._splitters:
             raise ValueError(f"the direction is {CLIENT!r} or {SERVER!r}, not {direction!r}")
-        return self._lanes[direction]
+        return self._splitters[direction]
 
     def _events(self, items: Iterator[Frame | Event]) -> list[Event]:
         events: list[Event] = []
         for item in items:
             if isinstance(item, Frame):
-                events += self._requested(item) if item.direction == CLIENT else self._responded(item)
+                events += self._on_request(item) if item.direction == CLIENT else self._on_response(item)
                 continue
             events.append(item)
             if isinstance(item, NotKafka):
-                for lane in self._lanes.values():
-                    lane.ignore()
+                for splitter in self._splitters.values():
+                    splitter.ignore()
         return events
 
-    def _requested(self, frame: Frame) -> list[Event]:
-        if frame.verdict == TOKEN:
-            self._client.tokens = self._server.tokens = True  # without any handshake too [KAFKA-WIRE 9]
+    def _on_request(self, frame: Frame) -> list[Event]:
+        if frame.kind == TOKEN:
+            self._requests.tokens = self._responses.tokens = True  # also without a handshake [KAFKA-WIRE 9]
             return [_token(frame)]
         event = self._reader.damaged_request(frame) if frame.missing else self._reader.request(frame)
         events: list[Event] = [event]
         if frame.intact < 8 or (self._closed and not frame.complete):
             return events
         api_key, version, correlation_id = REQUEST_START.unpack_from(frame.data)
-        self._client.tokens = event.name == SASL_HANDSHAKE and version == 0
+        self._requests.tokens = event.name == SASL_HANDSHAKE and version == 0
         if isinstance(event, Undecodable) or event.expects_response:
-            asked = InFlightRequest(event, api_key, version, correlation_id, self._lanes[SERVER].lost)
-            events += self._unanswered(self._waiting.add(asked), "too many requests wait", frame.time)
+            request = InFlightRequest(event, api_key, version, correlation_id, self._splitters[SERVER].losses)
+            events += self._unanswered(self._in_flight.add(request), "too many requests are in flight", frame.time)
         return events
 
-    def _responded(self, frame: Frame) -> list[Event]:
-        if frame.verdict == TOKEN:
+    def _on_response(self, frame: Frame) -> list[Event]:
+        if frame.kind == TOKEN:
             return [_token(frame)]
         if frame.intact < 4:
             return [undecodable(frame, "its correlation id was not seen")]
         correlation_id = int.from_bytes(frame.data[:4], "big", signed=True)
-        if correlation_id not in self._waiting:
+        if correlation_id not in self._in_flight:
             stray = undecodable(frame, f"no request was seen with correlation id {correlation_id}")
             stray.header = ResponseHeader(correlation_id=correlation_id)
             return [stray]
-        asked, passed = self._waiting.take(correlation_id)
-        events = self._unanswered(passed, "a later request was answered", frame.time)
-        if asked.request.name == SASL_HANDSHAKE and asked.version == 0:
+        answered, passed_over = self._in_flight.take(correlation_id)
+        events = self._unanswered(passed_over, "a later request was answered", frame.time)
+        if answered.request.name == SASL_HANDSHAKE and answered.version == 0:
             agreed = frame.data[4:6] == b"\0\0"
-            self._server.tokens, self._client.tokens = agreed, agreed and self._client.tokens
+            self._responses.tokens, self._requests.tokens = agreed, agreed and self._requests.tokens
         else:
-            self._server.tokens = False
+            self._responses.tokens = False
         read = self._reader.damaged_response if frame.missing else self._reader.response
-        return [*events, read(frame, asked)]
+        return [*events, read(frame, answered)]
 
     def _unanswered(self, requests: list[InFlightRequest], reason: str, time: float) -> list[Event]:
         events: list[Event] = []
-        for asked in requests:
-            lost = asked.lost != self._lanes[SERVER].lost
+        for request in requests:
+            lost = request.server_losses != self._splitters[SERVER].losses
             why = f"{reason}, and bytes of the server are missing since it was sent" if lost else reason
-            events.append(Unanswered(time, CLIENT, asked.request.position, asked.request, why))
+            events.append(Unanswered(time, CLIENT, request.request.position, request.request, why))
         return events
 
 

@@ -1,4 +1,4 @@
-"""What both ends of a connection have in common: how they give up."""
+"""What both ends of a connection share: how they give up on it."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ T = TypeVar("T")
 
 
 class ProtocolViolationError(DecodeError):
-    """What the other end sent is no frame, or answers what was not asked: the connection is of no use any more.
+    """The peer sent something that is not a frame, or an unexpected response. The connection cannot be used any more.
 
-    ``events`` are those of the same bytes that came before.
+    ``events`` are those that the same bytes completed before.
     """
 
     events: list[Any]

@@ -1,4 +1,4 @@
-"""What a connection is made of, as events: a small closed set of classes, to be told apart with ``match``."""
+"""The events of a connection: a small closed set of classes, for use with ``match``."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ SERVER: Final = "server"
 
 @dataclass(slots=True, repr=False)
 class Event:
-    """Something that happened at ``time``, the one fed with the bytes that settled it.
+    """Something that happened at ``time``, which is that of the bytes that completed it.
 
-    ``direction`` says who sent the bytes, ``position`` where they begin: the offset in the stream of that direction,
-    counted from the first byte fed, bytes that are known to be missing included.
+    ``direction`` is who sent the bytes. ``position`` is their offset in the stream of that direction, counted from
+    the first byte fed and including bytes that are known to be missing.
     """
 
     time: float
@@ -36,14 +36,16 @@ class Event:
     position: int
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self._told()} at {self.position} of {self.direction}>"
+        return f"<{type(self).__name__} {self._summary()} at {self.position} of {self.direction}>"
 
     def expect(self, cls: type[M]) -> M:
-        """The message of the request or response, if it is one of ``cls``; ``kwire.protocol.UnexpectedMessage``
-        otherwise, with the reason if it could not be read."""
+        """The message of a request or response, checked to be a ``cls``.
+
+        ``kwire.protocol.UnexpectedMessage`` otherwise, with the reason if it could not be decoded.
+        """
         return expected(getattr(self, "message", None), cls, getattr(self, "reason", f"it is {self!r}"))
 
-    def _told(self) -> str:
+    def _summary(self) -> str:
         return ""
 
 
@@ -56,17 +58,17 @@ class FrameEvent(Event):
 
     @property
     def size(self) -> int:
-        """Bytes of the frame, with the four in front that tell its size."""
+        """Bytes of the frame, including the four of its size field."""
         return 4 + len(self.data)
 
 
 @dataclass(slots=True, repr=False)
 class RequestEvent(FrameEvent):
-    """A request. ``data`` is the payload of its frame; ``started`` the time of the first byte of it.
+    """A request. ``data`` is the payload of its frame, ``started`` the time of its first byte.
 
-    ``message`` is ``None`` if api key or version are not known, and where only headers are decoded. ``inner`` is the
-    request in an Envelope, with ``data`` and offsets of its own. ``expects_response`` is false for a Produce
-    request with ``acks=0`` [KAFKA-WIRE 8].
+    ``message`` is ``None`` if the API key or version is unknown, and where only headers are decoded. ``inner`` is the
+    request in an Envelope, with its own ``data`` and offsets. ``expects_response`` is false for a Produce request
+    with ``acks=0`` [KAFKA-WIRE 8].
     """
 
     name: str
@@ -78,7 +80,7 @@ class RequestEvent(FrameEvent):
 
     @property
     def body(self) -> bytes:
-        """What follows the header."""
+        """The bytes after the header."""
         return self.data[self.body_offset :]
 
     @property
@@ -97,16 +99,16 @@ class RequestEvent(FrameEvent):
     def client_id(self) -> str | None:
         return self.header.client_id
 
-    def _told(self) -> str:
+    def _summary(self) -> str:
         inner = f", inner={self.inner.name!r}" if self.inner else ""
         return f"{self.name} v{self.version} #{self.correlation_id} from {self.client_id!r}, {self.size} bytes{inner}"
 
 
 @dataclass(slots=True, repr=False)
 class ResponseEvent(FrameEvent):
-    """A response with its ``request``: the event of it, be it a request or one that could not be decoded.
+    """A response with its ``request``, which is a request event or an undecodable one.
 
-    ``version`` is that of the body: 0 where a server answers an ApiVersions request that it does not know
+    ``version`` is that of the body: 0 if the server does not know the version of an ApiVersions request
     [KAFKA-WIRE 6]. ``inner`` is the response in an Envelope.
     """
 
@@ -125,14 +127,14 @@ class ResponseEvent(FrameEvent):
 
     @property
     def body(self) -> bytes:
-        """What follows the header."""
+        """The bytes after the header."""
         return self.data[self.body_offset :]
 
     @property
     def correlation_id(self) -> int:
         return self.header.correlation_id
 
-    def _told(self) -> str:
+    def _summary(self) -> str:
         inner = f", inner={self.inner.name!r}" if self.inner else ""
         return (
             f"{self.name} v{self.version} #{self.correlation_id}, {self.size} bytes after {self.latency:.6f}{inner}"
@@ -141,21 +143,21 @@ class ResponseEvent(FrameEvent):
 
 @dataclass(slots=True, repr=False)
 class Unanswered(Event):
-    """A request that expects a response and will not be seen to get one. ``position`` is that of the request."""
+    """A request that expects a response which was not seen. ``position`` is that of the request."""
 
     request: RequestEvent | Undecodable
     reason: str
 
-    def _told(self) -> str:
+    def _summary(self) -> str:
         return f"{self.request.name} #{self.request.correlation_id}: {self.reason}"
 
 
 @dataclass(slots=True, repr=False)
 class Undecodable(FrameEvent):
-    """A frame that cannot be read: ``data`` is what was seen of its payload, ``missing`` how many bytes were not.
+    """A frame that cannot be decoded. ``data`` is the seen part of its payload; ``missing`` bytes were not seen.
 
-    ``error`` is what decoding said, if it came to that; ``reason`` is always there. ``header`` is that of the frame
-    if it could be read; ``request`` the request that this should be the response to.
+    ``reason`` is always set, ``error`` if decoding failed. ``header`` is set if it could be decoded, ``request`` if
+    this is a response to one.
     """
 
     reason: str
@@ -167,59 +169,59 @@ class Undecodable(FrameEvent):
 
     @property
     def size(self) -> int:
-        """Bytes of the frame as it was sent, with the four in front that tell its size."""
+        """Bytes of the frame as it was sent, including the four of its size field."""
         return 4 + len(self.data) + self.missing
 
     @property
     def correlation_id(self) -> int | None:
         return None if self.header is None else self.header.correlation_id
 
-    def _told(self) -> str:
+    def _summary(self) -> str:
         return f"{self.name or 'frame'}, {self.size} bytes: {self.reason}"
 
 
 @dataclass(slots=True, repr=False)
 class SaslToken(FrameEvent):
-    """A bare token of a SASL mechanism, as they follow version 0 of SaslHandshake [KAFKA-WIRE 9].
+    """A bare token of a SASL mechanism, as used after SaslHandshake version 0 [KAFKA-WIRE 9].
 
-    ``data`` may be a secret: it is not printed.
+    ``data`` may be a secret, so ``repr`` does not show it.
     """
 
-    def _told(self) -> str:
+    def _summary(self) -> str:
         return f"{len(self.data)} bytes"
 
 
 @dataclass(slots=True, repr=False)
 class Skipped(Event):
-    """Bytes that belong to no frame: ``size`` of them. A long run comes in several events.
+    """``size`` bytes that belong to no frame. A long run is reported in several events.
 
-    ``data`` has them all, except of a connection that was found not to speak Kafka: those are only counted.
+    ``data`` holds them, except on a connection that is not Kafka, whose bytes are only counted.
     """
 
     size: int
     data: bytes
     reason: str
 
-    def _told(self) -> str:
+    def _summary(self) -> str:
         return f"{self.size} bytes: {self.reason}"
 
 
 @dataclass(slots=True, repr=False)
 class Gap(Event):
-    """``size`` bytes were sent that the decoder has not seen; 0 if nobody knows how many."""
+    """``size`` bytes that were sent but not seen by the decoder; 0 if it is unknown how many."""
 
     size: int
 
-    def _told(self) -> str:
+    def _summary(self) -> str:
         return f"{self.size or 'unknown'} bytes"
 
 
 @dataclass(slots=True, repr=False)
 class NotKafka(Event):
-    """The port speaks something else: ``protocol`` is ``TLS``, ``HTTP`` or ``unknown``. The rest is only counted."""
+    """The connection uses another protocol: ``TLS``, ``HTTP`` or ``unknown``. Further bytes are only counted."""
 
     protocol: Literal["TLS", "HTTP", "unknown"]
     data: bytes
 
-    def _told(self) -> str:
+    def _summary(self) -> str:
         return f"{self.protocol}, {self.data!r}"

@@ -1,4 +1,4 @@
-"""Requests that wait for their response: found by correlation id, answered in order, never more than a bound."""
+"""In-flight requests: those whose response is still to come, by correlation id and in order, within limits."""
 
 from __future__ import annotations
 
@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from kwire.connection.events import RequestEvent, Undecodable
 
-
-MAX_HEADS = 16
+MAX_ID_PREFIXES = 16
 
 
 class InFlightRequest:
-    """A request without its response so far. ``lost`` is what the server's stream had lost when it was sent."""
+    """A request without a response so far.
 
-    __slots__ = ("api_key", "correlation_id", "lost", "request", "version")
+    ``server_losses`` is how often the server's stream had lost bytes when the request was sent.
+    """
+
+    __slots__ = ("api_key", "correlation_id", "request", "server_losses", "version")
 
     def __init__(
         self,
@@ -23,30 +25,30 @@ class InFlightRequest:
         api_key: int,
         version: int,
         correlation_id: int,
-        lost: int,
+        server_losses: int,
     ) -> None:
         self.request = request
         self.api_key = api_key
         self.version = version
         self.correlation_id = correlation_id
-        self.lost = lost
+        self.server_losses = server_losses
 
 
 class InFlightRequests:
-    """A queue, because servers answer the requests of a connection one after the other in their order.
+    """A queue, because a server answers the requests of a connection in their order.
 
-    Whoever takes the response to a later request has therefore to give up those before it. Correlation ids may
-    repeat: the oldest request with an id is the one that is answered.
+    Taking the response to a later request therefore gives up the requests before it. Correlation ids may repeat: a
+    response answers the oldest request with its id.
     """
 
-    def __init__(self, limit: int, limit_bytes: int) -> None:
-        self._limit = limit
-        self._limit_bytes = limit_bytes
+    def __init__(self, max_requests: int, max_bytes: int) -> None:
+        self._max_requests = max_requests
+        self._max_bytes = max_bytes
         self._queue: deque[InFlightRequest] = deque()
         self._by_id: dict[int, list[InFlightRequest]] = {}
         self._bytes = 0
-        self.heads: set[int] = set()
-        """The upper halves of all correlation ids so far; if more than ``MAX_HEADS``, not all of them."""
+        self.id_prefixes: set[int] = set()
+        """The upper halves of all correlation ids so far; incomplete once there are over ``MAX_ID_PREFIXES``."""
 
     def __len__(self) -> int:
         return len(self._queue)
@@ -54,42 +56,40 @@ class InFlightRequests:
     def __contains__(self, correlation_id: int) -> bool:
         return correlation_id in self._by_id
 
-    def first(self, correlation_id: int) -> InFlightRequest:
+    def oldest(self, correlation_id: int) -> InFlightRequest:
         """The oldest request with this id; ``KeyError`` if there is none."""
         return self._by_id[correlation_id][0]
 
-    def add(self, waiting: InFlightRequest) -> list[InFlightRequest]:
-        """Let ``waiting`` queue up. Gives the oldest ones if there are now too many, which no longer wait."""
-        self._queue.append(waiting)
-        self._by_id.setdefault(waiting.correlation_id, []).append(waiting)
-        self._bytes += len(waiting.request.data)
-        if len(self.heads) <= MAX_HEADS:
-            self.heads.add(waiting.correlation_id >> 16)
+    def add(self, request: InFlightRequest) -> list[InFlightRequest]:
+        """Append ``request``, and remove and return the oldest requests beyond the limits."""
+        self._queue.append(request)
+        self._by_id.setdefault(request.correlation_id, []).append(request)
+        self._bytes += len(request.request.data)
+        if len(self.id_prefixes) <= MAX_ID_PREFIXES:
+            self.id_prefixes.add(request.correlation_id >> 16)
         dropped = []
-        while len(self._queue) > self._limit or (self._bytes > self._limit_bytes and len(self._queue) > 1):
+        while len(self._queue) > self._max_requests or (self._bytes > self._max_bytes and len(self._queue) > 1):
             dropped.append(self._pop())
         return dropped
 
     def take(self, correlation_id: int) -> tuple[InFlightRequest, list[InFlightRequest]]:
-        """The oldest request with this id, and those before it, which were passed over; none of them waits any more.
-
-        ``KeyError`` if there is none.
-        """
-        wanted = self.first(correlation_id)
-        passed = []
-        while (waiting := self._pop()) is not wanted:
-            passed.append(waiting)
-        return wanted, passed
+        """Remove and return the oldest request with this id, and all requests before it; ``KeyError`` if none has
+        it."""
+        answered = self.oldest(correlation_id)
+        passed_over = []
+        while (request := self._pop()) is not answered:
+            passed_over.append(request)
+        return answered, passed_over
 
     def clear(self) -> list[InFlightRequest]:
-        """All that wait, in order; none does any more."""
+        """Remove and return all requests, in order."""
         return [self._pop() for _ in range(len(self._queue))]
 
     def _pop(self) -> InFlightRequest:
         oldest = self._queue.popleft()
-        same = self._by_id[oldest.correlation_id]
-        del same[0]
-        if not same:
+        same_id = self._by_id[oldest.correlation_id]
+        del same_id[0]
+        if not same_id:
             del self._by_id[oldest.correlation_id]
         self._bytes -= len(oldest.request.data)
         return oldest

@@ -1,8 +1,8 @@
-"""Finding the next frame in a stream that is out of step.
+"""Resynchronising: finding the next frame in a stream whose frame boundaries are unknown.
 
-Every place that may be the beginning of a frame is followed up to the end that its size tells. The first whole
-message wins: the one that ends first, so a beginning that is none, and claims a hundred megabytes, holds nothing up.
-The work is bounded by the number of bytes, whatever they are.
+Every place where a frame may begin is a candidate, and is followed to the end that its size field gives. The first
+whole message wins, that is the one that ends first: a false candidate that claims a hundred megabytes delays nothing.
+The work is proportional to the number of bytes, whatever they are.
 """
 
 from __future__ import annotations
@@ -11,60 +11,66 @@ from heapq import heapify, heappop, heappush
 from struct import Struct
 from typing import TYPE_CHECKING, NamedTuple
 
-from kwire.connection.framing import GOOD, NEWER, SURE, UNLIKELY, UNSURE
+from kwire.connection.framing import DECODES, EXPECTED, IMPLAUSIBLE, NEWER, UNDECODABLE
 
 if TYPE_CHECKING:
     from kwire.connection.framing import Framing
 
 MAX_CANDIDATES = 128
-"""So many beginnings are followed at once; if there are more, the longer half is dropped."""
+"""How many candidates are followed at once; beyond that, the longer half is dropped."""
 
 MAX_EFFORT = 8
-"""Beginnings may be read, to see what they are, up to so many times the bytes that were searched."""
+"""Upper limit of bytes decoded to score candidates, as a multiple of the bytes searched."""
 
 _SIZE = Struct(">i")
 
 
 class Candidate(NamedTuple):
-    """A place where a frame may begin, to be decided on at the position ``due``.
+    """A place where a frame may begin, to be decided on when the stream reaches the position ``due``.
 
-    ``expected`` is the one where the last frame ended, or where the stream was joined; the others were found."""
+    The ``expected`` candidate is where the last frame ended or the stream was joined; all others were found by
+    searching.
+    """
 
     due: int
     start: int
     end: int
     started: float
-    verdict: int
+    kind: int
     expected: bool
 
 
 class Found(NamedTuple):
+    """The frame that ends a search. ``synced``: whether the next frame is known to begin where it ends."""
+
     start: int
     end: int
     started: float
-    verdict: int
+    kind: int
     payload: bytes
     synced: bool
 
 
 class Search:
-    """A search that begins at the position ``begin``. ``started`` is the time of the byte there, ``trusted`` whether
-    the frame before ended there for sure."""
+    """A search from the position ``begin``, whose byte arrived at ``started``.
 
-    def __init__(self, side: Framing, begin: int, started: float, limit: int, *, trusted: bool) -> None:
-        self._side = side
+    ``trusted``: whether the frame before is known to have ended there.
+    """
+
+    def __init__(self, framing: Framing, begin: int, started: float, max_frame: int, *, trusted: bool) -> None:
+        self._framing = framing
         self._begin = begin
         self._started = started
-        self._limit = limit
+        self._max_frame = max_frame
         self._trusted = trusted
-        self._scanned = begin + 1  # candidates that begin before are known
+        self._scanned = begin + 1  # all candidates that begin before this position are known
         self._candidates: list[Candidate] = []  # a heap
         self._effort = 0
         self.reason = "no frame begins there" if trusted else "the stream was joined in the middle"
 
-    def expect(self, end: int, verdict: int) -> None:
-        """Where the search begins there may be a frame that ends at the position ``end``."""
-        heappush(self._candidates, Candidate(end, self._begin, end, self._started, verdict, True))
+    def expect(self, end: int, kind: int) -> None:
+        """Add the expected candidate, which ends at the position ``end``."""
+        heappush(self._candidates, Candidate(end, self._begin, end, self._started, kind, True))
 
     @property
     def settled(self) -> int:
@@ -72,7 +78,7 @@ class Search:
         return min((candidate.start for candidate in self._candidates), default=self._scanned)
 
     def advance(self, buffer: bytearray, base: int, time: float, *, ended: bool) -> Found | None:
-        """The next frame, or ``None`` if that takes more bytes. ``buffer`` begins at the position ``base``."""
+        """The next frame, or ``None`` if finding it takes more bytes. ``buffer`` begins at the position ``base``."""
         stop = base + len(buffer)
         if ended:
             self._candidates = [candidate._replace(due=candidate.end) for candidate in self._candidates]
@@ -81,32 +87,32 @@ class Search:
         while True:
             due = self._candidates[0].due if self._candidates else stop + 1
             until = min(due, stop)
-            index = self._side.candidate(buffer, self._scanned - base, until - base)
+            index = self._framing.find_candidate(buffer, self._scanned - base, until - base)
             if index >= 0:
-                self._follow(base + index, _SIZE.unpack_from(buffer, index)[0], time)
+                self._add_candidate(base + index, _SIZE.unpack_from(buffer, index)[0], time)
                 self._scanned = base + index + 1
                 continue
-            self._scanned = max(self._scanned, until - self._side.head + 1)
+            self._scanned = max(self._scanned, until - self._framing.prefix_size + 1)
             if due > stop:
                 return None
             candidate = heappop(self._candidates)
-            if not self._affords(candidate):
+            if not self._can_afford(candidate):
                 continue
             payload = bytes(buffer[candidate.start + 4 - base : candidate.end - base])
             synced = self._decide(candidate, payload, buffer, base, ended)
             if synced is not None:
                 return Found(*candidate[1:5], payload, synced)
 
-    def _follow(self, start: int, size: int, time: float) -> None:
-        if size > self._limit:
+    def _add_candidate(self, start: int, size: int, time: float) -> None:
+        if size > self._max_frame:
             return
         end = start + 4 + size
-        heappush(self._candidates, Candidate(end, start, end, time, GOOD, False))
+        heappush(self._candidates, Candidate(end, start, end, time, EXPECTED, False))
         if len(self._candidates) > MAX_CANDIDATES:
             self._candidates = sorted(self._candidates)[: MAX_CANDIDATES // 2]
 
-    def _affords(self, candidate: Candidate) -> bool:
-        """Whether to read it. What is expected is read once, or twice."""
+    def _can_afford(self, candidate: Candidate) -> bool:
+        """Whether to score ``candidate``. The expected one always is, once or twice."""
         effort = self._effort + candidate.end - candidate.start
         if not candidate.expected and effort > MAX_EFFORT * (candidate.end - self._begin):
             return False
@@ -114,19 +120,19 @@ class Search:
         return True
 
     def _decide(self, candidate: Candidate, payload: bytes, buffer: bytearray, base: int, ended: bool) -> bool | None:
-        """Whether the stream is in step behind this frame; ``None`` if it is no frame."""
-        weight = self._side.score(payload)
-        if not candidate.expected and weight not in (SURE, NEWER):
+        """Whether the stream is synchronised after this frame; ``None`` if it is not a frame."""
+        score = self._framing.score(payload)
+        if not candidate.expected and score not in (DECODES, NEWER):
             return None
         if self._trusted and candidate.expected:
-            return weight != UNLIKELY
-        if weight == UNLIKELY:
+            return score != IMPLAUSIBLE
+        if score == IMPLAUSIBLE:
             return None
-        if weight != UNSURE:
+        if score != UNDECODABLE:
             return True
         if candidate.due == candidate.end and not ended:
-            # What follows may begin in it, which shows when more has arrived.
-            heappush(self._candidates, candidate._replace(due=candidate.end + self._side.outlook))
+            # The next frame may begin within this one, which shows when more bytes have arrived.
+            heappush(self._candidates, candidate._replace(due=candidate.end + self._framing.lookahead))
             return None
         within = [other.start - base for other in self._candidates if other.start < candidate.end]
-        return None if any(self._side.is_promising(buffer, index) for index in within) else False
+        return None if any(self._framing.is_promising(buffer, index) for index in within) else False

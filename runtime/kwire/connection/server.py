@@ -1,4 +1,5 @@
-"""The server's end of a connection, for tools that stand in for a broker: requests come out, responses go in."""
+"""The server's end of a connection, for tools that act as a broker: bytes in, requests out; responses in, bytes
+out."""
 
 from __future__ import annotations
 
@@ -6,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from kwire.connection.api_catalog import ApiCatalog
 from kwire.connection.endpoint import take_all
+from kwire.connection.event_reader import REQUEST_START, EventReader
 from kwire.connection.events import CLIENT, RequestEvent, SaslToken
 from kwire.connection.frame import Frame
-from kwire.connection.reading import REQUEST_START, Reader
 from kwire.errors import EncodeError
 from kwire.frames import MAX_FRAME, FrameReader, frame
 from kwire.headers import ResponseHeader
@@ -22,49 +23,50 @@ if TYPE_CHECKING:
 
 
 class ServerConnection:
-    """Bytes in, requests out, in their order, in which they are to be answered; responses in, bytes out."""
+    """Decodes requests in order, and encodes responses, which must be sent in the same order."""
 
-    def __init__(self, protocol: Protocol, *, policy: Policy = LIKE_KAFKA, limit: int = MAX_FRAME) -> None:
+    def __init__(self, protocol: Protocol, *, policy: Policy = LIKE_KAFKA, max_frame: int = MAX_FRAME) -> None:
         self.tokens = False
-        """Whether frames are bare SASL tokens: set it after a SaslHandshake version 0 was answered, until the
-        mechanism is done."""
+        """Whether frames are bare SASL tokens: set it after answering SaslHandshake version 0, until authentication
+        is complete."""
         self._protocol = protocol
-        self._reader = Reader(ApiCatalog(protocol), policy, bodies=True)
-        self._frames = FrameReader(limit)
+        self._reader = EventReader(ApiCatalog(protocol), policy, bodies=True)
+        self._frames = FrameReader(max_frame)
         self._received = 0
 
     def receive(
         self, data: bytes | bytearray | memoryview, time: float = 0.0
     ) -> list[RequestEvent | Undecodable | SaslToken]:
-        """The requests and tokens that ``data`` completes; one that cannot be read is an :class:`Undecodable`.
+        """The requests and SASL tokens that ``data`` completes; an undecodable request is an :class:`Undecodable`.
 
-        Raises :class:`ProtocolViolationError` for a frame beyond the limit; its ``events`` are the requests before.
+        Raises :class:`ProtocolViolationError` for a frame beyond the limit; its ``events`` are the requests before
+        it.
         """
         return take_all(self._frames.feed(data), lambda payload: self._take(payload, time))
 
     def send(self, request: RequestEvent, message: Message, version: int | None = None) -> bytes:
-        """The bytes of the response to ``request``; none if it does not ask for one.
+        """The bytes of the response to ``request``; empty if it expects none.
 
-        The version is that of the request, or 0 if that is one of ApiVersions nobody knows [KAFKA-WIRE 6].
-        :class:`EncodeError` if ``message`` does not answer such a request, or cannot be written.
+        The version defaults to that of the request, or to 0 for an unknown version of ApiVersions [KAFKA-WIRE 6].
+        :class:`EncodeError` if ``message`` is not a response to this API, or cannot be encoded.
         """
         if not request.expects_response:
             return b""
         if request.api_key != message.API_KEY:
-            raise EncodeError(f"it does not answer {request.name}", message=type(message).__name__, version=version)
+            raise EncodeError(f"not a response to {request.name}", message=type(message).__name__, version=version)
         if version is None:
             unknown = request.name == "ApiVersions" and request.version not in message.VALID_VERSIONS
             version = 0 if unknown else request.version
         return frame(self._protocol.encode_response(message, version, correlation_id=request.correlation_id))
 
     def send_raw(self, request: RequestEvent | Undecodable, body: bytes, *, header_version: int = 0) -> bytes:
-        """The bytes of a response with a body that is encoded already.
+        """The bytes of a response with an already encoded body.
 
-        To pass on a response as it came, with its header: ``body=response.data[4:]``, all behind the correlation id.
-        :class:`EncodeError` if ``request`` is too short to have a correlation id.
+        To forward a response with its own header, pass everything after the correlation id:
+        ``body=response.data[4:]``. :class:`EncodeError` if ``request`` is too short to have a correlation id.
         """
         if len(request.data) < 8:
-            raise EncodeError(f"a request of {len(request.data)} bytes has no correlation id to answer to")
+            raise EncodeError(f"a request of {len(request.data)} bytes has no correlation id")
         _, _, correlation_id = REQUEST_START.unpack_from(request.data)
         return frame(ResponseHeader(correlation_id=correlation_id).encode(header_version) + body)
 

@@ -57,7 +57,7 @@ OPTIONS = st.fixed_dictionaries(
         "start": st.sampled_from(["unknown", "beginning"]),
         "bodies": st.booleans(),
         "max_in_flight": st.sampled_from([1, 3, 1000]),
-        "limit": st.sampled_from([500, 100_000_000]),
+        "max_frame": st.sampled_from([500, 100_000_000]),
     }
 )
 

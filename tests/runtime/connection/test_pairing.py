@@ -101,7 +101,7 @@ def test_one_direction_alone_is_kept_within_bounds() -> None:
     events = [event for number in range(100) for event in connection.feed(*asked(BEAT, 4, number), float(number))]
     unanswered = [event for event in events if isinstance(event, Unanswered)]
     assert [event.request.correlation_id for event in unanswered] == list(range(90))
-    assert {event.reason for event in unanswered} == {"too many requests wait"}
+    assert {event.reason for event in unanswered} == {"too many requests are in flight"}
     assert connection.in_flight == 10
 
 
@@ -235,7 +235,7 @@ def test_events_say_what_they_are() -> None:
         "<RequestEvent Heartbeat v4 #3 from 'me', 26 bytes at 52 of client>",
         "<Unanswered Heartbeat #2: a later request was answered at 26 of client>",
         "<ResponseEvent Heartbeat v4 #3, 16 bytes after 1.000000 at 16 of server>",
-        "<Skipped 1 bytes: the stream ends behind them at 32 of server>",
+        "<Skipped 1 bytes: the stream ends after them at 32 of server>",
     ]
 
 
@@ -282,7 +282,7 @@ def test_nothing_may_be_fed_after_the_end() -> None:
 def test_arguments_are_checked() -> None:
     with pytest.raises(ValueError, match="start must be"):
         ConnectionDecoder(PROTOCOL, start="middle")  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="limit of frames must be below"):
-        ConnectionDecoder(PROTOCOL, limit=1 << 30)
+    with pytest.raises(ValueError, match="max_frame must be below"):
+        ConnectionDecoder(PROTOCOL, max_frame=1 << 30)
     with pytest.raises(ValueError, match="the direction is 'client' or 'server', not 'both'"):
         decoder().feed("both", b"", 1.0)  # type: ignore[arg-type]

@@ -185,7 +185,7 @@ def test_what_has_much_behind_it_is_no_request(spare: int, found: int) -> None:
 
 def test_frames_beyond_the_limit_are_not_believed() -> None:
     large, small = asked(HeartbeatRequest(group_id="g" * 600), 0, 1), asked(HeartbeatRequest(), 0, 2)
-    events = play([(CLIENT, b"\xff" * 4), large, small], decoder("unknown", limit=500))
+    events = play([(CLIENT, b"\xff" * 4), large, small], decoder("unknown", max_frame=500))
     assert [type(event) for event in events] == [Skipped, RequestEvent, Unanswered]
     assert isinstance(events[1], RequestEvent)
     assert events[1].correlation_id == 2
@@ -196,8 +196,8 @@ def test_a_frame_as_large_as_the_limit_is_the_largest_that_is_read() -> None:
     side, data = asked(HeartbeatRequest(group_id="g" * 600), 0, 1)
     size = len(data) - 4
     for limit, found in ((size, True), (size - 1, False)):
-        in_step = play([asked(HeartbeatRequest(), 0, 0), (side, data)], decoder(limit=limit))
-        searched = play([(CLIENT, b"\xff" * 4), (side, data)], decoder("unknown", limit=limit))
+        in_step = play([asked(HeartbeatRequest(), 0, 0), (side, data)], decoder(max_frame=limit))
+        searched = play([(CLIENT, b"\xff" * 4), (side, data)], decoder("unknown", max_frame=limit))
         for events in (in_step, searched):
             assert ((CLIENT, data[4:]) in messages(events)) is found
 
