@@ -55,6 +55,22 @@ def test_requests_are_counted_by_who_and_what(spark: SparkSession) -> None:
     assert rows[-1]["client_host"] == "10.0.0.9"
 
 
+def test_errors_are_counted_and_the_example_is_the_first_whose_time_is_known(spark: SparkSession) -> None:
+    table = exchanges_of(
+        spark,
+        exchange(position=1) | {"time": None},
+        exchange(at=2, position=20, error_codes=[3]),
+        exchange(at=1, position=30, error_codes=[3, 5]),
+        exchange(at=3, position=10),
+        exchange(api_key=1, position=40, outcome="unanswered", error_codes=None) | {"time": None},
+    )
+    found = {row["api"]: row for row in clients(table).collect()}
+    failing, waiting = found["Metadata"], found["Fetch"]
+    assert (failing["requests"], failing["errors"], failing["position"]) == (4, 2, 30)
+    assert (waiting["requests"], waiting["errors"], waiting["position"]) == (1, 0, 40)
+    assert waiting["first_seen"] is None
+
+
 def test_what_is_broken_is_told_in_the_same_pass(spark: SparkSession) -> None:
     nothing = dict.fromkeys(exchange()) | {"source": "a.pcap", "_corrupt": "cut off"}
     table = exchanges_of(spark, exchange(), nothing | {"position": 7}, nothing | {"position": 7, "source": "b.pcap"})

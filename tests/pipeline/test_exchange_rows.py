@@ -62,6 +62,14 @@ def test_of_recorded_connections_every_request_is_answered(name: str) -> None:
     assert len([row for row in rows if not row["forwarded"]]) == [row["kind"] for row in requests].count("request")
 
 
+def test_each_row_names_the_file_in_which_its_request_was_seen() -> None:
+    given = pieces([step for number in range(4) for step in (asked(BEAT, 4, number), answered(BEATEN, 4, number))])
+    for piece, name in zip(given, "aabbbccc", strict=False):
+        piece.source = f"{name}.pcap"
+    rows = values(given, "source", "position", "correlation_id", table="exchanges")
+    assert rows == [("a.pcap", 0, 0), ("b.pcap", 2, 1), ("b.pcap", 4, 2), ("c.pcap", 6, 3)]
+
+
 def test_requests_without_response_say_why() -> None:
     silent = ProduceRequest(acks=0, timeout_ms=1)
     segments = [asked(silent, 7, 1), asked(BEAT, 4, 2), asked(BEAT, 4, 3), answered(BEATEN, 4, 3), asked(BEAT, 4, 4)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from kwire.logs import committed_offsets
 from kwire.records import Record, encode_batch, encode_control
-from kwire_kafka import PROTOCOL, EndTxnMarker
+from kwire_kafka import PROTOCOL, ConfigRecord, EndTxnMarker, TransactionLogKey, TransactionLogValue
 from kwire_spark.columns import RECORDS
 from kwire_spark.segments import record_batches, segment_files, splits
 from kwire_spark.state import columns
@@ -228,6 +228,58 @@ def test_offsets_of_transactions_count_from_their_commit(tmp_path: Path) -> None
     assert offset(commit(log, 6, producer_id=9).end("commit", 9)) == [6]
     assert offset(commit(commit(log, 7, producer_id=9), 8).end("commit", 9)) == [8]  # committed since: stays
     assert offset(commit(log, None)) == []
+
+
+def records(source: str, values: Mapping[int, tuple[bytes | None, bytes | None]]) -> pa.RecordBatch:
+    """Rows of RECORDS, by offset, of a file whose folder names the topic."""
+    topic = Path(source).parent.name.rpartition("-")[0]
+    usual = {"source": source, "topic": topic, "partition": 0, "producer_id": -1} | dict.fromkeys(
+        ("transactional", "control"), False
+    )
+    rows = [usual | {"offset": offset, "key": key, "value": value} for offset, (key, value) in values.items()]
+    return pa.RecordBatch.from_pylist(rows, RECORDS)
+
+
+def setting(name: str, value: str) -> tuple[None, bytes]:
+    return None, b"\1\4\0" + ConfigRecord(resource_type=4, name=name, value=value).encode(0)
+
+
+METADATA = "/data/__cluster_metadata-0"
+
+
+@pytest.mark.parametrize("ends", [(0,), (1,), (3,), (4,), (1, 3)], ids=str)
+def test_the_log_goes_on_where_the_newest_snapshot_ends(ends: tuple[int, ...]) -> None:
+    """That is at its end offset, which is not part of it."""
+    snapshots = [
+        records(
+            f"{METADATA}/{end:020}-{1:010}.checkpoint",
+            {number: setting(f"s{number}", f"snapshot {end}") for number in range(end)},
+        )
+        for end in ends
+    ]
+    log = records(f"{METADATA}/{0:020}.log", {number: setting(f"s{number}", "log") for number in range(4)})
+    found = {row["name"]: row["value"] for row in state(Configs, columns.CONFIGS, [*snapshots, log])}
+    newest = ends[-1]
+    assert found == {f"s{number}": f"snapshot {newest}" if number < newest else "log" for number in range(4)}
+
+
+def test_a_transactional_id_that_is_dead_or_deleted_has_no_state() -> None:
+    def status(number: int) -> bytes:
+        return b"\0\0" + TransactionLogValue(producer_id=7, transaction_status=number).encode(0)
+
+    alive, dead, gone = (b"\0\0" + TransactionLogKey(transactional_id=name).encode(0) for name in ("a", "d", "g"))
+    values = {
+        0: (alive, status(1)),
+        1: (dead, status(4)),
+        2: (gone, status(5)),
+        3: (dead, status(6)),
+        4: (gone, None),
+    }
+    log = records(f"/data/__transaction_state-0/{0:020}.log", values)
+    found = state(Transactions, columns.TRANSACTIONS, [log])
+    assert [(row["transactional_id"], row["state"]) for row in found] == [("a", "Ongoing")]
+    again = records(f"/data/__transaction_state-0/{5:020}.log", {5: (dead, status(0))})
+    assert {row["transactional_id"] for row in state(Transactions, columns.TRANSACTIONS, [log, again])} == {"a", "d"}
 
 
 def test_a_group_that_only_commits_is_an_empty_classic_one(tmp_path: Path) -> None:

@@ -79,6 +79,14 @@ def test_the_headline_counts_what_both_saw_once(report: Report) -> None:
     assert second.endswith("something, Metadata is slowest: 7.5 ms at the 99th percentile.")  # Fetch waits
 
 
+@pytest.mark.parametrize(("captured", "logged"), [(1, 3), (3, 1)])
+def test_of_what_both_saw_the_one_that_saw_more_counts(spark: SparkSession, captured: int, logged: int) -> None:
+    both = [exchange(at=at) for at in range(captured)]
+    both += [exchange(at=at, number=None, source="request.log") for at in range(logged)]
+    first, *_ = latency(exchanges_of(spark, *both)).summary
+    assert first.startswith("3 requests, ")
+
+
 def test_the_slowest_with_where_they_are(report: Report) -> None:
     first, second, *others = report.table("slowest").rows
     assert (first[0], first[1], first[-2:]) == (100.0, "Fetch", ("a.pcap", 100_000))

@@ -45,6 +45,7 @@ def full(**facts: Any) -> dict[str, Any]:
         ("4.1.1", METADATA, 0, "ok"),
         ("4.1.1", LEADER_AND_ISR, 7, "refused"),
         ("4.1.1", OFFSET_COMMIT, 10, "unsure"),  # unstable
+        ("3.9.1", OFFSET_COMMIT, 10, "refused"),  # as it is known to others, if only as unstable
         ("4.1.1", 9999, 0, "unknown"),
         ("4.1.1", FETCH, 3000, "unknown"),
         ("2.8.2", API_VERSIONS, 4, "ok"),  # always answered, if only by version 0
@@ -105,6 +106,12 @@ def test_a_client_and_api_is_one_row_with_its_evidence() -> None:
 
 def test_without_a_version_in_common_there_is_none() -> None:
     assert told("4.1.1", use(PRODUCE, 1)).table("refused").column("newest_common") == [None]
+
+
+def test_what_no_release_has_or_is_not_sure_to_take_is_no_version_in_common() -> None:
+    unstable = told("4.1.1", use(OFFSET_COMMIT, 1), use(OFFSET_COMMIT, 9), use(OFFSET_COMMIT, 10)).table("refused")
+    unknown = told("4.1.1", use(PRODUCE, 1), use(PRODUCE, 7), use(PRODUCE, 3000)).table("refused")
+    assert (unstable.column("newest_common"), unknown.column("newest_common")) == ([9], [7])
 
 
 def test_what_brokers_say_among_themselves_is_apart() -> None:

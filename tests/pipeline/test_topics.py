@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from pyspark.sql import SparkSession
 
 from kwire.uuids import Uuid
-from kwire_kafka import PROTOCOL, AssignReplicasToDirsRequest, FetchRequest, FetchResponse, MetadataResponse
+from kwire_kafka import (
+    PROTOCOL,
+    AssignReplicasToDirsRequest,
+    CreateTopicsResponse,
+    FetchRequest,
+    FetchResponse,
+    MetadataResponse,
+)
 from kwire_kafka.api.assign_replicas_to_dirs import AssignReplicasToDirsRequestDirectoryData as DirectoryData
 from kwire_kafka.api.assign_replicas_to_dirs import AssignReplicasToDirsRequestTopicData as AssigningTopic
+from kwire_kafka.api.create_topics import CreatableTopicResult
 from kwire_kafka.api.fetch import FetchableTopicResponse
 from kwire_kafka.api.metadata import MetadataResponseTopic
 from kwire_spark.tables.topics import NO_ID, topic_names, with_topic_names
@@ -44,6 +54,28 @@ def test_names_come_from_metadata_and_go_into_what_has_ids_alone(spark: SparkSes
     (row,) = filled.collect()
     assert [one["topic"] for one in row["response"]["responses"]] == ["orders", None]
     assert row["request"]["topics"] == []
+
+
+def test_a_name_whose_cluster_is_known_goes_before_one_without(spark: SparkSession) -> None:
+    """Whatever the names are, and in whatever order they were seen."""
+    answers: list[tuple[int, int, Any]] = [(19, 7, created("b")), (3, 12, metadata("a")), (19, 7, created("c"))]
+    answers += [(3, 12, metadata("y", OTHER)), (19, 7, created("x", OTHER))]
+    table = exchanges_of(
+        spark,
+        *(
+            exchange(key, version, response=PROTOCOL.encode_response(answer, version=version, correlation_id=1))
+            for key, version, answer in answers
+        ),
+    )
+    assert {tuple(row) for row in topic_names(table).collect()} == {(str(ORDERS), "a", "c1"), (str(OTHER), "y", "c1")}
+
+
+def metadata(name: str, id: Uuid = ORDERS) -> MetadataResponse:
+    return MetadataResponse(cluster_id="c1", topics=[MetadataResponseTopic(name=name, topic_id=id)])
+
+
+def created(name: str, id: Uuid = ORDERS) -> CreateTopicsResponse:
+    return CreateTopicsResponse(topics=[CreatableTopicResult(name=name, topic_id=id)])
 
 
 def test_structs_with_an_id_alone_get_a_name(spark: SparkSession) -> None:

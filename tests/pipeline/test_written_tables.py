@@ -80,6 +80,18 @@ def test_a_date_is_that_of_utc_and_null_without_a_time(spark: SparkSession, tmp_
     assert folders == ["date=2026-01-01", "date=2026-01-02", "date=__HIVE_DEFAULT_PARTITION__"]
 
 
+def test_folders_are_by_the_columns_asked_for_and_by_date_within(spark: SparkSession, tmp_path: Path) -> None:
+    rows = [("Fetch", datetime(2026, 1, 1, tzinfo=UTC), 1), ("Produce", datetime(2026, 1, 2, tzinfo=UTC), 2)]
+    table = spark.createDataFrame(rows, "api string, time timestamp, number int")
+    path = Path(write(table, str(tmp_path), "calls", by_date=True, partition_by=["api"]))
+    files = {file.parent.relative_to(path).as_posix() for file in path.rglob("*.parquet")}
+    assert files == {"api=Fetch/date=2026-01-01", "api=Produce/date=2026-01-02"}
+    assert {(row.api, row.number) for row in spark.read.parquet(str(path)).collect()} == {
+        ("Fetch", 1),
+        ("Produce", 2),
+    }
+
+
 def test_any_format_of_spark(spark: SparkSession, tmp_path: Path) -> None:
     path = write(spark.range(2), str(tmp_path), "numbers", "csv", header="true")
     assert spark.read.csv(path, header=True).count() == 2

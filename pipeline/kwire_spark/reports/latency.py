@@ -213,11 +213,10 @@ def _summary(times: Table, errors: Table, throttled: Table) -> tuple[str, ...]:
 
 
 def _once(times: Table) -> list[dict[str, Any]]:
-    """A row for each API: what both captures and logs saw counts once, by the kind that saw most of it."""
+    """A row for each API: of what both captures and logs saw, that of the kind that saw more, which comes first."""
     names = [column.name for column in times.columns]
     most: dict[Any, dict[str, Any]] = {}
     for values in times.rows:
         row = dict(zip(names, values, strict=True))
-        if row["api"] not in most or row["requests"] > most[row["api"]]["requests"]:
-            most[row["api"]] = row
+        most.setdefault(row["api"], row)
     return [*most.values()]

@@ -1,0 +1,42 @@
+"""Error codes of responses are found wherever they are."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from itertools import count
+from typing import Any
+
+import pytest
+
+from kwire.message import Message, Struct
+from kwire_kafka import PROTOCOL, FetchResponse, HeartbeatResponse, MetadataResponse
+from kwire_spark.frames.answers import error_codes
+
+RESPONSES = [name for name in PROTOCOL.messages if name.endswith("Response")]
+
+
+def failing(cls: type[Struct], codes: Iterator[int]) -> Any:
+    """A struct with another code in each field for one, at any depth; there are two elements in every list."""
+    values: dict[str, Any] = {}
+    for name, _, kind, *_ in cls.FIELDS:
+        struct = getattr(sys.modules[cls.__module__], kind.removeprefix("[]"), None)
+        if kind == "int16" and name.endswith("error_code"):
+            values[name] = next(codes)
+        elif isinstance(struct, type) and issubclass(struct, Struct):
+            values[name] = [failing(struct, codes) for _ in "ab"] if kind.startswith("[]") else failing(struct, codes)
+    return cls(**values)
+
+
+@pytest.mark.parametrize("name", RESPONSES)
+def test_every_error_code_of_a_response_is_found(name: str) -> None:
+    codes = count(1)
+    response: Message = failing(PROTOCOL.message(name), codes)
+    assert error_codes(response) == tuple(range(1, next(codes)))
+
+
+def test_codes_come_once_and_ascending_and_without_those_of_success() -> None:
+    assert error_codes(HeartbeatResponse()) == ()
+    assert error_codes(FetchResponse(responses=[])) == ()
+    response: Any = failing(MetadataResponse, iter([9, 0, 3, 0, 9, 0, 3]))
+    assert error_codes(response) == (3, 9)
