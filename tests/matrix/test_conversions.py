@@ -24,7 +24,7 @@ from kwirec.ir import resolve
 from kwirec.lowering import lower
 from kwirec.merge.history import read_history
 from kwirec.validation.examples import clock, field
-from tests.properties.values import NAMES, Extreme, as_decoded, exact, make, message_class
+from tests.properties.values import NAMES, Extreme, as_decoded, each_message, exact, make, message_class
 
 NULL_IS_REFUSED = "null, which it may not be"
 
@@ -102,7 +102,7 @@ def check(cls: type[Message], source: int, target: int, conversion: Conversion) 
     assert blocking == set(conversion.blocking) - bare
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each_message
 def test_encoding_fails_for_the_fields_that_the_matrix_names_and_no_others(name: str) -> None:
     cls, matrix = message_class(name), MATRIX[name]
     for source, target in permutations(cls.VALID_VERSIONS, 2):
@@ -111,7 +111,7 @@ def test_encoding_fails_for_the_fields_that_the_matrix_names_and_no_others(name:
         check(cls, source, target, conversion)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each_message
 def test_null_is_refused_where_the_matrix_says_so(name: str) -> None:
     cls, matrix = message_class(name), MATRIX[name]
     for source, target in permutations(cls.VALID_VERSIONS, 2):

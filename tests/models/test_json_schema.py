@@ -18,7 +18,7 @@ from kwire.models import WITH_RECORDS
 from kwire_kafka import PROTOCOL
 from kwire_kafka.models import FetchResponseModel, ProduceRequestModel
 from tests.models.support import Model, changed, model_of, mutated
-from tests.properties.values import FIXED, NAMES, RandomSource, make, pairs
+from tests.properties.values import FIXED, RandomSource, each_message, make, pairs
 
 CHANGES = 8
 """How many changes of each message and version are judged, at random."""
@@ -45,7 +45,7 @@ def accepts(model: Model, value: Any) -> bool:
     return taken
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each_message
 def test_schema_and_model_agree(name: str) -> None:
     chosen = random.Random(name)
     for cls, version in pairs([name]):

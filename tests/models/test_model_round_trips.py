@@ -20,6 +20,8 @@ from tests.properties.values import (
     NAMES,
     RandomSource,
     as_decoded,
+    each_message,
+    each_version,
     exact,
     instances,
     make,
@@ -49,18 +51,17 @@ def assert_round_trips(messages: tuple[Message, ...]) -> None:
         assert_round_trip(message, version)
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_fixed_cases(name: str) -> None:
+@each_version
+def test_fixed_cases(cls: type[Message], version: int) -> None:
     """With records in full, JSON loses nothing but unknown tags."""
-    for cls, version in pairs([name]):
-        for case in ("max", "null", "unknown tags", "long"):
-            model = assert_round_trip(make(cls, version, FIXED[case]), version)
-            if case in ("max", "null"):
-                text = model.model_dump_json(context=WITH_RECORDS)
-                assert type(model).model_validate_json(text) == model
+    for case in ("max", "null", "unknown tags", "long"):
+        model = assert_round_trip(make(cls, version, FIXED[case]), version)
+        if case in ("max", "null"):
+            text = model.model_dump_json(context=WITH_RECORDS)
+            assert type(model).model_validate_json(text) == model
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each_message
 def test_drawn_values(name: str) -> None:
     """Each example is one message of every version: setting Hypothesis up takes longer than a round trip."""
     THOROUGH(given(st.tuples(*(instances(cls, version) for cls, version in pairs([name]))))(assert_round_trips))()

@@ -32,6 +32,7 @@ from kwire_kafka.api.describe_configs import (
 )
 from kwire_kafka.api.fetch import FetchableTopicResponse, PartitionData
 from kwire_spark.secrets import HIDDEN, METADATA_TOPIC_ID, SECRETS, is_sensitive, may_have_secrets, redacted
+from tests.properties.values import each_message
 
 SUSPICIOUS = re.compile(
     "password|salt|hmac|secret|token|auth|credential|jaas|nonce|stored_key|server_key|value$|_data$"
@@ -47,7 +48,7 @@ HARMLESS = {
 """Suspicious names that hold no secrets, by their paths, and why."""
 
 
-@pytest.mark.parametrize("name", PROTOCOL.messages)
+@each_message
 def test_every_suspicious_field_is_redacted_or_known_to_be_harmless(name: str) -> None:
     cls = PROTOCOL.message(name)
     for path, kind in _fields(cls):

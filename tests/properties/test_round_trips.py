@@ -12,7 +12,18 @@ from librt.strings import BytesWriter
 
 from kwire import STRICT, DecodeError, explain
 from kwire.message import Message
-from tests.properties.values import FIXED, NAMES, as_decoded, exact, instances, make, message_class, pairs
+from tests.properties.values import (
+    FIXED,
+    NAMES,
+    as_decoded,
+    each_message,
+    each_version,
+    exact,
+    instances,
+    make,
+    message_class,
+    pairs,
+)
 
 THOROUGH = settings(
     max_examples=12, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck)
@@ -51,37 +62,33 @@ def test_every_message_is_here() -> None:
     assert (len(NAMES), len(list(pairs()))) == (285, 845)
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_fixed_cases(name: str) -> None:
-    for cls, version in pairs([name]):
-        for source in FIXED.values():
-            assert_round_trip(make(cls, version, source), version)
+@each_version
+def test_fixed_cases(cls: type[Message], version: int) -> None:
+    for source in FIXED.values():
+        assert_round_trip(make(cls, version, source), version)
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_drawn_values(name: str) -> None:
-    for cls, version in pairs([name]):
-        THOROUGH(given(instances(cls, version), st.just(version))(assert_round_trip_of))()
+@each_version
+def test_drawn_values(cls: type[Message], version: int) -> None:
+    THOROUGH(given(instances(cls, version), st.just(version))(assert_round_trip_of))()
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_defaults(name: str) -> None:
+@each_version
+def test_defaults(cls: type[Message], version: int) -> None:
     """A message that nobody touched can be written in every version, and reads as itself."""
-    for cls, version in pairs([name]):
-        assert cls.decode(assert_round_trip(cls(), version), version) == cls()
+    assert cls.decode(assert_round_trip(cls(), version), version) == cls()
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_reading_in_the_middle_of_data(name: str) -> None:
-    for cls, version in pairs([name]):
-        message = make(cls, version, FIXED["min"])
-        data = written(message, version)
-        fast, end = cls._read(b"\x7f" * 5 + data + b"\x7f" * 3, 5, version)
-        assert (fast, end) == (as_decoded(message, version), 5 + len(data))
-        assert cls.decode_from(b"\x7f" * 5 + data + b"\x7f" * 3, 5, version) == (fast, end)
+@each_version
+def test_reading_in_the_middle_of_data(cls: type[Message], version: int) -> None:
+    message = make(cls, version, FIXED["min"])
+    data = written(message, version)
+    fast, end = cls._read(b"\x7f" * 5 + data + b"\x7f" * 3, 5, version)
+    assert (fast, end) == (as_decoded(message, version), 5 + len(data))
+    assert cls.decode_from(b"\x7f" * 5 + data + b"\x7f" * 3, 5, version) == (fast, end)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each_message
 def test_every_cut_is_refused(name: str) -> None:
     """The start of a message is never a whole one: the fast path must not make one of it."""
     for cls, version in pairs([name]):

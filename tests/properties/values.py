@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from kwire.message import Message, Struct
 from kwire.uuids import ZERO_UUID, Uuid
 from kwire_kafka.index import MODULES, PROTOCOL
+from tests.each import each
 
 if TYPE_CHECKING:
     from kwire.message import FieldSpec
@@ -55,6 +56,12 @@ def pairs(names: Sequence[str] = NAMES) -> Iterator[tuple[type[Message], int]]:
         cls = message_class(name)
         for version in cls.VALID_VERSIONS:
             yield cls, version
+
+
+each_message = each(lambda: ((name, (name,)) for name in NAMES))
+"""Decorates a test that takes the name of a message."""
+each_version = each(lambda: ((f"{cls.__name__} v{version}", (cls, version)) for cls, version in pairs()))
+"""Decorates a test that takes the class of a message and a version."""
 
 
 def within(version: int, versions: tuple[int, int] | None) -> bool:

@@ -13,7 +13,7 @@ from kwire import LIKE_KAFKA, STRICT, DecodeError, EncodeError, KwireError, Poli
 from kwire.message import Message
 from kwire_kafka import ApiVersionsResponse, FetchResponse, HeartbeatRequest, MetadataResponse
 from kwire_kafka.api.fetch import EpochEndOffset, FetchableTopicResponse, PartitionData
-from tests.properties.values import FIXED, NAMES, make, message_class
+from tests.properties.values import FIXED, each_message, make, message_class
 
 FETCHED = FetchResponse(
     session_id=5,
@@ -75,7 +75,7 @@ def test_texts(snapshot: SnapshotAssertion) -> None:
     assert "\n".join(map(str, errors)) == snapshot
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each_message
 def test_versions_that_do_not_exist(name: str) -> None:
     cls = message_class(name)
     data = cls().encode(cls.VALID_VERSIONS[-1])
@@ -87,7 +87,7 @@ def test_versions_that_do_not_exist(name: str) -> None:
             cls.decode_from(data, 0, version)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each_message
 def test_every_cut_names_a_place(name: str) -> None:
     cls = message_class(name)
     version = cls.VALID_VERSIONS[-1]

@@ -25,10 +25,11 @@ from kwire_kafka.api.metadata import MetadataRequestTopic
 from kwire_kafka.api.produce import PartitionProduceData, TopicProduceData
 from tests.properties.values import (
     LONGEST,
-    NAMES,
     RANGES,
     Source,
     as_decoded,
+    each_message,
+    each_version,
     make,
     message_class,
     pairs,
@@ -119,25 +120,24 @@ def spoil(name: str, change: Callable[[FieldSpec, Struct, int], list[Any]]) -> i
     return count
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_trap_29_fields_that_a_version_lacks(name: str) -> None:
+@each_version
+def test_trap_29_fields_that_a_version_lacks(cls: type[Message], version: int) -> None:
     """Not at their default they are an error, unless they may be ignored: then they are dropped."""
-    for cls, version in pairs([name]):
-        message = make(cls, version, One())
-        plain = message.encode(version)
-        for path, struct in structs(message, "", version):
-            for spec in struct.FIELDS:
-                if within(version, spec[3]):
-                    continue
-                setattr(struct, spec[0], other_than_default(struct, spec))
-                if spec[8]:
-                    assert message.encode(version) == plain
-                    assert cls.decode(plain, version) == as_decoded(message, version) != message
-                else:
-                    error = refused(message, version, f"{path}.{spec[0]}".lstrip("."))
-                    assert f"version {version} does not have this field" in error.reason
-                setattr(struct, spec[0], getattr(type(struct)(), spec[0]))
-        assert message.encode(version) == plain
+    message = make(cls, version, One())
+    plain = message.encode(version)
+    for path, struct in structs(message, "", version):
+        for spec in struct.FIELDS:
+            if within(version, spec[3]):
+                continue
+            setattr(struct, spec[0], other_than_default(struct, spec))
+            if spec[8]:
+                assert message.encode(version) == plain
+                assert cls.decode(plain, version) == as_decoded(message, version) != message
+            else:
+                error = refused(message, version, f"{path}.{spec[0]}".lstrip("."))
+                assert f"version {version} does not have this field" in error.reason
+            setattr(struct, spec[0], getattr(type(struct)(), spec[0]))
+    assert message.encode(version) == plain
 
 
 def test_trap_29_there_are_fields_of_both_kinds() -> None:
@@ -153,7 +153,7 @@ def test_trap_29_there_are_fields_of_both_kinds() -> None:
     assert sum(not ignorable for ignorable, _, _ in lacking) > 100
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each_message
 def test_null_where_it_may_not_be(name: str) -> None:
     def nulls(spec: FieldSpec, struct: Struct, version: int) -> list[Any]:
         # Null puts a tagged struct that is made on first access back to its default, and a tagged bool too.
@@ -163,12 +163,12 @@ def test_null_where_it_may_not_be(name: str) -> None:
     spoil(name, nulls)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each_message
 def test_trap_15_null_elements(name: str) -> None:
     spoil(name, lambda spec, struct, version: [[None]] if spec[2].startswith("[]") else [])
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each_message
 def test_trap_11_numbers_out_of_range(name: str) -> None:
     def numbers(spec: FieldSpec, struct: Struct, version: int) -> list[Any]:
         kind = spec[2].removeprefix("[]")
@@ -181,7 +181,7 @@ def test_trap_11_numbers_out_of_range(name: str) -> None:
     spoil(name, numbers)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each_message
 def test_wrong_types(name: str) -> None:
     """Something that is no value at all; a bool takes anything that has a truth."""
 
@@ -195,7 +195,7 @@ def test_wrong_types(name: str) -> None:
     spoil(name, objects)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each_message
 def test_trap_14_strings_that_kafka_refuses(name: str) -> None:
     def texts(spec: FieldSpec, struct: Struct, version: int) -> list[Any]:
         bad = ["x" * (LONGEST + 1), "ü" * (LONGEST // 2 + 1), "\ud800", b"bytes"]
@@ -206,7 +206,7 @@ def test_trap_14_strings_that_kafka_refuses(name: str) -> None:
     spoil(name, texts)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each_message
 def test_trap_16_uuids_of_a_wrong_size(name: str) -> None:
     def uuids(spec: FieldSpec, struct: Struct, version: int) -> list[Any]:
         bad = [b"", bytes(15), bytes(17), "x" * 16]
@@ -217,50 +217,48 @@ def test_trap_16_uuids_of_a_wrong_size(name: str) -> None:
     spoil(name, uuids)
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_trap_24_unknown_tags_on_a_classic_version(name: str) -> None:
-    for cls, version in pairs([name]):
-        if version in cls.FLEXIBLE_VERSIONS:
-            continue
-        message = make(cls, version, One())
-        for path, struct in structs(message, "", version):
-            struct.unknown_tags = ((7, b"x"),)
-            error = refused(message, version, f"{path}.unknown_tags".lstrip("."))
-            assert "is not flexible" in error.reason
-            struct.unknown_tags = ()
+@each_version
+def test_trap_24_unknown_tags_on_a_classic_version(cls: type[Message], version: int) -> None:
+    if version in cls.FLEXIBLE_VERSIONS:
+        return
+    message = make(cls, version, One())
+    for path, struct in structs(message, "", version):
+        struct.unknown_tags = ((7, b"x"),)
+        error = refused(message, version, f"{path}.unknown_tags".lstrip("."))
+        assert "is not flexible" in error.reason
+        struct.unknown_tags = ()
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_trap_19_unknown_tags_out_of_order(name: str) -> None:
-    for cls, version in pairs([name]):
-        if version != cls.VALID_VERSIONS[-1] or version not in cls.FLEXIBLE_VERSIONS:
-            continue
-        message = make(cls, version, One())
-        for path, struct in structs(message, "", version):
-            for tags in (
-                ((90, b""), (89, b"")),
-                ((90, b""), (90, b"")),
-                ((-1, b""),),
-                ((2**31, b""),),
-                ((90, "text"),),
-                (("90", b""),),
-                ((90, None),),
-                (90,),
-                ((90, b"", b""),),
-                5,
-            ):
-                struct.unknown_tags = tags
-                refused(message, version, f"{path}.unknown_tags".lstrip("."))
-            for spec in struct.FIELDS:
-                if spec[5] is not None and within(version, spec[6]):
-                    setattr(struct, spec[0], other_than_default(struct, spec))
-                    struct.unknown_tags = ((spec[5], b"\0"),)
-                    error = refused(message, version, f"{path}.unknown_tags".lstrip("."))
-                    assert f"tag {spec[5]} is a known field" in error.reason
-            struct.unknown_tags = ()
+@each_version
+def test_trap_19_unknown_tags_out_of_order(cls: type[Message], version: int) -> None:
+    if version != cls.VALID_VERSIONS[-1] or version not in cls.FLEXIBLE_VERSIONS:
+        return
+    message = make(cls, version, One())
+    for path, struct in structs(message, "", version):
+        for tags in (
+            ((90, b""), (89, b"")),
+            ((90, b""), (90, b"")),
+            ((-1, b""),),
+            ((2**31, b""),),
+            ((90, "text"),),
+            (("90", b""),),
+            ((90, None),),
+            (90,),
+            ((90, b"", b""),),
+            5,
+        ):
+            struct.unknown_tags = tags
+            refused(message, version, f"{path}.unknown_tags".lstrip("."))
+        for spec in struct.FIELDS:
+            if spec[5] is not None and within(version, spec[6]):
+                setattr(struct, spec[0], other_than_default(struct, spec))
+                struct.unknown_tags = ((spec[5], b"\0"),)
+                error = refused(message, version, f"{path}.unknown_tags".lstrip("."))
+                assert f"tag {spec[5]} is a known field" in error.reason
+        struct.unknown_tags = ()
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each_message
 def test_versions_that_do_not_exist(name: str) -> None:
     cls = message_class(name)
     for version in (-1, cls.VALID_VERSIONS[0] - 1, cls.VALID_VERSIONS[-1] + 1, 32767, 2**70):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,6 +13,7 @@ import pytest
 from kwire.policy import STRICT
 from kwire_kafka.api.api_versions import ApiVersionsResponse
 from kwire_kafka.index import PROTOCOL
+from tests.each import each
 
 DATA = Path(__file__).parents[1] / "data" / "real_frames"
 RELEASES = Path(__file__).parents[2] / "message_defs" / "kafka" / "releases.json"
@@ -50,17 +52,16 @@ def _api(exchange: Exchange) -> tuple[int, str, int]:
     return exchange.api_key, exchange.broker, exchange.version
 
 
-GROUPS = [(key, list(members)) for key, members in groupby(sorted(EXCHANGES, key=_api), key=_api)]
-each_version = pytest.mark.parametrize(
-    "exchanges",
-    [
-        pytest.param(members, id=f"{PROTOCOL.request(key).__name__.removesuffix('Request')}-v{version}-{broker}")
-        for (key, broker, version), members in GROUPS
-    ],
-)
+def _groups() -> Iterator[tuple[str, tuple[list[Exchange]]]]:
+    for (key, broker, version), members in groupby(sorted(EXCHANGES, key=_api), key=_api):
+        api = PROTOCOL.request(key).__name__.removesuffix("Request")
+        yield f"{api} v{version} of {broker}", (list(members),)
 
 
-@each_version
+each_api_version = each(_groups)
+
+
+@each_api_version
 def test_requests_are_written_as_they_were_read(exchanges: list[Exchange]) -> None:
     for exchange in exchanges:
         request = PROTOCOL.decode_request(exchange.request, STRICT)
@@ -76,7 +77,7 @@ def test_requests_are_written_as_they_were_read(exchanges: list[Exchange]) -> No
         assert written == exchange.request
 
 
-@each_version
+@each_api_version
 def test_responses_are_written_as_they_were_read(exchanges: list[Exchange]) -> None:
     for exchange in exchanges:
         if exchange.response is None:  # Produce with acks=0

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from kwire import ZERO_UUID
-from kwire.message import Struct
+from kwire.message import Message, Struct
 from kwire_kafka import (
     ConsumerGroupMemberMetadataValue,
     FetchRequest,
@@ -21,7 +21,7 @@ from kwire_kafka import (
 )
 from kwire_kafka.api import fetch
 from kwire_kafka.api.fetch import EpochEndOffset, FetchableTopicResponse, PartitionData, ReplicaState
-from tests.properties.values import FIXED, NAMES, make, message_class, pairs, struct_class
+from tests.properties.values import FIXED, NAMES, each_version, make, message_class, pairs, struct_class
 
 COPIES = [copy.copy, copy.deepcopy, lambda message: pickle.loads(pickle.dumps(message))]
 
@@ -71,17 +71,16 @@ def test_no_two_instances_share_anything_mutable() -> None:
         assert not set(mutables(one)) & set(mutables(other)), cls
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_no_two_decoded_messages_share_anything_mutable(name: str) -> None:
+@each_version
+def test_no_two_decoded_messages_share_anything_mutable(cls: type[Message], version: int) -> None:
     """Absent and tagged fields get their defaults from ``install_constructors``, once for all instances if wrong."""
-    for cls, version in pairs([name]):
-        for source in ("zero", "unknown tags"):
-            data = make(cls, version, FIXED[source]).encode(version)
-            first, second, third = (cls.decode(data, version) for _ in range(3))
-            assert first == second == third
-            assert not set(mutables(first)) & set(mutables(second))
-            assert not set(mutables(second)) & set(mutables(third))
-            assert not set(mutables(first)) & set(mutables(cls()))
+    for source in ("zero", "unknown tags"):
+        data = make(cls, version, FIXED[source]).encode(version)
+        first, second, third = (cls.decode(data, version) for _ in range(3))
+        assert first == second == third
+        assert not set(mutables(first)) & set(mutables(second))
+        assert not set(mutables(second)) & set(mutables(third))
+        assert not set(mutables(first)) & set(mutables(cls()))
 
 
 def test_rebuilt_constructors_have_a_source_that_debuggers_show() -> None:

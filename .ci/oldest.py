@@ -1,0 +1,15 @@
+"""Prints the lower bounds of the dependencies in pyproject.toml as constraints for pip.
+
+Bounds of development tools are left out: they are pinned by constraints.txt, and no user depends on them.
+"""
+
+import re
+import tomllib
+from pathlib import Path
+
+project = tomllib.loads(Path("pyproject.toml").read_text())["project"]
+extras = project["optional-dependencies"]
+requirements = set(project["dependencies"]).union(*(extras[name] for name in ("compiler", "models", "arrow", "spark")))
+for requirement in sorted(requirements):
+    if bound := re.match(r"([\w.-]+)>=([\w.]+)", requirement):
+        print(f"{bound[1]}=={bound[2]}")

@@ -1,0 +1,32 @@
+"""One test for many cases, where an item for each would cost more than the test itself."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import pytest
+
+Test = Callable[..., None]
+
+
+def each(cases: Callable[[], Iterable[tuple[str, tuple[Any, ...]]]]) -> Callable[[Test], Test]:
+    """Call the test with the arguments of every case. A failure shows the case's name; the other cases still run."""
+
+    def decorate(test: Test) -> Test:
+        def run(subtests: pytest.Subtests) -> None:
+            for name, arguments in cases():
+                try:
+                    test(*arguments)
+                except Exception:
+                    with subtests.test(name):  # for failures only: thousands of reports would take seconds
+                        raise
+
+        signature = inspect.signature(run)
+        functools.update_wrapper(run, test)
+        run.__signature__ = signature  # type: ignore[attr-defined]  # of `run`: pytest looks for fixtures in it
+        return run
+
+    return decorate
