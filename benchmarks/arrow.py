@@ -63,7 +63,7 @@ def rows(columns: Columns, messages: list[Any], version: int) -> pa.Array:
 
 def as_dict(value: Any, version: int) -> Any:
     if isinstance(value, Struct):
-        live = [spec[0] for spec in value.FIELDS if spec[3][0] <= version <= spec[3][1]]
+        live = [field.name for field in value.FIELDS if version in field.versions]
         return {name: as_dict(getattr(value, name), version) for name in live}
     if isinstance(value, list):
         return [as_dict(element, version) for element in value]

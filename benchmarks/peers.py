@@ -80,11 +80,11 @@ PEERS = (kafka_python, kio)
 def differences(ours: Any, theirs: Any, version: int, path: str = "") -> list[str]:
     """Where a peer's object says something else than ours, by field path."""
     found: list[str] = []
-    for attribute, _, _, (low, high), *_ in ours.FIELDS:
-        if not low <= version <= high:
+    for field in ours.FIELDS:
+        if version not in field.versions:
             continue
-        place = f"{path}.{attribute}".lstrip(".")
-        mine, other = getattr(ours, attribute), _attribute(theirs, attribute)
+        place = f"{path}.{field.name}".lstrip(".")
+        mine, other = getattr(ours, field.name), _attribute(theirs, field.name)
         if isinstance(mine, list) and mine and hasattr(mine[0], "FIELDS"):
             if len(mine) != len(other):
                 found.append(f"{place}: {len(mine)} and {len(other)} elements")

@@ -48,9 +48,9 @@ def messages(package: str, modules: Sequence[str]) -> Iterator[type[Any]]:
 def filled(cls: type[Any], owner: type[Any], version: int, uuid: type[Any]) -> Any:
     """An instance with a value in every field that the version has."""
     values = {}
-    for attribute, _, kind, (low, high), *_ in cls.FIELDS:
-        if low <= version <= high:
-            values[attribute] = _value(kind, owner, version, uuid)
+    for field in cls.FIELDS:
+        if version in field.versions:
+            values[field.name] = _value(field.type, owner, version, uuid)
     return cls(**values, unknown_tags=((9000, b"kept"),) if version in owner.FLEXIBLE_VERSIONS else ())
 
 

@@ -25,7 +25,7 @@ RESERVED = frozenset(
 in capitals and collide with nothing."""
 
 RESERVED_CLASSES = frozenset(
-    {"BytesWriter", "ClassVar", "EMPTY", "FieldSpec", "FieldTags", "Message", "Struct", "Uuid"}
+    {"BytesWriter", "ClassVar", "EMPTY", "Field", "FieldTags", "Message", "Struct", "Uuid"}
     | {"ALIASES", "LOGS", "MODULES", "PROTOCOL", "False", "None", "True"}
 )
 """Names of classes that generated modules need for something else. A struct that has one carries its message's name

@@ -27,6 +27,7 @@ INTERPRETED: Mapping[str, str] = {
     "arrays": "replaces the loops of kwire.wire when these run interpreted",
     "command": "the command line",
     "__main__": "the command line",
+    "schema": "fields as data; read when plans are made, not while messages are",
     "explain": "runs once per failure, on getattr and **values, which compiling does not make faster",
     "uuids": "Uuid derives from bytes, which a native class cannot",
     "frames": "splits streams; all its time is spent in slicing",

@@ -15,6 +15,7 @@ from librt.strings import (
 
 from kwire.message import FieldTags, Message
 from kwire.native import i64, install_constructors, mypyc_attr
+from kwire.schema import Field
 from kwire.wire import (
     fail,
     read_tags,
@@ -24,8 +25,6 @@ from kwire.wire import (
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
-
-    from kwire.message import FieldSpec
 
 
 @mypyc_attr(acyclic=True)
@@ -40,11 +39,13 @@ class RequestHeader(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 3)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("request_api_key", "RequestApiKey", "int16", (0, 32767), None, None, None, None, False),
-        ("request_api_version", "RequestApiVersion", "int16", (0, 32767), None, None, None, None, False),
-        ("correlation_id", "CorrelationId", "int32", (0, 32767), None, None, None, None, False),
-        ("client_id", "ClientId", "string", (1, 32767), (1, 32767), None, None, (0, -1), True),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("request_api_key", "RequestApiKey", "int16", range(0, 3)),
+        Field("request_api_version", "RequestApiVersion", "int16", range(0, 3)),
+        Field("correlation_id", "CorrelationId", "int32", range(0, 3)),
+        Field(
+            "client_id", "ClientId", "string", range(1, 3), nullable=range(1, 3), flexible=range(0), ignorable=True
+        ),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (
@@ -125,9 +126,7 @@ class ResponseHeader(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(1, 2)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("correlation_id", "CorrelationId", "int32", (0, 32767), None, None, None, None, False),
-    )
+    FIELDS: ClassVar[tuple[Field, ...]] = (Field("correlation_id", "CorrelationId", "int32", range(0, 2)),)
 
     SLOTS: ClassVar[tuple[str, ...]] = ("correlation_id", "unknown_tags")
     __slots__ = SLOTS

@@ -12,13 +12,12 @@ from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, w
 
 from kwire.message import FieldTags, Message
 from kwire.native import i64, mypyc_attr
+from kwire.schema import Field
 from kwire.wire import fail, read_tags, write_tags
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
-
-    from kwire.message import FieldSpec
 
 
 @mypyc_attr(acyclic=True)
@@ -31,11 +30,19 @@ class RequestHeader(Message):
 
     VALID_VERSIONS: ClassVar[range] = range(3)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 3)
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("api_key", "RequestApiKey", "int16", (0, 2), None, None, None, None, False),
-        ("api_version", "RequestApiVersion", "int16", (0, 2), None, None, None, None, False),
-        ("correlation_id", "CorrelationId", "int32", (0, 2), None, None, None, None, False),
-        ("client_id", "ClientId", "string", (1, 2), (1, 2), None, None, (0, -1), True),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("api_key", "RequestApiKey", "int16", range(3)),
+        Field("api_version", "RequestApiVersion", "int16", range(3)),
+        Field("correlation_id", "CorrelationId", "int32", range(3)),
+        Field(
+            "client_id",
+            "ClientId",
+            "string",
+            range(1, 3),
+            nullable=range(1, 3),
+            flexible=range(0),
+            ignorable=True,
+        ),
     )
     SLOTS: ClassVar[tuple[str, ...]] = ("api_key", "api_version", "correlation_id", "client_id", "unknown_tags")
     __slots__ = SLOTS
@@ -98,9 +105,7 @@ class ResponseHeader(Message):
 
     VALID_VERSIONS: ClassVar[range] = range(2)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(1, 2)
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("correlation_id", "CorrelationId", "int32", (0, 1), None, None, None, None, False),
-    )
+    FIELDS: ClassVar[tuple[Field, ...]] = (Field("correlation_id", "CorrelationId", "int32", range(2)),)
     SLOTS: ClassVar[tuple[str, ...]] = ("correlation_id", "unknown_tags")
     __slots__ = SLOTS
 

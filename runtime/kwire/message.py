@@ -14,17 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, ClassVar, Self
 
-    FieldSpec = tuple[
-        str,  # attribute
-        str,  # name in the definition
-        str,  # type; structs by the name of their class
-        tuple[int, int],  # versions
-        tuple[int, int] | None,  # nullable versions
-        int | None,  # tag
-        tuple[int, int] | None,  # tagged versions
-        tuple[int, int] | None,  # flexible versions of the field itself, where they differ from the message's
-        bool,  # ignorable
-    ]
+    from kwire.schema import Field
 
 FieldTags = tuple[tuple[int, bytes], ...]
 """Unknown tagged fields: pairs of tag and payload, ascending."""
@@ -46,11 +36,11 @@ class Struct:
 
     __slots__ = ()
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = ()
-    """The fields as data, in wire order, for tools and for explaining what went wrong."""
+    FIELDS: ClassVar[tuple[Field, ...]] = ()
+    """The fields as data, in wire order."""
 
-    FORMER: ClassVar[dict[str, tuple[str, ...]]] = {}
-    """Attribute → names that the field had in the JSON form of earlier releases."""
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0)
+    """The versions of the message in which structs end in tagged fields and lengths are compact [KIP-482]."""
 
     SLOTS: ClassVar[tuple[str, ...]] = ()
     """Where the values are kept. A name with an underscore in front is a struct that is made on first access."""
@@ -62,7 +52,7 @@ class Struct:
         return type(self)(**values)
 
     def _names(self) -> tuple[str, ...]:
-        return (*[spec[0] for spec in self.FIELDS], "unknown_tags")
+        return (*[field.name for field in self.FIELDS], "unknown_tags")
 
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self):
@@ -96,7 +86,6 @@ class Message(Struct):
 
     API_KEY: ClassVar[int | None] = None
     VALID_VERSIONS: ClassVar[range] = range(0)
-    FLEXIBLE_VERSIONS: ClassVar[range] = range(0)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
     @staticmethod

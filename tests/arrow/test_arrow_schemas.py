@@ -9,8 +9,9 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from kwire.message import Message, Struct
+from kwire.schema import Field, struct_class
 from kwire_kafka.arrow import ARROW
-from tests.properties.values import NAMES, struct_class, within
+from tests.properties.values import NAMES
 
 TYPES = {
     "uint16": pa.int32(),
@@ -40,30 +41,33 @@ def usage(message: type[Message]) -> Usage:
     pending: list[tuple[type[Struct], list[int]]] = [(message, list(message.VALID_VERSIONS))]
     for cls, versions in pending:
         used.setdefault(cls, set()).update(versions)
-        for spec in cls.FIELDS:
-            inner = struct_class(cls, spec[2].replace("[]", ""))
+        for field in cls.FIELDS:
+            inner = struct_class(cls, field)
             if inner is not None:
-                pending.append((inner, [version for version in versions if within(version, spec[3])]))
+                pending.append((inner, [version for version in versions if version in field.versions]))
     return used
 
 
 def derived(message: type[Message], cls: type[Struct], used: Usage) -> dict[str, tuple[str, bool]]:
     """Type and whether it may be null, by column: from the codec class alone."""
     columns = {}
-    for name, _, kind, present, nullable, *_ in cls.FIELDS:
-        live = {version for version in used[cls] if within(version, present)}
+    for field in cls.FIELDS:
+        live = {version for version in used[cls] if version in field.versions}
         if live:
-            always = live == used[cls] and not any(within(version, nullable) for version in live)
-            columns[name] = type_of(message, cls, kind, used), kind == "records" or not always
+            always = live == used[cls] and not any(version in field.nullable for version in live)
+            columns[field.name] = (
+                type_of(message, cls, field, field.type, used),
+                field.type == "records" or not always,
+            )
     if any(version in message.FLEXIBLE_VERSIONS for version in used[cls]):
         columns["unknown_tags"] = TAGS, True
     return columns
 
 
-def type_of(message: type[Message], cls: type[Struct], kind: str, used: Usage) -> str:
+def type_of(message: type[Message], cls: type[Struct], field: Field, kind: str, used: Usage) -> str:
     if kind.startswith("[]"):
-        return f"list<element: {type_of(message, cls, kind[2:], used)} not null>"
-    owner = struct_class(cls, kind)
+        return f"list<element: {type_of(message, cls, field, kind[2:], used)} not null>"
+    owner = struct_class(cls, field)
     if owner is None:
         return str(TYPES[kind])
     inner = derived(message, owner, used).items()

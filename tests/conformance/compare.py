@@ -9,13 +9,13 @@ from functools import cache
 from typing import Any
 
 from kwire.message import Message, Struct
+from kwire.schema import present_fields
 from kwirec.diagnostics.diagnostic import Report
 from kwirec.driver import load
 from kwirec.ir import Message as Definition
 from kwirec.ir import Struct as StructDefinition
 from kwirec.ir import StructType
 from kwirec.ir.schema import base_type
-from tests.properties.values import within
 
 KAFKA = pathlib.Path(__file__).resolve().parents[2] / "message_defs" / "kafka"
 ABSENT = object()
@@ -69,20 +69,17 @@ class _Comparison:
             yield f"{_shown(path)}: {value!r} is {json!r} in Java"
             return
         left = dict(json)
-        for spec in value.FIELDS:
-            attribute, name, kind, versions, _, _, tagged = spec[:7]
-            if not within(self._version, versions):
-                continue
-            here = (*path, name)
-            mine = getattr(value, attribute)
-            theirs = self._take(left, here, kind)
+        for field in present_fields(type(value), self._version):
+            here = (*path, field.defined_name)
+            mine = getattr(value, field.name)
+            theirs = self._take(left, here, field.type)
             if theirs is ABSENT:
-                if not (self._flexible and within(self._version, tagged)):
+                if not field.is_tagged:
                     yield f"{_shown(here)}: missing in Java"
-                elif self._is_known(here) and mine != getattr(type(value)(), attribute):
+                elif self._is_known(here) and mine != field.default:
                     yield f"{_shown(here)}: {mine!r} is the default in Java"
             else:
-                yield from self.value(mine, theirs, kind, here)
+                yield from self.value(mine, theirs, field.type, here)
         for name in left:
             yield f"{_shown((*path, name))}: only in Java, {left[name]!r}"
 

@@ -16,14 +16,15 @@ from itertools import combinations
 from random import Random
 
 from kwire.errors import DecodeError, EncodeError
-from kwire.message import Message, Struct
+from kwire.message import Message
 from kwire.policy import LIKE_KAFKA, STRICT, Policy
+from kwire.schema import walk
 from tests.conformance.compare import differences
 from tests.conformance.jvm import Jvm, Refused
 from tests.conformance.messages import seed
 from tests.conformance.pairs import Pair
 from tests.fuzz.mutation import mutate
-from tests.properties.values import RandomSource, make, struct_class, within
+from tests.properties.values import RandomSource, make
 
 KNOBS = {"tags": 'tags="kafka"', "utf8": 'utf8="replace"', "trailing": 'trailing="ignore"'}
 """What ``LIKE_KAFKA`` is made of."""
@@ -74,16 +75,9 @@ def check(jvm: Jvm, pair: Pair, rounds: int, found: Leniency) -> Iterator[Broken
 def newer_tags(pair: Pair) -> list[str]:
     """Tagged fields that later releases gave to this version: what this release does not know it reads as unknown,
     whatever is in it. Such versions say nothing about leniency."""
-    return sorted(set(_newer_tags(pair.message, pair, frozenset(name.lower() for name in pair.fields))))
-
-
-def _newer_tags(cls: type[Struct], pair: Pair, known: frozenset[str]) -> Iterator[str]:
-    for spec in cls.FIELDS:
-        if within(pair.version, spec[6]) and spec[1].lower() not in known:
-            yield spec[1]
-        inner = struct_class(cls, spec[2])
-        if inner is not None and within(pair.version, spec[3]):
-            yield from _newer_tags(inner, pair, known)
+    known = {name.lower() for name in pair.fields}
+    tagged = {field.defined_name for _, _, field in walk(pair.message, pair.version) if pair.version in field.tagged}
+    return sorted(name for name in tagged if name.lower() not in known)
 
 
 def _compare(jvm: Jvm, pair: Pair, data: bytes, found: Leniency) -> tuple[str, bytes | None]:

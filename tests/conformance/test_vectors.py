@@ -9,12 +9,12 @@ import pytest
 
 from kwire.message import Struct
 from kwire.policy import LIKE_KAFKA
+from kwire.schema import present_fields
 from kwire_kafka import PROTOCOL
 from tests.conformance import messages, records, vectors
 from tests.conformance.leniency import decoded, encoded, newer_tags
 from tests.conformance.messages import Vector
 from tests.conformance.pairs import defined, pair_up
-from tests.properties.values import within
 
 releases = pytest.mark.parametrize("release", vectors.RELEASES)
 
@@ -58,14 +58,12 @@ def test_full_instances_have_all_fields_and_null_ones_all_nulls(release: str) ->
 def _left_alone(value: Struct, vector: Vector) -> list[str]:
     """Fields with their default in a full instance; fields that could be null and are not in the other."""
     found = []
-    for attribute, name, _, versions, nullable, *_ in value.FIELDS:
-        if not within(vector.version, versions):
-            continue
-        mine = getattr(value, attribute)
-        if vector.shape == "full" and mine == getattr(type(value)(), attribute):
-            found.append(name)
-        if vector.shape == "null" and within(vector.version, nullable) and mine is not None:
-            found.append(name)
+    for field in present_fields(type(value), vector.version):
+        mine = getattr(value, field.name)
+        if vector.shape == "full" and mine == field.default:
+            found.append(field.defined_name)
+        if vector.shape == "null" and field.is_nullable and mine is not None:
+            found.append(field.defined_name)
         for inner in mine if isinstance(mine, list) else [mine]:
             if isinstance(inner, Struct):
                 found += _left_alone(inner, vector)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from kwire.message import Message, Struct
+from kwire.schema import Field, struct_class
 from kwire_kafka import PROTOCOL
 
 
@@ -18,35 +18,35 @@ def build(name: str, version: int, fields: Mapping[str, Any]) -> Message:
 
 
 def _present(cls: type[Struct], version: int, fields: Mapping[str, Any]) -> dict[str, Any]:
-    specs = {spec[0]: spec for spec in cls.FIELDS}
-    unknown = fields.keys() - specs.keys()
+    known = {field.name: field for field in cls.FIELDS}
+    unknown = fields.keys() - known.keys()
     if unknown:
         raise KeyError(f"{cls.__name__} has no {sorted(unknown)}")
     values = {}
     for attribute, value in fields.items():
-        _, _, kind, (first, last), *_ = specs[attribute]
-        if first <= version <= last:
-            values[attribute] = _value(cls, kind, version, value)
+        field = known[attribute]
+        if version in field.versions:
+            values[attribute] = _value(cls, field, version, value)
     return values
 
 
-def _value(cls: type[Struct], kind: str, version: int, value: Any) -> Any:
-    struct = getattr(sys.modules[cls.__module__], kind.removeprefix("[]"), None)
+def _value(cls: type[Struct], field: Field, version: int, value: Any) -> Any:
+    struct: Any = struct_class(cls, field)
     if value is None or struct is None:
         return value
-    if kind.startswith("[]"):
+    if field.is_array:
         return [struct(**_present(struct, version, element)) for element in value]
     return struct(**_present(struct, version, value))
 
 
 def errors(struct: Struct, path: str = "") -> Iterator[tuple[str, int]]:
     """All error codes of a response that are not 0, with their places, however deep they are."""
-    for attribute, *_ in struct.FIELDS:
-        value = getattr(struct, attribute)
-        place = f"{path}.{attribute}" if path else attribute
+    for field in struct.FIELDS:
+        value = getattr(struct, field.name)
+        place = f"{path}.{field.name}" if path else field.name
         if isinstance(value, Struct):
             yield from errors(value, place)
-        elif attribute.endswith("error_code") and value:
+        elif field.name.endswith("error_code") and value:
             yield place, value
         elif isinstance(value, list):
             for index, element in enumerate(value):

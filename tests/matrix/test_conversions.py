@@ -132,9 +132,9 @@ def nullable(cls: type[Message], version: int) -> list[str]:
 
 
 def nulls_of(cls: type[Any], version: int, prefix: str) -> Iterator[str]:
-    for spec in cls.FIELDS:
-        if spec[4] is not None and spec[3][0] <= version <= spec[3][1] and spec[4][0] <= version <= spec[4][1]:
-            yield f"{prefix}{spec[0]}"
+    for member in cls.FIELDS:
+        if version in member.nullable:
+            yield f"{prefix}{member.name}"
 
 
 def refused_with_reasons(value: Message, version: int) -> list[tuple[str, str]]:

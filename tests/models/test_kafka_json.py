@@ -73,5 +73,5 @@ def nested(struct: Any) -> Any:
     if isinstance(struct, list):
         return [nested(item) for item in struct]
     if hasattr(struct, "FIELDS"):
-        return {spec[0]: nested(getattr(struct, spec[0])) for spec in struct.FIELDS}
+        return {field.name: nested(getattr(struct, field.name)) for field in struct.FIELDS}
     return repr(struct)

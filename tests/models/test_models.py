@@ -270,8 +270,8 @@ def test_include_and_exclude_work_on_kafkas_form() -> None:
 def test_names_that_pydantic_takes_are_known_to_the_compiler() -> None:
     """A field called ``copy`` or ``ModelConfig`` gets another attribute, at run time and for type checkers."""
     public = {name for name in dir(ModelOf) if not name.startswith(("_", "model_")) and not name.isupper()}
-    assert public <= emitted.TAKEN
-    assert emitted.TAKEN == fields.TAKEN
+    assert public <= emitted.RESERVED
+    assert emitted.RESERVED == fields.RESERVED
     for name in ("copy", "model_config", "topics"):
         assert emitted.model_name(name) == fields.model_name(name) == name + "_" * (name != "topics")
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 import struct
-import sys
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from kwire.message import Struct
 from kwire.protocol import Request
+from kwire.schema import BLOBS, struct_class, walk
 from kwire_kafka import (
     PROTOCOL,
     AlterConfigsRequest,
@@ -51,18 +50,18 @@ HARMLESS = {
 @each_message
 def test_every_suspicious_field_is_redacted_or_known_to_be_harmless(name: str) -> None:
     cls = PROTOCOL.message(name)
-    for path, kind in _fields(cls):
-        if not SUSPICIOUS.search(path.rpartition(".")[2]) or kind not in ("string", "bytes", "records"):
+    for path, _, field in walk(cls):
+        if not SUSPICIOUS.search(path.rpartition(".")[2]) or field.type not in BLOBS:
             continue
         if any(re.search(pattern, path) for pattern in HARMLESS):
             continue
-        value: Any = b"hunter2" if kind in ("bytes", "records") else "hunter2"
+        value: Any = b"hunter2" if field.type != "string" else "hunter2"
         assert "hunter2" not in repr(redacted(_with(cls, path.split("."), value))), f"{name}.{path}"
 
 
 def test_every_path_is_one_of_its_message() -> None:
     for name, paths in SECRETS.items():
-        assert set(paths) <= {path for path, _ in _fields(PROTOCOL.message(name))}, name
+        assert set(paths) <= {path for path, _, _ in walk(PROTOCOL.message(name))}, name
 
 
 def test_what_has_no_secret_is_the_same_object() -> None:
@@ -183,26 +182,14 @@ def test_names_tell_what_may_have_secrets() -> None:
     assert not may_have_secrets("ProduceRequest")
 
 
-def _fields(cls: type[Struct], path: str = "") -> Iterator[tuple[str, str]]:
-    for spec in cls.FIELDS:
-        yield path + spec[0], spec[2]
-        if struct := _struct(cls, spec[2]):
-            yield from _fields(struct, f"{path}{spec[0]}.")
-
-
-def _struct(cls: type[Struct], kind: str) -> type[Struct] | None:
-    found = getattr(sys.modules[cls.__module__], kind.removeprefix("[]"), None)
-    return found if isinstance(found, type) and issubclass(found, Struct) else None
-
-
 def _with(cls: type[Struct], path: list[str], value: Any) -> Any:
     """A message with ``value`` at ``path``; names of configurations beside it are those of passwords."""
-    kinds = {spec[0]: spec[2] for spec in cls.FIELDS}
-    values: dict[str, Any] = {name: "ssl.key.password" for name in ("name", "key") if name in kinds}
+    fields = {field.name: field for field in cls.FIELDS}
+    values: dict[str, Any] = {name: "ssl.key.password" for name in ("name", "key") if name in fields}
     if len(path) > 1:
-        struct = _struct(cls, kinds[path[0]])
+        struct = struct_class(cls, fields[path[0]])
         assert struct is not None
         inner = _with(struct, path[1:], value)
-        value = [inner] if kinds[path[0]].startswith("[]") else inner
+        value = [inner] if fields[path[0]].is_array else inner
     values[path[0]] = value
     return cls(**values)

@@ -211,15 +211,15 @@ def compiled(definition: dict[str, Any]) -> type[Message]:
 
 def disturb(value: Struct) -> None:
     """Change whatever can be changed in place: nothing of it may be shared with other objects."""
-    for spec in value.FIELDS:
-        inner = getattr(value, spec[0])
+    for field in value.FIELDS:
+        inner = getattr(value, field.name)
         for one in [inner, *inner] if isinstance(inner, list) else [inner]:
             if isinstance(one, Struct):
                 disturb(one)
         if isinstance(inner, list):
             inner.append(None)
         elif not isinstance(inner, Struct):
-            setattr(value, spec[0], None)
+            setattr(value, field.name, None)
 
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])

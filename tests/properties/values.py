@@ -11,31 +11,21 @@ import struct
 import sys
 from collections.abc import Iterator, Sequence
 from random import Random
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from hypothesis import strategies as st
 
 from kwire.message import Message, Struct
+from kwire.schema import INTEGER_RANGES, Field, struct_class
 from kwire.uuids import ZERO_UUID, Uuid
 from kwire_kafka.index import MODULES, PROTOCOL
 from tests.each import each
-
-if TYPE_CHECKING:
-    from kwire.message import FieldSpec
 
 T = TypeVar("T")
 
 NAMES = tuple(sorted(MODULES))
 """The names of all messages."""
 
-RANGES = {
-    "int8": (-(2**7), 2**7 - 1),
-    "int16": (-(2**15), 2**15 - 1),
-    "uint16": (0, 2**16 - 1),
-    "int32": (-(2**31), 2**31 - 1),
-    "uint32": (0, 2**32 - 1),
-    "int64": (-(2**63), 2**63 - 1),
-}
 LONGEST = 0x7FFF
 MAX_TAG = 0x7FFFFFFE
 
@@ -64,19 +54,9 @@ each_version = each(lambda: ((f"{cls.__name__} v{version}", (cls, version)) for 
 """Decorates a test that takes the class of a message and a version."""
 
 
-def within(version: int, versions: tuple[int, int] | None) -> bool:
-    return versions is not None and versions[0] <= version <= versions[1]
-
-
-def struct_class(owner: type[Struct], kind: str) -> type[Struct] | None:
-    """The class of a field's type or of its elements; ``None`` if that is no struct."""
-    name = kind.removeprefix("[]")
-    return getattr(sys.modules[owner.__module__], name) if name[0].isupper() else None
-
-
 def integers(kind: str) -> tuple[int, ...]:
     """The numbers at which something happens to a type."""
-    low, high = RANGES[kind]
+    low, high = INTEGER_RANGES[kind]
     middle = (0, 1, -1, 126, 127, 128, 255, 256, 32767, 32768)
     return (low, high, low + 1, high - 1, *[number for number in middle if low <= number <= high])
 
@@ -118,8 +98,8 @@ class Extreme(Source):
         self._high = end == "max"
 
     def scalar(self, kind: str) -> Any:
-        if kind in RANGES:
-            return RANGES[kind][self._high]
+        if kind in INTEGER_RANGES:
+            return INTEGER_RANGES[kind][self._high]
         if kind == "bool":
             return self._high
         if kind == "uuid":
@@ -210,7 +190,7 @@ class RandomSource(Source):
         return self._random.random() * one_in < 1
 
     def scalar(self, kind: str) -> Any:
-        if kind in RANGES:
+        if kind in INTEGER_RANGES:
             return self.pick(integers(kind))
         return self.pick({"bool": (False, True), "float64": FLOATS, "uuid": UUIDS}[kind])
 
@@ -239,7 +219,7 @@ class RandomSource(Source):
         return tuple((number, self.pick(BLOBS[:5])) for number in sorted(numbers - known))
 
 
-_INTEGERS = {kind: st.sampled_from(integers(kind)) | st.integers(*RANGES[kind]) for kind in RANGES}
+_INTEGERS = {kind: st.sampled_from(integers(kind)) | st.integers(*INTEGER_RANGES[kind]) for kind in INTEGER_RANGES}
 _SCALARS: dict[str, st.SearchStrategy[Any]] = {
     **_INTEGERS,
     "bool": st.booleans(),
@@ -312,37 +292,37 @@ def make(cls: type[Message], version: int, source: Source) -> Message:
 
 
 def known_tags(cls: type[Struct]) -> frozenset[int]:
-    return frozenset(spec[5] for spec in cls.FIELDS if spec[5] is not None)
+    return frozenset(field.tag for field in cls.FIELDS if field.tag is not None)
 
 
 def _struct(cls: type[Struct], version: int, flexible: bool, source: Source) -> Struct:
     values: dict[str, Any] = {}
-    for spec in cls.FIELDS:
-        if not within(version, spec[3]):
-            if spec[8] and source.ignored():
-                values[spec[0]] = _absent(cls, spec, source)
-        elif not (flexible and within(version, spec[6])) or source.tagged():
-            values[spec[0]] = _value(cls, spec, spec[2], version, flexible, source)
+    for field in cls.FIELDS:
+        if version not in field.versions:
+            if field.ignorable and source.ignored():
+                values[field.name] = _absent(cls, field, source)
+        elif version not in field.tagged or source.tagged():
+            values[field.name] = _value(cls, field, field.type, version, flexible, source)
     if flexible:
         values["unknown_tags"] = source.unknown(known_tags(cls))
     return cls(**values)
 
 
-def _absent(cls: type[Struct], spec: FieldSpec, source: Source) -> Any:
+def _absent(cls: type[Struct], field: Field, source: Source) -> Any:
     """A value for a field that will not be written; its structs need not suit the version."""
-    kind = spec[2]
-    owner = struct_class(cls, kind)
+    kind = field.type
+    owner = struct_class(cls, field)
     if owner is not None:
         return [owner()] if kind.startswith("[]") else owner()
     return [_scalar(kind[2:], source)] if kind.startswith("[]") else _scalar(kind, source)
 
 
-def _value(cls: type[Struct], spec: FieldSpec, kind: str, version: int, flexible: bool, source: Source) -> Any:
-    if kind == spec[2] and within(version, spec[4]) and source.null():
+def _value(cls: type[Struct], field: Field, kind: str, version: int, flexible: bool, source: Source) -> Any:
+    if kind == field.type and version in field.nullable and source.null():
         return None
     if kind.startswith("[]"):
-        return [_value(cls, spec, kind[2:], version, flexible, source) for _ in range(source.count())]
-    owner = struct_class(cls, kind)
+        return [_value(cls, field, kind[2:], version, flexible, source) for _ in range(source.count())]
+    owner = struct_class(cls, field)
     return _scalar(kind, source) if owner is None else _struct(owner, version, flexible, source)
 
 
@@ -359,7 +339,7 @@ def as_decoded(value: Any, version: int) -> Any:
     if not isinstance(value, Struct):
         return value
     cls: type[Any] = type(value)
-    names = [spec[0] for spec in cls.FIELDS if within(version, spec[3])] + ["unknown_tags"]
+    names = [field.name for field in cls.FIELDS if version in field.versions] + ["unknown_tags"]
     return cls(**{name: as_decoded(getattr(value, name), version) for name in names})
 
 
@@ -369,6 +349,6 @@ def exact(value: Any) -> Any:
         return [exact(item) for item in value]
     if isinstance(value, Struct):
         return type(value), [
-            exact(getattr(value, name)) for name in (*[spec[0] for spec in value.FIELDS], "unknown_tags")
+            exact(getattr(value, name)) for name in (*[field.name for field in value.FIELDS], "unknown_tags")
         ]
     return type(value), struct.pack(">d", value) if isinstance(value, float) else value

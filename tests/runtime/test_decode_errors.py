@@ -97,7 +97,7 @@ def test_every_cut_names_a_place(name: str) -> None:
             error = broken(cls, data[:size], version, policy)
             assert 0 <= error.offset <= size
             assert error.path
-            assert error.path.split(".")[0].split("[")[0] in {*[spec[0] for spec in cls.FIELDS], "tagged fields"}
+            assert error.path.split(".")[0].split("[")[0] in {*[field.name for field in cls.FIELDS], "tagged fields"}
 
 
 @pytest.mark.parametrize("make_error", [copy.copy, copy.deepcopy, lambda error: pickle.loads(pickle.dumps(error))])

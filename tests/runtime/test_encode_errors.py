@@ -6,12 +6,13 @@ The cases are made from ``FIELDS``: a valid message in which exactly one thing i
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from kwire import EncodeError
 from kwire.message import Message, Struct
+from kwire.schema import INTEGER_RANGES, Field, struct_class
 from kwire_kafka import (
     ApiVersionsResponse,
     FetchRequest,
@@ -25,7 +26,6 @@ from kwire_kafka.api.metadata import MetadataRequestTopic
 from kwire_kafka.api.produce import PartitionProduceData, TopicProduceData
 from tests.properties.values import (
     LONGEST,
-    RANGES,
     Source,
     as_decoded,
     each_message,
@@ -33,19 +33,14 @@ from tests.properties.values import (
     make,
     message_class,
     pairs,
-    struct_class,
-    within,
 )
-
-if TYPE_CHECKING:
-    from kwire.message import FieldSpec
 
 
 class One(Source):
     """One element in every array, no null, every tagged field set: every struct of a version occurs."""
 
     def scalar(self, kind: str) -> Any:
-        return 1 if kind in RANGES else super().scalar(kind)
+        return 1 if kind in INTEGER_RANGES else super().scalar(kind)
 
     def count(self) -> int:
         return 1
@@ -61,9 +56,9 @@ def structs(value: Any, path: str, version: int) -> Iterator[tuple[str, Any]]:
             yield from structs(item, f"{path}[{index}]", version)
     elif isinstance(value, Struct):
         yield path, value
-        for spec in value.FIELDS:
-            if within(version, spec[3]) and struct_class(type(value), spec[2]):
-                yield from structs(getattr(value, spec[0]), f"{path}.{spec[0]}".lstrip("."), version)
+        for field in value.FIELDS:
+            if version in field.versions and struct_class(type(value), field):
+                yield from structs(getattr(value, field.name), f"{path}.{field.name}".lstrip("."), version)
 
 
 def refused(message: Message, version: int, path: str) -> EncodeError:
@@ -76,16 +71,16 @@ def refused(message: Message, version: int, path: str) -> EncodeError:
     return error
 
 
-def other_than_default(struct: Struct, spec: FieldSpec) -> Any:
-    """A value that ``spec`` can have and that is not its default."""
-    default, kind = getattr(type(struct)(), spec[0]), spec[2]
-    owner = struct_class(type(struct), kind)
-    if kind.startswith("[]"):
+def other_than_default(struct: Struct, field: Field) -> Any:
+    """A value that ``field`` can have and that is not its default."""
+    default, kind = getattr(type(struct)(), field.name), field.type
+    owner = struct_class(type(struct), field)
+    if field.is_array:
         return [owner() if owner else {"[]string": "x", "[]uuid": bytes(16)}.get(kind, 1)]
     if owner:
         value = owner()
         first = owner.FIELDS[0]
-        setattr(value, first[0], other_than_default(value, first))
+        setattr(value, first.name, other_than_default(value, first))
         return value
     if kind in ("string", "bytes", "records"):
         return "x" if kind == "string" else b"x"
@@ -99,23 +94,23 @@ def some_versions(cls: type[Message]) -> list[int]:
     return sorted({cls.VALID_VERSIONS[0], cls.VALID_VERSIONS[-1], *list(cls.FLEXIBLE_VERSIONS)[:1]})
 
 
-def spoil(name: str, change: Callable[[FieldSpec, Struct, int], list[Any]]) -> int:
+def spoil(name: str, change: Callable[[Field, Struct, int], list[Any]]) -> int:
     """Put what ``change`` gives for a field into that field, everywhere and one at a time; how many were refused."""
     count = 0
     cls = message_class(name)
     for version in some_versions(cls):
         message = make(cls, version, One())
         for path, struct in structs(message, "", version):
-            for spec in struct.FIELDS:
-                if not within(version, spec[3]):
+            for field in struct.FIELDS:
+                if version not in field.versions:
                     continue
-                good = getattr(struct, spec[0])
-                for bad in change(spec, struct, version):
-                    setattr(struct, spec[0], bad)
-                    place = f"{path}.{spec[0]}".lstrip(".")
+                good = getattr(struct, field.name)
+                for bad in change(field, struct, version):
+                    setattr(struct, field.name, bad)
+                    place = f"{path}.{field.name}".lstrip(".")
                     refused(message, version, f"{place}[0]" if isinstance(bad, list) else place)
                     count += 1
-                setattr(struct, spec[0], good)
+                setattr(struct, field.name, good)
         message.encode(version)
     return count
 
@@ -126,28 +121,28 @@ def test_trap_29_fields_that_a_version_lacks(cls: type[Message], version: int) -
     message = make(cls, version, One())
     plain = message.encode(version)
     for path, struct in structs(message, "", version):
-        for spec in struct.FIELDS:
-            if within(version, spec[3]):
+        for field in struct.FIELDS:
+            if version in field.versions:
                 continue
-            setattr(struct, spec[0], other_than_default(struct, spec))
-            if spec[8]:
+            setattr(struct, field.name, other_than_default(struct, field))
+            if field.ignorable:
                 assert message.encode(version) == plain
                 assert cls.decode(plain, version) == as_decoded(message, version) != message
             else:
-                error = refused(message, version, f"{path}.{spec[0]}".lstrip("."))
+                error = refused(message, version, f"{path}.{field.name}".lstrip("."))
                 assert f"version {version} does not have this field" in error.reason
-            setattr(struct, spec[0], getattr(type(struct)(), spec[0]))
+            setattr(struct, field.name, getattr(type(struct)(), field.name))
     assert message.encode(version) == plain
 
 
 def test_trap_29_there_are_fields_of_both_kinds() -> None:
     lacking = {
-        (spec[8], struct.__name__, spec[0])
+        (field.ignorable, struct.__name__, field.name)
         for cls, version in pairs()
         for _, value in structs(make(cls, version, One()), "", version)
         for struct in [type(value)]
-        for spec in struct.FIELDS
-        if not within(version, spec[3])
+        for field in struct.FIELDS
+        if version not in field.versions
     }
     assert sum(ignorable for ignorable, _, _ in lacking) > 100
     assert sum(not ignorable for ignorable, _, _ in lacking) > 100
@@ -155,28 +150,27 @@ def test_trap_29_there_are_fields_of_both_kinds() -> None:
 
 @each_message
 def test_null_where_it_may_not_be(name: str) -> None:
-    def nulls(spec: FieldSpec, struct: Struct, version: int) -> list[Any]:
+    def nulls(field: Field, struct: Struct, version: int) -> list[Any]:
         # Null puts a tagged struct that is made on first access back to its default, and a tagged bool too.
-        default = f"_{spec[0]}" in struct.SLOTS or (spec[2] == "bool" and spec[5] is not None)
-        return [] if within(version, spec[4]) or default else [None]
+        default = f"_{field.name}" in struct.SLOTS or (field.type == "bool" and field.tag is not None)
+        return [] if version in field.nullable or default else [None]
 
     spoil(name, nulls)
 
 
 @each_message
 def test_trap_15_null_elements(name: str) -> None:
-    spoil(name, lambda spec, struct, version: [[None]] if spec[2].startswith("[]") else [])
+    spoil(name, lambda field, struct, version: [[None]] if field.is_array else [])
 
 
 @each_message
 def test_trap_11_numbers_out_of_range(name: str) -> None:
-    def numbers(spec: FieldSpec, struct: Struct, version: int) -> list[Any]:
-        kind = spec[2].removeprefix("[]")
-        if kind not in RANGES:
+    def numbers(field: Field, struct: Struct, version: int) -> list[Any]:
+        if field.element_type not in INTEGER_RANGES:
             return []
-        low, high = RANGES[kind]
+        low, high = INTEGER_RANGES[field.element_type]
         outside = [low - 1, high + 1, 2**80]
-        return [[number] for number in outside] if spec[2].startswith("[]") else outside
+        return [[number] for number in outside] if field.is_array else outside
 
     spoil(name, numbers)
 
@@ -185,34 +179,32 @@ def test_trap_11_numbers_out_of_range(name: str) -> None:
 def test_wrong_types(name: str) -> None:
     """Something that is no value at all; a bool takes anything that has a truth."""
 
-    def objects(spec: FieldSpec, struct: Struct, version: int) -> list[Any]:
-        if spec[2] == "bool":
+    def objects(field: Field, struct: Struct, version: int) -> list[Any]:
+        if field.type == "bool":
             return []
-        return (
-            [object(), [object()]] if spec[2].startswith("[]") else [object(), 1.5 if spec[2] != "float64" else "1"]
-        )
+        return [object(), [object()]] if field.is_array else [object(), 1.5 if field.type != "float64" else "1"]
 
     spoil(name, objects)
 
 
 @each_message
 def test_trap_14_strings_that_kafka_refuses(name: str) -> None:
-    def texts(spec: FieldSpec, struct: Struct, version: int) -> list[Any]:
+    def texts(field: Field, struct: Struct, version: int) -> list[Any]:
         bad = ["x" * (LONGEST + 1), "ü" * (LONGEST // 2 + 1), "\ud800", b"bytes"]
-        if spec[2] == "[]string":
+        if field.type == "[]string":
             return [[text] for text in bad]
-        return bad if spec[2] == "string" else []
+        return bad if field.type == "string" else []
 
     spoil(name, texts)
 
 
 @each_message
 def test_trap_16_uuids_of_a_wrong_size(name: str) -> None:
-    def uuids(spec: FieldSpec, struct: Struct, version: int) -> list[Any]:
+    def uuids(field: Field, struct: Struct, version: int) -> list[Any]:
         bad = [b"", bytes(15), bytes(17), "x" * 16]
-        if spec[2] == "[]uuid":
+        if field.type == "[]uuid":
             return [[value] for value in bad]
-        return bad if spec[2] == "uuid" else []
+        return bad if field.type == "uuid" else []
 
     spoil(name, uuids)
 
@@ -249,12 +241,12 @@ def test_trap_19_unknown_tags_out_of_order(cls: type[Message], version: int) -> 
         ):
             struct.unknown_tags = tags
             refused(message, version, f"{path}.unknown_tags".lstrip("."))
-        for spec in struct.FIELDS:
-            if spec[5] is not None and within(version, spec[6]):
-                setattr(struct, spec[0], other_than_default(struct, spec))
-                struct.unknown_tags = ((spec[5], b"\0"),)
+        for field in struct.FIELDS:
+            if field.tag is not None and version in field.tagged:
+                setattr(struct, field.name, other_than_default(struct, field))
+                struct.unknown_tags = ((field.tag, b"\0"),)
                 error = refused(message, version, f"{path}.unknown_tags".lstrip("."))
-                assert f"tag {spec[5]} is a known field" in error.reason
+                assert f"tag {field.tag} is a known field" in error.reason
         struct.unknown_tags = ()
 
 

@@ -12,6 +12,7 @@ import pytest
 
 from kwire import ZERO_UUID
 from kwire.message import Message, Struct
+from kwire.schema import struct_class
 from kwire_kafka import (
     ConsumerGroupMemberMetadataValue,
     FetchRequest,
@@ -21,7 +22,7 @@ from kwire_kafka import (
 )
 from kwire_kafka.api import fetch
 from kwire_kafka.api.fetch import EpochEndOffset, FetchableTopicResponse, PartitionData, ReplicaState
-from tests.properties.values import FIXED, NAMES, each_version, make, message_class, pairs, struct_class
+from tests.properties.values import FIXED, NAMES, each_version, make, message_class, pairs
 
 COPIES = [copy.copy, copy.deepcopy, lambda message: pickle.loads(pickle.dumps(message))]
 
@@ -33,8 +34,8 @@ def classes(names: tuple[str, ...] = NAMES) -> list[type[Struct]]:
     def visit(cls: type[Struct]) -> None:
         if cls not in found:
             found[cls] = None
-            for spec in cls.FIELDS:
-                inner = struct_class(cls, spec[2])
+            for field in cls.FIELDS:
+                inner = struct_class(cls, field)
                 if inner:
                     visit(inner)
 
@@ -51,15 +52,15 @@ def mutables(value: Any) -> Iterator[int]:
             yield from mutables(item)
     elif isinstance(value, Struct):
         yield id(value)
-        for spec in value.FIELDS:
-            yield from mutables(getattr(value, spec[0]))
+        for field in value.FIELDS:
+            yield from mutables(getattr(value, field.name))
 
 
 def test_fields_and_slots_agree() -> None:
     everything = classes()
     assert len(everything) > 600
     for cls in everything:
-        names = [spec[0] for spec in cls.FIELDS] + ["unknown_tags"]
+        names = [field.name for field in cls.FIELDS] + ["unknown_tags"]
         assert [slot.removeprefix("_") for slot in cls.SLOTS] == names
         assert not hasattr(cls(), "__dict__")
 

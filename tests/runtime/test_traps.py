@@ -13,6 +13,7 @@ import pytest
 from kwire import LIKE_KAFKA, STRICT, ZERO_UUID, DecodeError, EncodeError, Policy, Uuid
 from kwire.headers import RequestHeader
 from kwire.message import Message
+from kwire.schema import walk
 from kwire_kafka import (
     PROTOCOL,
     AbortTransactionRecord,
@@ -290,7 +291,7 @@ def test_trap_15_null_elements() -> None:
 def test_trap_16_uuids_are_never_null() -> None:
     for name in MODULES:
         cls = PROTOCOL.message(name)
-        assert not [spec for spec in cls.FIELDS if spec[2] == "uuid" and spec[4] is not None]
+        assert not [field for field in cls.FIELDS if field.type == "uuid" and field.nullable]
     assert MetadataRequest.decode(raw("02" + "00" * 16 + "00 00 | 00 00 00"), 11).topics[0].topic_id == ZERO_UUID  # type: ignore[index]
 
 
@@ -562,7 +563,9 @@ def test_trap_30_defaults_in_hexadecimal() -> None:
 
 def test_trap_31_versions_that_follow_from_tagged_versions() -> None:
     """ClusterId of FetchSnapshotRequest states no versions of its own."""
-    assert FetchSnapshotRequest.FIELDS[0][:6] == ("cluster_id", "ClusterId", "string", (0, 32767), (0, 32767), 0)
+    cluster_id = FetchSnapshotRequest.FIELDS[0]
+    assert (cluster_id.name, cluster_id.type, cluster_id.tag) == ("cluster_id", "string", 0)
+    assert cluster_id.versions == cluster_id.nullable == cluster_id.tagged == range(2)
     data = FetchSnapshotRequest(cluster_id="c").encode(0)
     assert data.endswith(raw("01 00 02 02 63"))
     assert FetchSnapshotRequest.decode(data, 0).cluster_id == "c"
@@ -570,8 +573,8 @@ def test_trap_31_versions_that_follow_from_tagged_versions() -> None:
 
 def test_trap_32_nullable_only_where_the_field_exists() -> None:
     """ErrorMessage may be null in 0+ and exists in 1+; Topics of OffsetFetch exist in 0-7, nullable from 2."""
-    spec = next(spec for spec in _create_topics_result().FIELDS if spec[0] == "error_message")
-    assert spec[3:5] == ((1, 32767), (1, 32767))
+    field = next(field for field in _create_topics_result().FIELDS if field.name == "error_message")
+    assert field.versions == field.nullable == range(1, 8)
     result = CreateTopicsResponse.decode(raw("00000001 0001 74 0000 ffff"), 1).topics[0]
     assert result.error_message is None
     assert OffsetFetchRequest.decode(raw("0001 67 ffffffff"), 2).topics is None
@@ -641,12 +644,9 @@ def test_trap_46_topic_ids_replace_names() -> None:
 )
 def test_trap_46_since_when_topics_have_ids_alone(name: str, path: str, first: int) -> None:
     cls: Any = PROTOCOL.message(name)
-    for step in path.split("."):
-        kind = next(spec[2] for spec in cls.FIELDS if spec[0] == step)
-        cls = getattr(__import__(cls.__module__, fromlist=["*"]), kind.removeprefix("[]"))
-    fields = {spec[0]: spec[3] for spec in cls.FIELDS}
-    last = fields["topic" if "topic" in fields else "name"][1]
-    assert (last, fields["topic_id"]) == (first - 1, (first, 32767))
+    fields = {place: field.versions for place, _, field in walk(cls)}
+    named = fields.get(f"{path}.topic") or fields[f"{path}.name"]
+    assert (named.stop, fields[f"{path}.topic_id"]) == (first, range(first, cls.VALID_VERSIONS.stop))
 
 
 def test_trap_46_metadata_tells_which_id_has_which_name() -> None:

@@ -13,11 +13,10 @@ from kwirec.emitters.codec_writer import Writer
 from kwirec.emitters.environment import render
 from kwirec.emitters.modules import ModuleGroup, class_names, origin_of
 from kwirec.emitters.ranges import ALWAYS, condition
-from kwirec.emitters.views import ClassView, docstring, field_view
-from kwirec.ir.schema import Field, Message, Struct, StructType, base_type
+from kwirec.emitters.views import ClassView, docstring, field_view, range_literal
+from kwirec.ir.schema import Message, Struct, StructType, base_type
 from kwirec.lowering.headers import header_versions
 from kwirec.naming import snake_case
-from kwirec.versions import VersionRange
 
 LIBRT = (
     "read_f64_be",
@@ -76,7 +75,6 @@ class TagsView:
 class MessageView:
     api_key: int | None
     valid: str
-    flexible: str
     deprecated: str
     header: str
     read: str
@@ -174,13 +172,8 @@ def _class(message: Message, struct: Struct, names: dict[str, str]) -> ClassView
         made_from=tuple(view for view in fields if not view.tagged_only or view.sentinel),
         constants=tuple(f"{view.sentinel} = {view.value}" for view in fields if view.sentinel),
         slots=(*(view.slot for view in fields), "unknown_tags"),
-        former=tuple((view.name, repr(_json_names(view.field))) for view in fields if view.field.aliases),
+        flexible=range_literal(message.flexible.intersect(message.valid)),
     )
-
-
-def _json_names(one: Field) -> tuple[str, ...]:
-    """The former names of a field in Kafka's JSON form."""
-    return tuple(alias[:1].lower() + alias[1:] for alias in one.aliases)
 
 
 def _with_tags(message: Message, view: ClassView, views: dict[str, ClassView], flexible: Sequence[int]) -> ClassView:
@@ -242,9 +235,8 @@ def _message_view(message: Message, name: str, classic: Sequence[int], flexible:
     write.append("fail()")
     return MessageView(
         api_key=message.api_key,
-        valid=_range(message.valid),
-        flexible=f"range({flexible[0]}, {flexible[-1] + 1})" if flexible else "range(0)",
-        deprecated=_range(message.deprecated.intersect(message.valid)),
+        valid=range_literal(message.valid),
+        deprecated=range_literal(message.deprecated.intersect(message.valid)),
         header=_header(message),
         read="\n".join(read),
         write="\n".join(write),
@@ -263,7 +255,3 @@ def _header(message: Message) -> str:
         test = condition([v for v in ordered if versions[v] == number], ordered)
         lines.append(f"if {test}:\n    return {number}")
     return "\n".join([*lines, f"return {numbers[-1]}"])
-
-
-def _range(versions: VersionRange) -> str:
-    return f"range({versions.low}, {versions.high + 1})" if versions else "range(0)"

@@ -19,7 +19,7 @@ from kwirec.naming import python_name
 SUFFIX = "Model"
 FOLDER = "models"
 
-TAKEN = frozenset(
+RESERVED = frozenset(
     {"construct", "copy", "dict", "from_orm", "json", "parse_file", "parse_obj", "parse_raw", "schema"}
     | {"schema_json", "update_forward_refs", "validate", "for_version", "from_codec", "to_codec", "unknown_tags"}
 )
@@ -110,7 +110,7 @@ def _declared(annotation: str, demanded: bool) -> str:
 
 def model_name(name: str) -> str:
     """The attribute of a model: as in the codec, unless pydantic has the name for something else."""
-    return f"{name}_" if name in TAKEN or name.startswith("model_") else name
+    return f"{name}_" if name in RESERVED or name.startswith("model_") else name
 
 
 def _type(type_: Type, names: dict[str, str]) -> str:

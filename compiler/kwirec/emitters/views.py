@@ -54,7 +54,7 @@ class FieldView:
     value: str
     sentinel: str
     doc: str
-    spec: str
+    field_literal: str
 
     @property
     def argument(self) -> str:
@@ -86,20 +86,19 @@ class ClassView:
     """One class of a module.
 
     ``made_from`` are the fields that decoding gives to ``new_X``: those that are untagged in some version, and those
-    with a default that objects cannot share. ``former`` are pairs of an attribute and the literal of its former
-    names.
+    with a default that objects cannot share.
     """
 
     struct: Struct
     name: str
     doc: str
     fields: tuple[FieldView, ...]
+    flexible: str
     made_from: tuple[FieldView, ...]
     constants: tuple[str, ...] = ()
     message: object = None
     tags: object = None
     slots: tuple[str, ...] = field(default=())
-    former: tuple[tuple[str, str], ...] = ()
 
 
 def docstring(text: str, *, indent: int = 4, notes: tuple[str, ...] = ()) -> str:
@@ -179,7 +178,7 @@ def field_view(message: Message, struct: Struct, one: Field, names: Mapping[str,
         value=value,
         sentinel=sentinel,
         doc=docstring(described(message, one), indent=8 if lazy else 4),
-        spec=_spec(one, name, names, message),
+        field_literal=_field_literal(message, one, name, names),
     )
 
 
@@ -213,16 +212,24 @@ def default_expression(one: Field, names: Mapping[str, str]) -> str:
     return repr(one.default)
 
 
-def _spec(one: Field, name: str, names: Mapping[str, str], message: Message) -> str:
-    def pair(versions: VersionRange | None) -> str:
-        return "None" if versions is None or not versions else f"({versions.low}, {versions.high})"
+def _field_literal(message: Message, one: Field, name: str, names: Mapping[str, str]) -> str:
+    """The field as an element of ``FIELDS``, with ranges cut to the versions of the message."""
+    nullable = one.nullable.intersect(one.versions).intersect(message.valid)
+    tagged = one.tagged.intersect(one.versions).intersect(message.flexible).intersect(message.valid)
+    former = tuple(alias[:1].lower() + alias[1:] for alias in one.aliases)
+    arguments = {
+        "nullable": range_literal(nullable) if nullable else "",
+        "tag": "" if one.tag is None else str(one.tag),
+        "tagged": range_literal(tagged) if one.tag is not None and tagged else "",
+        "flexible": "" if one.flexible is None else range_literal(one.flexible.intersect(message.valid)),
+        "ignorable": "True" if one.ignorable else "",
+        "former_names": repr(former) if former else "",
+    }
+    versions = range_literal(one.versions.intersect(message.valid))
+    positional = f'"{name}", "{one.name}", "{spec_type(one.type, names)}", {versions}'
+    return f"Field({', '.join([positional, *(f'{key}={text}' for key, text in arguments.items() if text)])})"
 
-    tagged = one.tagged if one.tag is not None else None
-    flexible = "None"
-    if one.flexible is not None:
-        flexible = f"({one.flexible.low}, {one.flexible.high})"
-    versions = f"({one.versions.low}, {one.versions.high})"
-    return (
-        f'("{name}", "{one.name}", "{spec_type(one.type, names)}", {versions}, {pair(one.nullable)}, '
-        f"{one.tag}, {pair(tagged)}, {flexible}, {one.ignorable})"
-    )
+
+def range_literal(versions: VersionRange) -> str:
+    """The versions as a ``range``."""
+    return f"range({versions.low}, {versions.high + 1})" if versions else "range(0)"

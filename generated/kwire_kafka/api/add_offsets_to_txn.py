@@ -17,6 +17,7 @@ from librt.strings import (
 
 from kwire.message import FieldTags, Message
 from kwire.native import i64, install_constructors, mypyc_attr
+from kwire.schema import Field
 from kwire.wire import (
     fail,
     read_string_length,
@@ -28,8 +29,6 @@ from kwire.wire import (
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
-
-    from kwire.message import FieldSpec
 
 
 @mypyc_attr(acyclic=True)
@@ -44,11 +43,11 @@ class AddOffsetsToTxnRequest(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(3, 5)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("transactional_id", "TransactionalId", "string", (0, 32767), None, None, None, None, False),
-        ("producer_id", "ProducerId", "int64", (0, 32767), None, None, None, None, False),
-        ("producer_epoch", "ProducerEpoch", "int16", (0, 32767), None, None, None, None, False),
-        ("group_id", "GroupId", "string", (0, 32767), None, None, None, None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("transactional_id", "TransactionalId", "string", range(0, 5)),
+        Field("producer_id", "ProducerId", "int64", range(0, 5)),
+        Field("producer_epoch", "ProducerEpoch", "int16", range(0, 5)),
+        Field("group_id", "GroupId", "string", range(0, 5)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (
@@ -128,9 +127,9 @@ class AddOffsetsToTxnResponse(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(3, 5)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("throttle_time_ms", "ThrottleTimeMs", "int32", (0, 32767), None, None, None, None, False),
-        ("error_code", "ErrorCode", "int16", (0, 32767), None, None, None, None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 5)),
+        Field("error_code", "ErrorCode", "int16", range(0, 5)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "error_code", "unknown_tags")

@@ -17,6 +17,7 @@ from librt.strings import (
 
 from kwire.message import FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
+from kwire.schema import Field
 from kwire.wire import (
     fail,
     read_i32s,
@@ -32,16 +33,16 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
-    from kwire.message import FieldSpec
-
 
 @mypyc_attr(acyclic=True)
 class AddPartitionsToTxnTopic(Struct):
     """Partitions of one topic to enrol."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("name", "Name", "string", (0, 32767), None, None, None, None, False),
-        ("partitions", "Partitions", "[]int32", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(3, 6)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("name", "Name", "string", range(0, 6)),
+        Field("partitions", "Partitions", "[]int32", range(0, 6)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("name", "partitions", "unknown_tags")
@@ -74,12 +75,14 @@ def new_AddPartitionsToTxnTopic(name: str, partitions: list[int]) -> AddPartitio
 class AddPartitionsToTxnTransaction(Struct):
     """Partitions to enrol in, or check against, one transaction."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("transactional_id", "TransactionalId", "string", (4, 32767), None, None, None, None, False),
-        ("producer_id", "ProducerId", "int64", (4, 32767), None, None, None, None, False),
-        ("producer_epoch", "ProducerEpoch", "int16", (4, 32767), None, None, None, None, False),
-        ("verify_only", "VerifyOnly", "bool", (4, 32767), None, None, None, None, False),
-        ("topics", "Topics", "[]AddPartitionsToTxnTopic", (4, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(3, 6)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("transactional_id", "TransactionalId", "string", range(4, 6)),
+        Field("producer_id", "ProducerId", "int64", range(4, 6)),
+        Field("producer_epoch", "ProducerEpoch", "int16", range(4, 6)),
+        Field("verify_only", "VerifyOnly", "bool", range(4, 6)),
+        Field("topics", "Topics", "[]AddPartitionsToTxnTopic", range(4, 6)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (
@@ -153,50 +156,31 @@ class AddPartitionsToTxnRequest(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(3, 6)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        (
-            "transactions",
-            "Transactions",
-            "[]AddPartitionsToTxnTransaction",
-            (4, 32767),
-            None,
-            None,
-            None,
-            None,
-            False,
-        ),
-        (
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("transactions", "Transactions", "[]AddPartitionsToTxnTransaction", range(4, 6)),
+        Field(
             "v3_and_below_transactional_id",
             "V3AndBelowTransactionalId",
             "string",
-            (0, 3),
-            None,
-            None,
-            None,
-            None,
-            False,
+            range(0, 4),
+            former_names=("transactionalId",),
         ),
-        ("v3_and_below_producer_id", "V3AndBelowProducerId", "int64", (0, 3), None, None, None, None, False),
-        ("v3_and_below_producer_epoch", "V3AndBelowProducerEpoch", "int16", (0, 3), None, None, None, None, False),
-        (
+        Field("v3_and_below_producer_id", "V3AndBelowProducerId", "int64", range(0, 4), former_names=("producerId",)),
+        Field(
+            "v3_and_below_producer_epoch",
+            "V3AndBelowProducerEpoch",
+            "int16",
+            range(0, 4),
+            former_names=("producerEpoch",),
+        ),
+        Field(
             "v3_and_below_topics",
             "V3AndBelowTopics",
             "[]AddPartitionsToTxnTopic",
-            (0, 3),
-            None,
-            None,
-            None,
-            None,
-            False,
+            range(0, 4),
+            former_names=("topics",),
         ),
     )
-
-    FORMER: ClassVar[dict[str, tuple[str, ...]]] = {
-        "v3_and_below_transactional_id": ("transactionalId",),
-        "v3_and_below_producer_id": ("producerId",),
-        "v3_and_below_producer_epoch": ("producerEpoch",),
-        "v3_and_below_topics": ("topics",),
-    }
 
     SLOTS: ClassVar[tuple[str, ...]] = (
         "transactions",
@@ -280,14 +264,12 @@ def new_AddPartitionsToTxnRequest(
 class AddPartitionsToTxnPartitionResult(Struct):
     """Outcome for one partition."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("partition_index", "PartitionIndex", "int32", (0, 32767), None, None, None, None, False),
-        ("partition_error_code", "PartitionErrorCode", "int16", (0, 32767), None, None, None, None, False),
-    )
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(3, 6)
 
-    FORMER: ClassVar[dict[str, tuple[str, ...]]] = {
-        "partition_error_code": ("errorCode",),
-    }
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("partition_index", "PartitionIndex", "int32", range(0, 6)),
+        Field("partition_error_code", "PartitionErrorCode", "int16", range(0, 6), former_names=("errorCode",)),
+    )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("partition_index", "partition_error_code", "unknown_tags")
     __slots__ = SLOTS
@@ -323,24 +305,18 @@ def new_AddPartitionsToTxnPartitionResult(
 class AddPartitionsToTxnTopicResult(Struct):
     """Outcomes for the partitions of one topic."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("name", "Name", "string", (0, 32767), None, None, None, None, False),
-        (
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(3, 6)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("name", "Name", "string", range(0, 6)),
+        Field(
             "results_by_partition",
             "ResultsByPartition",
             "[]AddPartitionsToTxnPartitionResult",
-            (0, 32767),
-            None,
-            None,
-            None,
-            None,
-            False,
+            range(0, 6),
+            former_names=("results",),
         ),
     )
-
-    FORMER: ClassVar[dict[str, tuple[str, ...]]] = {
-        "results_by_partition": ("results",),
-    }
 
     SLOTS: ClassVar[tuple[str, ...]] = ("name", "results_by_partition", "unknown_tags")
     __slots__ = SLOTS
@@ -374,19 +350,11 @@ def new_AddPartitionsToTxnTopicResult(
 class AddPartitionsToTxnResult(Struct):
     """Outcome for one transaction of the batch."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("transactional_id", "TransactionalId", "string", (4, 32767), None, None, None, None, False),
-        (
-            "topic_results",
-            "TopicResults",
-            "[]AddPartitionsToTxnTopicResult",
-            (4, 32767),
-            None,
-            None,
-            None,
-            None,
-            False,
-        ),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(3, 6)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("transactional_id", "TransactionalId", "string", range(4, 6)),
+        Field("topic_results", "TopicResults", "[]AddPartitionsToTxnTopicResult", range(4, 6)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("transactional_id", "topic_results", "unknown_tags")
@@ -429,36 +397,18 @@ class AddPartitionsToTxnResponse(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(3, 6)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("throttle_time_ms", "ThrottleTimeMs", "int32", (0, 32767), None, None, None, None, False),
-        ("error_code", "ErrorCode", "int16", (4, 32767), None, None, None, None, True),
-        (
-            "results_by_transaction",
-            "ResultsByTransaction",
-            "[]AddPartitionsToTxnResult",
-            (4, 32767),
-            None,
-            None,
-            None,
-            None,
-            False,
-        ),
-        (
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 6)),
+        Field("error_code", "ErrorCode", "int16", range(4, 6), ignorable=True),
+        Field("results_by_transaction", "ResultsByTransaction", "[]AddPartitionsToTxnResult", range(4, 6)),
+        Field(
             "results_by_topic_v3_and_below",
             "ResultsByTopicV3AndBelow",
             "[]AddPartitionsToTxnTopicResult",
-            (0, 3),
-            None,
-            None,
-            None,
-            None,
-            False,
+            range(0, 4),
+            former_names=("results",),
         ),
     )
-
-    FORMER: ClassVar[dict[str, tuple[str, ...]]] = {
-        "results_by_topic_v3_and_below": ("results",),
-    }
 
     SLOTS: ClassVar[tuple[str, ...]] = (
         "throttle_time_ms",

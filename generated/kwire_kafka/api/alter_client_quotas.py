@@ -17,6 +17,7 @@ from librt.strings import (
 
 from kwire.message import FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
+from kwire.schema import Field
 from kwire.wire import (
     fail,
     read_length,
@@ -31,16 +32,16 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
-    from kwire.message import FieldSpec
-
 
 @mypyc_attr(acyclic=True)
 class AlterClientQuotasRequestEntityData(Struct):
     """One dimension of the identity of the entity to change."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("entity_type", "EntityType", "string", (0, 32767), None, None, None, None, False),
-        ("entity_name", "EntityName", "string", (0, 32767), (0, 32767), None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(1, 2)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("entity_type", "EntityType", "string", range(0, 2)),
+        Field("entity_name", "EntityName", "string", range(0, 2), nullable=range(0, 2)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("entity_type", "entity_name", "unknown_tags")
@@ -75,10 +76,12 @@ def new_AlterClientQuotasRequestEntityData(
 class OpData(Struct):
     """One limit to set or to clear for the entity."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("key", "Key", "string", (0, 32767), None, None, None, None, False),
-        ("value", "Value", "float64", (0, 32767), None, None, None, None, False),
-        ("remove", "Remove", "bool", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(1, 2)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("key", "Key", "string", range(0, 2)),
+        Field("value", "Value", "float64", range(0, 2)),
+        Field("remove", "Remove", "bool", range(0, 2)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("key", "value", "remove", "unknown_tags")
@@ -115,9 +118,11 @@ def new_OpData(key: str, value: float, remove: bool) -> OpData:
 class AlterClientQuotasRequestEntryData(Struct):
     """One quota entity with the changes to its limits."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("entity", "Entity", "[]AlterClientQuotasRequestEntityData", (0, 32767), None, None, None, None, False),
-        ("ops", "Ops", "[]OpData", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(1, 2)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("entity", "Entity", "[]AlterClientQuotasRequestEntityData", range(0, 2)),
+        Field("ops", "Ops", "[]OpData", range(0, 2)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("entity", "ops", "unknown_tags")
@@ -160,9 +165,9 @@ class AlterClientQuotasRequest(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(1, 2)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("entries", "Entries", "[]AlterClientQuotasRequestEntryData", (0, 32767), None, None, None, None, False),
-        ("validate_only", "ValidateOnly", "bool", (0, 32767), None, None, None, None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("entries", "Entries", "[]AlterClientQuotasRequestEntryData", range(0, 2)),
+        Field("validate_only", "ValidateOnly", "bool", range(0, 2)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("entries", "validate_only", "unknown_tags")
@@ -218,9 +223,11 @@ def new_AlterClientQuotasRequest(
 class AlterClientQuotasResponseEntityData(Struct):
     """One dimension of the entity that the outcome refers to."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("entity_type", "EntityType", "string", (0, 32767), None, None, None, None, False),
-        ("entity_name", "EntityName", "string", (0, 32767), (0, 32767), None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(1, 2)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("entity_type", "EntityType", "string", range(0, 2)),
+        Field("entity_name", "EntityName", "string", range(0, 2), nullable=range(0, 2)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("entity_type", "entity_name", "unknown_tags")
@@ -255,10 +262,12 @@ def new_AlterClientQuotasResponseEntityData(
 class AlterClientQuotasResponseEntryData(Struct):
     """Outcome of all the changes to one quota entity."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("error_code", "ErrorCode", "int16", (0, 32767), None, None, None, None, False),
-        ("error_message", "ErrorMessage", "string", (0, 32767), (0, 32767), None, None, None, False),
-        ("entity", "Entity", "[]AlterClientQuotasResponseEntityData", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(1, 2)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("error_code", "ErrorCode", "int16", range(0, 2)),
+        Field("error_message", "ErrorMessage", "string", range(0, 2), nullable=range(0, 2)),
+        Field("entity", "Entity", "[]AlterClientQuotasResponseEntityData", range(0, 2)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("error_code", "error_message", "entity", "unknown_tags")
@@ -305,9 +314,9 @@ class AlterClientQuotasResponse(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(1, 2)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("throttle_time_ms", "ThrottleTimeMs", "int32", (0, 32767), None, None, None, None, False),
-        ("entries", "Entries", "[]AlterClientQuotasResponseEntryData", (0, 32767), None, None, None, None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 2)),
+        Field("entries", "Entries", "[]AlterClientQuotasResponseEntryData", range(0, 2)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "entries", "unknown_tags")

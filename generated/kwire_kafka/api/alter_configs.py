@@ -15,6 +15,7 @@ from librt.strings import (
 
 from kwire.message import FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
+from kwire.schema import Field
 from kwire.wire import (
     fail,
     read_length,
@@ -30,16 +31,16 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
-    from kwire.message import FieldSpec
-
 
 @mypyc_attr(acyclic=True)
 class AlterableConfig(Struct):
     """One setting to be overridden for the resource."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("name", "Name", "string", (0, 32767), None, None, None, None, False),
-        ("value", "Value", "string", (0, 32767), (0, 32767), None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 3)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("name", "Name", "string", range(0, 3)),
+        Field("value", "Value", "string", range(0, 3), nullable=range(0, 3)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("name", "value", "unknown_tags")
@@ -72,10 +73,12 @@ def new_AlterableConfig(name: str, value: str | None) -> AlterableConfig:
 class AlterConfigsResource(Struct):
     """New overrides for one resource."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("resource_type", "ResourceType", "int8", (0, 32767), None, None, None, None, False),
-        ("resource_name", "ResourceName", "string", (0, 32767), None, None, None, None, False),
-        ("configs", "Configs", "[]AlterableConfig", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 3)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("resource_type", "ResourceType", "int8", range(0, 3)),
+        Field("resource_name", "ResourceName", "string", range(0, 3)),
+        Field("configs", "Configs", "[]AlterableConfig", range(0, 3)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("resource_type", "resource_name", "configs", "unknown_tags")
@@ -122,9 +125,9 @@ class AlterConfigsRequest(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 3)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("resources", "Resources", "[]AlterConfigsResource", (0, 32767), None, None, None, None, False),
-        ("validate_only", "ValidateOnly", "bool", (0, 32767), None, None, None, None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("resources", "Resources", "[]AlterConfigsResource", range(0, 3)),
+        Field("validate_only", "ValidateOnly", "bool", range(0, 3)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("resources", "validate_only", "unknown_tags")
@@ -178,11 +181,13 @@ def new_AlterConfigsRequest(resources: list[AlterConfigsResource], validate_only
 class AlterConfigsResourceResponse(Struct):
     """Outcome for one resource."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("error_code", "ErrorCode", "int16", (0, 32767), None, None, None, None, False),
-        ("error_message", "ErrorMessage", "string", (0, 32767), (0, 32767), None, None, None, False),
-        ("resource_type", "ResourceType", "int8", (0, 32767), None, None, None, None, False),
-        ("resource_name", "ResourceName", "string", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 3)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("error_code", "ErrorCode", "int16", range(0, 3)),
+        Field("error_message", "ErrorMessage", "string", range(0, 3), nullable=range(0, 3)),
+        Field("resource_type", "ResourceType", "int8", range(0, 3)),
+        Field("resource_name", "ResourceName", "string", range(0, 3)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (
@@ -241,14 +246,10 @@ class AlterConfigsResponse(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 3)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("throttle_time_ms", "ThrottleTimeMs", "int32", (0, 32767), None, None, None, None, False),
-        ("responses", "Responses", "[]AlterConfigsResourceResponse", (0, 32767), None, None, None, None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 3)),
+        Field("responses", "Responses", "[]AlterConfigsResourceResponse", range(0, 3), former_names=("resources",)),
     )
-
-    FORMER: ClassVar[dict[str, tuple[str, ...]]] = {
-        "responses": ("resources",),
-    }
 
     SLOTS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "responses", "unknown_tags")
     __slots__ = SLOTS

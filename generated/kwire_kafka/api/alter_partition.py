@@ -17,6 +17,7 @@ from librt.strings import (
 
 from kwire.message import FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
+from kwire.schema import Field
 from kwire.uuids import Uuid, ZERO_UUID
 from kwire.wire import (
     fail,
@@ -35,16 +36,16 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
-    from kwire.message import FieldSpec
-
 
 @mypyc_attr(acyclic=True)
 class BrokerState(Struct):
     """One proposed in-sync broker with the incarnation the leader knows it by."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("broker_id", "BrokerId", "int32", (3, 32767), None, None, None, None, False),
-        ("broker_epoch", "BrokerEpoch", "int64", (3, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 4)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("broker_id", "BrokerId", "int32", range(3, 4)),
+        Field("broker_epoch", "BrokerEpoch", "int64", range(3, 4)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("broker_id", "broker_epoch", "unknown_tags")
@@ -77,18 +78,16 @@ def new_BrokerState(broker_id: int, broker_epoch: int) -> BrokerState:
 class AlterPartitionRequestPartitionData(Struct):
     """New state proposed by the leader for one partition."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("partition_index", "PartitionIndex", "int32", (0, 32767), None, None, None, None, False),
-        ("leader_epoch", "LeaderEpoch", "int32", (0, 32767), None, None, None, None, False),
-        ("new_isr", "NewIsr", "[]int32", (0, 2), None, None, None, None, False),
-        ("new_isr_with_epochs", "NewIsrWithEpochs", "[]BrokerState", (3, 32767), None, None, None, None, False),
-        ("leader_recovery_state", "LeaderRecoveryState", "int8", (1, 32767), None, None, None, None, False),
-        ("partition_epoch", "PartitionEpoch", "int32", (0, 32767), None, None, None, None, False),
-    )
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 4)
 
-    FORMER: ClassVar[dict[str, tuple[str, ...]]] = {
-        "partition_epoch": ("currentIsrVersion",),
-    }
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("partition_index", "PartitionIndex", "int32", range(0, 4)),
+        Field("leader_epoch", "LeaderEpoch", "int32", range(0, 4)),
+        Field("new_isr", "NewIsr", "[]int32", range(0, 3)),
+        Field("new_isr_with_epochs", "NewIsrWithEpochs", "[]BrokerState", range(3, 4)),
+        Field("leader_recovery_state", "LeaderRecoveryState", "int8", range(1, 4)),
+        Field("partition_epoch", "PartitionEpoch", "int32", range(0, 4), former_names=("currentIsrVersion",)),
+    )
 
     SLOTS: ClassVar[tuple[str, ...]] = (
         "partition_index",
@@ -160,25 +159,13 @@ def new_AlterPartitionRequestPartitionData(
 class AlterPartitionRequestTopicData(Struct):
     """One topic with partitions to change."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("topic_name", "TopicName", "string", (0, 1), None, None, None, None, True),
-        ("topic_id", "TopicId", "uuid", (2, 32767), None, None, None, None, True),
-        (
-            "partitions",
-            "Partitions",
-            "[]AlterPartitionRequestPartitionData",
-            (0, 32767),
-            None,
-            None,
-            None,
-            None,
-            False,
-        ),
-    )
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 4)
 
-    FORMER: ClassVar[dict[str, tuple[str, ...]]] = {
-        "topic_name": ("name",),
-    }
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("topic_name", "TopicName", "string", range(0, 2), ignorable=True, former_names=("name",)),
+        Field("topic_id", "TopicId", "uuid", range(2, 4), ignorable=True),
+        Field("partitions", "Partitions", "[]AlterPartitionRequestPartitionData", range(0, 4)),
+    )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("topic_name", "topic_id", "partitions", "unknown_tags")
     __slots__ = SLOTS
@@ -224,10 +211,10 @@ class AlterPartitionRequest(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 4)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("broker_id", "BrokerId", "int32", (0, 32767), None, None, None, None, False),
-        ("broker_epoch", "BrokerEpoch", "int64", (0, 32767), None, None, None, None, False),
-        ("topics", "Topics", "[]AlterPartitionRequestTopicData", (0, 32767), None, None, None, None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("broker_id", "BrokerId", "int32", range(0, 4)),
+        Field("broker_epoch", "BrokerEpoch", "int64", range(0, 4)),
+        Field("topics", "Topics", "[]AlterPartitionRequestTopicData", range(0, 4)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("broker_id", "broker_epoch", "topics", "unknown_tags")
@@ -281,19 +268,17 @@ def new_AlterPartitionRequest(
 class AlterPartitionResponsePartitionData(Struct):
     """Outcome and resulting state of one partition."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("partition_index", "PartitionIndex", "int32", (0, 32767), None, None, None, None, False),
-        ("error_code", "ErrorCode", "int16", (0, 32767), None, None, None, None, False),
-        ("leader_id", "LeaderId", "int32", (0, 32767), None, None, None, None, False),
-        ("leader_epoch", "LeaderEpoch", "int32", (0, 32767), None, None, None, None, False),
-        ("isr", "Isr", "[]int32", (0, 32767), None, None, None, None, False),
-        ("leader_recovery_state", "LeaderRecoveryState", "int8", (1, 32767), None, None, None, None, True),
-        ("partition_epoch", "PartitionEpoch", "int32", (0, 32767), None, None, None, None, False),
-    )
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 4)
 
-    FORMER: ClassVar[dict[str, tuple[str, ...]]] = {
-        "partition_epoch": ("currentIsrVersion",),
-    }
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("partition_index", "PartitionIndex", "int32", range(0, 4)),
+        Field("error_code", "ErrorCode", "int16", range(0, 4)),
+        Field("leader_id", "LeaderId", "int32", range(0, 4)),
+        Field("leader_epoch", "LeaderEpoch", "int32", range(0, 4)),
+        Field("isr", "Isr", "[]int32", range(0, 4)),
+        Field("leader_recovery_state", "LeaderRecoveryState", "int8", range(1, 4), ignorable=True),
+        Field("partition_epoch", "PartitionEpoch", "int32", range(0, 4), former_names=("currentIsrVersion",)),
+    )
 
     SLOTS: ClassVar[tuple[str, ...]] = (
         "partition_index",
@@ -370,25 +355,13 @@ def new_AlterPartitionResponsePartitionData(
 class AlterPartitionResponseTopicData(Struct):
     """Outcomes for the partitions of one topic."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("topic_name", "TopicName", "string", (0, 1), None, None, None, None, True),
-        ("topic_id", "TopicId", "uuid", (2, 32767), None, None, None, None, True),
-        (
-            "partitions",
-            "Partitions",
-            "[]AlterPartitionResponsePartitionData",
-            (0, 32767),
-            None,
-            None,
-            None,
-            None,
-            False,
-        ),
-    )
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 4)
 
-    FORMER: ClassVar[dict[str, tuple[str, ...]]] = {
-        "topic_name": ("name",),
-    }
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("topic_name", "TopicName", "string", range(0, 2), ignorable=True, former_names=("name",)),
+        Field("topic_id", "TopicId", "uuid", range(2, 4), ignorable=True),
+        Field("partitions", "Partitions", "[]AlterPartitionResponsePartitionData", range(0, 4)),
+    )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("topic_name", "topic_id", "partitions", "unknown_tags")
     __slots__ = SLOTS
@@ -434,10 +407,10 @@ class AlterPartitionResponse(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 4)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("throttle_time_ms", "ThrottleTimeMs", "int32", (0, 32767), None, None, None, None, False),
-        ("error_code", "ErrorCode", "int16", (0, 32767), None, None, None, None, False),
-        ("topics", "Topics", "[]AlterPartitionResponseTopicData", (0, 32767), None, None, None, None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 4)),
+        Field("error_code", "ErrorCode", "int16", range(0, 4)),
+        Field("topics", "Topics", "[]AlterPartitionResponseTopicData", range(0, 4)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "error_code", "topics", "unknown_tags")

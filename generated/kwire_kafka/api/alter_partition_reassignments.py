@@ -15,6 +15,7 @@ from librt.strings import (
 
 from kwire.message import FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
+from kwire.schema import Field
 from kwire.wire import (
     fail,
     read_i32s,
@@ -30,16 +31,16 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
-    from kwire.message import FieldSpec
-
 
 @mypyc_attr(acyclic=True)
 class ReassignablePartition(Struct):
     """Wanted replica placement of one partition, or the wish to cancel its move."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("partition_index", "PartitionIndex", "int32", (0, 32767), None, None, None, None, False),
-        ("replicas", "Replicas", "[]int32", (0, 32767), (0, 32767), None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("partition_index", "PartitionIndex", "int32", range(0, 2)),
+        Field("replicas", "Replicas", "[]int32", range(0, 2), nullable=range(0, 2)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("partition_index", "replicas", "unknown_tags")
@@ -72,9 +73,11 @@ def new_ReassignablePartition(partition_index: int, replicas: list[int] | None) 
 class ReassignableTopic(Struct):
     """One topic with the partitions whose replica placement shall change."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("name", "Name", "string", (0, 32767), None, None, None, None, False),
-        ("partitions", "Partitions", "[]ReassignablePartition", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("name", "Name", "string", range(0, 2)),
+        Field("partitions", "Partitions", "[]ReassignablePartition", range(0, 2)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("name", "partitions", "unknown_tags")
@@ -115,20 +118,10 @@ class AlterPartitionReassignmentsRequest(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("timeout_ms", "TimeoutMs", "int32", (0, 32767), None, None, None, None, False),
-        (
-            "allow_replication_factor_change",
-            "AllowReplicationFactorChange",
-            "bool",
-            (1, 32767),
-            None,
-            None,
-            None,
-            None,
-            False,
-        ),
-        ("topics", "Topics", "[]ReassignableTopic", (0, 32767), None, None, None, None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("timeout_ms", "TimeoutMs", "int32", range(0, 2)),
+        Field("allow_replication_factor_change", "AllowReplicationFactorChange", "bool", range(1, 2)),
+        Field("topics", "Topics", "[]ReassignableTopic", range(0, 2)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("timeout_ms", "allow_replication_factor_change", "topics", "unknown_tags")
@@ -184,10 +177,12 @@ def new_AlterPartitionReassignmentsRequest(
 class ReassignablePartitionResponse(Struct):
     """Whether the placement change of one partition was accepted."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("partition_index", "PartitionIndex", "int32", (0, 32767), None, None, None, None, False),
-        ("error_code", "ErrorCode", "int16", (0, 32767), None, None, None, None, False),
-        ("error_message", "ErrorMessage", "string", (0, 32767), (0, 32767), None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("partition_index", "PartitionIndex", "int32", range(0, 2)),
+        Field("error_code", "ErrorCode", "int16", range(0, 2)),
+        Field("error_message", "ErrorMessage", "string", range(0, 2), nullable=range(0, 2)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("partition_index", "error_code", "error_message", "unknown_tags")
@@ -228,9 +223,11 @@ def new_ReassignablePartitionResponse(
 class ReassignableTopicResponse(Struct):
     """Outcomes for the partitions of one topic."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("name", "Name", "string", (0, 32767), None, None, None, None, False),
-        ("partitions", "Partitions", "[]ReassignablePartitionResponse", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("name", "Name", "string", range(0, 2)),
+        Field("partitions", "Partitions", "[]ReassignablePartitionResponse", range(0, 2)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("name", "partitions", "unknown_tags")
@@ -273,22 +270,12 @@ class AlterPartitionReassignmentsResponse(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("throttle_time_ms", "ThrottleTimeMs", "int32", (0, 32767), None, None, None, None, False),
-        (
-            "allow_replication_factor_change",
-            "AllowReplicationFactorChange",
-            "bool",
-            (1, 32767),
-            None,
-            None,
-            None,
-            None,
-            True,
-        ),
-        ("error_code", "ErrorCode", "int16", (0, 32767), None, None, None, None, False),
-        ("error_message", "ErrorMessage", "string", (0, 32767), (0, 32767), None, None, None, False),
-        ("responses", "Responses", "[]ReassignableTopicResponse", (0, 32767), None, None, None, None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 2)),
+        Field("allow_replication_factor_change", "AllowReplicationFactorChange", "bool", range(1, 2), ignorable=True),
+        Field("error_code", "ErrorCode", "int16", range(0, 2)),
+        Field("error_message", "ErrorMessage", "string", range(0, 2), nullable=range(0, 2)),
+        Field("responses", "Responses", "[]ReassignableTopicResponse", range(0, 2)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (

@@ -15,6 +15,7 @@ from librt.strings import (
 
 from kwire.message import FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
+from kwire.schema import Field
 from kwire.wire import (
     fail,
     read_i32s,
@@ -30,16 +31,16 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
-    from kwire.message import FieldSpec
-
 
 @mypyc_attr(acyclic=True)
 class AlterReplicaLogDirTopic(Struct):
     """Partitions of one topic to move into the directory."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("name", "Name", "string", (0, 32767), None, None, None, None, False),
-        ("partitions", "Partitions", "[]int32", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 3)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("name", "Name", "string", range(0, 3)),
+        Field("partitions", "Partitions", "[]int32", range(0, 3)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("name", "partitions", "unknown_tags")
@@ -72,9 +73,11 @@ def new_AlterReplicaLogDirTopic(name: str, partitions: list[int]) -> AlterReplic
 class AlterReplicaLogDir(Struct):
     """One target directory and what to move into it."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("path", "Path", "string", (0, 32767), None, None, None, None, False),
-        ("topics", "Topics", "[]AlterReplicaLogDirTopic", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 3)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("path", "Path", "string", range(0, 3)),
+        Field("topics", "Topics", "[]AlterReplicaLogDirTopic", range(0, 3)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("path", "topics", "unknown_tags")
@@ -115,9 +118,7 @@ class AlterReplicaLogDirsRequest(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 3)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0, 1)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("dirs", "Dirs", "[]AlterReplicaLogDir", (0, 32767), None, None, None, None, False),
-    )
+    FIELDS: ClassVar[tuple[Field, ...]] = (Field("dirs", "Dirs", "[]AlterReplicaLogDir", range(0, 3)),)
 
     SLOTS: ClassVar[tuple[str, ...]] = ("dirs", "unknown_tags")
     __slots__ = SLOTS
@@ -166,9 +167,11 @@ def new_AlterReplicaLogDirsRequest(dirs: list[AlterReplicaLogDir]) -> AlterRepli
 class AlterReplicaLogDirPartitionResult(Struct):
     """Outcome for one partition."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("partition_index", "PartitionIndex", "int32", (0, 32767), None, None, None, None, False),
-        ("error_code", "ErrorCode", "int16", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 3)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("partition_index", "PartitionIndex", "int32", range(0, 3)),
+        Field("error_code", "ErrorCode", "int16", range(0, 3)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("partition_index", "error_code", "unknown_tags")
@@ -201,19 +204,11 @@ def new_AlterReplicaLogDirPartitionResult(partition_index: int, error_code: int)
 class AlterReplicaLogDirTopicResult(Struct):
     """Outcomes for the partitions of one topic."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("topic_name", "TopicName", "string", (0, 32767), None, None, None, None, False),
-        (
-            "partitions",
-            "Partitions",
-            "[]AlterReplicaLogDirPartitionResult",
-            (0, 32767),
-            None,
-            None,
-            None,
-            None,
-            False,
-        ),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 3)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("topic_name", "TopicName", "string", range(0, 3)),
+        Field("partitions", "Partitions", "[]AlterReplicaLogDirPartitionResult", range(0, 3)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("topic_name", "partitions", "unknown_tags")
@@ -256,9 +251,9 @@ class AlterReplicaLogDirsResponse(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 3)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("throttle_time_ms", "ThrottleTimeMs", "int32", (0, 32767), None, None, None, None, False),
-        ("results", "Results", "[]AlterReplicaLogDirTopicResult", (0, 32767), None, None, None, None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 3)),
+        Field("results", "Results", "[]AlterReplicaLogDirTopicResult", range(0, 3)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "results", "unknown_tags")

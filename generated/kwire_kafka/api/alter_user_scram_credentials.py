@@ -15,6 +15,7 @@ from librt.strings import (
 
 from kwire.message import FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
+from kwire.schema import Field
 from kwire.wire import (
     fail,
     read_length,
@@ -30,16 +31,16 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
-    from kwire.message import FieldSpec
-
 
 @mypyc_attr(acyclic=True)
 class ScramCredentialDeletion(Struct):
     """One credential to remove, chosen by user and mechanism."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("name", "Name", "string", (0, 32767), None, None, None, None, False),
-        ("mechanism", "Mechanism", "int8", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("name", "Name", "string", range(0, 1)),
+        Field("mechanism", "Mechanism", "int8", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("name", "mechanism", "unknown_tags")
@@ -72,12 +73,14 @@ def new_ScramCredentialDeletion(name: str, mechanism: int) -> ScramCredentialDel
 class ScramCredentialUpsertion(Struct):
     """One credential to create, or to replace if the user has one for that mechanism."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("name", "Name", "string", (0, 32767), None, None, None, None, False),
-        ("mechanism", "Mechanism", "int8", (0, 32767), None, None, None, None, False),
-        ("iterations", "Iterations", "int32", (0, 32767), None, None, None, None, False),
-        ("salt", "Salt", "bytes", (0, 32767), None, None, None, None, False),
-        ("salted_password", "SaltedPassword", "bytes", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("name", "Name", "string", range(0, 1)),
+        Field("mechanism", "Mechanism", "int8", range(0, 1)),
+        Field("iterations", "Iterations", "int32", range(0, 1)),
+        Field("salt", "Salt", "bytes", range(0, 1)),
+        Field("salted_password", "SaltedPassword", "bytes", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("name", "mechanism", "iterations", "salt", "salted_password", "unknown_tags")
@@ -134,9 +137,9 @@ class AlterUserScramCredentialsRequest(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("deletions", "Deletions", "[]ScramCredentialDeletion", (0, 32767), None, None, None, None, False),
-        ("upsertions", "Upsertions", "[]ScramCredentialUpsertion", (0, 32767), None, None, None, None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("deletions", "Deletions", "[]ScramCredentialDeletion", range(0, 1)),
+        Field("upsertions", "Upsertions", "[]ScramCredentialUpsertion", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("deletions", "upsertions", "unknown_tags")
@@ -186,10 +189,12 @@ def new_AlterUserScramCredentialsRequest(
 class AlterUserScramCredentialsResult(Struct):
     """Outcome of all changes to one user's credentials."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("user", "User", "string", (0, 32767), None, None, None, None, False),
-        ("error_code", "ErrorCode", "int16", (0, 32767), None, None, None, None, False),
-        ("error_message", "ErrorMessage", "string", (0, 32767), (0, 32767), None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("user", "User", "string", range(0, 1)),
+        Field("error_code", "ErrorCode", "int16", range(0, 1)),
+        Field("error_message", "ErrorMessage", "string", range(0, 1), nullable=range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("user", "error_code", "error_message", "unknown_tags")
@@ -236,9 +241,9 @@ class AlterUserScramCredentialsResponse(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("throttle_time_ms", "ThrottleTimeMs", "int32", (0, 32767), None, None, None, None, False),
-        ("results", "Results", "[]AlterUserScramCredentialsResult", (0, 32767), None, None, None, None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 1)),
+        Field("results", "Results", "[]AlterUserScramCredentialsResult", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "results", "unknown_tags")

@@ -17,6 +17,7 @@ from librt.strings import (
 
 from kwire.message import FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
+from kwire.schema import Field
 from kwire.wire import (
     fail,
     read_length,
@@ -33,8 +34,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
-    from kwire.message import FieldSpec
-
 
 @mypyc_attr(acyclic=True)
 class ApiVersionsRequest(Message):
@@ -48,9 +47,9 @@ class ApiVersionsRequest(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(3, 5)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("client_software_name", "ClientSoftwareName", "string", (3, 32767), None, None, None, None, True),
-        ("client_software_version", "ClientSoftwareVersion", "string", (3, 32767), None, None, None, None, True),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("client_software_name", "ClientSoftwareName", "string", range(3, 5), ignorable=True),
+        Field("client_software_version", "ClientSoftwareVersion", "string", range(3, 5), ignorable=True),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("client_software_name", "client_software_version", "unknown_tags")
@@ -106,15 +105,13 @@ def new_ApiVersionsRequest(client_software_name: str, client_software_version: s
 class ApiVersion(Struct):
     """Version range accepted for one API."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("api_key", "ApiKey", "int16", (0, 32767), None, None, None, None, False),
-        ("min_version", "MinVersion", "int16", (0, 32767), None, None, None, None, False),
-        ("max_version", "MaxVersion", "int16", (0, 32767), None, None, None, None, False),
-    )
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(3, 5)
 
-    FORMER: ClassVar[dict[str, tuple[str, ...]]] = {
-        "api_key": ("index",),
-    }
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("api_key", "ApiKey", "int16", range(0, 5), former_names=("index",)),
+        Field("min_version", "MinVersion", "int16", range(0, 5)),
+        Field("max_version", "MaxVersion", "int16", range(0, 5)),
+    )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("api_key", "min_version", "max_version", "unknown_tags")
     __slots__ = SLOTS
@@ -150,10 +147,12 @@ def new_ApiVersion(api_key: int, min_version: int, max_version: int) -> ApiVersi
 class SupportedFeatureKey(Struct):
     """Range of levels at which this node is able to run one feature."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("name", "Name", "string", (3, 32767), None, None, None, None, False),
-        ("min_version", "MinVersion", "int16", (3, 32767), None, None, None, None, False),
-        ("max_version", "MaxVersion", "int16", (3, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(3, 5)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("name", "Name", "string", range(3, 5)),
+        Field("min_version", "MinVersion", "int16", range(3, 5)),
+        Field("max_version", "MaxVersion", "int16", range(3, 5)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("name", "min_version", "max_version", "unknown_tags")
@@ -191,10 +190,12 @@ def new_SupportedFeatureKey(name: str, min_version: int, max_version: int) -> Su
 class FinalizedFeatureKey(Struct):
     """Level at which the cluster currently runs one feature."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("name", "Name", "string", (3, 32767), None, None, None, None, False),
-        ("max_version_level", "MaxVersionLevel", "int16", (3, 32767), None, None, None, None, False),
-        ("min_version_level", "MinVersionLevel", "int16", (3, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(3, 5)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("name", "Name", "string", range(3, 5)),
+        Field("max_version_level", "MaxVersionLevel", "int16", range(3, 5)),
+        Field("min_version_level", "MinVersionLevel", "int16", range(3, 5)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("name", "max_version_level", "min_version_level", "unknown_tags")
@@ -239,34 +240,40 @@ class ApiVersionsResponse(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(3, 5)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("error_code", "ErrorCode", "int16", (0, 32767), None, None, None, None, False),
-        ("api_keys", "ApiKeys", "[]ApiVersion", (0, 32767), None, None, None, None, False),
-        ("throttle_time_ms", "ThrottleTimeMs", "int32", (1, 32767), None, None, None, None, True),
-        (
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("error_code", "ErrorCode", "int16", range(0, 5)),
+        Field("api_keys", "ApiKeys", "[]ApiVersion", range(0, 5)),
+        Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(1, 5), ignorable=True),
+        Field(
             "supported_features",
             "SupportedFeatures",
             "[]SupportedFeatureKey",
-            (3, 32767),
-            None,
-            0,
-            (3, 32767),
-            None,
-            True,
+            range(3, 5),
+            tag=0,
+            tagged=range(3, 5),
+            ignorable=True,
         ),
-        ("finalized_features_epoch", "FinalizedFeaturesEpoch", "int64", (3, 32767), None, 1, (3, 32767), None, True),
-        (
+        Field(
+            "finalized_features_epoch",
+            "FinalizedFeaturesEpoch",
+            "int64",
+            range(3, 5),
+            tag=1,
+            tagged=range(3, 5),
+            ignorable=True,
+        ),
+        Field(
             "finalized_features",
             "FinalizedFeatures",
             "[]FinalizedFeatureKey",
-            (3, 32767),
-            None,
-            2,
-            (3, 32767),
-            None,
-            True,
+            range(3, 5),
+            tag=2,
+            tagged=range(3, 5),
+            ignorable=True,
         ),
-        ("zk_migration_ready", "ZkMigrationReady", "bool", (3, 32767), None, 3, (3, 32767), None, True),
+        Field(
+            "zk_migration_ready", "ZkMigrationReady", "bool", range(3, 5), tag=3, tagged=range(3, 5), ignorable=True
+        ),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (

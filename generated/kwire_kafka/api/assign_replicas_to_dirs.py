@@ -17,6 +17,7 @@ from librt.strings import (
 
 from kwire.message import FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
+from kwire.schema import Field
 from kwire.uuids import Uuid, ZERO_UUID
 from kwire.wire import (
     fail,
@@ -31,16 +32,14 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
-    from kwire.message import FieldSpec
-
 
 @mypyc_attr(acyclic=True)
 class AssignReplicasToDirsRequestPartitionData(Struct):
     """One partition whose local replica lives in the directory."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("partition_index", "PartitionIndex", "int32", (0, 32767), None, None, None, None, False),
-    )
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (Field("partition_index", "PartitionIndex", "int32", range(0, 1)),)
 
     SLOTS: ClassVar[tuple[str, ...]] = ("partition_index", "unknown_tags")
     __slots__ = SLOTS
@@ -68,19 +67,11 @@ def new_AssignReplicasToDirsRequestPartitionData(partition_index: int) -> Assign
 class AssignReplicasToDirsRequestTopicData(Struct):
     """Partitions of one topic whose replicas live in the directory."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("topic_id", "TopicId", "uuid", (0, 32767), None, None, None, None, False),
-        (
-            "partitions",
-            "Partitions",
-            "[]AssignReplicasToDirsRequestPartitionData",
-            (0, 32767),
-            None,
-            None,
-            None,
-            None,
-            False,
-        ),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("topic_id", "TopicId", "uuid", range(0, 1)),
+        Field("partitions", "Partitions", "[]AssignReplicasToDirsRequestPartitionData", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("topic_id", "partitions", "unknown_tags")
@@ -115,9 +106,11 @@ def new_AssignReplicasToDirsRequestTopicData(
 class AssignReplicasToDirsRequestDirectoryData(Struct):
     """One log directory and the replicas the broker places in it."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("id", "Id", "uuid", (0, 32767), None, None, None, None, False),
-        ("topics", "Topics", "[]AssignReplicasToDirsRequestTopicData", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("id", "Id", "uuid", range(0, 1)),
+        Field("topics", "Topics", "[]AssignReplicasToDirsRequestTopicData", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("id", "topics", "unknown_tags")
@@ -160,20 +153,10 @@ class AssignReplicasToDirsRequest(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("broker_id", "BrokerId", "int32", (0, 32767), None, None, None, None, False),
-        ("broker_epoch", "BrokerEpoch", "int64", (0, 32767), None, None, None, None, False),
-        (
-            "directories",
-            "Directories",
-            "[]AssignReplicasToDirsRequestDirectoryData",
-            (0, 32767),
-            None,
-            None,
-            None,
-            None,
-            False,
-        ),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("broker_id", "BrokerId", "int32", range(0, 1)),
+        Field("broker_epoch", "BrokerEpoch", "int64", range(0, 1)),
+        Field("directories", "Directories", "[]AssignReplicasToDirsRequestDirectoryData", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("broker_id", "broker_epoch", "directories", "unknown_tags")
@@ -227,9 +210,11 @@ def new_AssignReplicasToDirsRequest(
 class AssignReplicasToDirsResponsePartitionData(Struct):
     """Outcome for one partition."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("partition_index", "PartitionIndex", "int32", (0, 32767), None, None, None, None, False),
-        ("error_code", "ErrorCode", "int16", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("partition_index", "PartitionIndex", "int32", range(0, 1)),
+        Field("error_code", "ErrorCode", "int16", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("partition_index", "error_code", "unknown_tags")
@@ -264,19 +249,11 @@ def new_AssignReplicasToDirsResponsePartitionData(
 class AssignReplicasToDirsResponseTopicData(Struct):
     """Outcomes for one topic within a directory."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("topic_id", "TopicId", "uuid", (0, 32767), None, None, None, None, False),
-        (
-            "partitions",
-            "Partitions",
-            "[]AssignReplicasToDirsResponsePartitionData",
-            (0, 32767),
-            None,
-            None,
-            None,
-            None,
-            False,
-        ),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("topic_id", "TopicId", "uuid", range(0, 1)),
+        Field("partitions", "Partitions", "[]AssignReplicasToDirsResponsePartitionData", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("topic_id", "partitions", "unknown_tags")
@@ -311,9 +288,11 @@ def new_AssignReplicasToDirsResponseTopicData(
 class AssignReplicasToDirsResponseDirectoryData(Struct):
     """Outcomes for one of the log directories in the request."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("id", "Id", "uuid", (0, 32767), None, None, None, None, False),
-        ("topics", "Topics", "[]AssignReplicasToDirsResponseTopicData", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("id", "Id", "uuid", range(0, 1)),
+        Field("topics", "Topics", "[]AssignReplicasToDirsResponseTopicData", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("id", "topics", "unknown_tags")
@@ -356,20 +335,10 @@ class AssignReplicasToDirsResponse(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("throttle_time_ms", "ThrottleTimeMs", "int32", (0, 32767), None, None, None, None, False),
-        ("error_code", "ErrorCode", "int16", (0, 32767), None, None, None, None, False),
-        (
-            "directories",
-            "Directories",
-            "[]AssignReplicasToDirsResponseDirectoryData",
-            (0, 32767),
-            None,
-            None,
-            None,
-            None,
-            False,
-        ),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 1)),
+        Field("error_code", "ErrorCode", "int16", range(0, 1)),
+        Field("directories", "Directories", "[]AssignReplicasToDirsResponseDirectoryData", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "error_code", "directories", "unknown_tags")

@@ -15,6 +15,7 @@ from librt.strings import (
 
 from kwire.message import FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
+from kwire.schema import Field
 from kwire.uuids import Uuid, ZERO_UUID
 from kwire.wire import (
     fail,
@@ -35,18 +36,18 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
-    from kwire.message import FieldSpec
-
 
 @mypyc_attr(acyclic=True)
 class BeginQuorumEpochRequestPartitionData(Struct):
     """Leadership claim for one Raft partition."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("partition_index", "PartitionIndex", "int32", (0, 32767), None, None, None, None, False),
-        ("voter_directory_id", "VoterDirectoryId", "uuid", (1, 32767), None, None, None, None, True),
-        ("leader_id", "LeaderId", "int32", (0, 32767), None, None, None, None, False),
-        ("leader_epoch", "LeaderEpoch", "int32", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(1, 2)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("partition_index", "PartitionIndex", "int32", range(0, 2)),
+        Field("voter_directory_id", "VoterDirectoryId", "uuid", range(1, 2), ignorable=True),
+        Field("leader_id", "LeaderId", "int32", range(0, 2)),
+        Field("leader_epoch", "LeaderEpoch", "int32", range(0, 2)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (
@@ -100,19 +101,11 @@ def new_BeginQuorumEpochRequestPartitionData(
 class BeginQuorumEpochRequestTopicData(Struct):
     """Announcement for one Raft topic."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("topic_name", "TopicName", "string", (0, 32767), None, None, None, None, False),
-        (
-            "partitions",
-            "Partitions",
-            "[]BeginQuorumEpochRequestPartitionData",
-            (0, 32767),
-            None,
-            None,
-            None,
-            None,
-            False,
-        ),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(1, 2)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("topic_name", "TopicName", "string", range(0, 2)),
+        Field("partitions", "Partitions", "[]BeginQuorumEpochRequestPartitionData", range(0, 2)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("topic_name", "partitions", "unknown_tags")
@@ -147,10 +140,12 @@ def new_BeginQuorumEpochRequestTopicData(
 class LeaderEndpoint(Struct):
     """One listener at which the new leader can be reached."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("name", "Name", "string", (1, 32767), None, None, None, None, False),
-        ("host", "Host", "string", (1, 32767), None, None, None, None, False),
-        ("port", "Port", "uint16", (1, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(1, 2)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("name", "Name", "string", range(1, 2)),
+        Field("host", "Host", "string", range(1, 2)),
+        Field("port", "Port", "uint16", range(1, 2)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("name", "host", "port", "unknown_tags")
@@ -195,11 +190,11 @@ class BeginQuorumEpochRequest(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(1, 2)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("cluster_id", "ClusterId", "string", (0, 32767), (0, 32767), None, None, None, False),
-        ("voter_id", "VoterId", "int32", (1, 32767), None, None, None, None, True),
-        ("topics", "Topics", "[]BeginQuorumEpochRequestTopicData", (0, 32767), None, None, None, None, False),
-        ("leader_endpoints", "LeaderEndpoints", "[]LeaderEndpoint", (1, 32767), None, None, None, None, True),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("cluster_id", "ClusterId", "string", range(0, 2), nullable=range(0, 2)),
+        Field("voter_id", "VoterId", "int32", range(1, 2), ignorable=True),
+        Field("topics", "Topics", "[]BeginQuorumEpochRequestTopicData", range(0, 2)),
+        Field("leader_endpoints", "LeaderEndpoints", "[]LeaderEndpoint", range(1, 2), ignorable=True),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("cluster_id", "voter_id", "topics", "leader_endpoints", "unknown_tags")
@@ -268,11 +263,13 @@ def new_BeginQuorumEpochRequest(
 class BeginQuorumEpochResponsePartitionData(Struct):
     """The voter's reaction to the claim on one partition."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("partition_index", "PartitionIndex", "int32", (0, 32767), None, None, None, None, False),
-        ("error_code", "ErrorCode", "int16", (0, 32767), None, None, None, None, False),
-        ("leader_id", "LeaderId", "int32", (0, 32767), None, None, None, None, False),
-        ("leader_epoch", "LeaderEpoch", "int32", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(1, 2)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("partition_index", "PartitionIndex", "int32", range(0, 2)),
+        Field("error_code", "ErrorCode", "int16", range(0, 2)),
+        Field("leader_id", "LeaderId", "int32", range(0, 2)),
+        Field("leader_epoch", "LeaderEpoch", "int32", range(0, 2)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("partition_index", "error_code", "leader_id", "leader_epoch", "unknown_tags")
@@ -317,19 +314,11 @@ def new_BeginQuorumEpochResponsePartitionData(
 class BeginQuorumEpochResponseTopicData(Struct):
     """Reactions to the claims on one Raft topic."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("topic_name", "TopicName", "string", (0, 32767), None, None, None, None, False),
-        (
-            "partitions",
-            "Partitions",
-            "[]BeginQuorumEpochResponsePartitionData",
-            (0, 32767),
-            None,
-            None,
-            None,
-            None,
-            False,
-        ),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(1, 2)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("topic_name", "TopicName", "string", range(0, 2)),
+        Field("partitions", "Partitions", "[]BeginQuorumEpochResponsePartitionData", range(0, 2)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("topic_name", "partitions", "unknown_tags")
@@ -364,10 +353,12 @@ def new_BeginQuorumEpochResponseTopicData(
 class NodeEndpoint(Struct):
     """Address of a leader mentioned in this response."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("node_id", "NodeId", "int32", (1, 32767), None, None, None, None, False),
-        ("host", "Host", "string", (1, 32767), None, None, None, None, False),
-        ("port", "Port", "uint16", (1, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(1, 2)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("node_id", "NodeId", "int32", range(1, 2)),
+        Field("host", "Host", "string", range(1, 2)),
+        Field("port", "Port", "uint16", range(1, 2)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("node_id", "host", "port", "unknown_tags")
@@ -412,10 +403,10 @@ class BeginQuorumEpochResponse(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(1, 2)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("error_code", "ErrorCode", "int16", (0, 32767), None, None, None, None, False),
-        ("topics", "Topics", "[]BeginQuorumEpochResponseTopicData", (0, 32767), None, None, None, None, False),
-        ("node_endpoints", "NodeEndpoints", "[]NodeEndpoint", (1, 32767), None, 0, (1, 32767), None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("error_code", "ErrorCode", "int16", range(0, 2)),
+        Field("topics", "Topics", "[]BeginQuorumEpochResponseTopicData", range(0, 2)),
+        Field("node_endpoints", "NodeEndpoints", "[]NodeEndpoint", range(1, 2), tag=0, tagged=range(1, 2)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("error_code", "topics", "node_endpoints", "unknown_tags")

@@ -17,6 +17,7 @@ from librt.strings import (
 
 from kwire.message import FieldTags, Message
 from kwire.native import i64, install_constructors, mypyc_attr
+from kwire.schema import Field
 from kwire.uuids import Uuid
 from kwire.wire import (
     fail,
@@ -34,8 +35,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
-    from kwire.message import FieldSpec
-
 
 @mypyc_attr(acyclic=True)
 class BrokerHeartbeatRequest(Message):
@@ -49,13 +48,13 @@ class BrokerHeartbeatRequest(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("broker_id", "BrokerId", "int32", (0, 32767), None, None, None, None, False),
-        ("broker_epoch", "BrokerEpoch", "int64", (0, 32767), None, None, None, None, False),
-        ("current_metadata_offset", "CurrentMetadataOffset", "int64", (0, 32767), None, None, None, None, False),
-        ("want_fence", "WantFence", "bool", (0, 32767), None, None, None, None, False),
-        ("want_shut_down", "WantShutDown", "bool", (0, 32767), None, None, None, None, False),
-        ("offline_log_dirs", "OfflineLogDirs", "[]uuid", (1, 32767), None, 0, (1, 32767), None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("broker_id", "BrokerId", "int32", range(0, 2)),
+        Field("broker_epoch", "BrokerEpoch", "int64", range(0, 2)),
+        Field("current_metadata_offset", "CurrentMetadataOffset", "int64", range(0, 2)),
+        Field("want_fence", "WantFence", "bool", range(0, 2)),
+        Field("want_shut_down", "WantShutDown", "bool", range(0, 2)),
+        Field("offline_log_dirs", "OfflineLogDirs", "[]uuid", range(1, 2), tag=0, tagged=range(1, 2)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (
@@ -201,12 +200,12 @@ class BrokerHeartbeatResponse(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("throttle_time_ms", "ThrottleTimeMs", "int32", (0, 32767), None, None, None, None, False),
-        ("error_code", "ErrorCode", "int16", (0, 32767), None, None, None, None, False),
-        ("is_caught_up", "IsCaughtUp", "bool", (0, 32767), None, None, None, None, False),
-        ("is_fenced", "IsFenced", "bool", (0, 32767), None, None, None, None, False),
-        ("should_shut_down", "ShouldShutDown", "bool", (0, 32767), None, None, None, None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 2)),
+        Field("error_code", "ErrorCode", "int16", range(0, 2)),
+        Field("is_caught_up", "IsCaughtUp", "bool", range(0, 2)),
+        Field("is_fenced", "IsFenced", "bool", range(0, 2)),
+        Field("should_shut_down", "ShouldShutDown", "bool", range(0, 2)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (

@@ -17,6 +17,7 @@ from librt.strings import (
 
 from kwire.message import FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
+from kwire.schema import Field
 from kwire.uuids import Uuid, ZERO_UUID
 from kwire.wire import (
     fail,
@@ -36,18 +37,18 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
-    from kwire.message import FieldSpec
-
 
 @mypyc_attr(acyclic=True)
 class Listener(Struct):
     """One endpoint at which the registering broker accepts connections."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("name", "Name", "string", (0, 32767), None, None, None, None, False),
-        ("host", "Host", "string", (0, 32767), None, None, None, None, False),
-        ("port", "Port", "uint16", (0, 32767), None, None, None, None, False),
-        ("security_protocol", "SecurityProtocol", "int16", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 5)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("name", "Name", "string", range(0, 5)),
+        Field("host", "Host", "string", range(0, 5)),
+        Field("port", "Port", "uint16", range(0, 5)),
+        Field("security_protocol", "SecurityProtocol", "int16", range(0, 5)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("name", "host", "port", "security_protocol", "unknown_tags")
@@ -88,10 +89,12 @@ def new_Listener(name: str, host: str, port: int, security_protocol: int) -> Lis
 class Feature(Struct):
     """One feature flag with the range of levels this broker's software can run."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("name", "Name", "string", (0, 32767), None, None, None, None, False),
-        ("min_supported_version", "MinSupportedVersion", "int16", (0, 32767), None, None, None, None, False),
-        ("max_supported_version", "MaxSupportedVersion", "int16", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 5)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("name", "Name", "string", range(0, 5)),
+        Field("min_supported_version", "MinSupportedVersion", "int16", range(0, 5)),
+        Field("max_supported_version", "MaxSupportedVersion", "int16", range(0, 5)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("name", "min_supported_version", "max_supported_version", "unknown_tags")
@@ -138,16 +141,16 @@ class BrokerRegistrationRequest(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 5)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("broker_id", "BrokerId", "int32", (0, 32767), None, None, None, None, False),
-        ("cluster_id", "ClusterId", "string", (0, 32767), None, None, None, None, False),
-        ("incarnation_id", "IncarnationId", "uuid", (0, 32767), None, None, None, None, False),
-        ("listeners", "Listeners", "[]Listener", (0, 32767), None, None, None, None, False),
-        ("features", "Features", "[]Feature", (0, 32767), None, None, None, None, False),
-        ("rack", "Rack", "string", (0, 32767), (0, 32767), None, None, None, False),
-        ("is_migrating_zk_broker", "IsMigratingZkBroker", "bool", (1, 32767), None, None, None, None, False),
-        ("log_dirs", "LogDirs", "[]uuid", (2, 32767), None, None, None, None, True),
-        ("previous_broker_epoch", "PreviousBrokerEpoch", "int64", (3, 32767), None, None, None, None, True),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("broker_id", "BrokerId", "int32", range(0, 5)),
+        Field("cluster_id", "ClusterId", "string", range(0, 5)),
+        Field("incarnation_id", "IncarnationId", "uuid", range(0, 5)),
+        Field("listeners", "Listeners", "[]Listener", range(0, 5)),
+        Field("features", "Features", "[]Feature", range(0, 5)),
+        Field("rack", "Rack", "string", range(0, 5), nullable=range(0, 5)),
+        Field("is_migrating_zk_broker", "IsMigratingZkBroker", "bool", range(1, 5)),
+        Field("log_dirs", "LogDirs", "[]uuid", range(2, 5), ignorable=True),
+        Field("previous_broker_epoch", "PreviousBrokerEpoch", "int64", range(3, 5), ignorable=True),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (
@@ -264,10 +267,10 @@ class BrokerRegistrationResponse(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 5)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("throttle_time_ms", "ThrottleTimeMs", "int32", (0, 32767), None, None, None, None, False),
-        ("error_code", "ErrorCode", "int16", (0, 32767), None, None, None, None, False),
-        ("broker_epoch", "BrokerEpoch", "int64", (0, 32767), None, None, None, None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 5)),
+        Field("error_code", "ErrorCode", "int16", range(0, 5)),
+        Field("broker_epoch", "BrokerEpoch", "int64", range(0, 5)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "error_code", "broker_epoch", "unknown_tags")

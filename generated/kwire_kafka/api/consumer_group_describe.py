@@ -15,6 +15,7 @@ from librt.strings import (
 
 from kwire.message import FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
+from kwire.schema import Field
 from kwire.uuids import Uuid, ZERO_UUID
 from kwire.wire import (
     fail,
@@ -33,8 +34,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
-    from kwire.message import FieldSpec
-
 
 @mypyc_attr(acyclic=True)
 class ConsumerGroupDescribeRequest(Message):
@@ -48,19 +47,9 @@ class ConsumerGroupDescribeRequest(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("group_ids", "GroupIds", "[]string", (0, 32767), None, None, None, None, False),
-        (
-            "include_authorized_operations",
-            "IncludeAuthorizedOperations",
-            "bool",
-            (0, 32767),
-            None,
-            None,
-            None,
-            None,
-            False,
-        ),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("group_ids", "GroupIds", "[]string", range(0, 2)),
+        Field("include_authorized_operations", "IncludeAuthorizedOperations", "bool", range(0, 2)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("group_ids", "include_authorized_operations", "unknown_tags")
@@ -112,10 +101,12 @@ def new_ConsumerGroupDescribeRequest(
 class TopicPartitions(Struct):
     """Partitions of one topic inside an assignment."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("topic_id", "TopicId", "uuid", (0, 32767), None, None, None, None, False),
-        ("topic_name", "TopicName", "string", (0, 32767), None, None, None, None, False),
-        ("partitions", "Partitions", "[]int32", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("topic_id", "TopicId", "uuid", range(0, 2)),
+        Field("topic_name", "TopicName", "string", range(0, 2)),
+        Field("partitions", "Partitions", "[]int32", range(0, 2)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("topic_id", "topic_name", "partitions", "unknown_tags")
@@ -152,8 +143,10 @@ def new_TopicPartitions(topic_id: Uuid, topic_name: str, partitions: list[int]) 
 class Assignment(Struct):
     """A set of partitions held by, or intended for, a member."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("topic_partitions", "TopicPartitions", "[]TopicPartitions", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("topic_partitions", "TopicPartitions", "[]TopicPartitions", range(0, 2)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("topic_partitions", "unknown_tags")
@@ -182,18 +175,20 @@ def new_Assignment(topic_partitions: list[TopicPartitions]) -> Assignment:
 class Member(Struct):
     """One consumer in the group."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("member_id", "MemberId", "string", (0, 32767), None, None, None, None, False),
-        ("instance_id", "InstanceId", "string", (0, 32767), (0, 32767), None, None, None, False),
-        ("rack_id", "RackId", "string", (0, 32767), (0, 32767), None, None, None, False),
-        ("member_epoch", "MemberEpoch", "int32", (0, 32767), None, None, None, None, False),
-        ("client_id", "ClientId", "string", (0, 32767), None, None, None, None, False),
-        ("client_host", "ClientHost", "string", (0, 32767), None, None, None, None, False),
-        ("subscribed_topic_names", "SubscribedTopicNames", "[]string", (0, 32767), None, None, None, None, False),
-        ("subscribed_topic_regex", "SubscribedTopicRegex", "string", (0, 32767), (0, 32767), None, None, None, False),
-        ("assignment", "Assignment", "Assignment", (0, 32767), None, None, None, None, False),
-        ("target_assignment", "TargetAssignment", "Assignment", (0, 32767), None, None, None, None, False),
-        ("member_type", "MemberType", "int8", (1, 32767), None, None, None, None, True),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("member_id", "MemberId", "string", range(0, 2)),
+        Field("instance_id", "InstanceId", "string", range(0, 2), nullable=range(0, 2)),
+        Field("rack_id", "RackId", "string", range(0, 2), nullable=range(0, 2)),
+        Field("member_epoch", "MemberEpoch", "int32", range(0, 2)),
+        Field("client_id", "ClientId", "string", range(0, 2)),
+        Field("client_host", "ClientHost", "string", range(0, 2)),
+        Field("subscribed_topic_names", "SubscribedTopicNames", "[]string", range(0, 2)),
+        Field("subscribed_topic_regex", "SubscribedTopicRegex", "string", range(0, 2), nullable=range(0, 2)),
+        Field("assignment", "Assignment", "Assignment", range(0, 2)),
+        Field("target_assignment", "TargetAssignment", "Assignment", range(0, 2)),
+        Field("member_type", "MemberType", "int8", range(1, 2), ignorable=True),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (
@@ -300,16 +295,18 @@ def new_Member(
 class DescribedGroup(Struct):
     """One requested group, or the error that prevented describing it."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("error_code", "ErrorCode", "int16", (0, 32767), None, None, None, None, False),
-        ("error_message", "ErrorMessage", "string", (0, 32767), (0, 32767), None, None, None, False),
-        ("group_id", "GroupId", "string", (0, 32767), None, None, None, None, False),
-        ("group_state", "GroupState", "string", (0, 32767), None, None, None, None, False),
-        ("group_epoch", "GroupEpoch", "int32", (0, 32767), None, None, None, None, False),
-        ("assignment_epoch", "AssignmentEpoch", "int32", (0, 32767), None, None, None, None, False),
-        ("assignor_name", "AssignorName", "string", (0, 32767), None, None, None, None, False),
-        ("members", "Members", "[]Member", (0, 32767), None, None, None, None, False),
-        ("authorized_operations", "AuthorizedOperations", "int32", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("error_code", "ErrorCode", "int16", range(0, 2)),
+        Field("error_message", "ErrorMessage", "string", range(0, 2), nullable=range(0, 2)),
+        Field("group_id", "GroupId", "string", range(0, 2)),
+        Field("group_state", "GroupState", "string", range(0, 2)),
+        Field("group_epoch", "GroupEpoch", "int32", range(0, 2)),
+        Field("assignment_epoch", "AssignmentEpoch", "int32", range(0, 2)),
+        Field("assignor_name", "AssignorName", "string", range(0, 2)),
+        Field("members", "Members", "[]Member", range(0, 2)),
+        Field("authorized_operations", "AuthorizedOperations", "int32", range(0, 2)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (
@@ -409,9 +406,9 @@ class ConsumerGroupDescribeResponse(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("throttle_time_ms", "ThrottleTimeMs", "int32", (0, 32767), None, None, None, None, False),
-        ("groups", "Groups", "[]DescribedGroup", (0, 32767), None, None, None, None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 2)),
+        Field("groups", "Groups", "[]DescribedGroup", range(0, 2)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "groups", "unknown_tags")

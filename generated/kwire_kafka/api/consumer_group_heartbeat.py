@@ -15,6 +15,7 @@ from librt.strings import (
 
 from kwire.message import FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
+from kwire.schema import Field
 from kwire.uuids import Uuid, ZERO_UUID
 from kwire.wire import (
     fail,
@@ -32,16 +33,16 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
-    from kwire.message import FieldSpec
-
 
 @mypyc_attr(acyclic=True)
 class ConsumerGroupHeartbeatRequestTopicPartitions(Struct):
     """Partitions of one topic that the member owns at this moment."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("topic_id", "TopicId", "uuid", (0, 32767), None, None, None, None, False),
-        ("partitions", "Partitions", "[]int32", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("topic_id", "TopicId", "uuid", range(0, 2)),
+        Field("partitions", "Partitions", "[]int32", range(0, 2)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("topic_id", "partitions", "unknown_tags")
@@ -84,36 +85,22 @@ class ConsumerGroupHeartbeatRequest(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("group_id", "GroupId", "string", (0, 32767), None, None, None, None, False),
-        ("member_id", "MemberId", "string", (0, 32767), None, None, None, None, False),
-        ("member_epoch", "MemberEpoch", "int32", (0, 32767), None, None, None, None, False),
-        ("instance_id", "InstanceId", "string", (0, 32767), (0, 32767), None, None, None, False),
-        ("rack_id", "RackId", "string", (0, 32767), (0, 32767), None, None, None, False),
-        ("rebalance_timeout_ms", "RebalanceTimeoutMs", "int32", (0, 32767), None, None, None, None, False),
-        (
-            "subscribed_topic_names",
-            "SubscribedTopicNames",
-            "[]string",
-            (0, 32767),
-            (0, 32767),
-            None,
-            None,
-            None,
-            False,
-        ),
-        ("subscribed_topic_regex", "SubscribedTopicRegex", "string", (1, 32767), (1, 32767), None, None, None, False),
-        ("server_assignor", "ServerAssignor", "string", (0, 32767), (0, 32767), None, None, None, False),
-        (
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("group_id", "GroupId", "string", range(0, 2)),
+        Field("member_id", "MemberId", "string", range(0, 2)),
+        Field("member_epoch", "MemberEpoch", "int32", range(0, 2)),
+        Field("instance_id", "InstanceId", "string", range(0, 2), nullable=range(0, 2)),
+        Field("rack_id", "RackId", "string", range(0, 2), nullable=range(0, 2)),
+        Field("rebalance_timeout_ms", "RebalanceTimeoutMs", "int32", range(0, 2)),
+        Field("subscribed_topic_names", "SubscribedTopicNames", "[]string", range(0, 2), nullable=range(0, 2)),
+        Field("subscribed_topic_regex", "SubscribedTopicRegex", "string", range(1, 2), nullable=range(1, 2)),
+        Field("server_assignor", "ServerAssignor", "string", range(0, 2), nullable=range(0, 2)),
+        Field(
             "topic_partitions",
             "TopicPartitions",
             "[]ConsumerGroupHeartbeatRequestTopicPartitions",
-            (0, 32767),
-            (0, 32767),
-            None,
-            None,
-            None,
-            False,
+            range(0, 2),
+            nullable=range(0, 2),
         ),
     )
 
@@ -228,9 +215,11 @@ def new_ConsumerGroupHeartbeatRequest(
 class ConsumerGroupHeartbeatResponseTopicPartitions(Struct):
     """Partitions of one topic given to the member."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("topic_id", "TopicId", "uuid", (0, 32767), None, None, None, None, False),
-        ("partitions", "Partitions", "[]int32", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("topic_id", "TopicId", "uuid", range(0, 2)),
+        Field("partitions", "Partitions", "[]int32", range(0, 2)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("topic_id", "partitions", "unknown_tags")
@@ -265,18 +254,10 @@ def new_ConsumerGroupHeartbeatResponseTopicPartitions(
 class Assignment(Struct):
     """What the member should own from now on."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        (
-            "topic_partitions",
-            "TopicPartitions",
-            "[]ConsumerGroupHeartbeatResponseTopicPartitions",
-            (0, 32767),
-            None,
-            None,
-            None,
-            None,
-            False,
-        ),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("topic_partitions", "TopicPartitions", "[]ConsumerGroupHeartbeatResponseTopicPartitions", range(0, 2)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("topic_partitions", "unknown_tags")
@@ -313,14 +294,14 @@ class ConsumerGroupHeartbeatResponse(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("throttle_time_ms", "ThrottleTimeMs", "int32", (0, 32767), None, None, None, None, False),
-        ("error_code", "ErrorCode", "int16", (0, 32767), None, None, None, None, False),
-        ("error_message", "ErrorMessage", "string", (0, 32767), (0, 32767), None, None, None, False),
-        ("member_id", "MemberId", "string", (0, 32767), (0, 32767), None, None, None, False),
-        ("member_epoch", "MemberEpoch", "int32", (0, 32767), None, None, None, None, False),
-        ("heartbeat_interval_ms", "HeartbeatIntervalMs", "int32", (0, 32767), None, None, None, None, False),
-        ("assignment", "Assignment", "Assignment", (0, 32767), (0, 32767), None, None, None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 2)),
+        Field("error_code", "ErrorCode", "int16", range(0, 2)),
+        Field("error_message", "ErrorMessage", "string", range(0, 2), nullable=range(0, 2)),
+        Field("member_id", "MemberId", "string", range(0, 2), nullable=range(0, 2)),
+        Field("member_epoch", "MemberEpoch", "int32", range(0, 2)),
+        Field("heartbeat_interval_ms", "HeartbeatIntervalMs", "int32", range(0, 2)),
+        Field("assignment", "Assignment", "Assignment", range(0, 2), nullable=range(0, 2)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (

@@ -17,6 +17,7 @@ from librt.strings import (
 
 from kwire.message import FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
+from kwire.schema import Field
 from kwire.wire import (
     fail,
     read_length,
@@ -31,8 +32,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
-    from kwire.message import FieldSpec
-
 
 @mypyc_attr(acyclic=True)
 class ControlledShutdownRequest(Message):
@@ -46,9 +45,9 @@ class ControlledShutdownRequest(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(3, 4)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("broker_id", "BrokerId", "int32", (0, 32767), None, None, None, None, False),
-        ("broker_epoch", "BrokerEpoch", "int64", (2, 32767), None, None, None, None, True),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("broker_id", "BrokerId", "int32", range(0, 4)),
+        Field("broker_epoch", "BrokerEpoch", "int64", range(2, 4), ignorable=True),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("broker_id", "broker_epoch", "unknown_tags")
@@ -106,9 +105,11 @@ def new_ControlledShutdownRequest(broker_id: int, broker_epoch: int) -> Controll
 class RemainingPartition(Struct):
     """One partition the stopping broker still leads."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("topic_name", "TopicName", "string", (0, 32767), None, None, None, None, False),
-        ("partition_index", "PartitionIndex", "int32", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(3, 4)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("topic_name", "TopicName", "string", range(0, 4)),
+        Field("partition_index", "PartitionIndex", "int32", range(0, 4)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("topic_name", "partition_index", "unknown_tags")
@@ -149,19 +150,9 @@ class ControlledShutdownResponse(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(3, 4)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("error_code", "ErrorCode", "int16", (0, 32767), None, None, None, None, False),
-        (
-            "remaining_partitions",
-            "RemainingPartitions",
-            "[]RemainingPartition",
-            (0, 32767),
-            None,
-            None,
-            None,
-            None,
-            False,
-        ),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("error_code", "ErrorCode", "int16", range(0, 4)),
+        Field("remaining_partitions", "RemainingPartitions", "[]RemainingPartition", range(0, 4)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("error_code", "remaining_partitions", "unknown_tags")

@@ -15,6 +15,7 @@ from librt.strings import (
 
 from kwire.message import FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
+from kwire.schema import Field
 from kwire.wire import (
     fail,
     read_length,
@@ -30,21 +31,21 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
-    from kwire.message import FieldSpec
-
 
 @mypyc_attr(acyclic=True)
 class AclCreation(Struct):
     """One access rule to add, complete with resource and principal."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("resource_type", "ResourceType", "int8", (0, 32767), None, None, None, None, False),
-        ("resource_name", "ResourceName", "string", (0, 32767), None, None, None, None, False),
-        ("resource_pattern_type", "ResourcePatternType", "int8", (1, 32767), None, None, None, None, False),
-        ("principal", "Principal", "string", (0, 32767), None, None, None, None, False),
-        ("host", "Host", "string", (0, 32767), None, None, None, None, False),
-        ("operation", "Operation", "int8", (0, 32767), None, None, None, None, False),
-        ("permission_type", "PermissionType", "int8", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 4)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("resource_type", "ResourceType", "int8", range(0, 4)),
+        Field("resource_name", "ResourceName", "string", range(0, 4)),
+        Field("resource_pattern_type", "ResourcePatternType", "int8", range(1, 4)),
+        Field("principal", "Principal", "string", range(0, 4)),
+        Field("host", "Host", "string", range(0, 4)),
+        Field("operation", "Operation", "int8", range(0, 4)),
+        Field("permission_type", "PermissionType", "int8", range(0, 4)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (
@@ -130,9 +131,7 @@ class CreateAclsRequest(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 4)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0, 1)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("creations", "Creations", "[]AclCreation", (0, 32767), None, None, None, None, False),
-    )
+    FIELDS: ClassVar[tuple[Field, ...]] = (Field("creations", "Creations", "[]AclCreation", range(0, 4)),)
 
     SLOTS: ClassVar[tuple[str, ...]] = ("creations", "unknown_tags")
     __slots__ = SLOTS
@@ -181,9 +180,11 @@ def new_CreateAclsRequest(creations: list[AclCreation]) -> CreateAclsRequest:
 class AclCreationResult(Struct):
     """Outcome for the rule at the same position of the request."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("error_code", "ErrorCode", "int16", (0, 32767), None, None, None, None, False),
-        ("error_message", "ErrorMessage", "string", (0, 32767), (0, 32767), None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 4)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("error_code", "ErrorCode", "int16", range(0, 4)),
+        Field("error_message", "ErrorMessage", "string", range(0, 4), nullable=range(0, 4)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("error_code", "error_message", "unknown_tags")
@@ -224,9 +225,9 @@ class CreateAclsResponse(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 4)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("throttle_time_ms", "ThrottleTimeMs", "int32", (0, 32767), None, None, None, None, False),
-        ("results", "Results", "[]AclCreationResult", (0, 32767), None, None, None, None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 4)),
+        Field("results", "Results", "[]AclCreationResult", range(0, 4)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "results", "unknown_tags")

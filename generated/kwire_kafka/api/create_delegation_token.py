@@ -17,6 +17,7 @@ from librt.strings import (
 
 from kwire.message import FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
+from kwire.schema import Field
 from kwire.wire import (
     fail,
     read_length,
@@ -31,16 +32,16 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
-    from kwire.message import FieldSpec
-
 
 @mypyc_attr(acyclic=True)
 class CreatableRenewers(Struct):
     """One principal that may extend the token's life besides the owner."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("principal_type", "PrincipalType", "string", (0, 32767), None, None, None, None, False),
-        ("principal_name", "PrincipalName", "string", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 4)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("principal_type", "PrincipalType", "string", range(0, 4)),
+        Field("principal_name", "PrincipalName", "string", range(0, 4)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("principal_type", "principal_name", "unknown_tags")
@@ -81,11 +82,11 @@ class CreateDelegationTokenRequest(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 4)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0, 1)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("owner_principal_type", "OwnerPrincipalType", "string", (3, 32767), (3, 32767), None, None, None, False),
-        ("owner_principal_name", "OwnerPrincipalName", "string", (3, 32767), (3, 32767), None, None, None, False),
-        ("renewers", "Renewers", "[]CreatableRenewers", (0, 32767), None, None, None, None, False),
-        ("max_lifetime_ms", "MaxLifetimeMs", "int64", (0, 32767), None, None, None, None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("owner_principal_type", "OwnerPrincipalType", "string", range(3, 4), nullable=range(3, 4)),
+        Field("owner_principal_name", "OwnerPrincipalName", "string", range(3, 4), nullable=range(3, 4)),
+        Field("renewers", "Renewers", "[]CreatableRenewers", range(0, 4)),
+        Field("max_lifetime_ms", "MaxLifetimeMs", "int64", range(0, 4)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (
@@ -171,38 +172,18 @@ class CreateDelegationTokenResponse(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 4)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("error_code", "ErrorCode", "int16", (0, 32767), None, None, None, None, False),
-        ("principal_type", "PrincipalType", "string", (0, 32767), None, None, None, None, False),
-        ("principal_name", "PrincipalName", "string", (0, 32767), None, None, None, None, False),
-        (
-            "token_requester_principal_type",
-            "TokenRequesterPrincipalType",
-            "string",
-            (3, 32767),
-            None,
-            None,
-            None,
-            None,
-            False,
-        ),
-        (
-            "token_requester_principal_name",
-            "TokenRequesterPrincipalName",
-            "string",
-            (3, 32767),
-            None,
-            None,
-            None,
-            None,
-            False,
-        ),
-        ("issue_timestamp_ms", "IssueTimestampMs", "int64", (0, 32767), None, None, None, None, False),
-        ("expiry_timestamp_ms", "ExpiryTimestampMs", "int64", (0, 32767), None, None, None, None, False),
-        ("max_timestamp_ms", "MaxTimestampMs", "int64", (0, 32767), None, None, None, None, False),
-        ("token_id", "TokenId", "string", (0, 32767), None, None, None, None, False),
-        ("hmac", "Hmac", "bytes", (0, 32767), None, None, None, None, False),
-        ("throttle_time_ms", "ThrottleTimeMs", "int32", (0, 32767), None, None, None, None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("error_code", "ErrorCode", "int16", range(0, 4)),
+        Field("principal_type", "PrincipalType", "string", range(0, 4)),
+        Field("principal_name", "PrincipalName", "string", range(0, 4)),
+        Field("token_requester_principal_type", "TokenRequesterPrincipalType", "string", range(3, 4)),
+        Field("token_requester_principal_name", "TokenRequesterPrincipalName", "string", range(3, 4)),
+        Field("issue_timestamp_ms", "IssueTimestampMs", "int64", range(0, 4)),
+        Field("expiry_timestamp_ms", "ExpiryTimestampMs", "int64", range(0, 4)),
+        Field("max_timestamp_ms", "MaxTimestampMs", "int64", range(0, 4)),
+        Field("token_id", "TokenId", "string", range(0, 4)),
+        Field("hmac", "Hmac", "bytes", range(0, 4)),
+        Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 4)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (

@@ -15,6 +15,7 @@ from librt.strings import (
 
 from kwire.message import EMPTY, FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
+from kwire.schema import Field
 from kwire.wire import (
     fail,
     read_i32s,
@@ -30,16 +31,14 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
-    from kwire.message import FieldSpec
-
 
 @mypyc_attr(acyclic=True)
 class CreatePartitionsAssignment(Struct):
     """Placement of one added partition."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("broker_ids", "BrokerIds", "[]int32", (0, 32767), None, None, None, None, False),
-    )
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 4)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (Field("broker_ids", "BrokerIds", "[]int32", range(0, 4)),)
 
     SLOTS: ClassVar[tuple[str, ...]] = ("broker_ids", "unknown_tags")
     __slots__ = SLOTS
@@ -67,20 +66,12 @@ def new_CreatePartitionsAssignment(broker_ids: list[int]) -> CreatePartitionsAss
 class CreatePartitionsTopic(Struct):
     """Growth wanted for one topic."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("name", "Name", "string", (0, 32767), None, None, None, None, False),
-        ("count", "Count", "int32", (0, 32767), None, None, None, None, False),
-        (
-            "assignments",
-            "Assignments",
-            "[]CreatePartitionsAssignment",
-            (0, 32767),
-            (0, 32767),
-            None,
-            None,
-            None,
-            False,
-        ),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 4)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("name", "Name", "string", range(0, 4)),
+        Field("count", "Count", "int32", range(0, 4)),
+        Field("assignments", "Assignments", "[]CreatePartitionsAssignment", range(0, 4), nullable=range(0, 4)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("name", "count", "assignments", "unknown_tags")
@@ -127,10 +118,10 @@ class CreatePartitionsRequest(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 4)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("topics", "Topics", "[]CreatePartitionsTopic", (0, 32767), None, None, None, None, False),
-        ("timeout_ms", "TimeoutMs", "int32", (0, 32767), None, None, None, None, False),
-        ("validate_only", "ValidateOnly", "bool", (0, 32767), None, None, None, None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("topics", "Topics", "[]CreatePartitionsTopic", range(0, 4)),
+        Field("timeout_ms", "TimeoutMs", "int32", range(0, 4)),
+        Field("validate_only", "ValidateOnly", "bool", range(0, 4)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("topics", "timeout_ms", "validate_only", "unknown_tags")
@@ -190,10 +181,12 @@ def new_CreatePartitionsRequest(
 class CreatePartitionsTopicResult(Struct):
     """Whether one topic got its added partitions."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("name", "Name", "string", (0, 32767), None, None, None, None, False),
-        ("error_code", "ErrorCode", "int16", (0, 32767), None, None, None, None, False),
-        ("error_message", "ErrorMessage", "string", (0, 32767), (0, 32767), None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 4)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("name", "Name", "string", range(0, 4)),
+        Field("error_code", "ErrorCode", "int16", range(0, 4)),
+        Field("error_message", "ErrorMessage", "string", range(0, 4), nullable=range(0, 4)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("name", "error_code", "error_message", "unknown_tags")
@@ -240,9 +233,9 @@ class CreatePartitionsResponse(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 4)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("throttle_time_ms", "ThrottleTimeMs", "int32", (0, 32767), None, None, None, None, False),
-        ("results", "Results", "[]CreatePartitionsTopicResult", (0, 32767), None, None, None, None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 4)),
+        Field("results", "Results", "[]CreatePartitionsTopicResult", range(0, 4)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "results", "unknown_tags")

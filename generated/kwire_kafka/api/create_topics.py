@@ -15,6 +15,7 @@ from librt.strings import (
 
 from kwire.message import EMPTY, FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
+from kwire.schema import Field
 from kwire.uuids import Uuid, ZERO_UUID
 from kwire.wire import (
     fail,
@@ -35,16 +36,16 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
-    from kwire.message import FieldSpec
-
 
 @mypyc_attr(acyclic=True)
 class CreatableReplicaAssignment(Struct):
     """Hand-made placement of one partition."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("partition_index", "PartitionIndex", "int32", (0, 32767), None, None, None, None, False),
-        ("broker_ids", "BrokerIds", "[]int32", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(5, 8)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("partition_index", "PartitionIndex", "int32", range(0, 8)),
+        Field("broker_ids", "BrokerIds", "[]int32", range(0, 8)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("partition_index", "broker_ids", "unknown_tags")
@@ -77,9 +78,11 @@ def new_CreatableReplicaAssignment(partition_index: int, broker_ids: list[int]) 
 class CreatableTopicConfig(Struct):
     """One setting for the new topic."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("name", "Name", "string", (0, 32767), None, None, None, None, False),
-        ("value", "Value", "string", (0, 32767), (0, 32767), None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(5, 8)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("name", "Name", "string", range(0, 8)),
+        Field("value", "Value", "string", range(0, 8), nullable=range(0, 8)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("name", "value", "unknown_tags")
@@ -112,12 +115,14 @@ def new_CreatableTopicConfig(name: str, value: str | None) -> CreatableTopicConf
 class CreatableTopic(Struct):
     """One topic to create, with its size, placement and settings."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("name", "Name", "string", (0, 32767), None, None, None, None, False),
-        ("num_partitions", "NumPartitions", "int32", (0, 32767), None, None, None, None, False),
-        ("replication_factor", "ReplicationFactor", "int16", (0, 32767), None, None, None, None, False),
-        ("assignments", "Assignments", "[]CreatableReplicaAssignment", (0, 32767), None, None, None, None, False),
-        ("configs", "Configs", "[]CreatableTopicConfig", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(5, 8)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("name", "Name", "string", range(0, 8)),
+        Field("num_partitions", "NumPartitions", "int32", range(0, 8)),
+        Field("replication_factor", "ReplicationFactor", "int16", range(0, 8)),
+        Field("assignments", "Assignments", "[]CreatableReplicaAssignment", range(0, 8)),
+        Field("configs", "Configs", "[]CreatableTopicConfig", range(0, 8)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (
@@ -189,10 +194,10 @@ class CreateTopicsRequest(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(5, 8)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0, 2)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("topics", "Topics", "[]CreatableTopic", (0, 32767), None, None, None, None, False),
-        ("timeout_ms", "timeoutMs", "int32", (0, 32767), None, None, None, None, False),
-        ("validate_only", "validateOnly", "bool", (1, 32767), None, None, None, None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("topics", "Topics", "[]CreatableTopic", range(0, 8)),
+        Field("timeout_ms", "timeoutMs", "int32", range(0, 8)),
+        Field("validate_only", "validateOnly", "bool", range(1, 8)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("topics", "timeout_ms", "validate_only", "unknown_tags")
@@ -252,12 +257,14 @@ def new_CreateTopicsRequest(
 class CreatableTopicConfigs(Struct):
     """One effective setting of the created topic."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("name", "Name", "string", (5, 32767), None, None, None, None, False),
-        ("value", "Value", "string", (5, 32767), (5, 32767), None, None, None, False),
-        ("read_only", "ReadOnly", "bool", (5, 32767), None, None, None, None, False),
-        ("config_source", "ConfigSource", "int8", (5, 32767), None, None, None, None, True),
-        ("is_sensitive", "IsSensitive", "bool", (5, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(5, 8)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("name", "Name", "string", range(5, 8)),
+        Field("value", "Value", "string", range(5, 8), nullable=range(5, 8)),
+        Field("read_only", "ReadOnly", "bool", range(5, 8)),
+        Field("config_source", "ConfigSource", "int8", range(5, 8), ignorable=True),
+        Field("is_sensitive", "IsSensitive", "bool", range(5, 8)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("name", "value", "read_only", "config_source", "is_sensitive", "unknown_tags")
@@ -308,15 +315,25 @@ def new_CreatableTopicConfigs(
 class CreatableTopicResult(Struct):
     """What became of one topic of the request, with its data if created."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("name", "Name", "string", (0, 32767), None, None, None, None, False),
-        ("topic_id", "TopicId", "uuid", (7, 32767), None, None, None, None, True),
-        ("error_code", "ErrorCode", "int16", (0, 32767), None, None, None, None, False),
-        ("error_message", "ErrorMessage", "string", (1, 32767), (1, 32767), None, None, None, True),
-        ("topic_config_error_code", "TopicConfigErrorCode", "int16", (5, 32767), None, 0, (5, 32767), None, True),
-        ("num_partitions", "NumPartitions", "int32", (5, 32767), None, None, None, None, True),
-        ("replication_factor", "ReplicationFactor", "int16", (5, 32767), None, None, None, None, True),
-        ("configs", "Configs", "[]CreatableTopicConfigs", (5, 32767), (5, 32767), None, None, None, True),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(5, 8)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("name", "Name", "string", range(0, 8)),
+        Field("topic_id", "TopicId", "uuid", range(7, 8), ignorable=True),
+        Field("error_code", "ErrorCode", "int16", range(0, 8)),
+        Field("error_message", "ErrorMessage", "string", range(1, 8), nullable=range(1, 8), ignorable=True),
+        Field(
+            "topic_config_error_code",
+            "TopicConfigErrorCode",
+            "int16",
+            range(5, 8),
+            tag=0,
+            tagged=range(5, 8),
+            ignorable=True,
+        ),
+        Field("num_partitions", "NumPartitions", "int32", range(5, 8), ignorable=True),
+        Field("replication_factor", "ReplicationFactor", "int16", range(5, 8), ignorable=True),
+        Field("configs", "Configs", "[]CreatableTopicConfigs", range(5, 8), nullable=range(5, 8), ignorable=True),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (
@@ -447,9 +464,9 @@ class CreateTopicsResponse(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(5, 8)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("throttle_time_ms", "ThrottleTimeMs", "int32", (2, 32767), None, None, None, None, True),
-        ("topics", "Topics", "[]CreatableTopicResult", (0, 32767), None, None, None, None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(2, 8), ignorable=True),
+        Field("topics", "Topics", "[]CreatableTopicResult", range(0, 8)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "topics", "unknown_tags")

@@ -15,6 +15,7 @@ from librt.strings import (
 
 from kwire.message import FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
+from kwire.schema import Field
 from kwire.wire import (
     fail,
     read_length,
@@ -30,21 +31,21 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
-    from kwire.message import FieldSpec
-
 
 @mypyc_attr(acyclic=True)
 class DeleteAclsFilter(Struct):
     """One filter; a rule must meet all its conditions to be removed."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("resource_type_filter", "ResourceTypeFilter", "int8", (0, 32767), None, None, None, None, False),
-        ("resource_name_filter", "ResourceNameFilter", "string", (0, 32767), (0, 32767), None, None, None, False),
-        ("pattern_type_filter", "PatternTypeFilter", "int8", (1, 32767), None, None, None, None, False),
-        ("principal_filter", "PrincipalFilter", "string", (0, 32767), (0, 32767), None, None, None, False),
-        ("host_filter", "HostFilter", "string", (0, 32767), (0, 32767), None, None, None, False),
-        ("operation", "Operation", "int8", (0, 32767), None, None, None, None, False),
-        ("permission_type", "PermissionType", "int8", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 4)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("resource_type_filter", "ResourceTypeFilter", "int8", range(0, 4)),
+        Field("resource_name_filter", "ResourceNameFilter", "string", range(0, 4), nullable=range(0, 4)),
+        Field("pattern_type_filter", "PatternTypeFilter", "int8", range(1, 4)),
+        Field("principal_filter", "PrincipalFilter", "string", range(0, 4), nullable=range(0, 4)),
+        Field("host_filter", "HostFilter", "string", range(0, 4), nullable=range(0, 4)),
+        Field("operation", "Operation", "int8", range(0, 4)),
+        Field("permission_type", "PermissionType", "int8", range(0, 4)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (
@@ -130,9 +131,7 @@ class DeleteAclsRequest(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 4)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0, 1)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("filters", "Filters", "[]DeleteAclsFilter", (0, 32767), None, None, None, None, False),
-    )
+    FIELDS: ClassVar[tuple[Field, ...]] = (Field("filters", "Filters", "[]DeleteAclsFilter", range(0, 4)),)
 
     SLOTS: ClassVar[tuple[str, ...]] = ("filters", "unknown_tags")
     __slots__ = SLOTS
@@ -181,16 +180,18 @@ def new_DeleteAclsRequest(filters: list[DeleteAclsFilter]) -> DeleteAclsRequest:
 class DeleteAclsMatchingAcl(Struct):
     """One rule that was hit, and what became of it."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("error_code", "ErrorCode", "int16", (0, 32767), None, None, None, None, False),
-        ("error_message", "ErrorMessage", "string", (0, 32767), (0, 32767), None, None, None, False),
-        ("resource_type", "ResourceType", "int8", (0, 32767), None, None, None, None, False),
-        ("resource_name", "ResourceName", "string", (0, 32767), None, None, None, None, False),
-        ("pattern_type", "PatternType", "int8", (1, 32767), None, None, None, None, False),
-        ("principal", "Principal", "string", (0, 32767), None, None, None, None, False),
-        ("host", "Host", "string", (0, 32767), None, None, None, None, False),
-        ("operation", "Operation", "int8", (0, 32767), None, None, None, None, False),
-        ("permission_type", "PermissionType", "int8", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 4)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("error_code", "ErrorCode", "int16", range(0, 4)),
+        Field("error_message", "ErrorMessage", "string", range(0, 4), nullable=range(0, 4)),
+        Field("resource_type", "ResourceType", "int8", range(0, 4)),
+        Field("resource_name", "ResourceName", "string", range(0, 4)),
+        Field("pattern_type", "PatternType", "int8", range(1, 4)),
+        Field("principal", "Principal", "string", range(0, 4)),
+        Field("host", "Host", "string", range(0, 4)),
+        Field("operation", "Operation", "int8", range(0, 4)),
+        Field("permission_type", "PermissionType", "int8", range(0, 4)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (
@@ -282,10 +283,12 @@ def new_DeleteAclsMatchingAcl(
 class DeleteAclsFilterResult(Struct):
     """Outcome for the filter at the same position of the request."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("error_code", "ErrorCode", "int16", (0, 32767), None, None, None, None, False),
-        ("error_message", "ErrorMessage", "string", (0, 32767), (0, 32767), None, None, None, False),
-        ("matching_acls", "MatchingAcls", "[]DeleteAclsMatchingAcl", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 4)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("error_code", "ErrorCode", "int16", range(0, 4)),
+        Field("error_message", "ErrorMessage", "string", range(0, 4), nullable=range(0, 4)),
+        Field("matching_acls", "MatchingAcls", "[]DeleteAclsMatchingAcl", range(0, 4)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("error_code", "error_message", "matching_acls", "unknown_tags")
@@ -332,9 +335,9 @@ class DeleteAclsResponse(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 4)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("throttle_time_ms", "ThrottleTimeMs", "int32", (0, 32767), None, None, None, None, False),
-        ("filter_results", "FilterResults", "[]DeleteAclsFilterResult", (0, 32767), None, None, None, None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 4)),
+        Field("filter_results", "FilterResults", "[]DeleteAclsFilterResult", range(0, 4)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "filter_results", "unknown_tags")

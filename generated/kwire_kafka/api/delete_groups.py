@@ -15,6 +15,7 @@ from librt.strings import (
 
 from kwire.message import FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
+from kwire.schema import Field
 from kwire.wire import (
     fail,
     read_length,
@@ -29,8 +30,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
-    from kwire.message import FieldSpec
-
 
 @mypyc_attr(acyclic=True)
 class DeleteGroupsRequest(Message):
@@ -44,9 +43,7 @@ class DeleteGroupsRequest(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 3)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("groups_names", "GroupsNames", "[]string", (0, 32767), None, None, None, None, False),
-    )
+    FIELDS: ClassVar[tuple[Field, ...]] = (Field("groups_names", "GroupsNames", "[]string", range(0, 3)),)
 
     SLOTS: ClassVar[tuple[str, ...]] = ("groups_names", "unknown_tags")
     __slots__ = SLOTS
@@ -95,9 +92,11 @@ def new_DeleteGroupsRequest(groups_names: list[str]) -> DeleteGroupsRequest:
 class DeletableGroupResult(Struct):
     """Outcome of the deletion of one group."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("group_id", "GroupId", "string", (0, 32767), None, None, None, None, False),
-        ("error_code", "ErrorCode", "int16", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 3)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("group_id", "GroupId", "string", range(0, 3)),
+        Field("error_code", "ErrorCode", "int16", range(0, 3)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("group_id", "error_code", "unknown_tags")
@@ -138,9 +137,9 @@ class DeleteGroupsResponse(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 3)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("throttle_time_ms", "ThrottleTimeMs", "int32", (0, 32767), None, None, None, None, False),
-        ("results", "Results", "[]DeletableGroupResult", (0, 32767), None, None, None, None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 3)),
+        Field("results", "Results", "[]DeletableGroupResult", range(0, 3)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "results", "unknown_tags")

@@ -17,6 +17,7 @@ from librt.strings import (
 
 from kwire.message import FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
+from kwire.schema import Field
 from kwire.wire import (
     fail,
     read_length,
@@ -31,16 +32,16 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
-    from kwire.message import FieldSpec
-
 
 @mypyc_attr(acyclic=True)
 class DeleteRecordsPartition(Struct):
     """Cut-off for one partition."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("partition_index", "PartitionIndex", "int32", (0, 32767), None, None, None, None, False),
-        ("offset", "Offset", "int64", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 3)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("partition_index", "PartitionIndex", "int32", range(0, 3)),
+        Field("offset", "Offset", "int64", range(0, 3)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("partition_index", "offset", "unknown_tags")
@@ -73,9 +74,11 @@ def new_DeleteRecordsPartition(partition_index: int, offset: int) -> DeleteRecor
 class DeleteRecordsTopic(Struct):
     """Partitions of one topic whose old records shall go."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("name", "Name", "string", (0, 32767), None, None, None, None, False),
-        ("partitions", "Partitions", "[]DeleteRecordsPartition", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 3)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("name", "Name", "string", range(0, 3)),
+        Field("partitions", "Partitions", "[]DeleteRecordsPartition", range(0, 3)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("name", "partitions", "unknown_tags")
@@ -116,9 +119,9 @@ class DeleteRecordsRequest(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 3)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("topics", "Topics", "[]DeleteRecordsTopic", (0, 32767), None, None, None, None, False),
-        ("timeout_ms", "TimeoutMs", "int32", (0, 32767), None, None, None, None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("topics", "Topics", "[]DeleteRecordsTopic", range(0, 3)),
+        Field("timeout_ms", "TimeoutMs", "int32", range(0, 3)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("topics", "timeout_ms", "unknown_tags")
@@ -172,10 +175,12 @@ def new_DeleteRecordsRequest(topics: list[DeleteRecordsTopic], timeout_ms: int) 
 class DeleteRecordsPartitionResult(Struct):
     """Outcome for one partition."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("partition_index", "PartitionIndex", "int32", (0, 32767), None, None, None, None, False),
-        ("low_watermark", "LowWatermark", "int64", (0, 32767), None, None, None, None, False),
-        ("error_code", "ErrorCode", "int16", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 3)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("partition_index", "PartitionIndex", "int32", range(0, 3)),
+        Field("low_watermark", "LowWatermark", "int64", range(0, 3)),
+        Field("error_code", "ErrorCode", "int16", range(0, 3)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("partition_index", "low_watermark", "error_code", "unknown_tags")
@@ -216,9 +221,11 @@ def new_DeleteRecordsPartitionResult(
 class DeleteRecordsTopicResult(Struct):
     """Results for the partitions of one topic."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("name", "Name", "string", (0, 32767), None, None, None, None, False),
-        ("partitions", "Partitions", "[]DeleteRecordsPartitionResult", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 3)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("name", "Name", "string", range(0, 3)),
+        Field("partitions", "Partitions", "[]DeleteRecordsPartitionResult", range(0, 3)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("name", "partitions", "unknown_tags")
@@ -261,9 +268,9 @@ class DeleteRecordsResponse(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 3)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("throttle_time_ms", "ThrottleTimeMs", "int32", (0, 32767), None, None, None, None, False),
-        ("topics", "Topics", "[]DeleteRecordsTopicResult", (0, 32767), None, None, None, None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 3)),
+        Field("topics", "Topics", "[]DeleteRecordsTopicResult", range(0, 3)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "topics", "unknown_tags")

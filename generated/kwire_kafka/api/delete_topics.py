@@ -15,6 +15,7 @@ from librt.strings import (
 
 from kwire.message import FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
+from kwire.schema import Field
 from kwire.uuids import Uuid, ZERO_UUID
 from kwire.wire import (
     fail,
@@ -31,16 +32,16 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
-    from kwire.message import FieldSpec
-
 
 @mypyc_attr(acyclic=True)
 class DeleteTopicState(Struct):
     """One topic to delete; fill in the name or the id, never both."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("name", "Name", "string", (6, 32767), (6, 32767), None, None, None, False),
-        ("topic_id", "TopicId", "uuid", (6, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(4, 7)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("name", "Name", "string", range(6, 7), nullable=range(6, 7)),
+        Field("topic_id", "TopicId", "uuid", range(6, 7)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("name", "topic_id", "unknown_tags")
@@ -81,10 +82,10 @@ class DeleteTopicsRequest(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(4, 7)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0, 1)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("topics", "Topics", "[]DeleteTopicState", (6, 32767), None, None, None, None, False),
-        ("topic_names", "TopicNames", "[]string", (0, 5), None, None, None, None, True),
-        ("timeout_ms", "TimeoutMs", "int32", (0, 32767), None, None, None, None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("topics", "Topics", "[]DeleteTopicState", range(6, 7)),
+        Field("topic_names", "TopicNames", "[]string", range(0, 6), ignorable=True),
+        Field("timeout_ms", "TimeoutMs", "int32", range(0, 7)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("topics", "topic_names", "timeout_ms", "unknown_tags")
@@ -144,11 +145,13 @@ def new_DeleteTopicsRequest(
 class DeletableTopicResult(Struct):
     """What became of one topic that was to be deleted."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("name", "Name", "string", (0, 32767), (6, 32767), None, None, None, False),
-        ("topic_id", "TopicId", "uuid", (6, 32767), None, None, None, None, True),
-        ("error_code", "ErrorCode", "int16", (0, 32767), None, None, None, None, False),
-        ("error_message", "ErrorMessage", "string", (5, 32767), (5, 32767), None, None, None, True),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(4, 7)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("name", "Name", "string", range(0, 7), nullable=range(6, 7)),
+        Field("topic_id", "TopicId", "uuid", range(6, 7), ignorable=True),
+        Field("error_code", "ErrorCode", "int16", range(0, 7)),
+        Field("error_message", "ErrorMessage", "string", range(5, 7), nullable=range(5, 7), ignorable=True),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("name", "topic_id", "error_code", "error_message", "unknown_tags")
@@ -199,14 +202,17 @@ class DeleteTopicsResponse(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(4, 7)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("throttle_time_ms", "ThrottleTimeMs", "int32", (1, 32767), None, None, None, None, True),
-        ("responses", "Responses", "[]DeletableTopicResult", (0, 32767), None, None, None, None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field(
+            "throttle_time_ms",
+            "ThrottleTimeMs",
+            "int32",
+            range(1, 7),
+            ignorable=True,
+            former_names=("throttleTimeMs",),
+        ),
+        Field("responses", "Responses", "[]DeletableTopicResult", range(0, 7)),
     )
-
-    FORMER: ClassVar[dict[str, tuple[str, ...]]] = {
-        "throttle_time_ms": ("throttleTimeMs",),
-    }
 
     SLOTS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "responses", "unknown_tags")
     __slots__ = SLOTS

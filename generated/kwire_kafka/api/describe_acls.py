@@ -15,6 +15,7 @@ from librt.strings import (
 
 from kwire.message import FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
+from kwire.schema import Field
 from kwire.wire import (
     fail,
     read_length,
@@ -30,8 +31,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
-    from kwire.message import FieldSpec
-
 
 @mypyc_attr(acyclic=True)
 class DescribeAclsRequest(Message):
@@ -45,20 +44,15 @@ class DescribeAclsRequest(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 4)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0, 1)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("resource_type_filter", "ResourceTypeFilter", "int8", (0, 32767), None, None, None, None, False),
-        ("resource_name_filter", "ResourceNameFilter", "string", (0, 32767), (0, 32767), None, None, None, False),
-        ("pattern_type_filter", "PatternTypeFilter", "int8", (1, 32767), None, None, None, None, False),
-        ("principal_filter", "PrincipalFilter", "string", (0, 32767), (0, 32767), None, None, None, False),
-        ("host_filter", "HostFilter", "string", (0, 32767), (0, 32767), None, None, None, False),
-        ("operation", "Operation", "int8", (0, 32767), None, None, None, None, False),
-        ("permission_type", "PermissionType", "int8", (0, 32767), None, None, None, None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("resource_type_filter", "ResourceTypeFilter", "int8", range(0, 4), former_names=("resourceType",)),
+        Field("resource_name_filter", "ResourceNameFilter", "string", range(0, 4), nullable=range(0, 4)),
+        Field("pattern_type_filter", "PatternTypeFilter", "int8", range(1, 4), former_names=("resourcePatternType",)),
+        Field("principal_filter", "PrincipalFilter", "string", range(0, 4), nullable=range(0, 4)),
+        Field("host_filter", "HostFilter", "string", range(0, 4), nullable=range(0, 4)),
+        Field("operation", "Operation", "int8", range(0, 4)),
+        Field("permission_type", "PermissionType", "int8", range(0, 4)),
     )
-
-    FORMER: ClassVar[dict[str, tuple[str, ...]]] = {
-        "resource_type_filter": ("resourceType",),
-        "pattern_type_filter": ("resourcePatternType",),
-    }
 
     SLOTS: ClassVar[tuple[str, ...]] = (
         "resource_type_filter",
@@ -156,11 +150,13 @@ def new_DescribeAclsRequest(
 class AclDescription(Struct):
     """One access rule: who, from where, may or may not do what."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("principal", "Principal", "string", (0, 32767), None, None, None, None, False),
-        ("host", "Host", "string", (0, 32767), None, None, None, None, False),
-        ("operation", "Operation", "int8", (0, 32767), None, None, None, None, False),
-        ("permission_type", "PermissionType", "int8", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 4)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("principal", "Principal", "string", range(0, 4)),
+        Field("host", "Host", "string", range(0, 4)),
+        Field("operation", "Operation", "int8", range(0, 4)),
+        Field("permission_type", "PermissionType", "int8", range(0, 4)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("principal", "host", "operation", "permission_type", "unknown_tags")
@@ -201,17 +197,14 @@ def new_AclDescription(principal: str, host: str, operation: int, permission_typ
 class DescribeAclsResource(Struct):
     """One resource pattern together with its matching rules."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("resource_type", "ResourceType", "int8", (0, 32767), None, None, None, None, False),
-        ("resource_name", "ResourceName", "string", (0, 32767), None, None, None, None, False),
-        ("pattern_type", "PatternType", "int8", (1, 32767), None, None, None, None, False),
-        ("acls", "Acls", "[]AclDescription", (0, 32767), None, None, None, None, False),
-    )
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 4)
 
-    FORMER: ClassVar[dict[str, tuple[str, ...]]] = {
-        "resource_type": ("type",),
-        "resource_name": ("name",),
-    }
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("resource_type", "ResourceType", "int8", range(0, 4), former_names=("type",)),
+        Field("resource_name", "ResourceName", "string", range(0, 4), former_names=("name",)),
+        Field("pattern_type", "PatternType", "int8", range(1, 4)),
+        Field("acls", "Acls", "[]AclDescription", range(0, 4)),
+    )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("resource_type", "resource_name", "pattern_type", "acls", "unknown_tags")
     __slots__ = SLOTS
@@ -263,11 +256,11 @@ class DescribeAclsResponse(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 4)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("throttle_time_ms", "ThrottleTimeMs", "int32", (0, 32767), None, None, None, None, False),
-        ("error_code", "ErrorCode", "int16", (0, 32767), None, None, None, None, False),
-        ("error_message", "ErrorMessage", "string", (0, 32767), (0, 32767), None, None, None, False),
-        ("resources", "Resources", "[]DescribeAclsResource", (0, 32767), None, None, None, None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 4)),
+        Field("error_code", "ErrorCode", "int16", range(0, 4)),
+        Field("error_message", "ErrorMessage", "string", range(0, 4), nullable=range(0, 4)),
+        Field("resources", "Resources", "[]DescribeAclsResource", range(0, 4)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (

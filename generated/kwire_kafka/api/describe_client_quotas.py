@@ -17,6 +17,7 @@ from librt.strings import (
 
 from kwire.message import EMPTY, FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
+from kwire.schema import Field
 from kwire.wire import (
     fail,
     read_length,
@@ -32,17 +33,17 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
-    from kwire.message import FieldSpec
-
 
 @mypyc_attr(acyclic=True)
 class ComponentData(Struct):
     """One condition on one dimension of a quota entity; all conditions must hold."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("entity_type", "EntityType", "string", (0, 32767), None, None, None, None, False),
-        ("match_type", "MatchType", "int8", (0, 32767), None, None, None, None, False),
-        ("match", "Match", "string", (0, 32767), (0, 32767), None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(1, 2)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("entity_type", "EntityType", "string", range(0, 2)),
+        Field("match_type", "MatchType", "int8", range(0, 2)),
+        Field("match", "Match", "string", range(0, 2), nullable=range(0, 2)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("entity_type", "match_type", "match", "unknown_tags")
@@ -87,9 +88,9 @@ class DescribeClientQuotasRequest(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(1, 2)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("components", "Components", "[]ComponentData", (0, 32767), None, None, None, None, False),
-        ("strict", "Strict", "bool", (0, 32767), None, None, None, None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("components", "Components", "[]ComponentData", range(0, 2)),
+        Field("strict", "Strict", "bool", range(0, 2)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("components", "strict", "unknown_tags")
@@ -143,9 +144,11 @@ def new_DescribeClientQuotasRequest(components: list[ComponentData], strict: boo
 class EntityData(Struct):
     """One dimension of the entity's identity."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("entity_type", "EntityType", "string", (0, 32767), None, None, None, None, False),
-        ("entity_name", "EntityName", "string", (0, 32767), (0, 32767), None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(1, 2)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("entity_type", "EntityType", "string", range(0, 2)),
+        Field("entity_name", "EntityName", "string", range(0, 2), nullable=range(0, 2)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("entity_type", "entity_name", "unknown_tags")
@@ -178,9 +181,11 @@ def new_EntityData(entity_type: str, entity_name: str | None) -> EntityData:
 class ValueData(Struct):
     """One limit set for the entity, as a key and a number."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("key", "Key", "string", (0, 32767), None, None, None, None, False),
-        ("value", "Value", "float64", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(1, 2)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("key", "Key", "string", range(0, 2)),
+        Field("value", "Value", "float64", range(0, 2)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("key", "value", "unknown_tags")
@@ -213,9 +218,11 @@ def new_ValueData(key: str, value: float) -> ValueData:
 class EntryData(Struct):
     """One quota entity, e.g. a user and client id pair, with its limits."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("entity", "Entity", "[]EntityData", (0, 32767), None, None, None, None, False),
-        ("values", "Values", "[]ValueData", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(1, 2)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("entity", "Entity", "[]EntityData", range(0, 2)),
+        Field("values", "Values", "[]ValueData", range(0, 2)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("entity", "values", "unknown_tags")
@@ -256,11 +263,11 @@ class DescribeClientQuotasResponse(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(1, 2)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("throttle_time_ms", "ThrottleTimeMs", "int32", (0, 32767), None, None, None, None, False),
-        ("error_code", "ErrorCode", "int16", (0, 32767), None, None, None, None, False),
-        ("error_message", "ErrorMessage", "string", (0, 32767), (0, 32767), None, None, None, False),
-        ("entries", "Entries", "[]EntryData", (0, 32767), (0, 32767), None, None, None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 2)),
+        Field("error_code", "ErrorCode", "int16", range(0, 2)),
+        Field("error_message", "ErrorMessage", "string", range(0, 2), nullable=range(0, 2)),
+        Field("entries", "Entries", "[]EntryData", range(0, 2), nullable=range(0, 2)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "error_code", "error_message", "entries", "unknown_tags")

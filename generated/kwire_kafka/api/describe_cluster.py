@@ -15,6 +15,7 @@ from librt.strings import (
 
 from kwire.message import FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
+from kwire.schema import Field
 from kwire.wire import (
     fail,
     read_length,
@@ -30,8 +31,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
-    from kwire.message import FieldSpec
-
 
 @mypyc_attr(acyclic=True)
 class DescribeClusterRequest(Message):
@@ -45,20 +44,10 @@ class DescribeClusterRequest(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 3)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        (
-            "include_cluster_authorized_operations",
-            "IncludeClusterAuthorizedOperations",
-            "bool",
-            (0, 32767),
-            None,
-            None,
-            None,
-            None,
-            False,
-        ),
-        ("endpoint_type", "EndpointType", "int8", (1, 32767), None, None, None, None, False),
-        ("include_fenced_brokers", "IncludeFencedBrokers", "bool", (2, 32767), None, None, None, None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("include_cluster_authorized_operations", "IncludeClusterAuthorizedOperations", "bool", range(0, 3)),
+        Field("endpoint_type", "EndpointType", "int8", range(1, 3)),
+        Field("include_fenced_brokers", "IncludeFencedBrokers", "bool", range(2, 3)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (
@@ -121,12 +110,14 @@ def new_DescribeClusterRequest(
 class DescribeClusterBroker(Struct):
     """One node of the cluster: a broker, or a controller if those were asked for."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("broker_id", "BrokerId", "int32", (0, 32767), None, None, None, None, False),
-        ("host", "Host", "string", (0, 32767), None, None, None, None, False),
-        ("port", "Port", "int32", (0, 32767), None, None, None, None, False),
-        ("rack", "Rack", "string", (0, 32767), (0, 32767), None, None, None, False),
-        ("is_fenced", "IsFenced", "bool", (2, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 3)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("broker_id", "BrokerId", "int32", range(0, 3)),
+        Field("host", "Host", "string", range(0, 3)),
+        Field("port", "Port", "int32", range(0, 3)),
+        Field("rack", "Rack", "string", range(0, 3), nullable=range(0, 3)),
+        Field("is_fenced", "IsFenced", "bool", range(2, 3)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("broker_id", "host", "port", "rack", "is_fenced", "unknown_tags")
@@ -182,25 +173,15 @@ class DescribeClusterResponse(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 3)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("throttle_time_ms", "ThrottleTimeMs", "int32", (0, 32767), None, None, None, None, False),
-        ("error_code", "ErrorCode", "int16", (0, 32767), None, None, None, None, False),
-        ("error_message", "ErrorMessage", "string", (0, 32767), (0, 32767), None, None, None, False),
-        ("endpoint_type", "EndpointType", "int8", (1, 32767), None, None, None, None, False),
-        ("cluster_id", "ClusterId", "string", (0, 32767), None, None, None, None, False),
-        ("controller_id", "ControllerId", "int32", (0, 32767), None, None, None, None, False),
-        ("brokers", "Brokers", "[]DescribeClusterBroker", (0, 32767), None, None, None, None, False),
-        (
-            "cluster_authorized_operations",
-            "ClusterAuthorizedOperations",
-            "int32",
-            (0, 32767),
-            None,
-            None,
-            None,
-            None,
-            False,
-        ),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 3)),
+        Field("error_code", "ErrorCode", "int16", range(0, 3)),
+        Field("error_message", "ErrorMessage", "string", range(0, 3), nullable=range(0, 3)),
+        Field("endpoint_type", "EndpointType", "int8", range(1, 3)),
+        Field("cluster_id", "ClusterId", "string", range(0, 3)),
+        Field("controller_id", "ControllerId", "int32", range(0, 3)),
+        Field("brokers", "Brokers", "[]DescribeClusterBroker", range(0, 3)),
+        Field("cluster_authorized_operations", "ClusterAuthorizedOperations", "int32", range(0, 3)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (

@@ -15,6 +15,7 @@ from librt.strings import (
 
 from kwire.message import EMPTY, FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
+from kwire.schema import Field
 from kwire.wire import (
     fail,
     read_length,
@@ -30,17 +31,17 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
-    from kwire.message import FieldSpec
-
 
 @mypyc_attr(acyclic=True)
 class DescribeConfigsResource(Struct):
     """One resource to read, with an optional choice of settings."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("resource_type", "ResourceType", "int8", (0, 32767), None, None, None, None, False),
-        ("resource_name", "ResourceName", "string", (0, 32767), None, None, None, None, False),
-        ("configuration_keys", "ConfigurationKeys", "[]string", (0, 32767), (0, 32767), None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(4, 5)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("resource_type", "ResourceType", "int8", range(0, 5)),
+        Field("resource_name", "ResourceName", "string", range(0, 5)),
+        Field("configuration_keys", "ConfigurationKeys", "[]string", range(0, 5), nullable=range(0, 5)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("resource_type", "resource_name", "configuration_keys", "unknown_tags")
@@ -89,15 +90,11 @@ class DescribeConfigsRequest(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(4, 5)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0, 1)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("resources", "Resources", "[]DescribeConfigsResource", (0, 32767), None, None, None, None, False),
-        ("include_synonyms", "IncludeSynonyms", "bool", (1, 32767), None, None, None, None, False),
-        ("include_documentation", "IncludeDocumentation", "bool", (3, 32767), None, None, None, None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("resources", "Resources", "[]DescribeConfigsResource", range(0, 5)),
+        Field("include_synonyms", "IncludeSynonyms", "bool", range(1, 5), former_names=("includeSynoyms",)),
+        Field("include_documentation", "IncludeDocumentation", "bool", range(3, 5)),
     )
-
-    FORMER: ClassVar[dict[str, tuple[str, ...]]] = {
-        "include_synonyms": ("includeSynoyms",),
-    }
 
     SLOTS: ClassVar[tuple[str, ...]] = ("resources", "include_synonyms", "include_documentation", "unknown_tags")
     __slots__ = SLOTS
@@ -158,10 +155,12 @@ def new_DescribeConfigsRequest(
 class DescribeConfigsSynonym(Struct):
     """One place from which the setting may take its value."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("name", "Name", "string", (1, 32767), None, None, None, None, False),
-        ("value", "Value", "string", (1, 32767), (1, 32767), None, None, None, False),
-        ("source", "Source", "int8", (1, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(4, 5)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("name", "Name", "string", range(1, 5)),
+        Field("value", "Value", "string", range(1, 5), nullable=range(1, 5)),
+        Field("source", "Source", "int8", range(1, 5)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("name", "value", "source", "unknown_tags")
@@ -198,16 +197,18 @@ def new_DescribeConfigsSynonym(name: str, value: str | None, source: int) -> Des
 class DescribeConfigsResourceResult(Struct):
     """One effective setting of the resource."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("name", "Name", "string", (0, 32767), None, None, None, None, False),
-        ("value", "Value", "string", (0, 32767), (0, 32767), None, None, None, False),
-        ("read_only", "ReadOnly", "bool", (0, 32767), None, None, None, None, False),
-        ("is_default", "IsDefault", "bool", (0, 0), None, None, None, None, False),
-        ("config_source", "ConfigSource", "int8", (1, 32767), None, None, None, None, True),
-        ("is_sensitive", "IsSensitive", "bool", (0, 32767), None, None, None, None, False),
-        ("synonyms", "Synonyms", "[]DescribeConfigsSynonym", (1, 32767), None, None, None, None, True),
-        ("config_type", "ConfigType", "int8", (3, 32767), None, None, None, None, True),
-        ("documentation", "Documentation", "string", (3, 32767), (3, 32767), None, None, None, True),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(4, 5)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("name", "Name", "string", range(0, 5)),
+        Field("value", "Value", "string", range(0, 5), nullable=range(0, 5)),
+        Field("read_only", "ReadOnly", "bool", range(0, 5)),
+        Field("is_default", "IsDefault", "bool", range(0, 1)),
+        Field("config_source", "ConfigSource", "int8", range(1, 5), ignorable=True),
+        Field("is_sensitive", "IsSensitive", "bool", range(0, 5)),
+        Field("synonyms", "Synonyms", "[]DescribeConfigsSynonym", range(1, 5), ignorable=True),
+        Field("config_type", "ConfigType", "int8", range(3, 5), ignorable=True),
+        Field("documentation", "Documentation", "string", range(3, 5), nullable=range(3, 5), ignorable=True),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (
@@ -303,12 +304,14 @@ def new_DescribeConfigsResourceResult(
 class DescribeConfigsResult(Struct):
     """Settings of one resource, or the error met."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("error_code", "ErrorCode", "int16", (0, 32767), None, None, None, None, False),
-        ("error_message", "ErrorMessage", "string", (0, 32767), (0, 32767), None, None, None, False),
-        ("resource_type", "ResourceType", "int8", (0, 32767), None, None, None, None, False),
-        ("resource_name", "ResourceName", "string", (0, 32767), None, None, None, None, False),
-        ("configs", "Configs", "[]DescribeConfigsResourceResult", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(4, 5)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("error_code", "ErrorCode", "int16", range(0, 5)),
+        Field("error_message", "ErrorMessage", "string", range(0, 5), nullable=range(0, 5)),
+        Field("resource_type", "ResourceType", "int8", range(0, 5)),
+        Field("resource_name", "ResourceName", "string", range(0, 5)),
+        Field("configs", "Configs", "[]DescribeConfigsResourceResult", range(0, 5)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (
@@ -380,9 +383,9 @@ class DescribeConfigsResponse(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(4, 5)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("throttle_time_ms", "ThrottleTimeMs", "int32", (0, 32767), None, None, None, None, False),
-        ("results", "Results", "[]DescribeConfigsResult", (0, 32767), None, None, None, None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 5)),
+        Field("results", "Results", "[]DescribeConfigsResult", range(0, 5)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "results", "unknown_tags")

@@ -17,6 +17,7 @@ from librt.strings import (
 
 from kwire.message import EMPTY, FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
+from kwire.schema import Field
 from kwire.wire import (
     fail,
     read_length,
@@ -31,16 +32,16 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
-    from kwire.message import FieldSpec
-
 
 @mypyc_attr(acyclic=True)
 class DescribeDelegationTokenOwner(Struct):
     """One owner whose tokens are wanted."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("principal_type", "PrincipalType", "string", (0, 32767), None, None, None, None, False),
-        ("principal_name", "PrincipalName", "string", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 4)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("principal_type", "PrincipalType", "string", range(0, 4)),
+        Field("principal_name", "PrincipalName", "string", range(0, 4)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("principal_type", "principal_name", "unknown_tags")
@@ -81,8 +82,8 @@ class DescribeDelegationTokenRequest(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 4)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0, 1)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("owners", "Owners", "[]DescribeDelegationTokenOwner", (0, 32767), (0, 32767), None, None, None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("owners", "Owners", "[]DescribeDelegationTokenOwner", range(0, 4), nullable=range(0, 4)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("owners", "unknown_tags")
@@ -134,9 +135,11 @@ def new_DescribeDelegationTokenRequest(
 class DescribedDelegationTokenRenewer(Struct):
     """One principal entitled to renew the enclosing token, besides its owner."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("principal_type", "PrincipalType", "string", (0, 32767), None, None, None, None, False),
-        ("principal_name", "PrincipalName", "string", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 4)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("principal_type", "PrincipalType", "string", range(0, 4)),
+        Field("principal_name", "PrincipalName", "string", range(0, 4)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("principal_type", "principal_name", "unknown_tags")
@@ -169,37 +172,19 @@ def new_DescribedDelegationTokenRenewer(principal_type: str, principal_name: str
 class DescribedDelegationToken(Struct):
     """One live delegation token as stored by the cluster."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("principal_type", "PrincipalType", "string", (0, 32767), None, None, None, None, False),
-        ("principal_name", "PrincipalName", "string", (0, 32767), None, None, None, None, False),
-        (
-            "token_requester_principal_type",
-            "TokenRequesterPrincipalType",
-            "string",
-            (3, 32767),
-            None,
-            None,
-            None,
-            None,
-            False,
-        ),
-        (
-            "token_requester_principal_name",
-            "TokenRequesterPrincipalName",
-            "string",
-            (3, 32767),
-            None,
-            None,
-            None,
-            None,
-            False,
-        ),
-        ("issue_timestamp", "IssueTimestamp", "int64", (0, 32767), None, None, None, None, False),
-        ("expiry_timestamp", "ExpiryTimestamp", "int64", (0, 32767), None, None, None, None, False),
-        ("max_timestamp", "MaxTimestamp", "int64", (0, 32767), None, None, None, None, False),
-        ("token_id", "TokenId", "string", (0, 32767), None, None, None, None, False),
-        ("hmac", "Hmac", "bytes", (0, 32767), None, None, None, None, False),
-        ("renewers", "Renewers", "[]DescribedDelegationTokenRenewer", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 4)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("principal_type", "PrincipalType", "string", range(0, 4)),
+        Field("principal_name", "PrincipalName", "string", range(0, 4)),
+        Field("token_requester_principal_type", "TokenRequesterPrincipalType", "string", range(3, 4)),
+        Field("token_requester_principal_name", "TokenRequesterPrincipalName", "string", range(3, 4)),
+        Field("issue_timestamp", "IssueTimestamp", "int64", range(0, 4)),
+        Field("expiry_timestamp", "ExpiryTimestamp", "int64", range(0, 4)),
+        Field("max_timestamp", "MaxTimestamp", "int64", range(0, 4)),
+        Field("token_id", "TokenId", "string", range(0, 4)),
+        Field("hmac", "Hmac", "bytes", range(0, 4)),
+        Field("renewers", "Renewers", "[]DescribedDelegationTokenRenewer", range(0, 4)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (
@@ -306,10 +291,10 @@ class DescribeDelegationTokenResponse(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 4)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("error_code", "ErrorCode", "int16", (0, 32767), None, None, None, None, False),
-        ("tokens", "Tokens", "[]DescribedDelegationToken", (0, 32767), None, None, None, None, False),
-        ("throttle_time_ms", "ThrottleTimeMs", "int32", (0, 32767), None, None, None, None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("error_code", "ErrorCode", "int16", range(0, 4)),
+        Field("tokens", "Tokens", "[]DescribedDelegationToken", range(0, 4)),
+        Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 4)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("error_code", "tokens", "throttle_time_ms", "unknown_tags")

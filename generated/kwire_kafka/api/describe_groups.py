@@ -15,6 +15,7 @@ from librt.strings import (
 
 from kwire.message import FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
+from kwire.schema import Field
 from kwire.wire import (
     fail,
     read_length,
@@ -29,8 +30,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
-    from kwire.message import FieldSpec
-
 
 @mypyc_attr(acyclic=True)
 class DescribeGroupsRequest(Message):
@@ -44,19 +43,9 @@ class DescribeGroupsRequest(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(5, 7)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("groups", "Groups", "[]string", (0, 32767), None, None, None, None, False),
-        (
-            "include_authorized_operations",
-            "IncludeAuthorizedOperations",
-            "bool",
-            (3, 32767),
-            None,
-            None,
-            None,
-            None,
-            False,
-        ),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("groups", "Groups", "[]string", range(0, 7)),
+        Field("include_authorized_operations", "IncludeAuthorizedOperations", "bool", range(3, 7)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("groups", "include_authorized_operations", "unknown_tags")
@@ -110,13 +99,15 @@ def new_DescribeGroupsRequest(groups: list[str], include_authorized_operations: 
 class DescribedGroupMember(Struct):
     """One member of a described group."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("member_id", "MemberId", "string", (0, 32767), None, None, None, None, False),
-        ("group_instance_id", "GroupInstanceId", "string", (4, 32767), (4, 32767), None, None, None, True),
-        ("client_id", "ClientId", "string", (0, 32767), None, None, None, None, False),
-        ("client_host", "ClientHost", "string", (0, 32767), None, None, None, None, False),
-        ("member_metadata", "MemberMetadata", "bytes", (0, 32767), None, None, None, None, False),
-        ("member_assignment", "MemberAssignment", "bytes", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(5, 7)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("member_id", "MemberId", "string", range(0, 7)),
+        Field("group_instance_id", "GroupInstanceId", "string", range(4, 7), nullable=range(4, 7), ignorable=True),
+        Field("client_id", "ClientId", "string", range(0, 7)),
+        Field("client_host", "ClientHost", "string", range(0, 7)),
+        Field("member_metadata", "MemberMetadata", "bytes", range(0, 7)),
+        Field("member_assignment", "MemberAssignment", "bytes", range(0, 7)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (
@@ -187,15 +178,17 @@ def new_DescribedGroupMember(
 class DescribedGroup(Struct):
     """State of one group, or the error met when looking it up."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("error_code", "ErrorCode", "int16", (0, 32767), None, None, None, None, False),
-        ("error_message", "ErrorMessage", "string", (6, 32767), (6, 32767), None, None, None, False),
-        ("group_id", "GroupId", "string", (0, 32767), None, None, None, None, False),
-        ("group_state", "GroupState", "string", (0, 32767), None, None, None, None, False),
-        ("protocol_type", "ProtocolType", "string", (0, 32767), None, None, None, None, False),
-        ("protocol_data", "ProtocolData", "string", (0, 32767), None, None, None, None, False),
-        ("members", "Members", "[]DescribedGroupMember", (0, 32767), None, None, None, None, False),
-        ("authorized_operations", "AuthorizedOperations", "int32", (3, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(5, 7)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("error_code", "ErrorCode", "int16", range(0, 7)),
+        Field("error_message", "ErrorMessage", "string", range(6, 7), nullable=range(6, 7)),
+        Field("group_id", "GroupId", "string", range(0, 7)),
+        Field("group_state", "GroupState", "string", range(0, 7)),
+        Field("protocol_type", "ProtocolType", "string", range(0, 7)),
+        Field("protocol_data", "ProtocolData", "string", range(0, 7)),
+        Field("members", "Members", "[]DescribedGroupMember", range(0, 7)),
+        Field("authorized_operations", "AuthorizedOperations", "int32", range(3, 7)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (
@@ -288,9 +281,9 @@ class DescribeGroupsResponse(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(5, 7)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("throttle_time_ms", "ThrottleTimeMs", "int32", (1, 32767), None, None, None, None, True),
-        ("groups", "Groups", "[]DescribedGroup", (0, 32767), None, None, None, None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(1, 7), ignorable=True),
+        Field("groups", "Groups", "[]DescribedGroup", range(0, 7)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "groups", "unknown_tags")

@@ -17,6 +17,7 @@ from librt.strings import (
 
 from kwire.message import EMPTY, FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
+from kwire.schema import Field
 from kwire.wire import (
     fail,
     read_i32s,
@@ -32,21 +33,17 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
-    from kwire.message import FieldSpec
-
 
 @mypyc_attr(acyclic=True)
 class DescribableLogDirTopic(Struct):
     """Partitions of one topic to report on."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("topic", "Topic", "string", (0, 32767), None, None, None, None, False),
-        ("partitions", "Partitions", "[]int32", (0, 32767), None, None, None, None, False),
-    )
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 5)
 
-    FORMER: ClassVar[dict[str, tuple[str, ...]]] = {
-        "partitions": ("partitionIndex",),
-    }
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("topic", "Topic", "string", range(0, 5)),
+        Field("partitions", "Partitions", "[]int32", range(0, 5), former_names=("partitionIndex",)),
+    )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("topic", "partitions", "unknown_tags")
     __slots__ = SLOTS
@@ -86,8 +83,8 @@ class DescribeLogDirsRequest(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 5)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0, 1)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("topics", "Topics", "[]DescribableLogDirTopic", (0, 32767), (0, 32767), None, None, None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("topics", "Topics", "[]DescribableLogDirTopic", range(0, 5), nullable=range(0, 5)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("topics", "unknown_tags")
@@ -137,11 +134,13 @@ def new_DescribeLogDirsRequest(topics: list[DescribableLogDirTopic] | None) -> D
 class DescribeLogDirsPartition(Struct):
     """One replica on this disk."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("partition_index", "PartitionIndex", "int32", (0, 32767), None, None, None, None, False),
-        ("partition_size", "PartitionSize", "int64", (0, 32767), None, None, None, None, False),
-        ("offset_lag", "OffsetLag", "int64", (0, 32767), None, None, None, None, False),
-        ("is_future_key", "IsFutureKey", "bool", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 5)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("partition_index", "PartitionIndex", "int32", range(0, 5)),
+        Field("partition_size", "PartitionSize", "int64", range(0, 5)),
+        Field("offset_lag", "OffsetLag", "int64", range(0, 5)),
+        Field("is_future_key", "IsFutureKey", "bool", range(0, 5)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (
@@ -195,9 +194,11 @@ def new_DescribeLogDirsPartition(
 class DescribeLogDirsTopic(Struct):
     """Replicas of one topic in this directory."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("name", "Name", "string", (0, 32767), None, None, None, None, False),
-        ("partitions", "Partitions", "[]DescribeLogDirsPartition", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 5)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("name", "Name", "string", range(0, 5)),
+        Field("partitions", "Partitions", "[]DescribeLogDirsPartition", range(0, 5)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("name", "partitions", "unknown_tags")
@@ -230,12 +231,14 @@ def new_DescribeLogDirsTopic(name: str, partitions: list[DescribeLogDirsPartitio
 class DescribeLogDirsResult(Struct):
     """State of one log directory."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("error_code", "ErrorCode", "int16", (0, 32767), None, None, None, None, False),
-        ("log_dir", "LogDir", "string", (0, 32767), None, None, None, None, False),
-        ("topics", "Topics", "[]DescribeLogDirsTopic", (0, 32767), None, None, None, None, False),
-        ("total_bytes", "TotalBytes", "int64", (4, 32767), None, None, None, None, True),
-        ("usable_bytes", "UsableBytes", "int64", (4, 32767), None, None, None, None, True),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 5)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("error_code", "ErrorCode", "int16", range(0, 5)),
+        Field("log_dir", "LogDir", "string", range(0, 5)),
+        Field("topics", "Topics", "[]DescribeLogDirsTopic", range(0, 5)),
+        Field("total_bytes", "TotalBytes", "int64", range(4, 5), ignorable=True),
+        Field("usable_bytes", "UsableBytes", "int64", range(4, 5), ignorable=True),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (
@@ -299,10 +302,10 @@ class DescribeLogDirsResponse(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 5)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("throttle_time_ms", "ThrottleTimeMs", "int32", (0, 32767), None, None, None, None, False),
-        ("error_code", "ErrorCode", "int16", (3, 32767), None, None, None, None, True),
-        ("results", "Results", "[]DescribeLogDirsResult", (0, 32767), None, None, None, None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 5)),
+        Field("error_code", "ErrorCode", "int16", range(3, 5), ignorable=True),
+        Field("results", "Results", "[]DescribeLogDirsResult", range(0, 5)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "error_code", "results", "unknown_tags")

@@ -17,6 +17,7 @@ from librt.strings import (
 
 from kwire.message import FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
+from kwire.schema import Field
 from kwire.wire import (
     fail,
     read_i32s,
@@ -32,16 +33,16 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
-    from kwire.message import FieldSpec
-
 
 @mypyc_attr(acyclic=True)
 class TopicRequest(Struct):
     """One topic and those of its partitions whose producer state is wanted."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("name", "Name", "string", (0, 32767), None, None, None, None, False),
-        ("partition_indexes", "PartitionIndexes", "[]int32", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("name", "Name", "string", range(0, 1)),
+        Field("partition_indexes", "PartitionIndexes", "[]int32", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("name", "partition_indexes", "unknown_tags")
@@ -82,9 +83,7 @@ class DescribeProducersRequest(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("topics", "Topics", "[]TopicRequest", (0, 32767), None, None, None, None, False),
-    )
+    FIELDS: ClassVar[tuple[Field, ...]] = (Field("topics", "Topics", "[]TopicRequest", range(0, 1)),)
 
     SLOTS: ClassVar[tuple[str, ...]] = ("topics", "unknown_tags")
     __slots__ = SLOTS
@@ -127,13 +126,15 @@ def new_DescribeProducersRequest(topics: list[TopicRequest]) -> DescribeProducer
 class ProducerState(Struct):
     """What the leader remembers about one producer that wrote to the partition."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("producer_id", "ProducerId", "int64", (0, 32767), None, None, None, None, False),
-        ("producer_epoch", "ProducerEpoch", "int32", (0, 32767), None, None, None, None, False),
-        ("last_sequence", "LastSequence", "int32", (0, 32767), None, None, None, None, False),
-        ("last_timestamp", "LastTimestamp", "int64", (0, 32767), None, None, None, None, False),
-        ("coordinator_epoch", "CoordinatorEpoch", "int32", (0, 32767), None, None, None, None, False),
-        ("current_txn_start_offset", "CurrentTxnStartOffset", "int64", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("producer_id", "ProducerId", "int64", range(0, 1)),
+        Field("producer_epoch", "ProducerEpoch", "int32", range(0, 1)),
+        Field("last_sequence", "LastSequence", "int32", range(0, 1)),
+        Field("last_timestamp", "LastTimestamp", "int64", range(0, 1)),
+        Field("coordinator_epoch", "CoordinatorEpoch", "int32", range(0, 1)),
+        Field("current_txn_start_offset", "CurrentTxnStartOffset", "int64", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (
@@ -204,11 +205,13 @@ def new_ProducerState(
 class PartitionResponse(Struct):
     """Producer state of one partition, or the error that prevented reading it."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("partition_index", "PartitionIndex", "int32", (0, 32767), None, None, None, None, False),
-        ("error_code", "ErrorCode", "int16", (0, 32767), None, None, None, None, False),
-        ("error_message", "ErrorMessage", "string", (0, 32767), (0, 32767), None, None, None, False),
-        ("active_producers", "ActiveProducers", "[]ProducerState", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("partition_index", "PartitionIndex", "int32", range(0, 1)),
+        Field("error_code", "ErrorCode", "int16", range(0, 1)),
+        Field("error_message", "ErrorMessage", "string", range(0, 1), nullable=range(0, 1)),
+        Field("active_producers", "ActiveProducers", "[]ProducerState", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (
@@ -262,9 +265,11 @@ def new_PartitionResponse(
 class TopicResponse(Struct):
     """Outcome for one requested topic."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("name", "Name", "string", (0, 32767), None, None, None, None, False),
-        ("partitions", "Partitions", "[]PartitionResponse", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("name", "Name", "string", range(0, 1)),
+        Field("partitions", "Partitions", "[]PartitionResponse", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("name", "partitions", "unknown_tags")
@@ -305,9 +310,9 @@ class DescribeProducersResponse(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("throttle_time_ms", "ThrottleTimeMs", "int32", (0, 32767), None, None, None, None, False),
-        ("topics", "Topics", "[]TopicResponse", (0, 32767), None, None, None, None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 1)),
+        Field("topics", "Topics", "[]TopicResponse", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "topics", "unknown_tags")

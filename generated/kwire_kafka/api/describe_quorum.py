@@ -17,6 +17,7 @@ from librt.strings import (
 
 from kwire.message import FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
+from kwire.schema import Field
 from kwire.uuids import Uuid, ZERO_UUID
 from kwire.wire import (
     fail,
@@ -35,16 +36,14 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
-    from kwire.message import FieldSpec
-
 
 @mypyc_attr(acyclic=True)
 class DescribeQuorumRequestPartitionData(Struct):
     """One Raft partition to report on."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("partition_index", "PartitionIndex", "int32", (0, 32767), None, None, None, None, False),
-    )
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 3)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (Field("partition_index", "PartitionIndex", "int32", range(0, 3)),)
 
     SLOTS: ClassVar[tuple[str, ...]] = ("partition_index", "unknown_tags")
     __slots__ = SLOTS
@@ -72,19 +71,11 @@ def new_DescribeQuorumRequestPartitionData(partition_index: int) -> DescribeQuor
 class DescribeQuorumRequestTopicData(Struct):
     """One Raft topic whose state is wanted."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("topic_name", "TopicName", "string", (0, 32767), None, None, None, None, False),
-        (
-            "partitions",
-            "Partitions",
-            "[]DescribeQuorumRequestPartitionData",
-            (0, 32767),
-            None,
-            None,
-            None,
-            None,
-            False,
-        ),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 3)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("topic_name", "TopicName", "string", range(0, 3)),
+        Field("partitions", "Partitions", "[]DescribeQuorumRequestPartitionData", range(0, 3)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("topic_name", "partitions", "unknown_tags")
@@ -127,8 +118,8 @@ class DescribeQuorumRequest(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 3)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("topics", "Topics", "[]DescribeQuorumRequestTopicData", (0, 32767), None, None, None, None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("topics", "Topics", "[]DescribeQuorumRequestTopicData", range(0, 3)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("topics", "unknown_tags")
@@ -172,12 +163,14 @@ def new_DescribeQuorumRequest(topics: list[DescribeQuorumRequestTopicData]) -> D
 class ReplicaState(Struct):
     """Replication progress of one voter or observer, as seen by the leader."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("replica_id", "ReplicaId", "int32", (0, 32767), None, None, None, None, False),
-        ("replica_directory_id", "ReplicaDirectoryId", "uuid", (2, 32767), None, None, None, None, False),
-        ("log_end_offset", "LogEndOffset", "int64", (0, 32767), None, None, None, None, False),
-        ("last_fetch_timestamp", "LastFetchTimestamp", "int64", (1, 32767), None, None, None, None, True),
-        ("last_caught_up_timestamp", "LastCaughtUpTimestamp", "int64", (1, 32767), None, None, None, None, True),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 3)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("replica_id", "ReplicaId", "int32", range(0, 3)),
+        Field("replica_directory_id", "ReplicaDirectoryId", "uuid", range(2, 3)),
+        Field("log_end_offset", "LogEndOffset", "int64", range(0, 3)),
+        Field("last_fetch_timestamp", "LastFetchTimestamp", "int64", range(1, 3), ignorable=True),
+        Field("last_caught_up_timestamp", "LastCaughtUpTimestamp", "int64", range(1, 3), ignorable=True),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (
@@ -241,15 +234,17 @@ def new_ReplicaState(
 class DescribeQuorumResponsePartitionData(Struct):
     """Leader, commit point and replicas of one Raft partition."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("partition_index", "PartitionIndex", "int32", (0, 32767), None, None, None, None, False),
-        ("error_code", "ErrorCode", "int16", (0, 32767), None, None, None, None, False),
-        ("error_message", "ErrorMessage", "string", (2, 32767), (2, 32767), None, None, None, True),
-        ("leader_id", "LeaderId", "int32", (0, 32767), None, None, None, None, False),
-        ("leader_epoch", "LeaderEpoch", "int32", (0, 32767), None, None, None, None, False),
-        ("high_watermark", "HighWatermark", "int64", (0, 32767), None, None, None, None, False),
-        ("current_voters", "CurrentVoters", "[]ReplicaState", (0, 32767), None, None, None, None, False),
-        ("observers", "Observers", "[]ReplicaState", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 3)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("partition_index", "PartitionIndex", "int32", range(0, 3)),
+        Field("error_code", "ErrorCode", "int16", range(0, 3)),
+        Field("error_message", "ErrorMessage", "string", range(2, 3), nullable=range(2, 3), ignorable=True),
+        Field("leader_id", "LeaderId", "int32", range(0, 3)),
+        Field("leader_epoch", "LeaderEpoch", "int32", range(0, 3)),
+        Field("high_watermark", "HighWatermark", "int64", range(0, 3)),
+        Field("current_voters", "CurrentVoters", "[]ReplicaState", range(0, 3)),
+        Field("observers", "Observers", "[]ReplicaState", range(0, 3)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (
@@ -334,19 +329,11 @@ def new_DescribeQuorumResponsePartitionData(
 class DescribeQuorumResponseTopicData(Struct):
     """State of the partitions of one Raft topic."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("topic_name", "TopicName", "string", (0, 32767), None, None, None, None, False),
-        (
-            "partitions",
-            "Partitions",
-            "[]DescribeQuorumResponsePartitionData",
-            (0, 32767),
-            None,
-            None,
-            None,
-            None,
-            False,
-        ),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 3)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("topic_name", "TopicName", "string", range(0, 3)),
+        Field("partitions", "Partitions", "[]DescribeQuorumResponsePartitionData", range(0, 3)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("topic_name", "partitions", "unknown_tags")
@@ -381,10 +368,12 @@ def new_DescribeQuorumResponseTopicData(
 class Listener(Struct):
     """One address at which a quorum member can be reached."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("name", "Name", "string", (2, 32767), None, None, None, None, False),
-        ("host", "Host", "string", (2, 32767), None, None, None, None, False),
-        ("port", "Port", "uint16", (2, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 3)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("name", "Name", "string", range(2, 3)),
+        Field("host", "Host", "string", range(2, 3)),
+        Field("port", "Port", "uint16", range(2, 3)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("name", "host", "port", "unknown_tags")
@@ -421,9 +410,11 @@ def new_Listener(name: str, host: str, port: int) -> Listener:
 class Node(Struct):
     """One quorum voter with its addresses."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("node_id", "NodeId", "int32", (2, 32767), None, None, None, None, False),
-        ("listeners", "Listeners", "[]Listener", (2, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 3)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("node_id", "NodeId", "int32", range(2, 3)),
+        Field("listeners", "Listeners", "[]Listener", range(2, 3)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("node_id", "listeners", "unknown_tags")
@@ -464,11 +455,11 @@ class DescribeQuorumResponse(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 3)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("error_code", "ErrorCode", "int16", (0, 32767), None, None, None, None, False),
-        ("error_message", "ErrorMessage", "string", (2, 32767), (2, 32767), None, None, None, True),
-        ("topics", "Topics", "[]DescribeQuorumResponseTopicData", (0, 32767), None, None, None, None, False),
-        ("nodes", "Nodes", "[]Node", (2, 32767), None, None, None, None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("error_code", "ErrorCode", "int16", range(0, 3)),
+        Field("error_message", "ErrorMessage", "string", range(2, 3), nullable=range(2, 3), ignorable=True),
+        Field("topics", "Topics", "[]DescribeQuorumResponseTopicData", range(0, 3)),
+        Field("nodes", "Nodes", "[]Node", range(2, 3)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("error_code", "error_message", "topics", "nodes", "unknown_tags")

@@ -17,6 +17,7 @@ from librt.strings import (
 
 from kwire.message import EMPTY, FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
+from kwire.schema import Field
 from kwire.uuids import Uuid, ZERO_UUID
 from kwire.wire import (
     fail,
@@ -34,16 +35,16 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
-    from kwire.message import FieldSpec
-
 
 @mypyc_attr(acyclic=True)
 class DescribeShareGroupOffsetsRequestTopic(Struct):
     """One topic of the group with the partitions wanted."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("topic_name", "TopicName", "string", (0, 32767), None, None, None, None, False),
-        ("partitions", "Partitions", "[]int32", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("topic_name", "TopicName", "string", range(0, 1)),
+        Field("partitions", "Partitions", "[]int32", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("topic_name", "partitions", "unknown_tags")
@@ -78,19 +79,11 @@ def new_DescribeShareGroupOffsetsRequestTopic(
 class DescribeShareGroupOffsetsRequestGroup(Struct):
     """One share group and the part of it to report."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("group_id", "GroupId", "string", (0, 32767), None, None, None, None, False),
-        (
-            "topics",
-            "Topics",
-            "[]DescribeShareGroupOffsetsRequestTopic",
-            (0, 32767),
-            (0, 32767),
-            None,
-            None,
-            None,
-            False,
-        ),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("group_id", "GroupId", "string", range(0, 1)),
+        Field("topics", "Topics", "[]DescribeShareGroupOffsetsRequestTopic", range(0, 1), nullable=range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("group_id", "topics", "unknown_tags")
@@ -133,8 +126,8 @@ class DescribeShareGroupOffsetsRequest(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("groups", "Groups", "[]DescribeShareGroupOffsetsRequestGroup", (0, 32767), None, None, None, None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("groups", "Groups", "[]DescribeShareGroupOffsetsRequestGroup", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("groups", "unknown_tags")
@@ -180,12 +173,14 @@ def new_DescribeShareGroupOffsetsRequest(
 class DescribeShareGroupOffsetsResponsePartition(Struct):
     """Start offset of one share-partition, or its error."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("partition_index", "PartitionIndex", "int32", (0, 32767), None, None, None, None, False),
-        ("start_offset", "StartOffset", "int64", (0, 32767), None, None, None, None, False),
-        ("leader_epoch", "LeaderEpoch", "int32", (0, 32767), None, None, None, None, False),
-        ("error_code", "ErrorCode", "int16", (0, 32767), None, None, None, None, False),
-        ("error_message", "ErrorMessage", "string", (0, 32767), (0, 32767), None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("partition_index", "PartitionIndex", "int32", range(0, 1)),
+        Field("start_offset", "StartOffset", "int64", range(0, 1)),
+        Field("leader_epoch", "LeaderEpoch", "int32", range(0, 1)),
+        Field("error_code", "ErrorCode", "int16", range(0, 1)),
+        Field("error_message", "ErrorMessage", "string", range(0, 1), nullable=range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (
@@ -245,20 +240,12 @@ def new_DescribeShareGroupOffsetsResponsePartition(
 class DescribeShareGroupOffsetsResponseTopic(Struct):
     """Offsets of one topic within the group."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("topic_name", "TopicName", "string", (0, 32767), None, None, None, None, False),
-        ("topic_id", "TopicId", "uuid", (0, 32767), None, None, None, None, False),
-        (
-            "partitions",
-            "Partitions",
-            "[]DescribeShareGroupOffsetsResponsePartition",
-            (0, 32767),
-            None,
-            None,
-            None,
-            None,
-            False,
-        ),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("topic_name", "TopicName", "string", range(0, 1)),
+        Field("topic_id", "TopicId", "uuid", range(0, 1)),
+        Field("partitions", "Partitions", "[]DescribeShareGroupOffsetsResponsePartition", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("topic_name", "topic_id", "partitions", "unknown_tags")
@@ -297,11 +284,13 @@ def new_DescribeShareGroupOffsetsResponseTopic(
 class DescribeShareGroupOffsetsResponseGroup(Struct):
     """Offsets of one share group, or its error."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("group_id", "GroupId", "string", (0, 32767), None, None, None, None, False),
-        ("topics", "Topics", "[]DescribeShareGroupOffsetsResponseTopic", (0, 32767), None, None, None, None, False),
-        ("error_code", "ErrorCode", "int16", (0, 32767), None, None, None, None, False),
-        ("error_message", "ErrorMessage", "string", (0, 32767), (0, 32767), None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("group_id", "GroupId", "string", range(0, 1)),
+        Field("topics", "Topics", "[]DescribeShareGroupOffsetsResponseTopic", range(0, 1)),
+        Field("error_code", "ErrorCode", "int16", range(0, 1)),
+        Field("error_message", "ErrorMessage", "string", range(0, 1), nullable=range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("group_id", "topics", "error_code", "error_message", "unknown_tags")
@@ -354,9 +343,9 @@ class DescribeShareGroupOffsetsResponse(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("throttle_time_ms", "ThrottleTimeMs", "int32", (0, 32767), None, None, None, None, False),
-        ("groups", "Groups", "[]DescribeShareGroupOffsetsResponseGroup", (0, 32767), None, None, None, None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 1)),
+        Field("groups", "Groups", "[]DescribeShareGroupOffsetsResponseGroup", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "groups", "unknown_tags")

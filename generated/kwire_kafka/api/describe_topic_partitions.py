@@ -15,6 +15,7 @@ from librt.strings import (
 
 from kwire.message import FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
+from kwire.schema import Field
 from kwire.uuids import Uuid, ZERO_UUID
 from kwire.wire import (
     fail,
@@ -32,14 +33,14 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
-    from kwire.message import FieldSpec
-
 
 @mypyc_attr(acyclic=True)
 class TopicRequest(Struct):
     """One topic whose partitions are wanted."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (("name", "Name", "string", (0, 32767), None, None, None, None, False),)
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (Field("name", "Name", "string", range(0, 1)),)
 
     SLOTS: ClassVar[tuple[str, ...]] = ("name", "unknown_tags")
     __slots__ = SLOTS
@@ -67,9 +68,11 @@ def new_TopicRequest(name: str) -> TopicRequest:
 class DescribeTopicPartitionsRequestCursor(Struct):
     """Place at which to resume a listing that did not fit into one response."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("topic_name", "TopicName", "string", (0, 32767), None, None, None, None, False),
-        ("partition_index", "PartitionIndex", "int32", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("topic_name", "TopicName", "string", range(0, 1)),
+        Field("partition_index", "PartitionIndex", "int32", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("topic_name", "partition_index", "unknown_tags")
@@ -112,10 +115,10 @@ class DescribeTopicPartitionsRequest(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("topics", "Topics", "[]TopicRequest", (0, 32767), None, None, None, None, False),
-        ("response_partition_limit", "ResponsePartitionLimit", "int32", (0, 32767), None, None, None, None, False),
-        ("cursor", "Cursor", "DescribeTopicPartitionsRequestCursor", (0, 32767), (0, 32767), None, None, None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("topics", "Topics", "[]TopicRequest", range(0, 1)),
+        Field("response_partition_limit", "ResponsePartitionLimit", "int32", range(0, 1)),
+        Field("cursor", "Cursor", "DescribeTopicPartitionsRequestCursor", range(0, 1), nullable=range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("topics", "response_partition_limit", "cursor", "unknown_tags")
@@ -171,26 +174,18 @@ def new_DescribeTopicPartitionsRequest(
 class DescribeTopicPartitionsResponsePartition(Struct):
     """Leadership and replica state of one partition."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("error_code", "ErrorCode", "int16", (0, 32767), None, None, None, None, False),
-        ("partition_index", "PartitionIndex", "int32", (0, 32767), None, None, None, None, False),
-        ("leader_id", "LeaderId", "int32", (0, 32767), None, None, None, None, False),
-        ("leader_epoch", "LeaderEpoch", "int32", (0, 32767), None, None, None, None, True),
-        ("replica_nodes", "ReplicaNodes", "[]int32", (0, 32767), None, None, None, None, False),
-        ("isr_nodes", "IsrNodes", "[]int32", (0, 32767), None, None, None, None, False),
-        (
-            "eligible_leader_replicas",
-            "EligibleLeaderReplicas",
-            "[]int32",
-            (0, 32767),
-            (0, 32767),
-            None,
-            None,
-            None,
-            False,
-        ),
-        ("last_known_elr", "LastKnownElr", "[]int32", (0, 32767), (0, 32767), None, None, None, False),
-        ("offline_replicas", "OfflineReplicas", "[]int32", (0, 32767), None, None, None, None, True),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("error_code", "ErrorCode", "int16", range(0, 1)),
+        Field("partition_index", "PartitionIndex", "int32", range(0, 1)),
+        Field("leader_id", "LeaderId", "int32", range(0, 1)),
+        Field("leader_epoch", "LeaderEpoch", "int32", range(0, 1), ignorable=True),
+        Field("replica_nodes", "ReplicaNodes", "[]int32", range(0, 1)),
+        Field("isr_nodes", "IsrNodes", "[]int32", range(0, 1)),
+        Field("eligible_leader_replicas", "EligibleLeaderReplicas", "[]int32", range(0, 1), nullable=range(0, 1)),
+        Field("last_known_elr", "LastKnownElr", "[]int32", range(0, 1), nullable=range(0, 1)),
+        Field("offline_replicas", "OfflineReplicas", "[]int32", range(0, 1), ignorable=True),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (
@@ -282,33 +277,15 @@ def new_DescribeTopicPartitionsResponsePartition(
 class DescribeTopicPartitionsResponseTopic(Struct):
     """One topic with the partitions that fit on this page."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("error_code", "ErrorCode", "int16", (0, 32767), None, None, None, None, False),
-        ("name", "Name", "string", (0, 32767), (0, 32767), None, None, None, False),
-        ("topic_id", "TopicId", "uuid", (0, 32767), None, None, None, None, True),
-        ("is_internal", "IsInternal", "bool", (0, 32767), None, None, None, None, True),
-        (
-            "partitions",
-            "Partitions",
-            "[]DescribeTopicPartitionsResponsePartition",
-            (0, 32767),
-            None,
-            None,
-            None,
-            None,
-            False,
-        ),
-        (
-            "topic_authorized_operations",
-            "TopicAuthorizedOperations",
-            "int32",
-            (0, 32767),
-            None,
-            None,
-            None,
-            None,
-            False,
-        ),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("error_code", "ErrorCode", "int16", range(0, 1)),
+        Field("name", "Name", "string", range(0, 1), nullable=range(0, 1)),
+        Field("topic_id", "TopicId", "uuid", range(0, 1), ignorable=True),
+        Field("is_internal", "IsInternal", "bool", range(0, 1), ignorable=True),
+        Field("partitions", "Partitions", "[]DescribeTopicPartitionsResponsePartition", range(0, 1)),
+        Field("topic_authorized_operations", "TopicAuthorizedOperations", "int32", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (
@@ -379,9 +356,11 @@ def new_DescribeTopicPartitionsResponseTopic(
 class DescribeTopicPartitionsResponseCursor(Struct):
     """Place at which the next page begins."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("topic_name", "TopicName", "string", (0, 32767), None, None, None, None, False),
-        ("partition_index", "PartitionIndex", "int32", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("topic_name", "TopicName", "string", range(0, 1)),
+        Field("partition_index", "PartitionIndex", "int32", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("topic_name", "partition_index", "unknown_tags")
@@ -424,19 +403,11 @@ class DescribeTopicPartitionsResponse(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("throttle_time_ms", "ThrottleTimeMs", "int32", (0, 32767), None, None, None, None, True),
-        ("topics", "Topics", "[]DescribeTopicPartitionsResponseTopic", (0, 32767), None, None, None, None, False),
-        (
-            "next_cursor",
-            "NextCursor",
-            "DescribeTopicPartitionsResponseCursor",
-            (0, 32767),
-            (0, 32767),
-            None,
-            None,
-            None,
-            False,
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 1), ignorable=True),
+        Field("topics", "Topics", "[]DescribeTopicPartitionsResponseTopic", range(0, 1)),
+        Field(
+            "next_cursor", "NextCursor", "DescribeTopicPartitionsResponseCursor", range(0, 1), nullable=range(0, 1)
         ),
     )
 

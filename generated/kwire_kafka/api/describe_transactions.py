@@ -17,6 +17,7 @@ from librt.strings import (
 
 from kwire.message import FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
+from kwire.schema import Field
 from kwire.wire import (
     fail,
     read_i32s,
@@ -32,8 +33,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
-    from kwire.message import FieldSpec
-
 
 @mypyc_attr(acyclic=True)
 class DescribeTransactionsRequest(Message):
@@ -47,9 +46,7 @@ class DescribeTransactionsRequest(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("transactional_ids", "TransactionalIds", "[]string", (0, 32767), None, None, None, None, False),
-    )
+    FIELDS: ClassVar[tuple[Field, ...]] = (Field("transactional_ids", "TransactionalIds", "[]string", range(0, 1)),)
 
     SLOTS: ClassVar[tuple[str, ...]] = ("transactional_ids", "unknown_tags")
     __slots__ = SLOTS
@@ -92,9 +89,11 @@ def new_DescribeTransactionsRequest(transactional_ids: list[str]) -> DescribeTra
 class TopicData(Struct):
     """Partitions of one topic that are enlisted in the open transaction."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("topic", "Topic", "string", (0, 32767), None, None, None, None, False),
-        ("partitions", "Partitions", "[]int32", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("topic", "Topic", "string", range(0, 1)),
+        Field("partitions", "Partitions", "[]int32", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("topic", "partitions", "unknown_tags")
@@ -127,15 +126,17 @@ def new_TopicData(topic: str, partitions: list[int]) -> TopicData:
 class TransactionState(Struct):
     """State of one transactional id, or the error met when looking it up."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("error_code", "ErrorCode", "int16", (0, 32767), None, None, None, None, False),
-        ("transactional_id", "TransactionalId", "string", (0, 32767), None, None, None, None, False),
-        ("transaction_state", "TransactionState", "string", (0, 32767), None, None, None, None, False),
-        ("transaction_timeout_ms", "TransactionTimeoutMs", "int32", (0, 32767), None, None, None, None, False),
-        ("transaction_start_time_ms", "TransactionStartTimeMs", "int64", (0, 32767), None, None, None, None, False),
-        ("producer_id", "ProducerId", "int64", (0, 32767), None, None, None, None, False),
-        ("producer_epoch", "ProducerEpoch", "int16", (0, 32767), None, None, None, None, False),
-        ("topics", "Topics", "[]TopicData", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("error_code", "ErrorCode", "int16", range(0, 1)),
+        Field("transactional_id", "TransactionalId", "string", range(0, 1)),
+        Field("transaction_state", "TransactionState", "string", range(0, 1)),
+        Field("transaction_timeout_ms", "TransactionTimeoutMs", "int32", range(0, 1)),
+        Field("transaction_start_time_ms", "TransactionStartTimeMs", "int64", range(0, 1)),
+        Field("producer_id", "ProducerId", "int64", range(0, 1)),
+        Field("producer_epoch", "ProducerEpoch", "int16", range(0, 1)),
+        Field("topics", "Topics", "[]TopicData", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (
@@ -228,9 +229,9 @@ class DescribeTransactionsResponse(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("throttle_time_ms", "ThrottleTimeMs", "int32", (0, 32767), None, None, None, None, False),
-        ("transaction_states", "TransactionStates", "[]TransactionState", (0, 32767), None, None, None, None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 1)),
+        Field("transaction_states", "TransactionStates", "[]TransactionState", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "transaction_states", "unknown_tags")

@@ -15,6 +15,7 @@ from librt.strings import (
 
 from kwire.message import EMPTY, FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
+from kwire.schema import Field
 from kwire.wire import (
     fail,
     read_length,
@@ -30,14 +31,14 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
-    from kwire.message import FieldSpec
-
 
 @mypyc_attr(acyclic=True)
 class UserName(Struct):
     """One user whose credentials shall be listed."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (("name", "Name", "string", (0, 32767), None, None, None, None, False),)
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (Field("name", "Name", "string", range(0, 1)),)
 
     SLOTS: ClassVar[tuple[str, ...]] = ("name", "unknown_tags")
     __slots__ = SLOTS
@@ -73,9 +74,7 @@ class DescribeUserScramCredentialsRequest(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("users", "Users", "[]UserName", (0, 32767), (0, 32767), None, None, None, False),
-    )
+    FIELDS: ClassVar[tuple[Field, ...]] = (Field("users", "Users", "[]UserName", range(0, 1), nullable=range(0, 1)),)
 
     SLOTS: ClassVar[tuple[str, ...]] = ("users", "unknown_tags")
     __slots__ = SLOTS
@@ -118,9 +117,11 @@ def new_DescribeUserScramCredentialsRequest(users: list[UserName] | None) -> Des
 class CredentialInfo(Struct):
     """One SCRAM credential of the user, without salt or key material."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("mechanism", "Mechanism", "int8", (0, 32767), None, None, None, None, False),
-        ("iterations", "Iterations", "int32", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("mechanism", "Mechanism", "int8", range(0, 1)),
+        Field("iterations", "Iterations", "int32", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("mechanism", "iterations", "unknown_tags")
@@ -153,11 +154,13 @@ def new_CredentialInfo(mechanism: int, iterations: int) -> CredentialInfo:
 class DescribeUserScramCredentialsResult(Struct):
     """What is known about the SCRAM credentials of one user."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("user", "User", "string", (0, 32767), None, None, None, None, False),
-        ("error_code", "ErrorCode", "int16", (0, 32767), None, None, None, None, False),
-        ("error_message", "ErrorMessage", "string", (0, 32767), (0, 32767), None, None, None, False),
-        ("credential_infos", "CredentialInfos", "[]CredentialInfo", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("user", "User", "string", range(0, 1)),
+        Field("error_code", "ErrorCode", "int16", range(0, 1)),
+        Field("error_message", "ErrorMessage", "string", range(0, 1), nullable=range(0, 1)),
+        Field("credential_infos", "CredentialInfos", "[]CredentialInfo", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("user", "error_code", "error_message", "credential_infos", "unknown_tags")
@@ -210,11 +213,11 @@ class DescribeUserScramCredentialsResponse(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("throttle_time_ms", "ThrottleTimeMs", "int32", (0, 32767), None, None, None, None, False),
-        ("error_code", "ErrorCode", "int16", (0, 32767), None, None, None, None, False),
-        ("error_message", "ErrorMessage", "string", (0, 32767), (0, 32767), None, None, None, False),
-        ("results", "Results", "[]DescribeUserScramCredentialsResult", (0, 32767), None, None, None, None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 1)),
+        Field("error_code", "ErrorCode", "int16", range(0, 1)),
+        Field("error_message", "ErrorMessage", "string", range(0, 1), nullable=range(0, 1)),
+        Field("results", "Results", "[]DescribeUserScramCredentialsResult", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "error_code", "error_message", "results", "unknown_tags")

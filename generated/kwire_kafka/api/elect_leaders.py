@@ -15,6 +15,7 @@ from librt.strings import (
 
 from kwire.message import EMPTY, FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
+from kwire.schema import Field
 from kwire.wire import (
     fail,
     read_i32s,
@@ -31,21 +32,17 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
-    from kwire.message import FieldSpec
-
 
 @mypyc_attr(acyclic=True)
 class TopicPartitions(Struct):
     """Partitions of one topic for which a new leader shall be elected."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("topic", "Topic", "string", (0, 32767), None, None, None, None, False),
-        ("partitions", "Partitions", "[]int32", (0, 32767), None, None, None, None, False),
-    )
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 3)
 
-    FORMER: ClassVar[dict[str, tuple[str, ...]]] = {
-        "partitions": ("partitionId",),
-    }
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("topic", "Topic", "string", range(0, 3)),
+        Field("partitions", "Partitions", "[]int32", range(0, 3), former_names=("partitionId",)),
+    )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("topic", "partitions", "unknown_tags")
     __slots__ = SLOTS
@@ -85,10 +82,10 @@ class ElectLeadersRequest(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 3)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("election_type", "ElectionType", "int8", (1, 32767), None, None, None, None, False),
-        ("topic_partitions", "TopicPartitions", "[]TopicPartitions", (0, 32767), (0, 32767), None, None, None, False),
-        ("timeout_ms", "TimeoutMs", "int32", (0, 32767), None, None, None, None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("election_type", "ElectionType", "int8", range(1, 3)),
+        Field("topic_partitions", "TopicPartitions", "[]TopicPartitions", range(0, 3), nullable=range(0, 3)),
+        Field("timeout_ms", "TimeoutMs", "int32", range(0, 3)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("election_type", "topic_partitions", "timeout_ms", "unknown_tags")
@@ -149,10 +146,12 @@ def new_ElectLeadersRequest(
 class PartitionResult(Struct):
     """How the election of one partition ended."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("partition_id", "PartitionId", "int32", (0, 32767), None, None, None, None, False),
-        ("error_code", "ErrorCode", "int16", (0, 32767), None, None, None, None, False),
-        ("error_message", "ErrorMessage", "string", (0, 32767), (0, 32767), None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 3)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("partition_id", "PartitionId", "int32", range(0, 3)),
+        Field("error_code", "ErrorCode", "int16", range(0, 3)),
+        Field("error_message", "ErrorMessage", "string", range(0, 3), nullable=range(0, 3)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("partition_id", "error_code", "error_message", "unknown_tags")
@@ -189,9 +188,11 @@ def new_PartitionResult(partition_id: int, error_code: int, error_message: str |
 class ReplicaElectionResult(Struct):
     """Election outcomes for the partitions of one topic."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("topic", "Topic", "string", (0, 32767), None, None, None, None, False),
-        ("partition_result", "PartitionResult", "[]PartitionResult", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 3)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("topic", "Topic", "string", range(0, 3)),
+        Field("partition_result", "PartitionResult", "[]PartitionResult", range(0, 3)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("topic", "partition_result", "unknown_tags")
@@ -232,20 +233,10 @@ class ElectLeadersResponse(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 3)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("throttle_time_ms", "ThrottleTimeMs", "int32", (0, 32767), None, None, None, None, False),
-        ("error_code", "ErrorCode", "int16", (1, 32767), None, None, None, None, False),
-        (
-            "replica_election_results",
-            "ReplicaElectionResults",
-            "[]ReplicaElectionResult",
-            (0, 32767),
-            None,
-            None,
-            None,
-            None,
-            False,
-        ),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 3)),
+        Field("error_code", "ErrorCode", "int16", range(1, 3)),
+        Field("replica_election_results", "ReplicaElectionResults", "[]ReplicaElectionResult", range(0, 3)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "error_code", "replica_election_results", "unknown_tags")

@@ -15,6 +15,7 @@ from librt.strings import (
 
 from kwire.message import FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
+from kwire.schema import Field
 from kwire.uuids import Uuid, ZERO_UUID
 from kwire.wire import (
     fail,
@@ -36,16 +37,16 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
-    from kwire.message import FieldSpec
-
 
 @mypyc_attr(acyclic=True)
 class ReplicaInfo(Struct):
     """One voter proposed as successor."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("candidate_id", "CandidateId", "int32", (1, 32767), None, None, None, None, False),
-        ("candidate_directory_id", "CandidateDirectoryId", "uuid", (1, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(1, 2)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("candidate_id", "CandidateId", "int32", range(1, 2)),
+        Field("candidate_directory_id", "CandidateDirectoryId", "uuid", range(1, 2)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("candidate_id", "candidate_directory_id", "unknown_tags")
@@ -78,12 +79,14 @@ def new_ReplicaInfo(candidate_id: int, candidate_directory_id: Uuid) -> ReplicaI
 class EndQuorumEpochRequestPartitionData(Struct):
     """Resignation from one Raft partition, with suggested successors."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("partition_index", "PartitionIndex", "int32", (0, 32767), None, None, None, None, False),
-        ("leader_id", "LeaderId", "int32", (0, 32767), None, None, None, None, False),
-        ("leader_epoch", "LeaderEpoch", "int32", (0, 32767), None, None, None, None, False),
-        ("preferred_successors", "PreferredSuccessors", "[]int32", (0, 0), None, None, None, None, True),
-        ("preferred_candidates", "PreferredCandidates", "[]ReplicaInfo", (1, 32767), None, None, None, None, True),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(1, 2)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("partition_index", "PartitionIndex", "int32", range(0, 2)),
+        Field("leader_id", "LeaderId", "int32", range(0, 2)),
+        Field("leader_epoch", "LeaderEpoch", "int32", range(0, 2)),
+        Field("preferred_successors", "PreferredSuccessors", "[]int32", range(0, 1), ignorable=True),
+        Field("preferred_candidates", "PreferredCandidates", "[]ReplicaInfo", range(1, 2), ignorable=True),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (
@@ -147,19 +150,11 @@ def new_EndQuorumEpochRequestPartitionData(
 class EndQuorumEpochRequestTopicData(Struct):
     """Resignation from one Raft topic."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("topic_name", "TopicName", "string", (0, 32767), None, None, None, None, False),
-        (
-            "partitions",
-            "Partitions",
-            "[]EndQuorumEpochRequestPartitionData",
-            (0, 32767),
-            None,
-            None,
-            None,
-            None,
-            False,
-        ),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(1, 2)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("topic_name", "TopicName", "string", range(0, 2)),
+        Field("partitions", "Partitions", "[]EndQuorumEpochRequestPartitionData", range(0, 2)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("topic_name", "partitions", "unknown_tags")
@@ -194,10 +189,12 @@ def new_EndQuorumEpochRequestTopicData(
 class LeaderEndpoint(Struct):
     """One listener of the resigning leader."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("name", "Name", "string", (1, 32767), None, None, None, None, False),
-        ("host", "Host", "string", (1, 32767), None, None, None, None, False),
-        ("port", "Port", "uint16", (1, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(1, 2)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("name", "Name", "string", range(1, 2)),
+        Field("host", "Host", "string", range(1, 2)),
+        Field("port", "Port", "uint16", range(1, 2)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("name", "host", "port", "unknown_tags")
@@ -242,10 +239,10 @@ class EndQuorumEpochRequest(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(1, 2)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("cluster_id", "ClusterId", "string", (0, 32767), (0, 32767), None, None, None, False),
-        ("topics", "Topics", "[]EndQuorumEpochRequestTopicData", (0, 32767), None, None, None, None, False),
-        ("leader_endpoints", "LeaderEndpoints", "[]LeaderEndpoint", (1, 32767), None, None, None, None, True),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("cluster_id", "ClusterId", "string", range(0, 2), nullable=range(0, 2)),
+        Field("topics", "Topics", "[]EndQuorumEpochRequestTopicData", range(0, 2)),
+        Field("leader_endpoints", "LeaderEndpoints", "[]LeaderEndpoint", range(1, 2), ignorable=True),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("cluster_id", "topics", "leader_endpoints", "unknown_tags")
@@ -305,11 +302,13 @@ def new_EndQuorumEpochRequest(
 class EndQuorumEpochResponsePartitionData(Struct):
     """Acknowledgement for one Raft partition."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("partition_index", "PartitionIndex", "int32", (0, 32767), None, None, None, None, False),
-        ("error_code", "ErrorCode", "int16", (0, 32767), None, None, None, None, False),
-        ("leader_id", "LeaderId", "int32", (0, 32767), None, None, None, None, False),
-        ("leader_epoch", "LeaderEpoch", "int32", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(1, 2)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("partition_index", "PartitionIndex", "int32", range(0, 2)),
+        Field("error_code", "ErrorCode", "int16", range(0, 2)),
+        Field("leader_id", "LeaderId", "int32", range(0, 2)),
+        Field("leader_epoch", "LeaderEpoch", "int32", range(0, 2)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("partition_index", "error_code", "leader_id", "leader_epoch", "unknown_tags")
@@ -354,19 +353,11 @@ def new_EndQuorumEpochResponsePartitionData(
 class EndQuorumEpochResponseTopicData(Struct):
     """Acknowledgements for one Raft topic."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("topic_name", "TopicName", "string", (0, 32767), None, None, None, None, False),
-        (
-            "partitions",
-            "Partitions",
-            "[]EndQuorumEpochResponsePartitionData",
-            (0, 32767),
-            None,
-            None,
-            None,
-            None,
-            False,
-        ),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(1, 2)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("topic_name", "TopicName", "string", range(0, 2)),
+        Field("partitions", "Partitions", "[]EndQuorumEpochResponsePartitionData", range(0, 2)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("topic_name", "partitions", "unknown_tags")
@@ -401,10 +392,12 @@ def new_EndQuorumEpochResponseTopicData(
 class NodeEndpoint(Struct):
     """Address of a leader named in this response."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("node_id", "NodeId", "int32", (1, 32767), None, None, None, None, False),
-        ("host", "Host", "string", (1, 32767), None, None, None, None, False),
-        ("port", "Port", "uint16", (1, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(1, 2)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("node_id", "NodeId", "int32", range(1, 2)),
+        Field("host", "Host", "string", range(1, 2)),
+        Field("port", "Port", "uint16", range(1, 2)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("node_id", "host", "port", "unknown_tags")
@@ -449,10 +442,10 @@ class EndQuorumEpochResponse(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(1, 2)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("error_code", "ErrorCode", "int16", (0, 32767), None, None, None, None, False),
-        ("topics", "Topics", "[]EndQuorumEpochResponseTopicData", (0, 32767), None, None, None, None, False),
-        ("node_endpoints", "NodeEndpoints", "[]NodeEndpoint", (1, 32767), None, 0, (1, 32767), None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("error_code", "ErrorCode", "int16", range(0, 2)),
+        Field("topics", "Topics", "[]EndQuorumEpochResponseTopicData", range(0, 2)),
+        Field("node_endpoints", "NodeEndpoints", "[]NodeEndpoint", range(1, 2), tag=0, tagged=range(1, 2)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("error_code", "topics", "node_endpoints", "unknown_tags")

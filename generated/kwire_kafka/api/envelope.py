@@ -13,6 +13,7 @@ from librt.strings import (
 
 from kwire.message import FieldTags, Message
 from kwire.native import i64, install_constructors, mypyc_attr
+from kwire.schema import Field
 from kwire.wire import (
     fail,
     read_length,
@@ -24,8 +25,6 @@ from kwire.wire import (
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
-
-    from kwire.message import FieldSpec
 
 
 @mypyc_attr(acyclic=True)
@@ -40,10 +39,10 @@ class EnvelopeRequest(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("request_data", "RequestData", "bytes", (0, 32767), None, None, None, None, False),
-        ("request_principal", "RequestPrincipal", "bytes", (0, 32767), (0, 32767), None, None, None, False),
-        ("client_host_address", "ClientHostAddress", "bytes", (0, 32767), None, None, None, None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("request_data", "RequestData", "bytes", range(0, 1)),
+        Field("request_principal", "RequestPrincipal", "bytes", range(0, 1), nullable=range(0, 1)),
+        Field("client_host_address", "ClientHostAddress", "bytes", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("request_data", "request_principal", "client_host_address", "unknown_tags")
@@ -107,9 +106,9 @@ class EnvelopeResponse(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("response_data", "ResponseData", "bytes", (0, 32767), (0, 32767), None, None, None, False),
-        ("error_code", "ErrorCode", "int16", (0, 32767), None, None, None, None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("response_data", "ResponseData", "bytes", range(0, 1), nullable=range(0, 1)),
+        Field("error_code", "ErrorCode", "int16", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("response_data", "error_code", "unknown_tags")

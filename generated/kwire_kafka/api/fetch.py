@@ -17,6 +17,7 @@ from librt.strings import (
 
 from kwire.message import EMPTY, FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
+from kwire.schema import Field
 from kwire.uuids import Uuid, ZERO_UUID
 from kwire.wire import (
     fail,
@@ -37,16 +38,16 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
-    from kwire.message import FieldSpec
-
 
 @mypyc_attr(acyclic=True)
 class ReplicaState(Struct):
     """Identity of the follower replica that fetches."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("replica_id", "ReplicaId", "int32", (15, 32767), None, None, None, None, False),
-        ("replica_epoch", "ReplicaEpoch", "int64", (15, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(12, 19)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("replica_id", "ReplicaId", "int32", range(15, 19)),
+        Field("replica_epoch", "ReplicaEpoch", "int64", range(15, 19)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("replica_id", "replica_epoch", "unknown_tags")
@@ -81,21 +82,26 @@ def new_ReplicaState(replica_id: int, replica_epoch: int) -> ReplicaState:
 class FetchPartition(Struct):
     """Where to read in one partition, and how much."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("partition", "Partition", "int32", (0, 32767), None, None, None, None, False),
-        ("current_leader_epoch", "CurrentLeaderEpoch", "int32", (9, 32767), None, None, None, None, True),
-        ("fetch_offset", "FetchOffset", "int64", (0, 32767), None, None, None, None, False),
-        ("last_fetched_epoch", "LastFetchedEpoch", "int32", (12, 32767), None, None, None, None, False),
-        ("log_start_offset", "LogStartOffset", "int64", (5, 32767), None, None, None, None, True),
-        ("partition_max_bytes", "PartitionMaxBytes", "int32", (0, 32767), None, None, None, None, False),
-        ("replica_directory_id", "ReplicaDirectoryId", "uuid", (17, 32767), None, 0, (17, 32767), None, True),
-        ("high_watermark", "HighWatermark", "int64", (18, 32767), None, 1, (18, 32767), None, True),
-    )
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(12, 19)
 
-    FORMER: ClassVar[dict[str, tuple[str, ...]]] = {
-        "partition": ("partitionIndex",),
-        "partition_max_bytes": ("maxBytes",),
-    }
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("partition", "Partition", "int32", range(0, 19), former_names=("partitionIndex",)),
+        Field("current_leader_epoch", "CurrentLeaderEpoch", "int32", range(9, 19), ignorable=True),
+        Field("fetch_offset", "FetchOffset", "int64", range(0, 19)),
+        Field("last_fetched_epoch", "LastFetchedEpoch", "int32", range(12, 19)),
+        Field("log_start_offset", "LogStartOffset", "int64", range(5, 19), ignorable=True),
+        Field("partition_max_bytes", "PartitionMaxBytes", "int32", range(0, 19), former_names=("maxBytes",)),
+        Field(
+            "replica_directory_id",
+            "ReplicaDirectoryId",
+            "uuid",
+            range(17, 19),
+            tag=0,
+            tagged=range(17, 19),
+            ignorable=True,
+        ),
+        Field("high_watermark", "HighWatermark", "int64", range(18, 19), tag=1, tagged=range(18, 19), ignorable=True),
+    )
 
     SLOTS: ClassVar[tuple[str, ...]] = (
         "partition",
@@ -236,16 +242,13 @@ def write_FetchPartition_tags(section: BytesWriter, self: FetchPartition, versio
 class FetchTopic(Struct):
     """The partitions of one topic to read from."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("topic", "Topic", "string", (0, 12), None, None, None, None, True),
-        ("topic_id", "TopicId", "uuid", (13, 32767), None, None, None, None, True),
-        ("partitions", "Partitions", "[]FetchPartition", (0, 32767), None, None, None, None, False),
-    )
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(12, 19)
 
-    FORMER: ClassVar[dict[str, tuple[str, ...]]] = {
-        "topic": ("name",),
-        "partitions": ("fetchPartitions",),
-    }
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("topic", "Topic", "string", range(0, 13), ignorable=True, former_names=("name",)),
+        Field("topic_id", "TopicId", "uuid", range(13, 19), ignorable=True),
+        Field("partitions", "Partitions", "[]FetchPartition", range(0, 19), former_names=("fetchPartitions",)),
+    )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("topic", "topic_id", "partitions", "unknown_tags")
     __slots__ = SLOTS
@@ -282,16 +285,13 @@ def new_FetchTopic(topic: str, topic_id: Uuid, partitions: list[FetchPartition])
 class ForgottenTopic(Struct):
     """The partitions of one topic to take out of the fetch session."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("topic", "Topic", "string", (7, 12), None, None, None, None, True),
-        ("topic_id", "TopicId", "uuid", (13, 32767), None, None, None, None, True),
-        ("partitions", "Partitions", "[]int32", (7, 32767), None, None, None, None, False),
-    )
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(12, 19)
 
-    FORMER: ClassVar[dict[str, tuple[str, ...]]] = {
-        "topic": ("name",),
-        "partitions": ("forgottenPartitionIndexes",),
-    }
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("topic", "Topic", "string", range(7, 13), ignorable=True, former_names=("name",)),
+        Field("topic_id", "TopicId", "uuid", range(13, 19), ignorable=True),
+        Field("partitions", "Partitions", "[]int32", range(7, 19), former_names=("forgottenPartitionIndexes",)),
+    )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("topic", "topic_id", "partitions", "unknown_tags")
     __slots__ = SLOTS
@@ -335,36 +335,35 @@ class FetchRequest(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(12, 19)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0, 4)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("cluster_id", "ClusterId", "string", (12, 32767), (12, 32767), 0, (12, 32767), None, True),
-        ("replica_id", "ReplicaId", "int32", (0, 14), None, None, None, None, False),
-        ("replica_state", "ReplicaState", "ReplicaState", (15, 32767), None, 1, (15, 32767), None, False),
-        ("max_wait_ms", "MaxWaitMs", "int32", (0, 32767), None, None, None, None, False),
-        ("min_bytes", "MinBytes", "int32", (0, 32767), None, None, None, None, False),
-        ("max_bytes", "MaxBytes", "int32", (3, 32767), None, None, None, None, True),
-        ("isolation_level", "IsolationLevel", "int8", (4, 32767), None, None, None, None, True),
-        ("session_id", "SessionId", "int32", (7, 32767), None, None, None, None, True),
-        ("session_epoch", "SessionEpoch", "int32", (7, 32767), None, None, None, None, True),
-        ("topics", "Topics", "[]FetchTopic", (0, 32767), None, None, None, None, False),
-        (
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field(
+            "cluster_id",
+            "ClusterId",
+            "string",
+            range(12, 19),
+            nullable=range(12, 19),
+            tag=0,
+            tagged=range(12, 19),
+            ignorable=True,
+        ),
+        Field("replica_id", "ReplicaId", "int32", range(0, 15)),
+        Field("replica_state", "ReplicaState", "ReplicaState", range(15, 19), tag=1, tagged=range(15, 19)),
+        Field("max_wait_ms", "MaxWaitMs", "int32", range(0, 19), former_names=("maxWait",)),
+        Field("min_bytes", "MinBytes", "int32", range(0, 19)),
+        Field("max_bytes", "MaxBytes", "int32", range(3, 19), ignorable=True),
+        Field("isolation_level", "IsolationLevel", "int8", range(4, 19), ignorable=True),
+        Field("session_id", "SessionId", "int32", range(7, 19), ignorable=True),
+        Field("session_epoch", "SessionEpoch", "int32", range(7, 19), ignorable=True, former_names=("epoch",)),
+        Field("topics", "Topics", "[]FetchTopic", range(0, 19)),
+        Field(
             "forgotten_topics_data",
             "ForgottenTopicsData",
             "[]ForgottenTopic",
-            (7, 32767),
-            None,
-            None,
-            None,
-            None,
-            False,
+            range(7, 19),
+            former_names=("forgotten",),
         ),
-        ("rack_id", "RackId", "string", (11, 32767), None, None, None, None, True),
+        Field("rack_id", "RackId", "string", range(11, 19), ignorable=True),
     )
-
-    FORMER: ClassVar[dict[str, tuple[str, ...]]] = {
-        "max_wait_ms": ("maxWait",),
-        "session_epoch": ("epoch",),
-        "forgotten_topics_data": ("forgotten",),
-    }
 
     SLOTS: ClassVar[tuple[str, ...]] = (
         "cluster_id",
@@ -593,9 +592,11 @@ def write_FetchRequest_tags(section: BytesWriter, self: FetchRequest, version: i
 class EpochEndOffset(Struct):
     """Last point a follower's log can share with the leader's, as an epoch and its end."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("epoch", "Epoch", "int32", (12, 32767), None, None, None, None, False),
-        ("end_offset", "EndOffset", "int64", (12, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(12, 19)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("epoch", "Epoch", "int32", range(12, 19)),
+        Field("end_offset", "EndOffset", "int64", range(12, 19)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("epoch", "end_offset", "unknown_tags")
@@ -631,9 +632,11 @@ def new_EpochEndOffset(epoch: int, end_offset: int) -> EpochEndOffset:
 class LeaderIdAndEpoch(Struct):
     """Hint about the current leader of a partition, so the client can refetch in the right place."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("leader_id", "LeaderId", "int32", (12, 32767), None, None, None, None, False),
-        ("leader_epoch", "LeaderEpoch", "int32", (12, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(12, 19)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("leader_id", "LeaderId", "int32", range(12, 19)),
+        Field("leader_epoch", "LeaderEpoch", "int32", range(12, 19)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("leader_id", "leader_epoch", "unknown_tags")
@@ -666,9 +669,11 @@ def new_LeaderIdAndEpoch(leader_id: int, leader_epoch: int) -> LeaderIdAndEpoch:
 class SnapshotId(Struct):
     """Name of a KRaft snapshot, made of the offset and epoch up to which it covers the log."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("end_offset", "EndOffset", "int64", (12, 32767), None, None, None, None, False),
-        ("epoch", "Epoch", "int32", (12, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(12, 19)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("end_offset", "EndOffset", "int64", range(12, 19)),
+        Field("epoch", "Epoch", "int32", range(12, 19)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("end_offset", "epoch", "unknown_tags")
@@ -701,9 +706,11 @@ def new_SnapshotId(end_offset: int, epoch: int) -> SnapshotId:
 class AbortedTransaction(Struct):
     """One aborted transaction whose records a read_committed consumer has to skip."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("producer_id", "ProducerId", "int64", (4, 32767), None, None, None, None, False),
-        ("first_offset", "FirstOffset", "int64", (4, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(12, 19)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("producer_id", "ProducerId", "int64", range(4, 19)),
+        Field("first_offset", "FirstOffset", "int64", range(4, 19)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("producer_id", "first_offset", "unknown_tags")
@@ -736,35 +743,29 @@ def new_AbortedTransaction(producer_id: int, first_offset: int) -> AbortedTransa
 class PartitionData(Struct):
     """Records and log positions of one partition."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("partition_index", "PartitionIndex", "int32", (0, 32767), None, None, None, None, False),
-        ("error_code", "ErrorCode", "int16", (0, 32767), None, None, None, None, False),
-        ("high_watermark", "HighWatermark", "int64", (0, 32767), None, None, None, None, False),
-        ("last_stable_offset", "LastStableOffset", "int64", (4, 32767), None, None, None, None, True),
-        ("log_start_offset", "LogStartOffset", "int64", (5, 32767), None, None, None, None, True),
-        ("diverging_epoch", "DivergingEpoch", "EpochEndOffset", (12, 32767), None, 0, (12, 32767), None, False),
-        ("current_leader", "CurrentLeader", "LeaderIdAndEpoch", (12, 32767), None, 1, (12, 32767), None, False),
-        ("snapshot_id", "SnapshotId", "SnapshotId", (12, 32767), None, 2, (12, 32767), None, False),
-        (
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(12, 19)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("partition_index", "PartitionIndex", "int32", range(0, 19), former_names=("partition",)),
+        Field("error_code", "ErrorCode", "int16", range(0, 19)),
+        Field("high_watermark", "HighWatermark", "int64", range(0, 19)),
+        Field("last_stable_offset", "LastStableOffset", "int64", range(4, 19), ignorable=True),
+        Field("log_start_offset", "LogStartOffset", "int64", range(5, 19), ignorable=True),
+        Field("diverging_epoch", "DivergingEpoch", "EpochEndOffset", range(12, 19), tag=0, tagged=range(12, 19)),
+        Field("current_leader", "CurrentLeader", "LeaderIdAndEpoch", range(12, 19), tag=1, tagged=range(12, 19)),
+        Field("snapshot_id", "SnapshotId", "SnapshotId", range(12, 19), tag=2, tagged=range(12, 19)),
+        Field(
             "aborted_transactions",
             "AbortedTransactions",
             "[]AbortedTransaction",
-            (4, 32767),
-            (4, 32767),
-            None,
-            None,
-            None,
-            True,
+            range(4, 19),
+            nullable=range(4, 19),
+            ignorable=True,
+            former_names=("aborted",),
         ),
-        ("preferred_read_replica", "PreferredReadReplica", "int32", (11, 32767), None, None, None, None, False),
-        ("records", "Records", "records", (0, 32767), (0, 32767), None, None, None, False),
+        Field("preferred_read_replica", "PreferredReadReplica", "int32", range(11, 19)),
+        Field("records", "Records", "records", range(0, 19), nullable=range(0, 19), former_names=("recordSet",)),
     )
-
-    FORMER: ClassVar[dict[str, tuple[str, ...]]] = {
-        "partition_index": ("partition",),
-        "aborted_transactions": ("aborted",),
-        "records": ("recordSet",),
-    }
 
     SLOTS: ClassVar[tuple[str, ...]] = (
         "partition_index",
@@ -995,16 +996,13 @@ def write_PartitionData_tags(section: BytesWriter, self: PartitionData, version:
 class FetchableTopicResponse(Struct):
     """Data and status for the partitions of one topic."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("topic", "Topic", "string", (0, 12), None, None, None, None, True),
-        ("topic_id", "TopicId", "uuid", (13, 32767), None, None, None, None, True),
-        ("partitions", "Partitions", "[]PartitionData", (0, 32767), None, None, None, None, False),
-    )
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(12, 19)
 
-    FORMER: ClassVar[dict[str, tuple[str, ...]]] = {
-        "topic": ("name",),
-        "partitions": ("partitionResponses",),
-    }
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("topic", "Topic", "string", range(0, 13), ignorable=True, former_names=("name",)),
+        Field("topic_id", "TopicId", "uuid", range(13, 19), ignorable=True),
+        Field("partitions", "Partitions", "[]PartitionData", range(0, 19), former_names=("partitionResponses",)),
+    )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("topic", "topic_id", "partitions", "unknown_tags")
     __slots__ = SLOTS
@@ -1040,11 +1038,13 @@ def new_FetchableTopicResponse(topic: str, topic_id: Uuid, partitions: list[Part
 class NodeEndpoint(Struct):
     """Address of one broker that was named as the leader of some partition."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("node_id", "NodeId", "int32", (16, 32767), None, None, None, None, False),
-        ("host", "Host", "string", (16, 32767), None, None, None, None, False),
-        ("port", "Port", "int32", (16, 32767), None, None, None, None, False),
-        ("rack", "Rack", "string", (16, 32767), (16, 32767), None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(12, 19)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("node_id", "NodeId", "int32", range(16, 19)),
+        Field("host", "Host", "string", range(16, 19)),
+        Field("port", "Port", "int32", range(16, 19)),
+        Field("rack", "Rack", "string", range(16, 19), nullable=range(16, 19)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("node_id", "host", "port", "rack", "unknown_tags")
@@ -1093,17 +1093,13 @@ class FetchResponse(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(12, 19)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("throttle_time_ms", "ThrottleTimeMs", "int32", (1, 32767), None, None, None, None, True),
-        ("error_code", "ErrorCode", "int16", (7, 32767), None, None, None, None, True),
-        ("session_id", "SessionId", "int32", (7, 32767), None, None, None, None, False),
-        ("responses", "Responses", "[]FetchableTopicResponse", (0, 32767), None, None, None, None, False),
-        ("node_endpoints", "NodeEndpoints", "[]NodeEndpoint", (16, 32767), None, 0, (16, 32767), None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(1, 19), ignorable=True),
+        Field("error_code", "ErrorCode", "int16", range(7, 19), ignorable=True),
+        Field("session_id", "SessionId", "int32", range(7, 19)),
+        Field("responses", "Responses", "[]FetchableTopicResponse", range(0, 19), former_names=("topics",)),
+        Field("node_endpoints", "NodeEndpoints", "[]NodeEndpoint", range(16, 19), tag=0, tagged=range(16, 19)),
     )
-
-    FORMER: ClassVar[dict[str, tuple[str, ...]]] = {
-        "responses": ("topics",),
-    }
 
     SLOTS: ClassVar[tuple[str, ...]] = (
         "throttle_time_ms",

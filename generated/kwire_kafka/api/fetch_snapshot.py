@@ -17,6 +17,7 @@ from librt.strings import (
 
 from kwire.message import FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
+from kwire.schema import Field
 from kwire.uuids import Uuid, ZERO_UUID
 from kwire.wire import (
     fail,
@@ -37,16 +38,16 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
-    from kwire.message import FieldSpec
-
 
 @mypyc_attr(acyclic=True)
 class FetchSnapshotRequestSnapshotId(Struct):
     """Identity of a snapshot: the log position it covers."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("end_offset", "EndOffset", "int64", (0, 32767), None, None, None, None, False),
-        ("epoch", "Epoch", "int32", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("end_offset", "EndOffset", "int64", range(0, 2)),
+        Field("epoch", "Epoch", "int32", range(0, 2)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("end_offset", "epoch", "unknown_tags")
@@ -79,12 +80,22 @@ def new_FetchSnapshotRequestSnapshotId(end_offset: int, epoch: int) -> FetchSnap
 class FetchSnapshotRequestPartitionSnapshot(Struct):
     """Snapshot of one partition and the place to read on from."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("partition", "Partition", "int32", (0, 32767), None, None, None, None, False),
-        ("current_leader_epoch", "CurrentLeaderEpoch", "int32", (0, 32767), None, None, None, None, False),
-        ("snapshot_id", "SnapshotId", "FetchSnapshotRequestSnapshotId", (0, 32767), None, None, None, None, False),
-        ("position", "Position", "int64", (0, 32767), None, None, None, None, False),
-        ("replica_directory_id", "ReplicaDirectoryId", "uuid", (1, 32767), None, 0, (1, 32767), None, True),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("partition", "Partition", "int32", range(0, 2)),
+        Field("current_leader_epoch", "CurrentLeaderEpoch", "int32", range(0, 2)),
+        Field("snapshot_id", "SnapshotId", "FetchSnapshotRequestSnapshotId", range(0, 2)),
+        Field("position", "Position", "int64", range(0, 2)),
+        Field(
+            "replica_directory_id",
+            "ReplicaDirectoryId",
+            "uuid",
+            range(1, 2),
+            tag=0,
+            tagged=range(1, 2),
+            ignorable=True,
+        ),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (
@@ -185,19 +196,11 @@ def write_FetchSnapshotRequestPartitionSnapshot_tags(
 class FetchSnapshotRequestTopicSnapshot(Struct):
     """One Raft topic of which snapshot data is wanted."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("name", "Name", "string", (0, 32767), None, None, None, None, False),
-        (
-            "partitions",
-            "Partitions",
-            "[]FetchSnapshotRequestPartitionSnapshot",
-            (0, 32767),
-            None,
-            None,
-            None,
-            None,
-            False,
-        ),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("name", "Name", "string", range(0, 2)),
+        Field("partitions", "Partitions", "[]FetchSnapshotRequestPartitionSnapshot", range(0, 2)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("name", "partitions", "unknown_tags")
@@ -240,11 +243,11 @@ class FetchSnapshotRequest(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("cluster_id", "ClusterId", "string", (0, 32767), (0, 32767), 0, (0, 32767), None, False),
-        ("replica_id", "ReplicaId", "int32", (0, 32767), None, None, None, None, False),
-        ("max_bytes", "MaxBytes", "int32", (0, 32767), None, None, None, None, False),
-        ("topics", "Topics", "[]FetchSnapshotRequestTopicSnapshot", (0, 32767), None, None, None, None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("cluster_id", "ClusterId", "string", range(0, 2), nullable=range(0, 2), tag=0, tagged=range(0, 2)),
+        Field("replica_id", "ReplicaId", "int32", range(0, 2)),
+        Field("max_bytes", "MaxBytes", "int32", range(0, 2)),
+        Field("topics", "Topics", "[]FetchSnapshotRequestTopicSnapshot", range(0, 2)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("cluster_id", "replica_id", "max_bytes", "topics", "unknown_tags")
@@ -356,9 +359,11 @@ def write_FetchSnapshotRequest_tags(section: BytesWriter, self: FetchSnapshotReq
 class FetchSnapshotResponseSnapshotId(Struct):
     """Identity of the snapshot this piece was cut from."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("end_offset", "EndOffset", "int64", (0, 32767), None, None, None, None, False),
-        ("epoch", "Epoch", "int32", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("end_offset", "EndOffset", "int64", range(0, 2)),
+        Field("epoch", "Epoch", "int32", range(0, 2)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("end_offset", "epoch", "unknown_tags")
@@ -391,9 +396,11 @@ def new_FetchSnapshotResponseSnapshotId(end_offset: int, epoch: int) -> FetchSna
 class LeaderIdAndEpoch(Struct):
     """Present leader, as a hint for a replica that asked the wrong node."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("leader_id", "LeaderId", "int32", (0, 32767), None, None, None, None, False),
-        ("leader_epoch", "LeaderEpoch", "int32", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("leader_id", "LeaderId", "int32", range(0, 2)),
+        Field("leader_epoch", "LeaderEpoch", "int32", range(0, 2)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("leader_id", "leader_epoch", "unknown_tags")
@@ -426,14 +433,16 @@ def new_LeaderIdAndEpoch(leader_id: int, leader_epoch: int) -> LeaderIdAndEpoch:
 class FetchSnapshotResponsePartitionSnapshot(Struct):
     """One piece of the snapshot of one partition."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("index", "Index", "int32", (0, 32767), None, None, None, None, False),
-        ("error_code", "ErrorCode", "int16", (0, 32767), None, None, None, None, False),
-        ("snapshot_id", "SnapshotId", "FetchSnapshotResponseSnapshotId", (0, 32767), None, None, None, None, False),
-        ("current_leader", "CurrentLeader", "LeaderIdAndEpoch", (0, 32767), None, 0, (0, 32767), None, False),
-        ("size", "Size", "int64", (0, 32767), None, None, None, None, False),
-        ("position", "Position", "int64", (0, 32767), None, None, None, None, False),
-        ("unaligned_records", "UnalignedRecords", "records", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("index", "Index", "int32", range(0, 2)),
+        Field("error_code", "ErrorCode", "int16", range(0, 2)),
+        Field("snapshot_id", "SnapshotId", "FetchSnapshotResponseSnapshotId", range(0, 2)),
+        Field("current_leader", "CurrentLeader", "LeaderIdAndEpoch", range(0, 2), tag=0, tagged=range(0, 2)),
+        Field("size", "Size", "int64", range(0, 2)),
+        Field("position", "Position", "int64", range(0, 2)),
+        Field("unaligned_records", "UnalignedRecords", "records", range(0, 2)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (
@@ -574,19 +583,11 @@ def write_FetchSnapshotResponsePartitionSnapshot_tags(
 class FetchSnapshotResponseTopicSnapshot(Struct):
     """Snapshot pieces of one Raft topic."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("name", "Name", "string", (0, 32767), None, None, None, None, False),
-        (
-            "partitions",
-            "Partitions",
-            "[]FetchSnapshotResponsePartitionSnapshot",
-            (0, 32767),
-            None,
-            None,
-            None,
-            None,
-            False,
-        ),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("name", "Name", "string", range(0, 2)),
+        Field("partitions", "Partitions", "[]FetchSnapshotResponsePartitionSnapshot", range(0, 2)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("name", "partitions", "unknown_tags")
@@ -621,10 +622,12 @@ def new_FetchSnapshotResponseTopicSnapshot(
 class NodeEndpoint(Struct):
     """Address of a node named as leader in this response."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("node_id", "NodeId", "int32", (1, 32767), None, None, None, None, False),
-        ("host", "Host", "string", (1, 32767), None, None, None, None, False),
-        ("port", "Port", "uint16", (1, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("node_id", "NodeId", "int32", range(1, 2)),
+        Field("host", "Host", "string", range(1, 2)),
+        Field("port", "Port", "uint16", range(1, 2)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("node_id", "host", "port", "unknown_tags")
@@ -669,11 +672,11 @@ class FetchSnapshotResponse(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("throttle_time_ms", "ThrottleTimeMs", "int32", (0, 32767), None, None, None, None, True),
-        ("error_code", "ErrorCode", "int16", (0, 32767), None, None, None, None, False),
-        ("topics", "Topics", "[]FetchSnapshotResponseTopicSnapshot", (0, 32767), None, None, None, None, False),
-        ("node_endpoints", "NodeEndpoints", "[]NodeEndpoint", (1, 32767), None, 0, (1, 32767), None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 2), ignorable=True),
+        Field("error_code", "ErrorCode", "int16", range(0, 2)),
+        Field("topics", "Topics", "[]FetchSnapshotResponseTopicSnapshot", range(0, 2)),
+        Field("node_endpoints", "NodeEndpoints", "[]NodeEndpoint", range(1, 2), tag=0, tagged=range(1, 2)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "error_code", "topics", "node_endpoints", "unknown_tags")

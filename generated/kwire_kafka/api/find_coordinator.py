@@ -15,6 +15,7 @@ from librt.strings import (
 
 from kwire.message import FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
+from kwire.schema import Field
 from kwire.wire import (
     fail,
     read_length,
@@ -30,8 +31,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
-    from kwire.message import FieldSpec
-
 
 @mypyc_attr(acyclic=True)
 class FindCoordinatorRequest(Message):
@@ -45,10 +44,10 @@ class FindCoordinatorRequest(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(3, 7)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("key", "Key", "string", (0, 3), None, None, None, None, False),
-        ("key_type", "KeyType", "int8", (1, 32767), None, None, None, None, False),
-        ("coordinator_keys", "CoordinatorKeys", "[]string", (4, 32767), None, None, None, None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("key", "Key", "string", range(0, 4)),
+        Field("key_type", "KeyType", "int8", range(1, 7)),
+        Field("coordinator_keys", "CoordinatorKeys", "[]string", range(4, 7)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("key", "key_type", "coordinator_keys", "unknown_tags")
@@ -107,13 +106,15 @@ def new_FindCoordinatorRequest(key: str, key_type: int, coordinator_keys: list[s
 class Coordinator(Struct):
     """Coordinator found for one key, or the reason there is none."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("key", "Key", "string", (4, 32767), None, None, None, None, False),
-        ("node_id", "NodeId", "int32", (4, 32767), None, None, None, None, False),
-        ("host", "Host", "string", (4, 32767), None, None, None, None, False),
-        ("port", "Port", "int32", (4, 32767), None, None, None, None, False),
-        ("error_code", "ErrorCode", "int16", (4, 32767), None, None, None, None, False),
-        ("error_message", "ErrorMessage", "string", (4, 32767), (4, 32767), None, None, None, True),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(3, 7)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("key", "Key", "string", range(4, 7)),
+        Field("node_id", "NodeId", "int32", range(4, 7)),
+        Field("host", "Host", "string", range(4, 7)),
+        Field("port", "Port", "int32", range(4, 7)),
+        Field("error_code", "ErrorCode", "int16", range(4, 7)),
+        Field("error_message", "ErrorMessage", "string", range(4, 7), nullable=range(4, 7), ignorable=True),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (
@@ -182,14 +183,14 @@ class FindCoordinatorResponse(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(3, 7)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("throttle_time_ms", "ThrottleTimeMs", "int32", (1, 32767), None, None, None, None, True),
-        ("error_code", "ErrorCode", "int16", (0, 3), None, None, None, None, False),
-        ("error_message", "ErrorMessage", "string", (1, 3), (1, 3), None, None, None, True),
-        ("node_id", "NodeId", "int32", (0, 3), None, None, None, None, False),
-        ("host", "Host", "string", (0, 3), None, None, None, None, False),
-        ("port", "Port", "int32", (0, 3), None, None, None, None, False),
-        ("coordinators", "Coordinators", "[]Coordinator", (4, 32767), None, None, None, None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(1, 7), ignorable=True),
+        Field("error_code", "ErrorCode", "int16", range(0, 4)),
+        Field("error_message", "ErrorMessage", "string", range(1, 4), nullable=range(1, 4), ignorable=True),
+        Field("node_id", "NodeId", "int32", range(0, 4)),
+        Field("host", "Host", "string", range(0, 4)),
+        Field("port", "Port", "int32", range(0, 4)),
+        Field("coordinators", "Coordinators", "[]Coordinator", range(4, 7)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (

@@ -15,6 +15,7 @@ from librt.strings import (
 
 from kwire.message import FieldTags, Message
 from kwire.native import i64, install_constructors, mypyc_attr
+from kwire.schema import Field
 from kwire.uuids import Uuid, ZERO_UUID
 from kwire.wire import (
     fail,
@@ -33,8 +34,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
-    from kwire.message import FieldSpec
-
 
 @mypyc_attr(acyclic=True)
 class GetTelemetrySubscriptionsRequest(Message):
@@ -48,9 +47,7 @@ class GetTelemetrySubscriptionsRequest(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("client_instance_id", "ClientInstanceId", "uuid", (0, 32767), None, None, None, None, False),
-    )
+    FIELDS: ClassVar[tuple[Field, ...]] = (Field("client_instance_id", "ClientInstanceId", "uuid", range(0, 1)),)
 
     SLOTS: ClassVar[tuple[str, ...]] = ("client_instance_id", "unknown_tags")
     __slots__ = SLOTS
@@ -101,26 +98,16 @@ class GetTelemetrySubscriptionsResponse(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("throttle_time_ms", "ThrottleTimeMs", "int32", (0, 32767), None, None, None, None, False),
-        ("error_code", "ErrorCode", "int16", (0, 32767), None, None, None, None, False),
-        ("client_instance_id", "ClientInstanceId", "uuid", (0, 32767), None, None, None, None, False),
-        ("subscription_id", "SubscriptionId", "int32", (0, 32767), None, None, None, None, False),
-        (
-            "accepted_compression_types",
-            "AcceptedCompressionTypes",
-            "[]int8",
-            (0, 32767),
-            None,
-            None,
-            None,
-            None,
-            False,
-        ),
-        ("push_interval_ms", "PushIntervalMs", "int32", (0, 32767), None, None, None, None, False),
-        ("telemetry_max_bytes", "TelemetryMaxBytes", "int32", (0, 32767), None, None, None, None, False),
-        ("delta_temporality", "DeltaTemporality", "bool", (0, 32767), None, None, None, None, False),
-        ("requested_metrics", "RequestedMetrics", "[]string", (0, 32767), None, None, None, None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 1)),
+        Field("error_code", "ErrorCode", "int16", range(0, 1)),
+        Field("client_instance_id", "ClientInstanceId", "uuid", range(0, 1)),
+        Field("subscription_id", "SubscriptionId", "int32", range(0, 1)),
+        Field("accepted_compression_types", "AcceptedCompressionTypes", "[]int8", range(0, 1)),
+        Field("push_interval_ms", "PushIntervalMs", "int32", range(0, 1)),
+        Field("telemetry_max_bytes", "TelemetryMaxBytes", "int32", range(0, 1)),
+        Field("delta_temporality", "DeltaTemporality", "bool", range(0, 1)),
+        Field("requested_metrics", "RequestedMetrics", "[]string", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (

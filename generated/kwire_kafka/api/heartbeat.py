@@ -15,6 +15,7 @@ from librt.strings import (
 
 from kwire.message import FieldTags, Message
 from kwire.native import i64, install_constructors, mypyc_attr
+from kwire.schema import Field
 from kwire.wire import (
     fail,
     read_string_length,
@@ -26,8 +27,6 @@ from kwire.wire import (
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
-
-    from kwire.message import FieldSpec
 
 
 @mypyc_attr(acyclic=True)
@@ -42,16 +41,12 @@ class HeartbeatRequest(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(4, 5)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("group_id", "GroupId", "string", (0, 32767), None, None, None, None, False),
-        ("generation_id", "GenerationId", "int32", (0, 32767), None, None, None, None, False),
-        ("member_id", "MemberId", "string", (0, 32767), None, None, None, None, False),
-        ("group_instance_id", "GroupInstanceId", "string", (3, 32767), (3, 32767), None, None, None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("group_id", "GroupId", "string", range(0, 5)),
+        Field("generation_id", "GenerationId", "int32", range(0, 5), former_names=("generationid",)),
+        Field("member_id", "MemberId", "string", range(0, 5)),
+        Field("group_instance_id", "GroupInstanceId", "string", range(3, 5), nullable=range(3, 5)),
     )
-
-    FORMER: ClassVar[dict[str, tuple[str, ...]]] = {
-        "generation_id": ("generationid",),
-    }
 
     SLOTS: ClassVar[tuple[str, ...]] = ("group_id", "generation_id", "member_id", "group_instance_id", "unknown_tags")
     __slots__ = SLOTS
@@ -124,9 +119,9 @@ class HeartbeatResponse(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(4, 5)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("throttle_time_ms", "ThrottleTimeMs", "int32", (1, 32767), None, None, None, None, True),
-        ("error_code", "ErrorCode", "int16", (0, 32767), None, None, None, None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(1, 5), ignorable=True),
+        Field("error_code", "ErrorCode", "int16", range(0, 5)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "error_code", "unknown_tags")

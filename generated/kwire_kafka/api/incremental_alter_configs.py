@@ -15,6 +15,7 @@ from librt.strings import (
 
 from kwire.message import FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
+from kwire.schema import Field
 from kwire.wire import (
     fail,
     read_length,
@@ -30,17 +31,17 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
-    from kwire.message import FieldSpec
-
 
 @mypyc_attr(acyclic=True)
 class AlterableConfig(Struct):
     """One change to one configuration key."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("name", "Name", "string", (0, 32767), None, None, None, None, False),
-        ("config_operation", "ConfigOperation", "int8", (0, 32767), None, None, None, None, False),
-        ("value", "Value", "string", (0, 32767), (0, 32767), None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(1, 2)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("name", "Name", "string", range(0, 2)),
+        Field("config_operation", "ConfigOperation", "int8", range(0, 2)),
+        Field("value", "Value", "string", range(0, 2), nullable=range(0, 2)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("name", "config_operation", "value", "unknown_tags")
@@ -77,10 +78,12 @@ def new_AlterableConfig(name: str, config_operation: int, value: str | None) -> 
 class AlterConfigsResource(Struct):
     """One configured thing, such as a topic or a broker, with the changes for it."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("resource_type", "ResourceType", "int8", (0, 32767), None, None, None, None, False),
-        ("resource_name", "ResourceName", "string", (0, 32767), None, None, None, None, False),
-        ("configs", "Configs", "[]AlterableConfig", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(1, 2)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("resource_type", "ResourceType", "int8", range(0, 2)),
+        Field("resource_name", "ResourceName", "string", range(0, 2)),
+        Field("configs", "Configs", "[]AlterableConfig", range(0, 2)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("resource_type", "resource_name", "configs", "unknown_tags")
@@ -127,9 +130,9 @@ class IncrementalAlterConfigsRequest(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(1, 2)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("resources", "Resources", "[]AlterConfigsResource", (0, 32767), None, None, None, None, False),
-        ("validate_only", "ValidateOnly", "bool", (0, 32767), None, None, None, None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("resources", "Resources", "[]AlterConfigsResource", range(0, 2)),
+        Field("validate_only", "ValidateOnly", "bool", range(0, 2)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("resources", "validate_only", "unknown_tags")
@@ -185,11 +188,13 @@ def new_IncrementalAlterConfigsRequest(
 class AlterConfigsResourceResponse(Struct):
     """Outcome for one resource; its changes are applied together or not at all."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("error_code", "ErrorCode", "int16", (0, 32767), None, None, None, None, False),
-        ("error_message", "ErrorMessage", "string", (0, 32767), (0, 32767), None, None, None, False),
-        ("resource_type", "ResourceType", "int8", (0, 32767), None, None, None, None, False),
-        ("resource_name", "ResourceName", "string", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(1, 2)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("error_code", "ErrorCode", "int16", range(0, 2)),
+        Field("error_message", "ErrorMessage", "string", range(0, 2), nullable=range(0, 2)),
+        Field("resource_type", "ResourceType", "int8", range(0, 2)),
+        Field("resource_name", "ResourceName", "string", range(0, 2)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (
@@ -248,14 +253,10 @@ class IncrementalAlterConfigsResponse(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(1, 2)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("throttle_time_ms", "ThrottleTimeMs", "int32", (0, 32767), None, None, None, None, False),
-        ("responses", "Responses", "[]AlterConfigsResourceResponse", (0, 32767), None, None, None, None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 2)),
+        Field("responses", "Responses", "[]AlterConfigsResourceResponse", range(0, 2), former_names=("responses",)),
     )
-
-    FORMER: ClassVar[dict[str, tuple[str, ...]]] = {
-        "responses": ("responses",),
-    }
 
     SLOTS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "responses", "unknown_tags")
     __slots__ = SLOTS

@@ -17,6 +17,7 @@ from librt.strings import (
 
 from kwire.message import FieldTags, Message
 from kwire.native import i64, install_constructors, mypyc_attr
+from kwire.schema import Field
 from kwire.wire import (
     fail,
     read_string_length,
@@ -28,8 +29,6 @@ from kwire.wire import (
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
-
-    from kwire.message import FieldSpec
 
 
 @mypyc_attr(acyclic=True)
@@ -44,13 +43,13 @@ class InitProducerIdRequest(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 7)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("transactional_id", "TransactionalId", "string", (0, 32767), (0, 32767), None, None, None, False),
-        ("transaction_timeout_ms", "TransactionTimeoutMs", "int32", (0, 32767), None, None, None, None, False),
-        ("producer_id", "ProducerId", "int64", (3, 32767), None, None, None, None, False),
-        ("producer_epoch", "ProducerEpoch", "int16", (3, 32767), None, None, None, None, False),
-        ("enable2_pc", "Enable2Pc", "bool", (6, 32767), None, None, None, None, False),
-        ("keep_prepared_txn", "KeepPreparedTxn", "bool", (6, 32767), None, None, None, None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("transactional_id", "TransactionalId", "string", range(0, 7), nullable=range(0, 7)),
+        Field("transaction_timeout_ms", "TransactionTimeoutMs", "int32", range(0, 7)),
+        Field("producer_id", "ProducerId", "int64", range(3, 7)),
+        Field("producer_epoch", "ProducerEpoch", "int16", range(3, 7)),
+        Field("enable2_pc", "Enable2Pc", "bool", range(6, 7)),
+        Field("keep_prepared_txn", "KeepPreparedTxn", "bool", range(6, 7)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (
@@ -154,13 +153,13 @@ class InitProducerIdResponse(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 7)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("throttle_time_ms", "ThrottleTimeMs", "int32", (0, 32767), None, None, None, None, True),
-        ("error_code", "ErrorCode", "int16", (0, 32767), None, None, None, None, False),
-        ("producer_id", "ProducerId", "int64", (0, 32767), None, None, None, None, False),
-        ("producer_epoch", "ProducerEpoch", "int16", (0, 32767), None, None, None, None, False),
-        ("ongoing_txn_producer_id", "OngoingTxnProducerId", "int64", (6, 32767), None, None, None, None, False),
-        ("ongoing_txn_producer_epoch", "OngoingTxnProducerEpoch", "int16", (6, 32767), None, None, None, None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 7), ignorable=True),
+        Field("error_code", "ErrorCode", "int16", range(0, 7)),
+        Field("producer_id", "ProducerId", "int64", range(0, 7)),
+        Field("producer_epoch", "ProducerEpoch", "int16", range(0, 7)),
+        Field("ongoing_txn_producer_id", "OngoingTxnProducerId", "int64", range(6, 7)),
+        Field("ongoing_txn_producer_epoch", "OngoingTxnProducerEpoch", "int16", range(6, 7)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (

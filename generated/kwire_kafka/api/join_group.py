@@ -15,6 +15,7 @@ from librt.strings import (
 
 from kwire.message import FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
+from kwire.schema import Field
 from kwire.wire import (
     fail,
     read_length,
@@ -29,16 +30,16 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
-    from kwire.message import FieldSpec
-
 
 @mypyc_attr(acyclic=True)
 class JoinGroupRequestProtocol(Struct):
     """One assignment strategy the member supports."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("name", "Name", "string", (0, 32767), None, None, None, None, False),
-        ("metadata", "Metadata", "bytes", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(6, 10)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("name", "Name", "string", range(0, 10)),
+        Field("metadata", "Metadata", "bytes", range(0, 10)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("name", "metadata", "unknown_tags")
@@ -79,15 +80,15 @@ class JoinGroupRequest(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(6, 10)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("group_id", "GroupId", "string", (0, 32767), None, None, None, None, False),
-        ("session_timeout_ms", "SessionTimeoutMs", "int32", (0, 32767), None, None, None, None, False),
-        ("rebalance_timeout_ms", "RebalanceTimeoutMs", "int32", (1, 32767), None, None, None, None, True),
-        ("member_id", "MemberId", "string", (0, 32767), None, None, None, None, False),
-        ("group_instance_id", "GroupInstanceId", "string", (5, 32767), (5, 32767), None, None, None, False),
-        ("protocol_type", "ProtocolType", "string", (0, 32767), None, None, None, None, False),
-        ("protocols", "Protocols", "[]JoinGroupRequestProtocol", (0, 32767), None, None, None, None, False),
-        ("reason", "Reason", "string", (8, 32767), (8, 32767), None, None, None, True),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("group_id", "GroupId", "string", range(0, 10)),
+        Field("session_timeout_ms", "SessionTimeoutMs", "int32", range(0, 10)),
+        Field("rebalance_timeout_ms", "RebalanceTimeoutMs", "int32", range(1, 10), ignorable=True),
+        Field("member_id", "MemberId", "string", range(0, 10)),
+        Field("group_instance_id", "GroupInstanceId", "string", range(5, 10), nullable=range(5, 10)),
+        Field("protocol_type", "ProtocolType", "string", range(0, 10)),
+        Field("protocols", "Protocols", "[]JoinGroupRequestProtocol", range(0, 10)),
+        Field("reason", "Reason", "string", range(8, 10), nullable=range(8, 10), ignorable=True),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (
@@ -196,10 +197,12 @@ def new_JoinGroupRequest(
 class JoinGroupResponseMember(Struct):
     """One member of the group, as shown to the leader."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("member_id", "MemberId", "string", (0, 32767), None, None, None, None, False),
-        ("group_instance_id", "GroupInstanceId", "string", (5, 32767), (5, 32767), None, None, None, True),
-        ("metadata", "Metadata", "bytes", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(6, 10)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("member_id", "MemberId", "string", range(0, 10)),
+        Field("group_instance_id", "GroupInstanceId", "string", range(5, 10), nullable=range(5, 10), ignorable=True),
+        Field("metadata", "Metadata", "bytes", range(0, 10)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("member_id", "group_instance_id", "metadata", "unknown_tags")
@@ -246,16 +249,16 @@ class JoinGroupResponse(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(6, 10)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("throttle_time_ms", "ThrottleTimeMs", "int32", (2, 32767), None, None, None, None, True),
-        ("error_code", "ErrorCode", "int16", (0, 32767), None, None, None, None, False),
-        ("generation_id", "GenerationId", "int32", (0, 32767), None, None, None, None, False),
-        ("protocol_type", "ProtocolType", "string", (7, 32767), (7, 32767), None, None, None, True),
-        ("protocol_name", "ProtocolName", "string", (0, 32767), (7, 32767), None, None, None, False),
-        ("leader", "Leader", "string", (0, 32767), None, None, None, None, False),
-        ("skip_assignment", "SkipAssignment", "bool", (9, 32767), None, None, None, None, False),
-        ("member_id", "MemberId", "string", (0, 32767), None, None, None, None, False),
-        ("members", "Members", "[]JoinGroupResponseMember", (0, 32767), None, None, None, None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(2, 10), ignorable=True),
+        Field("error_code", "ErrorCode", "int16", range(0, 10)),
+        Field("generation_id", "GenerationId", "int32", range(0, 10)),
+        Field("protocol_type", "ProtocolType", "string", range(7, 10), nullable=range(7, 10), ignorable=True),
+        Field("protocol_name", "ProtocolName", "string", range(0, 10), nullable=range(7, 10)),
+        Field("leader", "Leader", "string", range(0, 10)),
+        Field("skip_assignment", "SkipAssignment", "bool", range(9, 10)),
+        Field("member_id", "MemberId", "string", range(0, 10)),
+        Field("members", "Members", "[]JoinGroupResponseMember", range(0, 10)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (

@@ -17,6 +17,7 @@ from librt.strings import (
 
 from kwire.message import FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
+from kwire.schema import Field
 from kwire.uuids import Uuid, ZERO_UUID
 from kwire.wire import (
     fail,
@@ -35,33 +36,27 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
-    from kwire.message import FieldSpec
-
 
 @mypyc_attr(acyclic=True)
 class LeaderAndIsrPartitionState(Struct):
     """Leadership, ISR and replica set that one partition is to have from now on."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("topic_name", "TopicName", "string", (0, 1), None, None, None, None, True),
-        ("partition_index", "PartitionIndex", "int32", (0, 32767), None, None, None, None, False),
-        ("controller_epoch", "ControllerEpoch", "int32", (0, 32767), None, None, None, None, False),
-        ("leader", "Leader", "int32", (0, 32767), None, None, None, None, False),
-        ("leader_epoch", "LeaderEpoch", "int32", (0, 32767), None, None, None, None, False),
-        ("isr", "Isr", "[]int32", (0, 32767), None, None, None, None, False),
-        ("partition_epoch", "PartitionEpoch", "int32", (0, 32767), None, None, None, None, False),
-        ("replicas", "Replicas", "[]int32", (0, 32767), None, None, None, None, False),
-        ("adding_replicas", "AddingReplicas", "[]int32", (3, 32767), None, None, None, None, True),
-        ("removing_replicas", "RemovingReplicas", "[]int32", (3, 32767), None, None, None, None, True),
-        ("is_new", "IsNew", "bool", (1, 32767), None, None, None, None, True),
-        ("leader_recovery_state", "LeaderRecoveryState", "int8", (6, 32767), None, None, None, None, False),
-    )
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(4, 8)
 
-    FORMER: ClassVar[dict[str, tuple[str, ...]]] = {
-        "leader": ("leaderKey",),
-        "isr": ("isrReplicas",),
-        "partition_epoch": ("zkVersion",),
-    }
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("topic_name", "TopicName", "string", range(0, 2), ignorable=True),
+        Field("partition_index", "PartitionIndex", "int32", range(0, 8)),
+        Field("controller_epoch", "ControllerEpoch", "int32", range(0, 8)),
+        Field("leader", "Leader", "int32", range(0, 8), former_names=("leaderKey",)),
+        Field("leader_epoch", "LeaderEpoch", "int32", range(0, 8)),
+        Field("isr", "Isr", "[]int32", range(0, 8), former_names=("isrReplicas",)),
+        Field("partition_epoch", "PartitionEpoch", "int32", range(0, 8), former_names=("zkVersion",)),
+        Field("replicas", "Replicas", "[]int32", range(0, 8)),
+        Field("adding_replicas", "AddingReplicas", "[]int32", range(3, 8), ignorable=True),
+        Field("removing_replicas", "RemovingReplicas", "[]int32", range(3, 8), ignorable=True),
+        Field("is_new", "IsNew", "bool", range(1, 8), ignorable=True),
+        Field("leader_recovery_state", "LeaderRecoveryState", "int8", range(6, 8)),
+    )
 
     SLOTS: ClassVar[tuple[str, ...]] = (
         "topic_name",
@@ -175,25 +170,13 @@ def new_LeaderAndIsrPartitionState(
 class LeaderAndIsrTopicState(Struct):
     """The partitions of one topic that get a new state."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("topic_name", "TopicName", "string", (2, 32767), None, None, None, None, False),
-        ("topic_id", "TopicId", "uuid", (5, 32767), None, None, None, None, True),
-        (
-            "partition_states",
-            "PartitionStates",
-            "[]LeaderAndIsrPartitionState",
-            (2, 32767),
-            None,
-            None,
-            None,
-            None,
-            False,
-        ),
-    )
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(4, 8)
 
-    FORMER: ClassVar[dict[str, tuple[str, ...]]] = {
-        "topic_name": ("name",),
-    }
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("topic_name", "TopicName", "string", range(2, 8), former_names=("name",)),
+        Field("topic_id", "TopicId", "uuid", range(5, 8), ignorable=True),
+        Field("partition_states", "PartitionStates", "[]LeaderAndIsrPartitionState", range(2, 8)),
+    )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("topic_name", "topic_id", "partition_states", "unknown_tags")
     __slots__ = SLOTS
@@ -233,10 +216,12 @@ def new_LeaderAndIsrTopicState(
 class LeaderAndIsrLiveLeader(Struct):
     """Address of one broker that leads some of the partitions."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("broker_id", "BrokerId", "int32", (0, 32767), None, None, None, None, False),
-        ("host_name", "HostName", "string", (0, 32767), None, None, None, None, False),
-        ("port", "Port", "int32", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(4, 8)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("broker_id", "BrokerId", "int32", range(0, 8)),
+        Field("host_name", "HostName", "string", range(0, 8)),
+        Field("port", "Port", "int32", range(0, 8)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("broker_id", "host_name", "port", "unknown_tags")
@@ -281,30 +266,22 @@ class LeaderAndIsrRequest(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(4, 8)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("controller_id", "ControllerId", "int32", (0, 32767), None, None, None, None, False),
-        ("is_kraft_controller", "isKRaftController", "bool", (7, 32767), None, None, None, None, False),
-        ("controller_epoch", "ControllerEpoch", "int32", (0, 32767), None, None, None, None, False),
-        ("broker_epoch", "BrokerEpoch", "int64", (2, 32767), None, None, None, None, True),
-        ("type", "Type", "int8", (5, 32767), None, None, None, None, False),
-        (
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("controller_id", "ControllerId", "int32", range(0, 8)),
+        Field("is_kraft_controller", "isKRaftController", "bool", range(7, 8)),
+        Field("controller_epoch", "ControllerEpoch", "int32", range(0, 8)),
+        Field("broker_epoch", "BrokerEpoch", "int64", range(2, 8), ignorable=True),
+        Field("type", "Type", "int8", range(5, 8)),
+        Field(
             "ungrouped_partition_states",
             "UngroupedPartitionStates",
             "[]LeaderAndIsrPartitionState",
-            (0, 1),
-            None,
-            None,
-            None,
-            None,
-            False,
+            range(0, 2),
+            former_names=("partitionStatesV0",),
         ),
-        ("topic_states", "TopicStates", "[]LeaderAndIsrTopicState", (2, 32767), None, None, None, None, False),
-        ("live_leaders", "LiveLeaders", "[]LeaderAndIsrLiveLeader", (0, 32767), None, None, None, None, False),
+        Field("topic_states", "TopicStates", "[]LeaderAndIsrTopicState", range(2, 8)),
+        Field("live_leaders", "LiveLeaders", "[]LeaderAndIsrLiveLeader", range(0, 8)),
     )
-
-    FORMER: ClassVar[dict[str, tuple[str, ...]]] = {
-        "ungrouped_partition_states": ("partitionStatesV0",),
-    }
 
     SLOTS: ClassVar[tuple[str, ...]] = (
         "controller_id",
@@ -413,10 +390,12 @@ def new_LeaderAndIsrRequest(
 class LeaderAndIsrPartitionError(Struct):
     """Outcome of the state change of one partition."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("topic_name", "TopicName", "string", (0, 4), None, None, None, None, True),
-        ("partition_index", "PartitionIndex", "int32", (0, 32767), None, None, None, None, False),
-        ("error_code", "ErrorCode", "int16", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(4, 8)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("topic_name", "TopicName", "string", range(0, 5), ignorable=True),
+        Field("partition_index", "PartitionIndex", "int32", range(0, 8)),
+        Field("error_code", "ErrorCode", "int16", range(0, 8)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("topic_name", "partition_index", "error_code", "unknown_tags")
@@ -455,19 +434,11 @@ def new_LeaderAndIsrPartitionError(
 class LeaderAndIsrTopicError(Struct):
     """Outcomes for the partitions of one topic."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("topic_id", "TopicId", "uuid", (5, 32767), None, None, None, None, False),
-        (
-            "partition_errors",
-            "PartitionErrors",
-            "[]LeaderAndIsrPartitionError",
-            (5, 32767),
-            None,
-            None,
-            None,
-            None,
-            False,
-        ),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(4, 8)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("topic_id", "TopicId", "uuid", range(5, 8)),
+        Field("partition_errors", "PartitionErrors", "[]LeaderAndIsrPartitionError", range(5, 8)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("topic_id", "partition_errors", "unknown_tags")
@@ -510,25 +481,17 @@ class LeaderAndIsrResponse(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(4, 8)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("error_code", "ErrorCode", "int16", (0, 32767), None, None, None, None, False),
-        (
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("error_code", "ErrorCode", "int16", range(0, 8)),
+        Field(
             "partition_errors",
             "PartitionErrors",
             "[]LeaderAndIsrPartitionError",
-            (0, 4),
-            None,
-            None,
-            None,
-            None,
-            False,
+            range(0, 5),
+            former_names=("partitions",),
         ),
-        ("topics", "Topics", "[]LeaderAndIsrTopicError", (5, 32767), None, None, None, None, False),
+        Field("topics", "Topics", "[]LeaderAndIsrTopicError", range(5, 8)),
     )
-
-    FORMER: ClassVar[dict[str, tuple[str, ...]]] = {
-        "partition_errors": ("partitions",),
-    }
 
     SLOTS: ClassVar[tuple[str, ...]] = ("error_code", "partition_errors", "topics", "unknown_tags")
     __slots__ = SLOTS

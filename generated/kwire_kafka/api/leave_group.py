@@ -15,6 +15,7 @@ from librt.strings import (
 
 from kwire.message import FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
+from kwire.schema import Field
 from kwire.wire import (
     fail,
     read_length,
@@ -29,17 +30,17 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
-    from kwire.message import FieldSpec
-
 
 @mypyc_attr(acyclic=True)
 class MemberIdentity(Struct):
     """One member to be removed, found by its member id or by its static instance id."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("member_id", "MemberId", "string", (3, 32767), None, None, None, None, False),
-        ("group_instance_id", "GroupInstanceId", "string", (3, 32767), (3, 32767), None, None, None, False),
-        ("reason", "Reason", "string", (5, 32767), (5, 32767), None, None, None, True),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(4, 6)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("member_id", "MemberId", "string", range(3, 6)),
+        Field("group_instance_id", "GroupInstanceId", "string", range(3, 6), nullable=range(3, 6)),
+        Field("reason", "Reason", "string", range(5, 6), nullable=range(5, 6), ignorable=True),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("member_id", "group_instance_id", "reason", "unknown_tags")
@@ -84,10 +85,10 @@ class LeaveGroupRequest(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(4, 6)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("group_id", "GroupId", "string", (0, 32767), None, None, None, None, False),
-        ("member_id", "MemberId", "string", (0, 2), None, None, None, None, False),
-        ("members", "Members", "[]MemberIdentity", (3, 32767), None, None, None, None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("group_id", "GroupId", "string", range(0, 6)),
+        Field("member_id", "MemberId", "string", range(0, 3)),
+        Field("members", "Members", "[]MemberIdentity", range(3, 6)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("group_id", "member_id", "members", "unknown_tags")
@@ -145,10 +146,12 @@ def new_LeaveGroupRequest(group_id: str, member_id: str, members: list[MemberIde
 class MemberResponse(Struct):
     """Outcome of removing one member."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("member_id", "MemberId", "string", (3, 32767), None, None, None, None, False),
-        ("group_instance_id", "GroupInstanceId", "string", (3, 32767), (3, 32767), None, None, None, False),
-        ("error_code", "ErrorCode", "int16", (3, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(4, 6)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("member_id", "MemberId", "string", range(3, 6)),
+        Field("group_instance_id", "GroupInstanceId", "string", range(3, 6), nullable=range(3, 6)),
+        Field("error_code", "ErrorCode", "int16", range(3, 6)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("member_id", "group_instance_id", "error_code", "unknown_tags")
@@ -193,10 +196,10 @@ class LeaveGroupResponse(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(4, 6)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("throttle_time_ms", "ThrottleTimeMs", "int32", (1, 32767), None, None, None, None, True),
-        ("error_code", "ErrorCode", "int16", (0, 32767), None, None, None, None, False),
-        ("members", "Members", "[]MemberResponse", (3, 32767), None, None, None, None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(1, 6), ignorable=True),
+        Field("error_code", "ErrorCode", "int16", range(0, 6)),
+        Field("members", "Members", "[]MemberResponse", range(3, 6)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "error_code", "members", "unknown_tags")

@@ -15,6 +15,7 @@ from librt.strings import (
 
 from kwire.message import FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
+from kwire.schema import Field
 from kwire.wire import (
     fail,
     read_i8s,
@@ -31,8 +32,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
-    from kwire.message import FieldSpec
-
 
 @mypyc_attr(acyclic=True)
 class ListConfigResourcesRequest(Message):
@@ -46,9 +45,7 @@ class ListConfigResourcesRequest(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("resource_types", "ResourceTypes", "[]int8", (1, 32767), None, None, None, None, False),
-    )
+    FIELDS: ClassVar[tuple[Field, ...]] = (Field("resource_types", "ResourceTypes", "[]int8", range(1, 2)),)
 
     SLOTS: ClassVar[tuple[str, ...]] = ("resource_types", "unknown_tags")
     __slots__ = SLOTS
@@ -92,14 +89,12 @@ def new_ListConfigResourcesRequest(resource_types: list[int]) -> ListConfigResou
 class ConfigResource(Struct):
     """One resource that configuration can be attached to."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("resource_name", "ResourceName", "string", (0, 32767), None, None, None, None, False),
-        ("resource_type", "ResourceType", "int8", (1, 32767), None, None, None, None, True),
-    )
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
 
-    FORMER: ClassVar[dict[str, tuple[str, ...]]] = {
-        "resource_name": ("name",),
-    }
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("resource_name", "ResourceName", "string", range(0, 2), former_names=("name",)),
+        Field("resource_type", "ResourceType", "int8", range(1, 2), ignorable=True),
+    )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("resource_name", "resource_type", "unknown_tags")
     __slots__ = SLOTS
@@ -139,15 +134,17 @@ class ListConfigResourcesResponse(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("throttle_time_ms", "ThrottleTimeMs", "int32", (0, 32767), None, None, None, None, False),
-        ("error_code", "ErrorCode", "int16", (0, 32767), None, None, None, None, False),
-        ("config_resources", "ConfigResources", "[]ConfigResource", (0, 32767), None, None, None, None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 2)),
+        Field("error_code", "ErrorCode", "int16", range(0, 2)),
+        Field(
+            "config_resources",
+            "ConfigResources",
+            "[]ConfigResource",
+            range(0, 2),
+            former_names=("clientMetricsResources",),
+        ),
     )
-
-    FORMER: ClassVar[dict[str, tuple[str, ...]]] = {
-        "config_resources": ("clientMetricsResources",),
-    }
 
     SLOTS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "error_code", "config_resources", "unknown_tags")
     __slots__ = SLOTS

@@ -15,6 +15,7 @@ from librt.strings import (
 
 from kwire.message import FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
+from kwire.schema import Field
 from kwire.wire import (
     fail,
     read_length,
@@ -29,8 +30,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
-    from kwire.message import FieldSpec
-
 
 @mypyc_attr(acyclic=True)
 class ListGroupsRequest(Message):
@@ -44,9 +43,9 @@ class ListGroupsRequest(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(3, 6)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("states_filter", "StatesFilter", "[]string", (4, 32767), None, None, None, None, False),
-        ("types_filter", "TypesFilter", "[]string", (5, 32767), None, None, None, None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("states_filter", "StatesFilter", "[]string", range(4, 6)),
+        Field("types_filter", "TypesFilter", "[]string", range(5, 6)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("states_filter", "types_filter", "unknown_tags")
@@ -100,11 +99,13 @@ def new_ListGroupsRequest(states_filter: list[str], types_filter: list[str]) -> 
 class ListedGroup(Struct):
     """Summary of one group known to the answering broker."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("group_id", "GroupId", "string", (0, 32767), None, None, None, None, False),
-        ("protocol_type", "ProtocolType", "string", (0, 32767), None, None, None, None, False),
-        ("group_state", "GroupState", "string", (4, 32767), None, None, None, None, True),
-        ("group_type", "GroupType", "string", (5, 32767), None, None, None, None, True),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(3, 6)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("group_id", "GroupId", "string", range(0, 6)),
+        Field("protocol_type", "ProtocolType", "string", range(0, 6)),
+        Field("group_state", "GroupState", "string", range(4, 6), ignorable=True),
+        Field("group_type", "GroupType", "string", range(5, 6), ignorable=True),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("group_id", "protocol_type", "group_state", "group_type", "unknown_tags")
@@ -153,10 +154,10 @@ class ListGroupsResponse(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(3, 6)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("throttle_time_ms", "ThrottleTimeMs", "int32", (1, 32767), None, None, None, None, True),
-        ("error_code", "ErrorCode", "int16", (0, 32767), None, None, None, None, False),
-        ("groups", "Groups", "[]ListedGroup", (0, 32767), None, None, None, None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(1, 6), ignorable=True),
+        Field("error_code", "ErrorCode", "int16", range(0, 6)),
+        Field("groups", "Groups", "[]ListedGroup", range(0, 6)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "error_code", "groups", "unknown_tags")

@@ -17,6 +17,7 @@ from librt.strings import (
 
 from kwire.message import FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
+from kwire.schema import Field
 from kwire.wire import (
     fail,
     read_i64s,
@@ -33,18 +34,18 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
-    from kwire.message import FieldSpec
-
 
 @mypyc_attr(acyclic=True)
 class ListOffsetsPartition(Struct):
     """One lookup in one partition."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("partition_index", "PartitionIndex", "int32", (0, 32767), None, None, None, None, False),
-        ("current_leader_epoch", "CurrentLeaderEpoch", "int32", (4, 32767), None, None, None, None, True),
-        ("timestamp", "Timestamp", "int64", (0, 32767), None, None, None, None, False),
-        ("max_num_offsets", "MaxNumOffsets", "int32", (0, 0), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(6, 11)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("partition_index", "PartitionIndex", "int32", range(0, 11)),
+        Field("current_leader_epoch", "CurrentLeaderEpoch", "int32", range(4, 11), ignorable=True),
+        Field("timestamp", "Timestamp", "int64", range(0, 11)),
+        Field("max_num_offsets", "MaxNumOffsets", "int32", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (
@@ -100,9 +101,11 @@ def new_ListOffsetsPartition(
 class ListOffsetsTopic(Struct):
     """The lookups wanted in one topic."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("name", "Name", "string", (0, 32767), None, None, None, None, False),
-        ("partitions", "Partitions", "[]ListOffsetsPartition", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(6, 11)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("name", "Name", "string", range(0, 11)),
+        Field("partitions", "Partitions", "[]ListOffsetsPartition", range(0, 11)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("name", "partitions", "unknown_tags")
@@ -143,11 +146,11 @@ class ListOffsetsRequest(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(6, 11)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0, 1)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("replica_id", "ReplicaId", "int32", (0, 32767), None, None, None, None, False),
-        ("isolation_level", "IsolationLevel", "int8", (2, 32767), None, None, None, None, False),
-        ("topics", "Topics", "[]ListOffsetsTopic", (0, 32767), None, None, None, None, False),
-        ("timeout_ms", "TimeoutMs", "int32", (10, 32767), None, None, None, None, True),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("replica_id", "ReplicaId", "int32", range(0, 11)),
+        Field("isolation_level", "IsolationLevel", "int8", range(2, 11)),
+        Field("topics", "Topics", "[]ListOffsetsTopic", range(0, 11)),
+        Field("timeout_ms", "TimeoutMs", "int32", range(10, 11), ignorable=True),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("replica_id", "isolation_level", "topics", "timeout_ms", "unknown_tags")
@@ -213,13 +216,15 @@ def new_ListOffsetsRequest(
 class ListOffsetsPartitionResponse(Struct):
     """Result of the lookup in one partition."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("partition_index", "PartitionIndex", "int32", (0, 32767), None, None, None, None, False),
-        ("error_code", "ErrorCode", "int16", (0, 32767), None, None, None, None, False),
-        ("old_style_offsets", "OldStyleOffsets", "[]int64", (0, 0), None, None, None, None, False),
-        ("timestamp", "Timestamp", "int64", (1, 32767), None, None, None, None, False),
-        ("offset", "Offset", "int64", (1, 32767), None, None, None, None, False),
-        ("leader_epoch", "LeaderEpoch", "int32", (4, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(6, 11)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("partition_index", "PartitionIndex", "int32", range(0, 11)),
+        Field("error_code", "ErrorCode", "int16", range(0, 11)),
+        Field("old_style_offsets", "OldStyleOffsets", "[]int64", range(0, 1)),
+        Field("timestamp", "Timestamp", "int64", range(1, 11)),
+        Field("offset", "Offset", "int64", range(1, 11)),
+        Field("leader_epoch", "LeaderEpoch", "int32", range(4, 11)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (
@@ -294,9 +299,11 @@ def new_ListOffsetsPartitionResponse(
 class ListOffsetsTopicResponse(Struct):
     """Lookup results within one topic."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("name", "Name", "string", (0, 32767), None, None, None, None, False),
-        ("partitions", "Partitions", "[]ListOffsetsPartitionResponse", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(6, 11)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("name", "Name", "string", range(0, 11)),
+        Field("partitions", "Partitions", "[]ListOffsetsPartitionResponse", range(0, 11)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("name", "partitions", "unknown_tags")
@@ -339,9 +346,9 @@ class ListOffsetsResponse(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(6, 11)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("throttle_time_ms", "ThrottleTimeMs", "int32", (2, 32767), None, None, None, None, True),
-        ("topics", "Topics", "[]ListOffsetsTopicResponse", (0, 32767), None, None, None, None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(2, 11), ignorable=True),
+        Field("topics", "Topics", "[]ListOffsetsTopicResponse", range(0, 11)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "topics", "unknown_tags")

@@ -15,6 +15,7 @@ from librt.strings import (
 
 from kwire.message import FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
+from kwire.schema import Field
 from kwire.wire import (
     fail,
     read_i32s,
@@ -30,16 +31,16 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
-    from kwire.message import FieldSpec
-
 
 @mypyc_attr(acyclic=True)
 class ListPartitionReassignmentsTopics(Struct):
     """One topic with the partitions to look at."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("name", "Name", "string", (0, 32767), None, None, None, None, False),
-        ("partition_indexes", "PartitionIndexes", "[]int32", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("name", "Name", "string", range(0, 1)),
+        Field("partition_indexes", "PartitionIndexes", "[]int32", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("name", "partition_indexes", "unknown_tags")
@@ -80,9 +81,9 @@ class ListPartitionReassignmentsRequest(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("timeout_ms", "TimeoutMs", "int32", (0, 32767), None, None, None, None, False),
-        ("topics", "Topics", "[]ListPartitionReassignmentsTopics", (0, 32767), (0, 32767), None, None, None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("timeout_ms", "TimeoutMs", "int32", range(0, 1)),
+        Field("topics", "Topics", "[]ListPartitionReassignmentsTopics", range(0, 1), nullable=range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("timeout_ms", "topics", "unknown_tags")
@@ -132,11 +133,13 @@ def new_ListPartitionReassignmentsRequest(
 class OngoingPartitionReassignment(Struct):
     """State of the move of one partition."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("partition_index", "PartitionIndex", "int32", (0, 32767), None, None, None, None, False),
-        ("replicas", "Replicas", "[]int32", (0, 32767), None, None, None, None, False),
-        ("adding_replicas", "AddingReplicas", "[]int32", (0, 32767), None, None, None, None, False),
-        ("removing_replicas", "RemovingReplicas", "[]int32", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("partition_index", "PartitionIndex", "int32", range(0, 1)),
+        Field("replicas", "Replicas", "[]int32", range(0, 1)),
+        Field("adding_replicas", "AddingReplicas", "[]int32", range(0, 1)),
+        Field("removing_replicas", "RemovingReplicas", "[]int32", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (
@@ -190,9 +193,11 @@ def new_OngoingPartitionReassignment(
 class OngoingTopicReassignment(Struct):
     """One topic that has at least one partition on the move."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("name", "Name", "string", (0, 32767), None, None, None, None, False),
-        ("partitions", "Partitions", "[]OngoingPartitionReassignment", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("name", "Name", "string", range(0, 1)),
+        Field("partitions", "Partitions", "[]OngoingPartitionReassignment", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("name", "partitions", "unknown_tags")
@@ -235,11 +240,11 @@ class ListPartitionReassignmentsResponse(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("throttle_time_ms", "ThrottleTimeMs", "int32", (0, 32767), None, None, None, None, False),
-        ("error_code", "ErrorCode", "int16", (0, 32767), None, None, None, None, False),
-        ("error_message", "ErrorMessage", "string", (0, 32767), (0, 32767), None, None, None, False),
-        ("topics", "Topics", "[]OngoingTopicReassignment", (0, 32767), None, None, None, None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 1)),
+        Field("error_code", "ErrorCode", "int16", range(0, 1)),
+        Field("error_message", "ErrorMessage", "string", range(0, 1), nullable=range(0, 1)),
+        Field("topics", "Topics", "[]OngoingTopicReassignment", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "error_code", "error_message", "topics", "unknown_tags")

@@ -17,6 +17,7 @@ from librt.strings import (
 
 from kwire.message import FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
+from kwire.schema import Field
 from kwire.wire import (
     fail,
     read_i64s,
@@ -32,8 +33,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
-    from kwire.message import FieldSpec
-
 
 @mypyc_attr(acyclic=True)
 class ListTransactionsRequest(Message):
@@ -47,21 +46,11 @@ class ListTransactionsRequest(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 3)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("state_filters", "StateFilters", "[]string", (0, 32767), None, None, None, None, False),
-        ("producer_id_filters", "ProducerIdFilters", "[]int64", (0, 32767), None, None, None, None, False),
-        ("duration_filter", "DurationFilter", "int64", (1, 32767), None, None, None, None, False),
-        (
-            "transactional_id_pattern",
-            "TransactionalIdPattern",
-            "string",
-            (2, 32767),
-            (2, 32767),
-            None,
-            None,
-            None,
-            False,
-        ),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("state_filters", "StateFilters", "[]string", range(0, 3)),
+        Field("producer_id_filters", "ProducerIdFilters", "[]int64", range(0, 3)),
+        Field("duration_filter", "DurationFilter", "int64", range(1, 3)),
+        Field("transactional_id_pattern", "TransactionalIdPattern", "string", range(2, 3), nullable=range(2, 3)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (
@@ -134,10 +123,12 @@ def new_ListTransactionsRequest(
 class TransactionState(Struct):
     """Short summary of one transactional id."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("transactional_id", "TransactionalId", "string", (0, 32767), None, None, None, None, False),
-        ("producer_id", "ProducerId", "int64", (0, 32767), None, None, None, None, False),
-        ("transaction_state", "TransactionState", "string", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 3)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("transactional_id", "TransactionalId", "string", range(0, 3)),
+        Field("producer_id", "ProducerId", "int64", range(0, 3)),
+        Field("transaction_state", "TransactionState", "string", range(0, 3)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("transactional_id", "producer_id", "transaction_state", "unknown_tags")
@@ -184,11 +175,11 @@ class ListTransactionsResponse(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 3)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("throttle_time_ms", "ThrottleTimeMs", "int32", (0, 32767), None, None, None, None, False),
-        ("error_code", "ErrorCode", "int16", (0, 32767), None, None, None, None, False),
-        ("unknown_state_filters", "UnknownStateFilters", "[]string", (0, 32767), None, None, None, None, False),
-        ("transaction_states", "TransactionStates", "[]TransactionState", (0, 32767), None, None, None, None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 3)),
+        Field("error_code", "ErrorCode", "int16", range(0, 3)),
+        Field("unknown_state_filters", "UnknownStateFilters", "[]string", range(0, 3)),
+        Field("transaction_states", "TransactionStates", "[]TransactionState", range(0, 3)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (

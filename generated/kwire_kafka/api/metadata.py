@@ -15,6 +15,7 @@ from librt.strings import (
 
 from kwire.message import EMPTY, FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
+from kwire.schema import Field
 from kwire.uuids import Uuid, ZERO_UUID
 from kwire.wire import (
     fail,
@@ -32,16 +33,16 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
-    from kwire.message import FieldSpec
-
 
 @mypyc_attr(acyclic=True)
 class MetadataRequestTopic(Struct):
     """One topic to describe, picked by name or by id."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("topic_id", "TopicId", "uuid", (10, 32767), None, None, None, None, True),
-        ("name", "Name", "string", (0, 32767), (10, 32767), None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(9, 14)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("topic_id", "TopicId", "uuid", range(10, 14), ignorable=True),
+        Field("name", "Name", "string", range(0, 14), nullable=range(10, 14)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("topic_id", "name", "unknown_tags")
@@ -82,31 +83,11 @@ class MetadataRequest(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(9, 14)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("topics", "Topics", "[]MetadataRequestTopic", (0, 32767), (1, 32767), None, None, None, False),
-        ("allow_auto_topic_creation", "AllowAutoTopicCreation", "bool", (4, 32767), None, None, None, None, False),
-        (
-            "include_cluster_authorized_operations",
-            "IncludeClusterAuthorizedOperations",
-            "bool",
-            (8, 10),
-            None,
-            None,
-            None,
-            None,
-            False,
-        ),
-        (
-            "include_topic_authorized_operations",
-            "IncludeTopicAuthorizedOperations",
-            "bool",
-            (8, 32767),
-            None,
-            None,
-            None,
-            None,
-            False,
-        ),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("topics", "Topics", "[]MetadataRequestTopic", range(0, 14), nullable=range(1, 14)),
+        Field("allow_auto_topic_creation", "AllowAutoTopicCreation", "bool", range(4, 14)),
+        Field("include_cluster_authorized_operations", "IncludeClusterAuthorizedOperations", "bool", range(8, 11)),
+        Field("include_topic_authorized_operations", "IncludeTopicAuthorizedOperations", "bool", range(8, 14)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (
@@ -185,11 +166,13 @@ def new_MetadataRequest(
 class MetadataResponseBroker(Struct):
     """One live broker and where to reach it."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("node_id", "NodeId", "int32", (0, 32767), None, None, None, None, False),
-        ("host", "Host", "string", (0, 32767), None, None, None, None, False),
-        ("port", "Port", "int32", (0, 32767), None, None, None, None, False),
-        ("rack", "Rack", "string", (1, 32767), (1, 32767), None, None, None, True),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(9, 14)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("node_id", "NodeId", "int32", range(0, 14)),
+        Field("host", "Host", "string", range(0, 14)),
+        Field("port", "Port", "int32", range(0, 14)),
+        Field("rack", "Rack", "string", range(1, 14), nullable=range(1, 14), ignorable=True),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("node_id", "host", "port", "rack", "unknown_tags")
@@ -230,14 +213,16 @@ def new_MetadataResponseBroker(node_id: int, host: str, port: int, rack: str | N
 class MetadataResponsePartition(Struct):
     """Leadership and replica placement of one partition."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("error_code", "ErrorCode", "int16", (0, 32767), None, None, None, None, False),
-        ("partition_index", "PartitionIndex", "int32", (0, 32767), None, None, None, None, False),
-        ("leader_id", "LeaderId", "int32", (0, 32767), None, None, None, None, False),
-        ("leader_epoch", "LeaderEpoch", "int32", (7, 32767), None, None, None, None, True),
-        ("replica_nodes", "ReplicaNodes", "[]int32", (0, 32767), None, None, None, None, False),
-        ("isr_nodes", "IsrNodes", "[]int32", (0, 32767), None, None, None, None, False),
-        ("offline_replicas", "OfflineReplicas", "[]int32", (5, 32767), None, None, None, None, True),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(9, 14)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("error_code", "ErrorCode", "int16", range(0, 14)),
+        Field("partition_index", "PartitionIndex", "int32", range(0, 14)),
+        Field("leader_id", "LeaderId", "int32", range(0, 14)),
+        Field("leader_epoch", "LeaderEpoch", "int32", range(7, 14), ignorable=True),
+        Field("replica_nodes", "ReplicaNodes", "[]int32", range(0, 14)),
+        Field("isr_nodes", "IsrNodes", "[]int32", range(0, 14)),
+        Field("offline_replicas", "OfflineReplicas", "[]int32", range(5, 14), ignorable=True),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (
@@ -315,23 +300,15 @@ def new_MetadataResponsePartition(
 class MetadataResponseTopic(Struct):
     """One topic and the state of its partitions."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("error_code", "ErrorCode", "int16", (0, 32767), None, None, None, None, False),
-        ("name", "Name", "string", (0, 32767), (12, 32767), None, None, None, False),
-        ("topic_id", "TopicId", "uuid", (10, 32767), None, None, None, None, True),
-        ("is_internal", "IsInternal", "bool", (1, 32767), None, None, None, None, True),
-        ("partitions", "Partitions", "[]MetadataResponsePartition", (0, 32767), None, None, None, None, False),
-        (
-            "topic_authorized_operations",
-            "TopicAuthorizedOperations",
-            "int32",
-            (8, 32767),
-            None,
-            None,
-            None,
-            None,
-            False,
-        ),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(9, 14)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("error_code", "ErrorCode", "int16", range(0, 14)),
+        Field("name", "Name", "string", range(0, 14), nullable=range(12, 14)),
+        Field("topic_id", "TopicId", "uuid", range(10, 14), ignorable=True),
+        Field("is_internal", "IsInternal", "bool", range(1, 14), ignorable=True),
+        Field("partitions", "Partitions", "[]MetadataResponsePartition", range(0, 14)),
+        Field("topic_authorized_operations", "TopicAuthorizedOperations", "int32", range(8, 14)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (
@@ -412,24 +389,14 @@ class MetadataResponse(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(9, 14)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("throttle_time_ms", "ThrottleTimeMs", "int32", (3, 32767), None, None, None, None, True),
-        ("brokers", "Brokers", "[]MetadataResponseBroker", (0, 32767), None, None, None, None, False),
-        ("cluster_id", "ClusterId", "string", (2, 32767), (2, 32767), None, None, None, True),
-        ("controller_id", "ControllerId", "int32", (1, 32767), None, None, None, None, True),
-        ("topics", "Topics", "[]MetadataResponseTopic", (0, 32767), None, None, None, None, False),
-        (
-            "cluster_authorized_operations",
-            "ClusterAuthorizedOperations",
-            "int32",
-            (8, 10),
-            None,
-            None,
-            None,
-            None,
-            False,
-        ),
-        ("error_code", "ErrorCode", "int16", (13, 32767), None, None, None, None, True),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(3, 14), ignorable=True),
+        Field("brokers", "Brokers", "[]MetadataResponseBroker", range(0, 14)),
+        Field("cluster_id", "ClusterId", "string", range(2, 14), nullable=range(2, 14), ignorable=True),
+        Field("controller_id", "ControllerId", "int32", range(1, 14), ignorable=True),
+        Field("topics", "Topics", "[]MetadataResponseTopic", range(0, 14)),
+        Field("cluster_authorized_operations", "ClusterAuthorizedOperations", "int32", range(8, 11)),
+        Field("error_code", "ErrorCode", "int16", range(13, 14), ignorable=True),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (

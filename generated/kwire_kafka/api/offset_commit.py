@@ -17,6 +17,7 @@ from librt.strings import (
 
 from kwire.message import FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
+from kwire.schema import Field
 from kwire.uuids import Uuid, ZERO_UUID
 from kwire.wire import (
     fail,
@@ -33,19 +34,19 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
-    from kwire.message import FieldSpec
-
 
 @mypyc_attr(acyclic=True)
 class OffsetCommitRequestPartition(Struct):
     """Position to store for one partition."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("partition_index", "PartitionIndex", "int32", (0, 32767), None, None, None, None, False),
-        ("committed_offset", "CommittedOffset", "int64", (0, 32767), None, None, None, None, False),
-        ("committed_leader_epoch", "CommittedLeaderEpoch", "int32", (6, 32767), None, None, None, None, True),
-        ("commit_timestamp", "CommitTimestamp", "int64", (1, 1), None, None, None, None, False),
-        ("committed_metadata", "CommittedMetadata", "string", (0, 32767), (0, 32767), None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(8, 11)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("partition_index", "PartitionIndex", "int32", range(0, 11)),
+        Field("committed_offset", "CommittedOffset", "int64", range(0, 11)),
+        Field("committed_leader_epoch", "CommittedLeaderEpoch", "int32", range(6, 11), ignorable=True),
+        Field("commit_timestamp", "CommitTimestamp", "int64", range(1, 2)),
+        Field("committed_metadata", "CommittedMetadata", "string", range(0, 11), nullable=range(0, 11)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (
@@ -110,10 +111,12 @@ def new_OffsetCommitRequestPartition(
 class OffsetCommitRequestTopic(Struct):
     """Positions to store for one topic."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("name", "Name", "string", (0, 9), None, None, None, None, True),
-        ("topic_id", "TopicId", "uuid", (10, 32767), None, None, None, None, True),
-        ("partitions", "Partitions", "[]OffsetCommitRequestPartition", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(8, 11)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("name", "Name", "string", range(0, 10), ignorable=True),
+        Field("topic_id", "TopicId", "uuid", range(10, 11), ignorable=True),
+        Field("partitions", "Partitions", "[]OffsetCommitRequestPartition", range(0, 11)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("name", "topic_id", "partitions", "unknown_tags")
@@ -160,28 +163,21 @@ class OffsetCommitRequest(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(8, 11)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0, 2)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("group_id", "GroupId", "string", (0, 32767), None, None, None, None, False),
-        (
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("group_id", "GroupId", "string", range(0, 11)),
+        Field(
             "generation_id_or_member_epoch",
             "GenerationIdOrMemberEpoch",
             "int32",
-            (1, 32767),
-            None,
-            None,
-            None,
-            None,
-            True,
+            range(1, 11),
+            ignorable=True,
+            former_names=("generationId",),
         ),
-        ("member_id", "MemberId", "string", (1, 32767), None, None, None, None, True),
-        ("group_instance_id", "GroupInstanceId", "string", (7, 32767), (7, 32767), None, None, None, False),
-        ("retention_time_ms", "RetentionTimeMs", "int64", (2, 4), None, None, None, None, True),
-        ("topics", "Topics", "[]OffsetCommitRequestTopic", (0, 32767), None, None, None, None, False),
+        Field("member_id", "MemberId", "string", range(1, 11), ignorable=True),
+        Field("group_instance_id", "GroupInstanceId", "string", range(7, 11), nullable=range(7, 11)),
+        Field("retention_time_ms", "RetentionTimeMs", "int64", range(2, 5), ignorable=True),
+        Field("topics", "Topics", "[]OffsetCommitRequestTopic", range(0, 11)),
     )
-
-    FORMER: ClassVar[dict[str, tuple[str, ...]]] = {
-        "generation_id_or_member_epoch": ("generationId",),
-    }
 
     SLOTS: ClassVar[tuple[str, ...]] = (
         "group_id",
@@ -274,9 +270,11 @@ def new_OffsetCommitRequest(
 class OffsetCommitResponsePartition(Struct):
     """Commit result for one partition."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("partition_index", "PartitionIndex", "int32", (0, 32767), None, None, None, None, False),
-        ("error_code", "ErrorCode", "int16", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(8, 11)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("partition_index", "PartitionIndex", "int32", range(0, 11)),
+        Field("error_code", "ErrorCode", "int16", range(0, 11)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("partition_index", "error_code", "unknown_tags")
@@ -309,10 +307,12 @@ def new_OffsetCommitResponsePartition(partition_index: int, error_code: int) -> 
 class OffsetCommitResponseTopic(Struct):
     """Commit results for one topic."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("name", "Name", "string", (0, 9), None, None, None, None, True),
-        ("topic_id", "TopicId", "uuid", (10, 32767), None, None, None, None, True),
-        ("partitions", "Partitions", "[]OffsetCommitResponsePartition", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(8, 11)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("name", "Name", "string", range(0, 10), ignorable=True),
+        Field("topic_id", "TopicId", "uuid", range(10, 11), ignorable=True),
+        Field("partitions", "Partitions", "[]OffsetCommitResponsePartition", range(0, 11)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("name", "topic_id", "partitions", "unknown_tags")
@@ -359,9 +359,9 @@ class OffsetCommitResponse(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(8, 11)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("throttle_time_ms", "ThrottleTimeMs", "int32", (3, 32767), None, None, None, None, True),
-        ("topics", "Topics", "[]OffsetCommitResponseTopic", (0, 32767), None, None, None, None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(3, 11), ignorable=True),
+        Field("topics", "Topics", "[]OffsetCommitResponseTopic", range(0, 11)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "topics", "unknown_tags")

@@ -15,6 +15,7 @@ from librt.strings import (
 
 from kwire.message import FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
+from kwire.schema import Field
 from kwire.wire import (
     fail,
 )
@@ -23,16 +24,14 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
-    from kwire.message import FieldSpec
-
 
 @mypyc_attr(acyclic=True)
 class OffsetDeleteRequestPartition(Struct):
     """One partition whose committed offset shall be erased."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("partition_index", "PartitionIndex", "int32", (0, 32767), None, None, None, None, False),
-    )
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (Field("partition_index", "PartitionIndex", "int32", range(0, 1)),)
 
     SLOTS: ClassVar[tuple[str, ...]] = ("partition_index", "unknown_tags")
     __slots__ = SLOTS
@@ -60,9 +59,11 @@ def new_OffsetDeleteRequestPartition(partition_index: int) -> OffsetDeleteReques
 class OffsetDeleteRequestTopic(Struct):
     """One topic from which committed offsets shall be erased."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("name", "Name", "string", (0, 32767), None, None, None, None, False),
-        ("partitions", "Partitions", "[]OffsetDeleteRequestPartition", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("name", "Name", "string", range(0, 1)),
+        Field("partitions", "Partitions", "[]OffsetDeleteRequestPartition", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("name", "partitions", "unknown_tags")
@@ -105,9 +106,9 @@ class OffsetDeleteRequest(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("group_id", "GroupId", "string", (0, 32767), None, None, None, None, False),
-        ("topics", "Topics", "[]OffsetDeleteRequestTopic", (0, 32767), None, None, None, None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("group_id", "GroupId", "string", range(0, 1)),
+        Field("topics", "Topics", "[]OffsetDeleteRequestTopic", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("group_id", "topics", "unknown_tags")
@@ -155,9 +156,11 @@ def new_OffsetDeleteRequest(group_id: str, topics: list[OffsetDeleteRequestTopic
 class OffsetDeleteResponsePartition(Struct):
     """Outcome for the committed offset of one partition."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("partition_index", "PartitionIndex", "int32", (0, 32767), None, None, None, None, False),
-        ("error_code", "ErrorCode", "int16", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("partition_index", "PartitionIndex", "int32", range(0, 1)),
+        Field("error_code", "ErrorCode", "int16", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("partition_index", "error_code", "unknown_tags")
@@ -190,9 +193,11 @@ def new_OffsetDeleteResponsePartition(partition_index: int, error_code: int) -> 
 class OffsetDeleteResponseTopic(Struct):
     """Outcomes for the partitions of one topic."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("name", "Name", "string", (0, 32767), None, None, None, None, False),
-        ("partitions", "Partitions", "[]OffsetDeleteResponsePartition", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("name", "Name", "string", range(0, 1)),
+        Field("partitions", "Partitions", "[]OffsetDeleteResponsePartition", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("name", "partitions", "unknown_tags")
@@ -235,10 +240,10 @@ class OffsetDeleteResponse(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("error_code", "ErrorCode", "int16", (0, 32767), None, None, None, None, False),
-        ("throttle_time_ms", "ThrottleTimeMs", "int32", (0, 32767), None, None, None, None, True),
-        ("topics", "Topics", "[]OffsetDeleteResponseTopic", (0, 32767), None, None, None, None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("error_code", "ErrorCode", "int16", range(0, 1)),
+        Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 1), ignorable=True),
+        Field("topics", "Topics", "[]OffsetDeleteResponseTopic", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("error_code", "throttle_time_ms", "topics", "unknown_tags")

@@ -17,6 +17,7 @@ from librt.strings import (
 
 from kwire.message import EMPTY, FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
+from kwire.schema import Field
 from kwire.uuids import Uuid, ZERO_UUID
 from kwire.wire import (
     fail,
@@ -34,16 +35,16 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
-    from kwire.message import FieldSpec
-
 
 @mypyc_attr(acyclic=True)
 class OffsetFetchRequestTopic(Struct):
     """The partitions of one topic to look up, in a single-group request."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("name", "Name", "string", (0, 7), None, None, None, None, False),
-        ("partition_indexes", "PartitionIndexes", "[]int32", (0, 7), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(6, 11)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("name", "Name", "string", range(0, 8)),
+        Field("partition_indexes", "PartitionIndexes", "[]int32", range(0, 8)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("name", "partition_indexes", "unknown_tags")
@@ -76,10 +77,12 @@ def new_OffsetFetchRequestTopic(name: str, partition_indexes: list[int]) -> Offs
 class OffsetFetchRequestTopics(Struct):
     """The partitions of one topic to look up for a group."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("name", "Name", "string", (8, 9), None, None, None, None, True),
-        ("topic_id", "TopicId", "uuid", (10, 32767), None, None, None, None, True),
-        ("partition_indexes", "PartitionIndexes", "[]int32", (8, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(6, 11)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("name", "Name", "string", range(8, 10), ignorable=True),
+        Field("topic_id", "TopicId", "uuid", range(10, 11), ignorable=True),
+        Field("partition_indexes", "PartitionIndexes", "[]int32", range(8, 11)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("name", "topic_id", "partition_indexes", "unknown_tags")
@@ -116,16 +119,14 @@ def new_OffsetFetchRequestTopics(name: str, topic_id: Uuid, partition_indexes: l
 class OffsetFetchRequestGroup(Struct):
     """One group to look up, and which of its offsets are wanted."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("group_id", "GroupId", "string", (8, 32767), None, None, None, None, False),
-        ("member_id", "MemberId", "string", (9, 32767), (9, 32767), None, None, None, True),
-        ("member_epoch", "MemberEpoch", "int32", (9, 32767), None, None, None, None, True),
-        ("topics", "Topics", "[]OffsetFetchRequestTopics", (8, 32767), (8, 32767), None, None, None, False),
-    )
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(6, 11)
 
-    FORMER: ClassVar[dict[str, tuple[str, ...]]] = {
-        "group_id": ("groupId",),
-    }
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("group_id", "GroupId", "string", range(8, 11), former_names=("groupId",)),
+        Field("member_id", "MemberId", "string", range(9, 11), nullable=range(9, 11), ignorable=True),
+        Field("member_epoch", "MemberEpoch", "int32", range(9, 11), ignorable=True),
+        Field("topics", "Topics", "[]OffsetFetchRequestTopics", range(8, 11), nullable=range(8, 11)),
+    )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("group_id", "member_id", "member_epoch", "topics", "unknown_tags")
     __slots__ = SLOTS
@@ -177,11 +178,11 @@ class OffsetFetchRequest(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(6, 11)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0, 1)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("group_id", "GroupId", "string", (0, 7), None, None, None, None, False),
-        ("topics", "Topics", "[]OffsetFetchRequestTopic", (0, 7), (2, 7), None, None, None, False),
-        ("groups", "Groups", "[]OffsetFetchRequestGroup", (8, 32767), None, None, None, None, False),
-        ("require_stable", "RequireStable", "bool", (7, 32767), None, None, None, None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("group_id", "GroupId", "string", range(0, 8)),
+        Field("topics", "Topics", "[]OffsetFetchRequestTopic", range(0, 8), nullable=range(2, 8)),
+        Field("groups", "Groups", "[]OffsetFetchRequestGroup", range(8, 11)),
+        Field("require_stable", "RequireStable", "bool", range(7, 11)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("group_id", "topics", "groups", "require_stable", "unknown_tags")
@@ -250,12 +251,14 @@ def new_OffsetFetchRequest(
 class OffsetFetchResponsePartition(Struct):
     """Position stored for one partition, in a single-group answer."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("partition_index", "PartitionIndex", "int32", (0, 7), None, None, None, None, False),
-        ("committed_offset", "CommittedOffset", "int64", (0, 7), None, None, None, None, False),
-        ("committed_leader_epoch", "CommittedLeaderEpoch", "int32", (5, 7), None, None, None, None, True),
-        ("metadata", "Metadata", "string", (0, 7), (0, 7), None, None, None, False),
-        ("error_code", "ErrorCode", "int16", (0, 7), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(6, 11)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("partition_index", "PartitionIndex", "int32", range(0, 8)),
+        Field("committed_offset", "CommittedOffset", "int64", range(0, 8)),
+        Field("committed_leader_epoch", "CommittedLeaderEpoch", "int32", range(5, 8), ignorable=True),
+        Field("metadata", "Metadata", "string", range(0, 8), nullable=range(0, 8)),
+        Field("error_code", "ErrorCode", "int16", range(0, 8)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (
@@ -315,9 +318,11 @@ def new_OffsetFetchResponsePartition(
 class OffsetFetchResponseTopic(Struct):
     """Offsets of one topic, in a single-group answer."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("name", "Name", "string", (0, 7), None, None, None, None, False),
-        ("partitions", "Partitions", "[]OffsetFetchResponsePartition", (0, 7), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(6, 11)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("name", "Name", "string", range(0, 8)),
+        Field("partitions", "Partitions", "[]OffsetFetchResponsePartition", range(0, 8)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("name", "partitions", "unknown_tags")
@@ -352,12 +357,14 @@ def new_OffsetFetchResponseTopic(
 class OffsetFetchResponsePartitions(Struct):
     """Position a group stored for one partition."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("partition_index", "PartitionIndex", "int32", (8, 32767), None, None, None, None, False),
-        ("committed_offset", "CommittedOffset", "int64", (8, 32767), None, None, None, None, False),
-        ("committed_leader_epoch", "CommittedLeaderEpoch", "int32", (8, 32767), None, None, None, None, True),
-        ("metadata", "Metadata", "string", (8, 32767), (8, 32767), None, None, None, False),
-        ("error_code", "ErrorCode", "int16", (8, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(6, 11)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("partition_index", "PartitionIndex", "int32", range(8, 11)),
+        Field("committed_offset", "CommittedOffset", "int64", range(8, 11)),
+        Field("committed_leader_epoch", "CommittedLeaderEpoch", "int32", range(8, 11), ignorable=True),
+        Field("metadata", "Metadata", "string", range(8, 11), nullable=range(8, 11)),
+        Field("error_code", "ErrorCode", "int16", range(8, 11)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (
@@ -417,10 +424,12 @@ def new_OffsetFetchResponsePartitions(
 class OffsetFetchResponseTopics(Struct):
     """Offsets a group stored for one topic."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("name", "Name", "string", (8, 9), None, None, None, None, True),
-        ("topic_id", "TopicId", "uuid", (10, 32767), None, None, None, None, True),
-        ("partitions", "Partitions", "[]OffsetFetchResponsePartitions", (8, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(6, 11)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("name", "Name", "string", range(8, 10), ignorable=True),
+        Field("topic_id", "TopicId", "uuid", range(10, 11), ignorable=True),
+        Field("partitions", "Partitions", "[]OffsetFetchResponsePartitions", range(8, 11)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("name", "topic_id", "partitions", "unknown_tags")
@@ -459,15 +468,13 @@ def new_OffsetFetchResponseTopics(
 class OffsetFetchResponseGroup(Struct):
     """Offsets found for one group, or the error that prevented it."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("group_id", "GroupId", "string", (8, 32767), None, None, None, None, False),
-        ("topics", "Topics", "[]OffsetFetchResponseTopics", (8, 32767), None, None, None, None, False),
-        ("error_code", "ErrorCode", "int16", (8, 32767), None, None, None, None, False),
-    )
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(6, 11)
 
-    FORMER: ClassVar[dict[str, tuple[str, ...]]] = {
-        "group_id": ("groupId",),
-    }
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("group_id", "GroupId", "string", range(8, 11), former_names=("groupId",)),
+        Field("topics", "Topics", "[]OffsetFetchResponseTopics", range(8, 11)),
+        Field("error_code", "ErrorCode", "int16", range(8, 11)),
+    )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("group_id", "topics", "error_code", "unknown_tags")
     __slots__ = SLOTS
@@ -513,11 +520,11 @@ class OffsetFetchResponse(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(6, 11)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("throttle_time_ms", "ThrottleTimeMs", "int32", (3, 32767), None, None, None, None, True),
-        ("topics", "Topics", "[]OffsetFetchResponseTopic", (0, 7), None, None, None, None, False),
-        ("error_code", "ErrorCode", "int16", (2, 7), None, None, None, None, True),
-        ("groups", "Groups", "[]OffsetFetchResponseGroup", (8, 32767), None, None, None, None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(3, 11), ignorable=True),
+        Field("topics", "Topics", "[]OffsetFetchResponseTopic", range(0, 8)),
+        Field("error_code", "ErrorCode", "int16", range(2, 8), ignorable=True),
+        Field("groups", "Groups", "[]OffsetFetchResponseGroup", range(8, 11)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "topics", "error_code", "groups", "unknown_tags")

@@ -17,6 +17,7 @@ from librt.strings import (
 
 from kwire.message import FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
+from kwire.schema import Field
 from kwire.wire import (
     fail,
     read_length,
@@ -31,22 +32,18 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
-    from kwire.message import FieldSpec
-
 
 @mypyc_attr(acyclic=True)
 class OffsetForLeaderPartition(Struct):
     """Epoch question for one partition."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("partition", "Partition", "int32", (0, 32767), None, None, None, None, False),
-        ("current_leader_epoch", "CurrentLeaderEpoch", "int32", (2, 32767), None, None, None, None, True),
-        ("leader_epoch", "LeaderEpoch", "int32", (0, 32767), None, None, None, None, False),
-    )
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(4, 5)
 
-    FORMER: ClassVar[dict[str, tuple[str, ...]]] = {
-        "partition": ("partitionIndex",),
-    }
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("partition", "Partition", "int32", range(0, 5), former_names=("partitionIndex",)),
+        Field("current_leader_epoch", "CurrentLeaderEpoch", "int32", range(2, 5), ignorable=True),
+        Field("leader_epoch", "LeaderEpoch", "int32", range(0, 5)),
+    )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("partition", "current_leader_epoch", "leader_epoch", "unknown_tags")
     __slots__ = SLOTS
@@ -86,14 +83,12 @@ def new_OffsetForLeaderPartition(
 class OffsetForLeaderTopic(Struct):
     """Partitions of one topic to look up."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("topic", "Topic", "string", (0, 32767), None, None, None, None, False),
-        ("partitions", "Partitions", "[]OffsetForLeaderPartition", (0, 32767), None, None, None, None, False),
-    )
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(4, 5)
 
-    FORMER: ClassVar[dict[str, tuple[str, ...]]] = {
-        "topic": ("name",),
-    }
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("topic", "Topic", "string", range(0, 5), former_names=("name",)),
+        Field("partitions", "Partitions", "[]OffsetForLeaderPartition", range(0, 5)),
+    )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("topic", "partitions", "unknown_tags")
     __slots__ = SLOTS
@@ -133,9 +128,9 @@ class OffsetForLeaderEpochRequest(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(4, 5)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0, 2)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("replica_id", "ReplicaId", "int32", (3, 32767), None, None, None, None, True),
-        ("topics", "Topics", "[]OffsetForLeaderTopic", (0, 32767), None, None, None, None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("replica_id", "ReplicaId", "int32", range(3, 5), ignorable=True),
+        Field("topics", "Topics", "[]OffsetForLeaderTopic", range(0, 5)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("replica_id", "topics", "unknown_tags")
@@ -191,16 +186,14 @@ def new_OffsetForLeaderEpochRequest(
 class EpochEndOffset(Struct):
     """Where an epoch ended in one partition."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("error_code", "ErrorCode", "int16", (0, 32767), None, None, None, None, False),
-        ("partition", "Partition", "int32", (0, 32767), None, None, None, None, False),
-        ("leader_epoch", "LeaderEpoch", "int32", (1, 32767), None, None, None, None, True),
-        ("end_offset", "EndOffset", "int64", (0, 32767), None, None, None, None, False),
-    )
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(4, 5)
 
-    FORMER: ClassVar[dict[str, tuple[str, ...]]] = {
-        "partition": ("partitionIndex",),
-    }
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("error_code", "ErrorCode", "int16", range(0, 5)),
+        Field("partition", "Partition", "int32", range(0, 5), former_names=("partitionIndex",)),
+        Field("leader_epoch", "LeaderEpoch", "int32", range(1, 5), ignorable=True),
+        Field("end_offset", "EndOffset", "int64", range(0, 5)),
+    )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("error_code", "partition", "leader_epoch", "end_offset", "unknown_tags")
     __slots__ = SLOTS
@@ -242,14 +235,12 @@ def new_EpochEndOffset(error_code: int, partition: int, leader_epoch: int, end_o
 class OffsetForLeaderTopicResult(Struct):
     """Answers for the partitions of one topic."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("topic", "Topic", "string", (0, 32767), None, None, None, None, False),
-        ("partitions", "Partitions", "[]EpochEndOffset", (0, 32767), None, None, None, None, False),
-    )
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(4, 5)
 
-    FORMER: ClassVar[dict[str, tuple[str, ...]]] = {
-        "topic": ("name",),
-    }
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("topic", "Topic", "string", range(0, 5), former_names=("name",)),
+        Field("partitions", "Partitions", "[]EpochEndOffset", range(0, 5)),
+    )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("topic", "partitions", "unknown_tags")
     __slots__ = SLOTS
@@ -289,9 +280,9 @@ class OffsetForLeaderEpochResponse(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(4, 5)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("throttle_time_ms", "ThrottleTimeMs", "int32", (2, 32767), None, None, None, None, True),
-        ("topics", "Topics", "[]OffsetForLeaderTopicResult", (0, 32767), None, None, None, None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(2, 5), ignorable=True),
+        Field("topics", "Topics", "[]OffsetForLeaderTopicResult", range(0, 5)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "topics", "unknown_tags")

@@ -17,6 +17,7 @@ from librt.strings import (
 
 from kwire.message import FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
+from kwire.schema import Field
 from kwire.uuids import Uuid, ZERO_UUID
 from kwire.wire import (
     fail,
@@ -35,21 +36,17 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
-    from kwire.message import FieldSpec
-
 
 @mypyc_attr(acyclic=True)
 class PartitionProduceData(Struct):
     """The records bound for one partition."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("index", "Index", "int32", (0, 32767), None, None, None, None, False),
-        ("records", "Records", "records", (0, 32767), (0, 32767), None, None, None, False),
-    )
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(9, 14)
 
-    FORMER: ClassVar[dict[str, tuple[str, ...]]] = {
-        "index": ("partitionIndex",),
-    }
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("index", "Index", "int32", range(0, 14), former_names=("partitionIndex",)),
+        Field("records", "Records", "records", range(0, 14), nullable=range(0, 14)),
+    )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("index", "records", "unknown_tags")
     __slots__ = SLOTS
@@ -81,15 +78,15 @@ def new_PartitionProduceData(index: int, records: bytes | None) -> PartitionProd
 class TopicProduceData(Struct):
     """Everything this request writes to one topic."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("name", "Name", "string", (0, 12), None, None, None, None, True),
-        ("topic_id", "TopicId", "uuid", (13, 32767), None, None, None, None, True),
-        ("partition_data", "PartitionData", "[]PartitionProduceData", (0, 32767), None, None, None, None, False),
-    )
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(9, 14)
 
-    FORMER: ClassVar[dict[str, tuple[str, ...]]] = {
-        "partition_data": ("partitions",),
-    }
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("name", "Name", "string", range(0, 13), ignorable=True),
+        Field("topic_id", "TopicId", "uuid", range(13, 14), ignorable=True),
+        Field(
+            "partition_data", "PartitionData", "[]PartitionProduceData", range(0, 14), former_names=("partitions",)
+        ),
+    )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("name", "topic_id", "partition_data", "unknown_tags")
     __slots__ = SLOTS
@@ -134,16 +131,12 @@ class ProduceRequest(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(9, 14)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0, 3)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("transactional_id", "TransactionalId", "string", (3, 32767), (3, 32767), None, None, None, False),
-        ("acks", "Acks", "int16", (0, 32767), None, None, None, None, False),
-        ("timeout_ms", "TimeoutMs", "int32", (0, 32767), None, None, None, None, False),
-        ("topic_data", "TopicData", "[]TopicProduceData", (0, 32767), None, None, None, None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("transactional_id", "TransactionalId", "string", range(3, 14), nullable=range(3, 14)),
+        Field("acks", "Acks", "int16", range(0, 14)),
+        Field("timeout_ms", "TimeoutMs", "int32", range(0, 14)),
+        Field("topic_data", "TopicData", "[]TopicProduceData", range(0, 14), former_names=("topics",)),
     )
-
-    FORMER: ClassVar[dict[str, tuple[str, ...]]] = {
-        "topic_data": ("topics",),
-    }
 
     SLOTS: ClassVar[tuple[str, ...]] = ("transactional_id", "acks", "timeout_ms", "topic_data", "unknown_tags")
     __slots__ = SLOTS
@@ -208,19 +201,11 @@ def new_ProduceRequest(
 class BatchIndexAndErrorMessage(Struct):
     """One record that caused its batch to be refused."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("batch_index", "BatchIndex", "int32", (8, 32767), None, None, None, None, False),
-        (
-            "batch_index_error_message",
-            "BatchIndexErrorMessage",
-            "string",
-            (8, 32767),
-            (8, 32767),
-            None,
-            None,
-            None,
-            False,
-        ),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(9, 14)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("batch_index", "BatchIndex", "int32", range(8, 14)),
+        Field("batch_index_error_message", "BatchIndexErrorMessage", "string", range(8, 14), nullable=range(8, 14)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("batch_index", "batch_index_error_message", "unknown_tags")
@@ -255,9 +240,11 @@ def new_BatchIndexAndErrorMessage(
 class LeaderIdAndEpoch(Struct):
     """Hint about the current leader of a partition, so the producer can retry in the right place."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("leader_id", "LeaderId", "int32", (10, 32767), None, None, None, None, False),
-        ("leader_epoch", "LeaderEpoch", "int32", (10, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(9, 14)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("leader_id", "LeaderId", "int32", range(10, 14)),
+        Field("leader_epoch", "LeaderEpoch", "int32", range(10, 14)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("leader_id", "leader_epoch", "unknown_tags")
@@ -292,20 +279,18 @@ def new_LeaderIdAndEpoch(leader_id: int, leader_epoch: int) -> LeaderIdAndEpoch:
 class PartitionProduceResponse(Struct):
     """Outcome of the append to one partition."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("index", "Index", "int32", (0, 32767), None, None, None, None, False),
-        ("error_code", "ErrorCode", "int16", (0, 32767), None, None, None, None, False),
-        ("base_offset", "BaseOffset", "int64", (0, 32767), None, None, None, None, False),
-        ("log_append_time_ms", "LogAppendTimeMs", "int64", (2, 32767), None, None, None, None, True),
-        ("log_start_offset", "LogStartOffset", "int64", (5, 32767), None, None, None, None, True),
-        ("record_errors", "RecordErrors", "[]BatchIndexAndErrorMessage", (8, 32767), None, None, None, None, True),
-        ("error_message", "ErrorMessage", "string", (8, 32767), (8, 32767), None, None, None, True),
-        ("current_leader", "CurrentLeader", "LeaderIdAndEpoch", (10, 32767), None, 0, (10, 32767), None, False),
-    )
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(9, 14)
 
-    FORMER: ClassVar[dict[str, tuple[str, ...]]] = {
-        "index": ("partitionIndex",),
-    }
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("index", "Index", "int32", range(0, 14), former_names=("partitionIndex",)),
+        Field("error_code", "ErrorCode", "int16", range(0, 14)),
+        Field("base_offset", "BaseOffset", "int64", range(0, 14)),
+        Field("log_append_time_ms", "LogAppendTimeMs", "int64", range(2, 14), ignorable=True),
+        Field("log_start_offset", "LogStartOffset", "int64", range(5, 14), ignorable=True),
+        Field("record_errors", "RecordErrors", "[]BatchIndexAndErrorMessage", range(8, 14), ignorable=True),
+        Field("error_message", "ErrorMessage", "string", range(8, 14), nullable=range(8, 14), ignorable=True),
+        Field("current_leader", "CurrentLeader", "LeaderIdAndEpoch", range(10, 14), tag=0, tagged=range(10, 14)),
+    )
 
     SLOTS: ClassVar[tuple[str, ...]] = (
         "index",
@@ -455,25 +440,19 @@ def write_PartitionProduceResponse_tags(section: BytesWriter, self: PartitionPro
 class TopicProduceResponse(Struct):
     """Outcome of the appends to one topic."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("name", "Name", "string", (0, 12), None, None, None, None, True),
-        ("topic_id", "TopicId", "uuid", (13, 32767), None, None, None, None, True),
-        (
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(9, 14)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("name", "Name", "string", range(0, 13), ignorable=True),
+        Field("topic_id", "TopicId", "uuid", range(13, 14), ignorable=True),
+        Field(
             "partition_responses",
             "PartitionResponses",
             "[]PartitionProduceResponse",
-            (0, 32767),
-            None,
-            None,
-            None,
-            None,
-            False,
+            range(0, 14),
+            former_names=("partitions",),
         ),
     )
-
-    FORMER: ClassVar[dict[str, tuple[str, ...]]] = {
-        "partition_responses": ("partitions",),
-    }
 
     SLOTS: ClassVar[tuple[str, ...]] = ("name", "topic_id", "partition_responses", "unknown_tags")
     __slots__ = SLOTS
@@ -511,11 +490,13 @@ def new_TopicProduceResponse(
 class NodeEndpoint(Struct):
     """Address of one broker that was named as the new leader of some partition."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("node_id", "NodeId", "int32", (10, 32767), None, None, None, None, False),
-        ("host", "Host", "string", (10, 32767), None, None, None, None, False),
-        ("port", "Port", "int32", (10, 32767), None, None, None, None, False),
-        ("rack", "Rack", "string", (10, 32767), (10, 32767), None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(9, 14)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("node_id", "NodeId", "int32", range(10, 14)),
+        Field("host", "Host", "string", range(10, 14)),
+        Field("port", "Port", "int32", range(10, 14)),
+        Field("rack", "Rack", "string", range(10, 14), nullable=range(10, 14)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("node_id", "host", "port", "rack", "unknown_tags")
@@ -564,10 +545,10 @@ class ProduceResponse(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(9, 14)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("responses", "Responses", "[]TopicProduceResponse", (0, 32767), None, None, None, None, False),
-        ("throttle_time_ms", "ThrottleTimeMs", "int32", (1, 32767), None, None, None, None, True),
-        ("node_endpoints", "NodeEndpoints", "[]NodeEndpoint", (10, 32767), None, 0, (10, 32767), None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("responses", "Responses", "[]TopicProduceResponse", range(0, 14)),
+        Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(1, 14), ignorable=True),
+        Field("node_endpoints", "NodeEndpoints", "[]NodeEndpoint", range(10, 14), tag=0, tagged=range(10, 14)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("responses", "throttle_time_ms", "node_endpoints", "unknown_tags")

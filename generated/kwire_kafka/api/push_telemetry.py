@@ -15,6 +15,7 @@ from librt.strings import (
 
 from kwire.message import FieldTags, Message
 from kwire.native import i64, install_constructors, mypyc_attr
+from kwire.schema import Field
 from kwire.uuids import Uuid, ZERO_UUID
 from kwire.wire import (
     fail,
@@ -30,8 +31,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
-    from kwire.message import FieldSpec
-
 
 @mypyc_attr(acyclic=True)
 class PushTelemetryRequest(Message):
@@ -45,12 +44,12 @@ class PushTelemetryRequest(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("client_instance_id", "ClientInstanceId", "uuid", (0, 32767), None, None, None, None, False),
-        ("subscription_id", "SubscriptionId", "int32", (0, 32767), None, None, None, None, False),
-        ("terminating", "Terminating", "bool", (0, 32767), None, None, None, None, False),
-        ("compression_type", "CompressionType", "int8", (0, 32767), None, None, None, None, False),
-        ("metrics", "Metrics", "bytes", (0, 32767), None, None, None, None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("client_instance_id", "ClientInstanceId", "uuid", range(0, 1)),
+        Field("subscription_id", "SubscriptionId", "int32", range(0, 1)),
+        Field("terminating", "Terminating", "bool", range(0, 1)),
+        Field("compression_type", "CompressionType", "int8", range(0, 1)),
+        Field("metrics", "Metrics", "bytes", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (
@@ -133,9 +132,9 @@ class PushTelemetryResponse(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("throttle_time_ms", "ThrottleTimeMs", "int32", (0, 32767), None, None, None, None, False),
-        ("error_code", "ErrorCode", "int16", (0, 32767), None, None, None, None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 1)),
+        Field("error_code", "ErrorCode", "int16", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "error_code", "unknown_tags")

@@ -17,6 +17,7 @@ from librt.strings import (
 
 from kwire.message import FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
+from kwire.schema import Field
 from kwire.uuids import Uuid, ZERO_UUID
 from kwire.wire import (
     fail,
@@ -34,16 +35,16 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
-    from kwire.message import FieldSpec
-
 
 @mypyc_attr(acyclic=True)
 class PartitionData(Struct):
     """One share-partition to load, with the reader's leader epoch."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("partition", "Partition", "int32", (0, 32767), None, None, None, None, False),
-        ("leader_epoch", "LeaderEpoch", "int32", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("partition", "Partition", "int32", range(0, 1)),
+        Field("leader_epoch", "LeaderEpoch", "int32", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("partition", "leader_epoch", "unknown_tags")
@@ -76,9 +77,11 @@ def new_PartitionData(partition: int, leader_epoch: int) -> PartitionData:
 class ReadStateData(Struct):
     """One topic whose share-partition state is wanted."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("topic_id", "TopicId", "uuid", (0, 32767), None, None, None, None, False),
-        ("partitions", "Partitions", "[]PartitionData", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("topic_id", "TopicId", "uuid", range(0, 1)),
+        Field("partitions", "Partitions", "[]PartitionData", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("topic_id", "partitions", "unknown_tags")
@@ -119,9 +122,9 @@ class ReadShareGroupStateRequest(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("group_id", "GroupId", "string", (0, 32767), None, None, None, None, False),
-        ("topics", "Topics", "[]ReadStateData", (0, 32767), None, None, None, None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("group_id", "GroupId", "string", range(0, 1)),
+        Field("topics", "Topics", "[]ReadStateData", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("group_id", "topics", "unknown_tags")
@@ -169,11 +172,13 @@ def new_ReadShareGroupStateRequest(group_id: str, topics: list[ReadStateData]) -
 class StateBatch(Struct):
     """A contiguous run of offsets that share one delivery state and delivery count."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("first_offset", "FirstOffset", "int64", (0, 32767), None, None, None, None, False),
-        ("last_offset", "LastOffset", "int64", (0, 32767), None, None, None, None, False),
-        ("delivery_state", "DeliveryState", "int8", (0, 32767), None, None, None, None, False),
-        ("delivery_count", "DeliveryCount", "int16", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("first_offset", "FirstOffset", "int64", range(0, 1)),
+        Field("last_offset", "LastOffset", "int64", range(0, 1)),
+        Field("delivery_state", "DeliveryState", "int8", range(0, 1)),
+        Field("delivery_count", "DeliveryCount", "int16", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (
@@ -225,13 +230,15 @@ def new_StateBatch(first_offset: int, last_offset: int, delivery_state: int, del
 class PartitionResult(Struct):
     """State of one share-partition, or the error that kept it from being read."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("partition", "Partition", "int32", (0, 32767), None, None, None, None, False),
-        ("error_code", "ErrorCode", "int16", (0, 32767), None, None, None, None, False),
-        ("error_message", "ErrorMessage", "string", (0, 32767), (0, 32767), None, None, None, False),
-        ("state_epoch", "StateEpoch", "int32", (0, 32767), None, None, None, None, False),
-        ("start_offset", "StartOffset", "int64", (0, 32767), None, None, None, None, False),
-        ("state_batches", "StateBatches", "[]StateBatch", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("partition", "Partition", "int32", range(0, 1)),
+        Field("error_code", "ErrorCode", "int16", range(0, 1)),
+        Field("error_message", "ErrorMessage", "string", range(0, 1), nullable=range(0, 1)),
+        Field("state_epoch", "StateEpoch", "int32", range(0, 1)),
+        Field("start_offset", "StartOffset", "int64", range(0, 1)),
+        Field("state_batches", "StateBatches", "[]StateBatch", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (
@@ -302,9 +309,11 @@ def new_PartitionResult(
 class ReadStateResult(Struct):
     """Outcome for the partitions of one topic."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("topic_id", "TopicId", "uuid", (0, 32767), None, None, None, None, False),
-        ("partitions", "Partitions", "[]PartitionResult", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("topic_id", "TopicId", "uuid", range(0, 1)),
+        Field("partitions", "Partitions", "[]PartitionResult", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("topic_id", "partitions", "unknown_tags")
@@ -345,9 +354,7 @@ class ReadShareGroupStateResponse(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("results", "Results", "[]ReadStateResult", (0, 32767), None, None, None, None, False),
-    )
+    FIELDS: ClassVar[tuple[Field, ...]] = (Field("results", "Results", "[]ReadStateResult", range(0, 1)),)
 
     SLOTS: ClassVar[tuple[str, ...]] = ("results", "unknown_tags")
     __slots__ = SLOTS

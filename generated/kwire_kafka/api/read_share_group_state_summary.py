@@ -17,6 +17,7 @@ from librt.strings import (
 
 from kwire.message import FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
+from kwire.schema import Field
 from kwire.uuids import Uuid, ZERO_UUID
 from kwire.wire import (
     fail,
@@ -33,16 +34,16 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
-    from kwire.message import FieldSpec
-
 
 @mypyc_attr(acyclic=True)
 class PartitionData(Struct):
     """One share-partition to summarize."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("partition", "Partition", "int32", (0, 32767), None, None, None, None, False),
-        ("leader_epoch", "LeaderEpoch", "int32", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("partition", "Partition", "int32", range(0, 1)),
+        Field("leader_epoch", "LeaderEpoch", "int32", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("partition", "leader_epoch", "unknown_tags")
@@ -75,9 +76,11 @@ def new_PartitionData(partition: int, leader_epoch: int) -> PartitionData:
 class ReadStateSummaryData(Struct):
     """One topic whose share-partitions are to be summarized."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("topic_id", "TopicId", "uuid", (0, 32767), None, None, None, None, False),
-        ("partitions", "Partitions", "[]PartitionData", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("topic_id", "TopicId", "uuid", range(0, 1)),
+        Field("partitions", "Partitions", "[]PartitionData", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("topic_id", "partitions", "unknown_tags")
@@ -118,9 +121,9 @@ class ReadShareGroupStateSummaryRequest(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("group_id", "GroupId", "string", (0, 32767), None, None, None, None, False),
-        ("topics", "Topics", "[]ReadStateSummaryData", (0, 32767), None, None, None, None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("group_id", "GroupId", "string", range(0, 1)),
+        Field("topics", "Topics", "[]ReadStateSummaryData", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("group_id", "topics", "unknown_tags")
@@ -170,13 +173,15 @@ def new_ReadShareGroupStateSummaryRequest(
 class PartitionResult(Struct):
     """Summary of one share-partition, or an error."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("partition", "Partition", "int32", (0, 32767), None, None, None, None, False),
-        ("error_code", "ErrorCode", "int16", (0, 32767), None, None, None, None, False),
-        ("error_message", "ErrorMessage", "string", (0, 32767), (0, 32767), None, None, None, False),
-        ("state_epoch", "StateEpoch", "int32", (0, 32767), None, None, None, None, False),
-        ("leader_epoch", "LeaderEpoch", "int32", (0, 32767), None, None, None, None, False),
-        ("start_offset", "StartOffset", "int64", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("partition", "Partition", "int32", range(0, 1)),
+        Field("error_code", "ErrorCode", "int16", range(0, 1)),
+        Field("error_message", "ErrorMessage", "string", range(0, 1), nullable=range(0, 1)),
+        Field("state_epoch", "StateEpoch", "int32", range(0, 1)),
+        Field("leader_epoch", "LeaderEpoch", "int32", range(0, 1)),
+        Field("start_offset", "StartOffset", "int64", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (
@@ -242,9 +247,11 @@ def new_PartitionResult(
 class ReadStateSummaryResult(Struct):
     """Summaries of one topic's share-partitions."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("topic_id", "TopicId", "uuid", (0, 32767), None, None, None, None, False),
-        ("partitions", "Partitions", "[]PartitionResult", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("topic_id", "TopicId", "uuid", range(0, 1)),
+        Field("partitions", "Partitions", "[]PartitionResult", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("topic_id", "partitions", "unknown_tags")
@@ -285,9 +292,7 @@ class ReadShareGroupStateSummaryResponse(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("results", "Results", "[]ReadStateSummaryResult", (0, 32767), None, None, None, None, False),
-    )
+    FIELDS: ClassVar[tuple[Field, ...]] = (Field("results", "Results", "[]ReadStateSummaryResult", range(0, 1)),)
 
     SLOTS: ClassVar[tuple[str, ...]] = ("results", "unknown_tags")
     __slots__ = SLOTS

@@ -17,6 +17,7 @@ from librt.strings import (
 
 from kwire.message import FieldTags, Message
 from kwire.native import i64, install_constructors, mypyc_attr
+from kwire.schema import Field
 from kwire.wire import (
     fail,
     read_length,
@@ -28,8 +29,6 @@ from kwire.wire import (
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
-
-    from kwire.message import FieldSpec
 
 
 @mypyc_attr(acyclic=True)
@@ -44,9 +43,9 @@ class RenewDelegationTokenRequest(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 3)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0, 1)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("hmac", "Hmac", "bytes", (0, 32767), None, None, None, None, False),
-        ("renew_period_ms", "RenewPeriodMs", "int64", (0, 32767), None, None, None, None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("hmac", "Hmac", "bytes", range(0, 3)),
+        Field("renew_period_ms", "RenewPeriodMs", "int64", range(0, 3)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("hmac", "renew_period_ms", "unknown_tags")
@@ -108,10 +107,10 @@ class RenewDelegationTokenResponse(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 3)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("error_code", "ErrorCode", "int16", (0, 32767), None, None, None, None, False),
-        ("expiry_timestamp_ms", "ExpiryTimestampMs", "int64", (0, 32767), None, None, None, None, False),
-        ("throttle_time_ms", "ThrottleTimeMs", "int32", (0, 32767), None, None, None, None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("error_code", "ErrorCode", "int16", range(0, 3)),
+        Field("expiry_timestamp_ms", "ExpiryTimestampMs", "int64", range(0, 3)),
+        Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 3)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("error_code", "expiry_timestamp_ms", "throttle_time_ms", "unknown_tags")

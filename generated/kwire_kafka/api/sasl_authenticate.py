@@ -17,6 +17,7 @@ from librt.strings import (
 
 from kwire.message import FieldTags, Message
 from kwire.native import i64, install_constructors, mypyc_attr
+from kwire.schema import Field
 from kwire.wire import (
     fail,
     read_length,
@@ -31,8 +32,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
-    from kwire.message import FieldSpec
-
 
 @mypyc_attr(acyclic=True)
 class SaslAuthenticateRequest(Message):
@@ -46,9 +45,7 @@ class SaslAuthenticateRequest(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 3)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("auth_bytes", "AuthBytes", "bytes", (0, 32767), None, None, None, None, False),
-    )
+    FIELDS: ClassVar[tuple[Field, ...]] = (Field("auth_bytes", "AuthBytes", "bytes", range(0, 3)),)
 
     SLOTS: ClassVar[tuple[str, ...]] = ("auth_bytes", "unknown_tags")
     __slots__ = SLOTS
@@ -105,11 +102,11 @@ class SaslAuthenticateResponse(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 3)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("error_code", "ErrorCode", "int16", (0, 32767), None, None, None, None, False),
-        ("error_message", "ErrorMessage", "string", (0, 32767), (0, 32767), None, None, None, False),
-        ("auth_bytes", "AuthBytes", "bytes", (0, 32767), None, None, None, None, False),
-        ("session_lifetime_ms", "SessionLifetimeMs", "int64", (1, 32767), None, None, None, None, True),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("error_code", "ErrorCode", "int16", range(0, 3)),
+        Field("error_message", "ErrorMessage", "string", range(0, 3), nullable=range(0, 3)),
+        Field("auth_bytes", "AuthBytes", "bytes", range(0, 3)),
+        Field("session_lifetime_ms", "SessionLifetimeMs", "int64", range(1, 3), ignorable=True),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (

@@ -15,6 +15,7 @@ from librt.strings import (
 
 from kwire.message import FieldTags, Message
 from kwire.native import i64, install_constructors, mypyc_attr
+from kwire.schema import Field
 from kwire.wire import (
     fail,
 )
@@ -22,8 +23,6 @@ from kwire.wire import (
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
-
-    from kwire.message import FieldSpec
 
 
 @mypyc_attr(acyclic=True)
@@ -38,9 +37,7 @@ class SaslHandshakeRequest(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("mechanism", "Mechanism", "string", (0, 32767), None, None, None, None, False),
-    )
+    FIELDS: ClassVar[tuple[Field, ...]] = (Field("mechanism", "Mechanism", "string", range(0, 2)),)
 
     SLOTS: ClassVar[tuple[str, ...]] = ("mechanism", "unknown_tags")
     __slots__ = SLOTS
@@ -91,9 +88,9 @@ class SaslHandshakeResponse(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("error_code", "ErrorCode", "int16", (0, 32767), None, None, None, None, False),
-        ("mechanisms", "Mechanisms", "[]string", (0, 32767), None, None, None, None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("error_code", "ErrorCode", "int16", range(0, 2)),
+        Field("mechanisms", "Mechanisms", "[]string", range(0, 2)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("error_code", "mechanisms", "unknown_tags")

@@ -17,6 +17,7 @@ from librt.strings import (
 
 from kwire.message import FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
+from kwire.schema import Field
 from kwire.uuids import Uuid, ZERO_UUID
 from kwire.wire import (
     fail,
@@ -35,17 +36,17 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
-    from kwire.message import FieldSpec
-
 
 @mypyc_attr(acyclic=True)
 class AcknowledgementBatch(Struct):
     """A run of consecutive offsets and what became of the records in it."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("first_offset", "FirstOffset", "int64", (0, 32767), None, None, None, None, False),
-        ("last_offset", "LastOffset", "int64", (0, 32767), None, None, None, None, False),
-        ("acknowledge_types", "AcknowledgeTypes", "[]int8", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("first_offset", "FirstOffset", "int64", range(0, 2)),
+        Field("last_offset", "LastOffset", "int64", range(0, 2)),
+        Field("acknowledge_types", "AcknowledgeTypes", "[]int8", range(0, 2)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("first_offset", "last_offset", "acknowledge_types", "unknown_tags")
@@ -86,19 +87,11 @@ def new_AcknowledgementBatch(
 class AcknowledgePartition(Struct):
     """One partition with acknowledgements to apply."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("partition_index", "PartitionIndex", "int32", (0, 32767), None, None, None, None, False),
-        (
-            "acknowledgement_batches",
-            "AcknowledgementBatches",
-            "[]AcknowledgementBatch",
-            (0, 32767),
-            None,
-            None,
-            None,
-            None,
-            False,
-        ),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("partition_index", "PartitionIndex", "int32", range(0, 2)),
+        Field("acknowledgement_batches", "AcknowledgementBatches", "[]AcknowledgementBatch", range(0, 2)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("partition_index", "acknowledgement_batches", "unknown_tags")
@@ -133,9 +126,11 @@ def new_AcknowledgePartition(
 class AcknowledgeTopic(Struct):
     """One topic with acknowledgements to apply."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("topic_id", "TopicId", "uuid", (0, 32767), None, None, None, None, False),
-        ("partitions", "Partitions", "[]AcknowledgePartition", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("topic_id", "TopicId", "uuid", range(0, 2)),
+        Field("partitions", "Partitions", "[]AcknowledgePartition", range(0, 2)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("topic_id", "partitions", "unknown_tags")
@@ -176,11 +171,11 @@ class ShareAcknowledgeRequest(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("group_id", "GroupId", "string", (0, 32767), (0, 32767), None, None, None, False),
-        ("member_id", "MemberId", "string", (0, 32767), (0, 32767), None, None, None, False),
-        ("share_session_epoch", "ShareSessionEpoch", "int32", (0, 32767), None, None, None, None, False),
-        ("topics", "Topics", "[]AcknowledgeTopic", (0, 32767), None, None, None, None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("group_id", "GroupId", "string", range(0, 2), nullable=range(0, 2)),
+        Field("member_id", "MemberId", "string", range(0, 2), nullable=range(0, 2)),
+        Field("share_session_epoch", "ShareSessionEpoch", "int32", range(0, 2)),
+        Field("topics", "Topics", "[]AcknowledgeTopic", range(0, 2)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("group_id", "member_id", "share_session_epoch", "topics", "unknown_tags")
@@ -240,9 +235,11 @@ def new_ShareAcknowledgeRequest(
 class LeaderIdAndEpoch(Struct):
     """Where the leader has moved to, so that the client can redirect itself."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("leader_id", "LeaderId", "int32", (0, 32767), None, None, None, None, False),
-        ("leader_epoch", "LeaderEpoch", "int32", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("leader_id", "LeaderId", "int32", range(0, 2)),
+        Field("leader_epoch", "LeaderEpoch", "int32", range(0, 2)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("leader_id", "leader_epoch", "unknown_tags")
@@ -275,11 +272,13 @@ def new_LeaderIdAndEpoch(leader_id: int, leader_epoch: int) -> LeaderIdAndEpoch:
 class PartitionData(Struct):
     """Outcome for one partition."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("partition_index", "PartitionIndex", "int32", (0, 32767), None, None, None, None, False),
-        ("error_code", "ErrorCode", "int16", (0, 32767), None, None, None, None, False),
-        ("error_message", "ErrorMessage", "string", (0, 32767), (0, 32767), None, None, None, False),
-        ("current_leader", "CurrentLeader", "LeaderIdAndEpoch", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("partition_index", "PartitionIndex", "int32", range(0, 2)),
+        Field("error_code", "ErrorCode", "int16", range(0, 2)),
+        Field("error_message", "ErrorMessage", "string", range(0, 2), nullable=range(0, 2)),
+        Field("current_leader", "CurrentLeader", "LeaderIdAndEpoch", range(0, 2)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (
@@ -333,9 +332,11 @@ def new_PartitionData(
 class ShareAcknowledgeTopicResponse(Struct):
     """Outcomes for one topic."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("topic_id", "TopicId", "uuid", (0, 32767), None, None, None, None, True),
-        ("partitions", "Partitions", "[]PartitionData", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("topic_id", "TopicId", "uuid", range(0, 2), ignorable=True),
+        Field("partitions", "Partitions", "[]PartitionData", range(0, 2)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("topic_id", "partitions", "unknown_tags")
@@ -370,11 +371,13 @@ def new_ShareAcknowledgeTopicResponse(
 class NodeEndpoint(Struct):
     """Address of a broker that is named as a new leader in this response."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("node_id", "NodeId", "int32", (0, 32767), None, None, None, None, False),
-        ("host", "Host", "string", (0, 32767), None, None, None, None, False),
-        ("port", "Port", "int32", (0, 32767), None, None, None, None, False),
-        ("rack", "Rack", "string", (0, 32767), (0, 32767), None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("node_id", "NodeId", "int32", range(0, 2)),
+        Field("host", "Host", "string", range(0, 2)),
+        Field("port", "Port", "int32", range(0, 2)),
+        Field("rack", "Rack", "string", range(0, 2), nullable=range(0, 2)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("node_id", "host", "port", "rack", "unknown_tags")
@@ -423,12 +426,12 @@ class ShareAcknowledgeResponse(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("throttle_time_ms", "ThrottleTimeMs", "int32", (0, 32767), None, None, None, None, True),
-        ("error_code", "ErrorCode", "int16", (0, 32767), None, None, None, None, True),
-        ("error_message", "ErrorMessage", "string", (0, 32767), (0, 32767), None, None, None, False),
-        ("responses", "Responses", "[]ShareAcknowledgeTopicResponse", (0, 32767), None, None, None, None, False),
-        ("node_endpoints", "NodeEndpoints", "[]NodeEndpoint", (0, 32767), None, None, None, None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 2), ignorable=True),
+        Field("error_code", "ErrorCode", "int16", range(0, 2), ignorable=True),
+        Field("error_message", "ErrorMessage", "string", range(0, 2), nullable=range(0, 2)),
+        Field("responses", "Responses", "[]ShareAcknowledgeTopicResponse", range(0, 2)),
+        Field("node_endpoints", "NodeEndpoints", "[]NodeEndpoint", range(0, 2)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (

@@ -17,6 +17,7 @@ from librt.strings import (
 
 from kwire.message import FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
+from kwire.schema import Field
 from kwire.uuids import Uuid, ZERO_UUID
 from kwire.wire import (
     fail,
@@ -36,17 +37,17 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
-    from kwire.message import FieldSpec
-
 
 @mypyc_attr(acyclic=True)
 class AcknowledgementBatch(Struct):
     """A run of consecutive offsets and what became of the records in it."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("first_offset", "FirstOffset", "int64", (0, 32767), None, None, None, None, False),
-        ("last_offset", "LastOffset", "int64", (0, 32767), None, None, None, None, False),
-        ("acknowledge_types", "AcknowledgeTypes", "[]int8", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("first_offset", "FirstOffset", "int64", range(0, 2)),
+        Field("last_offset", "LastOffset", "int64", range(0, 2)),
+        Field("acknowledge_types", "AcknowledgeTypes", "[]int8", range(0, 2)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("first_offset", "last_offset", "acknowledge_types", "unknown_tags")
@@ -87,20 +88,12 @@ def new_AcknowledgementBatch(
 class FetchPartition(Struct):
     """One partition to fetch from, with any acknowledgements that ride along."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("partition_index", "PartitionIndex", "int32", (0, 32767), None, None, None, None, False),
-        ("partition_max_bytes", "PartitionMaxBytes", "int32", (0, 0), None, None, None, None, False),
-        (
-            "acknowledgement_batches",
-            "AcknowledgementBatches",
-            "[]AcknowledgementBatch",
-            (0, 32767),
-            None,
-            None,
-            None,
-            None,
-            False,
-        ),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("partition_index", "PartitionIndex", "int32", range(0, 2)),
+        Field("partition_max_bytes", "PartitionMaxBytes", "int32", range(0, 1)),
+        Field("acknowledgement_batches", "AcknowledgementBatches", "[]AcknowledgementBatch", range(0, 2)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (
@@ -148,9 +141,11 @@ def new_FetchPartition(
 class FetchTopic(Struct):
     """One topic with the partitions to fetch from or acknowledge."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("topic_id", "TopicId", "uuid", (0, 32767), None, None, None, None, True),
-        ("partitions", "Partitions", "[]FetchPartition", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("topic_id", "TopicId", "uuid", range(0, 2), ignorable=True),
+        Field("partitions", "Partitions", "[]FetchPartition", range(0, 2)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("topic_id", "partitions", "unknown_tags")
@@ -183,9 +178,11 @@ def new_FetchTopic(topic_id: Uuid, partitions: list[FetchPartition]) -> FetchTop
 class ForgottenTopic(Struct):
     """Partitions of one topic that leave the share session."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("topic_id", "TopicId", "uuid", (0, 32767), None, None, None, None, True),
-        ("partitions", "Partitions", "[]int32", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("topic_id", "TopicId", "uuid", range(0, 2), ignorable=True),
+        Field("partitions", "Partitions", "[]int32", range(0, 2)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("topic_id", "partitions", "unknown_tags")
@@ -226,27 +223,17 @@ class ShareFetchRequest(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("group_id", "GroupId", "string", (0, 32767), (0, 32767), None, None, None, False),
-        ("member_id", "MemberId", "string", (0, 32767), (0, 32767), None, None, None, False),
-        ("share_session_epoch", "ShareSessionEpoch", "int32", (0, 32767), None, None, None, None, False),
-        ("max_wait_ms", "MaxWaitMs", "int32", (0, 32767), None, None, None, None, False),
-        ("min_bytes", "MinBytes", "int32", (0, 32767), None, None, None, None, False),
-        ("max_bytes", "MaxBytes", "int32", (0, 32767), None, None, None, None, True),
-        ("max_records", "MaxRecords", "int32", (1, 32767), None, None, None, None, False),
-        ("batch_size", "BatchSize", "int32", (1, 32767), None, None, None, None, False),
-        ("topics", "Topics", "[]FetchTopic", (0, 32767), None, None, None, None, False),
-        (
-            "forgotten_topics_data",
-            "ForgottenTopicsData",
-            "[]ForgottenTopic",
-            (0, 32767),
-            None,
-            None,
-            None,
-            None,
-            False,
-        ),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("group_id", "GroupId", "string", range(0, 2), nullable=range(0, 2)),
+        Field("member_id", "MemberId", "string", range(0, 2), nullable=range(0, 2)),
+        Field("share_session_epoch", "ShareSessionEpoch", "int32", range(0, 2)),
+        Field("max_wait_ms", "MaxWaitMs", "int32", range(0, 2)),
+        Field("min_bytes", "MinBytes", "int32", range(0, 2)),
+        Field("max_bytes", "MaxBytes", "int32", range(0, 2), ignorable=True),
+        Field("max_records", "MaxRecords", "int32", range(1, 2)),
+        Field("batch_size", "BatchSize", "int32", range(1, 2)),
+        Field("topics", "Topics", "[]FetchTopic", range(0, 2)),
+        Field("forgotten_topics_data", "ForgottenTopicsData", "[]ForgottenTopic", range(0, 2)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (
@@ -360,9 +347,11 @@ def new_ShareFetchRequest(
 class LeaderIdAndEpoch(Struct):
     """Where the leader has moved to, so that the client can redirect itself."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("leader_id", "LeaderId", "int32", (0, 32767), None, None, None, None, False),
-        ("leader_epoch", "LeaderEpoch", "int32", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("leader_id", "LeaderId", "int32", range(0, 2)),
+        Field("leader_epoch", "LeaderEpoch", "int32", range(0, 2)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("leader_id", "leader_epoch", "unknown_tags")
@@ -395,10 +384,12 @@ def new_LeaderIdAndEpoch(leader_id: int, leader_epoch: int) -> LeaderIdAndEpoch:
 class AcquiredRecords(Struct):
     """A run of offsets now locked for this consumer."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("first_offset", "FirstOffset", "int64", (0, 32767), None, None, None, None, False),
-        ("last_offset", "LastOffset", "int64", (0, 32767), None, None, None, None, False),
-        ("delivery_count", "DeliveryCount", "int16", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("first_offset", "FirstOffset", "int64", range(0, 2)),
+        Field("last_offset", "LastOffset", "int64", range(0, 2)),
+        Field("delivery_count", "DeliveryCount", "int16", range(0, 2)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("first_offset", "last_offset", "delivery_count", "unknown_tags")
@@ -435,25 +426,17 @@ def new_AcquiredRecords(first_offset: int, last_offset: int, delivery_count: int
 class PartitionData(Struct):
     """Records and outcomes for one partition."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("partition_index", "PartitionIndex", "int32", (0, 32767), None, None, None, None, False),
-        ("error_code", "ErrorCode", "int16", (0, 32767), None, None, None, None, False),
-        ("error_message", "ErrorMessage", "string", (0, 32767), (0, 32767), None, None, None, False),
-        ("acknowledge_error_code", "AcknowledgeErrorCode", "int16", (0, 32767), None, None, None, None, False),
-        (
-            "acknowledge_error_message",
-            "AcknowledgeErrorMessage",
-            "string",
-            (0, 32767),
-            (0, 32767),
-            None,
-            None,
-            None,
-            False,
-        ),
-        ("current_leader", "CurrentLeader", "LeaderIdAndEpoch", (0, 32767), None, None, None, None, False),
-        ("records", "Records", "records", (0, 32767), (0, 0), None, None, None, False),
-        ("acquired_records", "AcquiredRecords", "[]AcquiredRecords", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("partition_index", "PartitionIndex", "int32", range(0, 2)),
+        Field("error_code", "ErrorCode", "int16", range(0, 2)),
+        Field("error_message", "ErrorMessage", "string", range(0, 2), nullable=range(0, 2)),
+        Field("acknowledge_error_code", "AcknowledgeErrorCode", "int16", range(0, 2)),
+        Field("acknowledge_error_message", "AcknowledgeErrorMessage", "string", range(0, 2), nullable=range(0, 2)),
+        Field("current_leader", "CurrentLeader", "LeaderIdAndEpoch", range(0, 2)),
+        Field("records", "Records", "records", range(0, 2), nullable=range(0, 1)),
+        Field("acquired_records", "AcquiredRecords", "[]AcquiredRecords", range(0, 2)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (
@@ -538,9 +521,11 @@ def new_PartitionData(
 class ShareFetchableTopicResponse(Struct):
     """Results for one topic."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("topic_id", "TopicId", "uuid", (0, 32767), None, None, None, None, True),
-        ("partitions", "Partitions", "[]PartitionData", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("topic_id", "TopicId", "uuid", range(0, 2), ignorable=True),
+        Field("partitions", "Partitions", "[]PartitionData", range(0, 2)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("topic_id", "partitions", "unknown_tags")
@@ -573,11 +558,13 @@ def new_ShareFetchableTopicResponse(topic_id: Uuid, partitions: list[PartitionDa
 class NodeEndpoint(Struct):
     """Address of a broker that is named as a new leader in this response."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("node_id", "NodeId", "int32", (0, 32767), None, None, None, None, False),
-        ("host", "Host", "string", (0, 32767), None, None, None, None, False),
-        ("port", "Port", "int32", (0, 32767), None, None, None, None, False),
-        ("rack", "Rack", "string", (0, 32767), (0, 32767), None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("node_id", "NodeId", "int32", range(0, 2)),
+        Field("host", "Host", "string", range(0, 2)),
+        Field("port", "Port", "int32", range(0, 2)),
+        Field("rack", "Rack", "string", range(0, 2), nullable=range(0, 2)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("node_id", "host", "port", "rack", "unknown_tags")
@@ -626,23 +613,13 @@ class ShareFetchResponse(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("throttle_time_ms", "ThrottleTimeMs", "int32", (0, 32767), None, None, None, None, True),
-        ("error_code", "ErrorCode", "int16", (0, 32767), None, None, None, None, True),
-        ("error_message", "ErrorMessage", "string", (0, 32767), (0, 32767), None, None, None, False),
-        (
-            "acquisition_lock_timeout_ms",
-            "AcquisitionLockTimeoutMs",
-            "int32",
-            (1, 32767),
-            None,
-            None,
-            None,
-            None,
-            False,
-        ),
-        ("responses", "Responses", "[]ShareFetchableTopicResponse", (0, 32767), None, None, None, None, False),
-        ("node_endpoints", "NodeEndpoints", "[]NodeEndpoint", (0, 32767), None, None, None, None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 2), ignorable=True),
+        Field("error_code", "ErrorCode", "int16", range(0, 2), ignorable=True),
+        Field("error_message", "ErrorMessage", "string", range(0, 2), nullable=range(0, 2)),
+        Field("acquisition_lock_timeout_ms", "AcquisitionLockTimeoutMs", "int32", range(1, 2)),
+        Field("responses", "Responses", "[]ShareFetchableTopicResponse", range(0, 2)),
+        Field("node_endpoints", "NodeEndpoints", "[]NodeEndpoint", range(0, 2)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (

@@ -17,6 +17,7 @@ from librt.strings import (
 
 from kwire.message import FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
+from kwire.schema import Field
 from kwire.wire import (
     fail,
     read_i32s,
@@ -32,16 +33,16 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
-    from kwire.message import FieldSpec
-
 
 @mypyc_attr(acyclic=True)
 class StopReplicaPartitionV0(Struct):
     """One copy to stop, with its own topic name."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("topic_name", "TopicName", "string", (0, 0), None, None, None, None, False),
-        ("partition_index", "PartitionIndex", "int32", (0, 0), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 5)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("topic_name", "TopicName", "string", range(0, 1)),
+        Field("partition_index", "PartitionIndex", "int32", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("topic_name", "partition_index", "unknown_tags")
@@ -74,9 +75,11 @@ def new_StopReplicaPartitionV0(topic_name: str, partition_index: int) -> StopRep
 class StopReplicaTopicV1(Struct):
     """The copies of one topic to stop."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("name", "Name", "string", (1, 2), None, None, None, None, False),
-        ("partition_indexes", "PartitionIndexes", "[]int32", (1, 2), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 5)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("name", "Name", "string", range(1, 3)),
+        Field("partition_indexes", "PartitionIndexes", "[]int32", range(1, 3)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("name", "partition_indexes", "unknown_tags")
@@ -109,10 +112,12 @@ def new_StopReplicaTopicV1(name: str, partition_indexes: list[int]) -> StopRepli
 class StopReplicaPartitionState(Struct):
     """One copy to stop, and whether to erase it."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("partition_index", "PartitionIndex", "int32", (3, 32767), None, None, None, None, False),
-        ("leader_epoch", "LeaderEpoch", "int32", (3, 32767), None, None, None, None, False),
-        ("delete_partition", "DeletePartition", "bool", (3, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 5)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("partition_index", "PartitionIndex", "int32", range(3, 5)),
+        Field("leader_epoch", "LeaderEpoch", "int32", range(3, 5)),
+        Field("delete_partition", "DeletePartition", "bool", range(3, 5)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("partition_index", "leader_epoch", "delete_partition", "unknown_tags")
@@ -153,19 +158,11 @@ def new_StopReplicaPartitionState(
 class StopReplicaTopicState(Struct):
     """The copies of one topic to stop, with details for each."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("topic_name", "TopicName", "string", (3, 32767), None, None, None, None, False),
-        (
-            "partition_states",
-            "PartitionStates",
-            "[]StopReplicaPartitionState",
-            (3, 32767),
-            None,
-            None,
-            None,
-            None,
-            False,
-        ),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 5)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("topic_name", "TopicName", "string", range(3, 5)),
+        Field("partition_states", "PartitionStates", "[]StopReplicaPartitionState", range(3, 5)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("topic_name", "partition_states", "unknown_tags")
@@ -208,30 +205,22 @@ class StopReplicaRequest(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 5)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("controller_id", "ControllerId", "int32", (0, 32767), None, None, None, None, False),
-        ("is_kraft_controller", "isKRaftController", "bool", (4, 32767), None, None, None, None, False),
-        ("controller_epoch", "ControllerEpoch", "int32", (0, 32767), None, None, None, None, False),
-        ("broker_epoch", "BrokerEpoch", "int64", (1, 32767), None, None, None, None, True),
-        ("delete_partitions", "DeletePartitions", "bool", (0, 2), None, None, None, None, False),
-        (
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("controller_id", "ControllerId", "int32", range(0, 5)),
+        Field("is_kraft_controller", "isKRaftController", "bool", range(4, 5)),
+        Field("controller_epoch", "ControllerEpoch", "int32", range(0, 5)),
+        Field("broker_epoch", "BrokerEpoch", "int64", range(1, 5), ignorable=True),
+        Field("delete_partitions", "DeletePartitions", "bool", range(0, 3)),
+        Field(
             "ungrouped_partitions",
             "UngroupedPartitions",
             "[]StopReplicaPartitionV0",
-            (0, 0),
-            None,
-            None,
-            None,
-            None,
-            False,
+            range(0, 1),
+            former_names=("partitionsV0",),
         ),
-        ("topics", "Topics", "[]StopReplicaTopicV1", (1, 2), None, None, None, None, False),
-        ("topic_states", "TopicStates", "[]StopReplicaTopicState", (3, 32767), None, None, None, None, False),
+        Field("topics", "Topics", "[]StopReplicaTopicV1", range(1, 3)),
+        Field("topic_states", "TopicStates", "[]StopReplicaTopicState", range(3, 5)),
     )
-
-    FORMER: ClassVar[dict[str, tuple[str, ...]]] = {
-        "ungrouped_partitions": ("partitionsV0",),
-    }
 
     SLOTS: ClassVar[tuple[str, ...]] = (
         "controller_id",
@@ -338,10 +327,12 @@ def new_StopReplicaRequest(
 class StopReplicaPartitionError(Struct):
     """Outcome of stopping one copy."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("topic_name", "TopicName", "string", (0, 32767), None, None, None, None, False),
-        ("partition_index", "PartitionIndex", "int32", (0, 32767), None, None, None, None, False),
-        ("error_code", "ErrorCode", "int16", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 5)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("topic_name", "TopicName", "string", range(0, 5)),
+        Field("partition_index", "PartitionIndex", "int32", range(0, 5)),
+        Field("error_code", "ErrorCode", "int16", range(0, 5)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("topic_name", "partition_index", "error_code", "unknown_tags")
@@ -388,24 +379,16 @@ class StopReplicaResponse(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 5)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("error_code", "ErrorCode", "int16", (0, 32767), None, None, None, None, False),
-        (
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("error_code", "ErrorCode", "int16", range(0, 5)),
+        Field(
             "partition_errors",
             "PartitionErrors",
             "[]StopReplicaPartitionError",
-            (0, 32767),
-            None,
-            None,
-            None,
-            None,
-            False,
+            range(0, 5),
+            former_names=("partitions",),
         ),
     )
-
-    FORMER: ClassVar[dict[str, tuple[str, ...]]] = {
-        "partition_errors": ("partitions",),
-    }
 
     SLOTS: ClassVar[tuple[str, ...]] = ("error_code", "partition_errors", "unknown_tags")
     __slots__ = SLOTS

@@ -17,6 +17,7 @@ from librt.strings import (
 
 from kwire.message import FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
+from kwire.schema import Field
 from kwire.uuids import Uuid
 from kwire.wire import (
     fail,
@@ -35,8 +36,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
-    from kwire.message import FieldSpec
-
 
 @mypyc_attr(acyclic=True)
 class StreamsGroupDescribeRequest(Message):
@@ -50,19 +49,9 @@ class StreamsGroupDescribeRequest(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("group_ids", "GroupIds", "[]string", (0, 32767), None, None, None, None, False),
-        (
-            "include_authorized_operations",
-            "IncludeAuthorizedOperations",
-            "bool",
-            (0, 32767),
-            None,
-            None,
-            None,
-            None,
-            False,
-        ),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("group_ids", "GroupIds", "[]string", range(0, 1)),
+        Field("include_authorized_operations", "IncludeAuthorizedOperations", "bool", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("group_ids", "include_authorized_operations", "unknown_tags")
@@ -114,9 +103,11 @@ def new_StreamsGroupDescribeRequest(
 class KeyValue(Struct):
     """A client tag or topic config, as name and value."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("key", "Key", "string", (0, 32767), None, None, None, None, False),
-        ("value", "Value", "string", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("key", "Key", "string", range(0, 1)),
+        Field("value", "Value", "string", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("key", "value", "unknown_tags")
@@ -149,11 +140,13 @@ def new_KeyValue(key: str, value: str) -> KeyValue:
 class TopicInfo(Struct):
     """An internal topic and the settings it was requested with."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("name", "Name", "string", (0, 32767), None, None, None, None, False),
-        ("partitions", "Partitions", "int32", (0, 32767), None, None, None, None, False),
-        ("replication_factor", "ReplicationFactor", "int16", (0, 32767), None, None, None, None, False),
-        ("topic_configs", "TopicConfigs", "[]KeyValue", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("name", "Name", "string", range(0, 1)),
+        Field("partitions", "Partitions", "int32", range(0, 1)),
+        Field("replication_factor", "ReplicationFactor", "int16", range(0, 1)),
+        Field("topic_configs", "TopicConfigs", "[]KeyValue", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("name", "partitions", "replication_factor", "topic_configs", "unknown_tags")
@@ -196,22 +189,14 @@ def new_TopicInfo(name: str, partitions: int, replication_factor: int, topic_con
 class Subtopology(Struct):
     """Independently assigned part of the graph with its topics."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("subtopology_id", "SubtopologyId", "string", (0, 32767), None, None, None, None, False),
-        ("source_topics", "SourceTopics", "[]string", (0, 32767), None, None, None, None, False),
-        ("repartition_sink_topics", "RepartitionSinkTopics", "[]string", (0, 32767), None, None, None, None, False),
-        ("state_changelog_topics", "StateChangelogTopics", "[]TopicInfo", (0, 32767), None, None, None, None, False),
-        (
-            "repartition_source_topics",
-            "RepartitionSourceTopics",
-            "[]TopicInfo",
-            (0, 32767),
-            None,
-            None,
-            None,
-            None,
-            False,
-        ),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("subtopology_id", "SubtopologyId", "string", range(0, 1)),
+        Field("source_topics", "SourceTopics", "[]string", range(0, 1)),
+        Field("repartition_sink_topics", "RepartitionSinkTopics", "[]string", range(0, 1)),
+        Field("state_changelog_topics", "StateChangelogTopics", "[]TopicInfo", range(0, 1)),
+        Field("repartition_source_topics", "RepartitionSourceTopics", "[]TopicInfo", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (
@@ -275,9 +260,11 @@ def new_Subtopology(
 class Topology(Struct):
     """Processing graph the group runs, as stored by the broker."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("epoch", "Epoch", "int32", (0, 32767), None, None, None, None, False),
-        ("subtopologies", "Subtopologies", "[]Subtopology", (0, 32767), (0, 32767), None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("epoch", "Epoch", "int32", range(0, 1)),
+        Field("subtopologies", "Subtopologies", "[]Subtopology", range(0, 1), nullable=range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("epoch", "subtopologies", "unknown_tags")
@@ -310,9 +297,11 @@ def new_Topology(epoch: int, subtopologies: list[Subtopology] | None) -> Topolog
 class Endpoint(Struct):
     """Interactive query address of a member."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("host", "Host", "string", (0, 32767), None, None, None, None, False),
-        ("port", "Port", "uint16", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("host", "Host", "string", range(0, 1)),
+        Field("port", "Port", "uint16", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("host", "port", "unknown_tags")
@@ -345,10 +334,12 @@ def new_Endpoint(host: str, port: int) -> Endpoint:
 class TaskOffset(Struct):
     """Reported progress of one stateful task."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("subtopology_id", "SubtopologyId", "string", (0, 32767), None, None, None, None, False),
-        ("partition", "Partition", "int32", (0, 32767), None, None, None, None, False),
-        ("offset", "Offset", "int64", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("subtopology_id", "SubtopologyId", "string", range(0, 1)),
+        Field("partition", "Partition", "int32", range(0, 1)),
+        Field("offset", "Offset", "int64", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("subtopology_id", "partition", "offset", "unknown_tags")
@@ -385,9 +376,11 @@ def new_TaskOffset(subtopology_id: str, partition: int, offset: int) -> TaskOffs
 class TaskIds(Struct):
     """Tasks of one subtopology, written as partition numbers."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("subtopology_id", "SubtopologyId", "string", (0, 32767), None, None, None, None, False),
-        ("partitions", "Partitions", "[]int32", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("subtopology_id", "SubtopologyId", "string", range(0, 1)),
+        Field("partitions", "Partitions", "[]int32", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("subtopology_id", "partitions", "unknown_tags")
@@ -420,10 +413,12 @@ def new_TaskIds(subtopology_id: str, partitions: list[int]) -> TaskIds:
 class Assignment(Struct):
     """A set of tasks by role, either held now or aimed for."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("active_tasks", "ActiveTasks", "[]TaskIds", (0, 32767), None, None, None, None, False),
-        ("standby_tasks", "StandbyTasks", "[]TaskIds", (0, 32767), None, None, None, None, False),
-        ("warmup_tasks", "WarmupTasks", "[]TaskIds", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("active_tasks", "ActiveTasks", "[]TaskIds", range(0, 1)),
+        Field("standby_tasks", "StandbyTasks", "[]TaskIds", range(0, 1)),
+        Field("warmup_tasks", "WarmupTasks", "[]TaskIds", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("active_tasks", "standby_tasks", "warmup_tasks", "unknown_tags")
@@ -462,22 +457,24 @@ def new_Assignment(
 class Member(Struct):
     """One Streams client (thread) of the group."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("member_id", "MemberId", "string", (0, 32767), None, None, None, None, False),
-        ("member_epoch", "MemberEpoch", "int32", (0, 32767), None, None, None, None, False),
-        ("instance_id", "InstanceId", "string", (0, 32767), (0, 32767), None, None, None, False),
-        ("rack_id", "RackId", "string", (0, 32767), (0, 32767), None, None, None, False),
-        ("client_id", "ClientId", "string", (0, 32767), None, None, None, None, False),
-        ("client_host", "ClientHost", "string", (0, 32767), None, None, None, None, False),
-        ("topology_epoch", "TopologyEpoch", "int32", (0, 32767), None, None, None, None, False),
-        ("process_id", "ProcessId", "string", (0, 32767), None, None, None, None, False),
-        ("user_endpoint", "UserEndpoint", "Endpoint", (0, 32767), (0, 32767), None, None, None, False),
-        ("client_tags", "ClientTags", "[]KeyValue", (0, 32767), None, None, None, None, False),
-        ("task_offsets", "TaskOffsets", "[]TaskOffset", (0, 32767), None, None, None, None, False),
-        ("task_end_offsets", "TaskEndOffsets", "[]TaskOffset", (0, 32767), None, None, None, None, False),
-        ("assignment", "Assignment", "Assignment", (0, 32767), None, None, None, None, False),
-        ("target_assignment", "TargetAssignment", "Assignment", (0, 32767), None, None, None, None, False),
-        ("is_classic", "IsClassic", "bool", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("member_id", "MemberId", "string", range(0, 1)),
+        Field("member_epoch", "MemberEpoch", "int32", range(0, 1)),
+        Field("instance_id", "InstanceId", "string", range(0, 1), nullable=range(0, 1)),
+        Field("rack_id", "RackId", "string", range(0, 1), nullable=range(0, 1)),
+        Field("client_id", "ClientId", "string", range(0, 1)),
+        Field("client_host", "ClientHost", "string", range(0, 1)),
+        Field("topology_epoch", "TopologyEpoch", "int32", range(0, 1)),
+        Field("process_id", "ProcessId", "string", range(0, 1)),
+        Field("user_endpoint", "UserEndpoint", "Endpoint", range(0, 1), nullable=range(0, 1)),
+        Field("client_tags", "ClientTags", "[]KeyValue", range(0, 1)),
+        Field("task_offsets", "TaskOffsets", "[]TaskOffset", range(0, 1)),
+        Field("task_end_offsets", "TaskEndOffsets", "[]TaskOffset", range(0, 1)),
+        Field("assignment", "Assignment", "Assignment", range(0, 1)),
+        Field("target_assignment", "TargetAssignment", "Assignment", range(0, 1)),
+        Field("is_classic", "IsClassic", "bool", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (
@@ -611,16 +608,18 @@ def new_Member(
 class DescribedGroup(Struct):
     """Report on one group, or the error that prevented it."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("error_code", "ErrorCode", "int16", (0, 32767), None, None, None, None, False),
-        ("error_message", "ErrorMessage", "string", (0, 32767), (0, 32767), None, None, None, False),
-        ("group_id", "GroupId", "string", (0, 32767), None, None, None, None, False),
-        ("group_state", "GroupState", "string", (0, 32767), None, None, None, None, False),
-        ("group_epoch", "GroupEpoch", "int32", (0, 32767), None, None, None, None, False),
-        ("assignment_epoch", "AssignmentEpoch", "int32", (0, 32767), None, None, None, None, False),
-        ("topology", "Topology", "Topology", (0, 32767), (0, 32767), None, None, None, False),
-        ("members", "Members", "[]Member", (0, 32767), None, None, None, None, False),
-        ("authorized_operations", "AuthorizedOperations", "int32", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("error_code", "ErrorCode", "int16", range(0, 1)),
+        Field("error_message", "ErrorMessage", "string", range(0, 1), nullable=range(0, 1)),
+        Field("group_id", "GroupId", "string", range(0, 1)),
+        Field("group_state", "GroupState", "string", range(0, 1)),
+        Field("group_epoch", "GroupEpoch", "int32", range(0, 1)),
+        Field("assignment_epoch", "AssignmentEpoch", "int32", range(0, 1)),
+        Field("topology", "Topology", "Topology", range(0, 1), nullable=range(0, 1)),
+        Field("members", "Members", "[]Member", range(0, 1)),
+        Field("authorized_operations", "AuthorizedOperations", "int32", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (
@@ -720,9 +719,9 @@ class StreamsGroupDescribeResponse(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("throttle_time_ms", "ThrottleTimeMs", "int32", (0, 32767), None, None, None, None, False),
-        ("groups", "Groups", "[]DescribedGroup", (0, 32767), None, None, None, None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 1)),
+        Field("groups", "Groups", "[]DescribedGroup", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "groups", "unknown_tags")

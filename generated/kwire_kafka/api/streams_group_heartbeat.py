@@ -17,6 +17,7 @@ from librt.strings import (
 
 from kwire.message import FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
+from kwire.schema import Field
 from kwire.uuids import Uuid
 from kwire.wire import (
     fail,
@@ -37,16 +38,16 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
-    from kwire.message import FieldSpec
-
 
 @mypyc_attr(acyclic=True)
 class KeyValue(Struct):
     """A name with its value; used for client tags and for topic configs."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("key", "Key", "string", (0, 32767), None, None, None, None, False),
-        ("value", "Value", "string", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("key", "Key", "string", range(0, 1)),
+        Field("value", "Value", "string", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("key", "value", "unknown_tags")
@@ -79,11 +80,13 @@ def new_KeyValue(key: str, value: str) -> KeyValue:
 class TopicInfo(Struct):
     """An internal topic (changelog or repartition) that the broker may have to create."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("name", "Name", "string", (0, 32767), None, None, None, None, False),
-        ("partitions", "Partitions", "int32", (0, 32767), None, None, None, None, False),
-        ("replication_factor", "ReplicationFactor", "int16", (0, 32767), None, None, None, None, False),
-        ("topic_configs", "TopicConfigs", "[]KeyValue", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("name", "Name", "string", range(0, 1)),
+        Field("partitions", "Partitions", "int32", range(0, 1)),
+        Field("replication_factor", "ReplicationFactor", "int16", range(0, 1)),
+        Field("topic_configs", "TopicConfigs", "[]KeyValue", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("name", "partitions", "replication_factor", "topic_configs", "unknown_tags")
@@ -126,20 +129,12 @@ def new_TopicInfo(name: str, partitions: int, replication_factor: int, topic_con
 class CopartitionGroup(Struct):
     """Source topics of a subtopology that are joined and so must have equal partition counts."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("source_topics", "SourceTopics", "[]int16", (0, 32767), None, None, None, None, False),
-        ("source_topic_regex", "SourceTopicRegex", "[]int16", (0, 32767), None, None, None, None, False),
-        (
-            "repartition_source_topics",
-            "RepartitionSourceTopics",
-            "[]int16",
-            (0, 32767),
-            None,
-            None,
-            None,
-            None,
-            False,
-        ),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("source_topics", "SourceTopics", "[]int16", range(0, 1)),
+        Field("source_topic_regex", "SourceTopicRegex", "[]int16", range(0, 1)),
+        Field("repartition_source_topics", "RepartitionSourceTopics", "[]int16", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (
@@ -187,24 +182,16 @@ def new_CopartitionGroup(
 class Subtopology(Struct):
     """A part of the graph whose processors run together; each of its partitions becomes one task."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("subtopology_id", "SubtopologyId", "string", (0, 32767), None, None, None, None, False),
-        ("source_topics", "SourceTopics", "[]string", (0, 32767), None, None, None, None, False),
-        ("source_topic_regex", "SourceTopicRegex", "[]string", (0, 32767), None, None, None, None, False),
-        ("state_changelog_topics", "StateChangelogTopics", "[]TopicInfo", (0, 32767), None, None, None, None, False),
-        ("repartition_sink_topics", "RepartitionSinkTopics", "[]string", (0, 32767), None, None, None, None, False),
-        (
-            "repartition_source_topics",
-            "RepartitionSourceTopics",
-            "[]TopicInfo",
-            (0, 32767),
-            None,
-            None,
-            None,
-            None,
-            False,
-        ),
-        ("copartition_groups", "CopartitionGroups", "[]CopartitionGroup", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("subtopology_id", "SubtopologyId", "string", range(0, 1)),
+        Field("source_topics", "SourceTopics", "[]string", range(0, 1)),
+        Field("source_topic_regex", "SourceTopicRegex", "[]string", range(0, 1)),
+        Field("state_changelog_topics", "StateChangelogTopics", "[]TopicInfo", range(0, 1)),
+        Field("repartition_sink_topics", "RepartitionSinkTopics", "[]string", range(0, 1)),
+        Field("repartition_source_topics", "RepartitionSourceTopics", "[]TopicInfo", range(0, 1)),
+        Field("copartition_groups", "CopartitionGroups", "[]CopartitionGroup", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (
@@ -282,9 +269,11 @@ def new_Subtopology(
 class Topology(Struct):
     """The processing graph, cut into subtopologies, as the broker needs it for assignment."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("epoch", "Epoch", "int32", (0, 32767), None, None, None, None, False),
-        ("subtopologies", "Subtopologies", "[]Subtopology", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("epoch", "Epoch", "int32", range(0, 1)),
+        Field("subtopologies", "Subtopologies", "[]Subtopology", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("epoch", "subtopologies", "unknown_tags")
@@ -317,9 +306,11 @@ def new_Topology(epoch: int, subtopologies: list[Subtopology]) -> Topology:
 class StreamsGroupHeartbeatRequestTaskIds(Struct):
     """Tasks of one subtopology, written as partition numbers."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("subtopology_id", "SubtopologyId", "string", (0, 32767), None, None, None, None, False),
-        ("partitions", "Partitions", "[]int32", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("subtopology_id", "SubtopologyId", "string", range(0, 1)),
+        Field("partitions", "Partitions", "[]int32", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("subtopology_id", "partitions", "unknown_tags")
@@ -354,9 +345,11 @@ def new_StreamsGroupHeartbeatRequestTaskIds(
 class StreamsGroupHeartbeatRequestEndpoint(Struct):
     """Address where an instance answers interactive queries."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("host", "Host", "string", (0, 32767), None, None, None, None, False),
-        ("port", "Port", "uint16", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("host", "Host", "string", range(0, 1)),
+        Field("port", "Port", "uint16", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("host", "port", "unknown_tags")
@@ -389,10 +382,12 @@ def new_StreamsGroupHeartbeatRequestEndpoint(host: str, port: int) -> StreamsGro
 class TaskOffset(Struct):
     """How far the state of one task has been restored or reaches."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("subtopology_id", "SubtopologyId", "string", (0, 32767), None, None, None, None, False),
-        ("partition", "Partition", "int32", (0, 32767), None, None, None, None, False),
-        ("offset", "Offset", "int64", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("subtopology_id", "SubtopologyId", "string", range(0, 1)),
+        Field("partition", "Partition", "int32", range(0, 1)),
+        Field("offset", "Offset", "int64", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("subtopology_id", "partition", "offset", "unknown_tags")
@@ -437,74 +432,36 @@ class StreamsGroupHeartbeatRequest(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("group_id", "GroupId", "string", (0, 32767), None, None, None, None, False),
-        ("member_id", "MemberId", "string", (0, 32767), None, None, None, None, False),
-        ("member_epoch", "MemberEpoch", "int32", (0, 32767), None, None, None, None, False),
-        (
-            "endpoint_information_epoch",
-            "EndpointInformationEpoch",
-            "int32",
-            (0, 32767),
-            None,
-            None,
-            None,
-            None,
-            False,
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("group_id", "GroupId", "string", range(0, 1)),
+        Field("member_id", "MemberId", "string", range(0, 1)),
+        Field("member_epoch", "MemberEpoch", "int32", range(0, 1)),
+        Field("endpoint_information_epoch", "EndpointInformationEpoch", "int32", range(0, 1)),
+        Field("instance_id", "InstanceId", "string", range(0, 1), nullable=range(0, 1)),
+        Field("rack_id", "RackId", "string", range(0, 1), nullable=range(0, 1)),
+        Field("rebalance_timeout_ms", "RebalanceTimeoutMs", "int32", range(0, 1)),
+        Field("topology", "Topology", "Topology", range(0, 1), nullable=range(0, 1)),
+        Field(
+            "active_tasks", "ActiveTasks", "[]StreamsGroupHeartbeatRequestTaskIds", range(0, 1), nullable=range(0, 1)
         ),
-        ("instance_id", "InstanceId", "string", (0, 32767), (0, 32767), None, None, None, False),
-        ("rack_id", "RackId", "string", (0, 32767), (0, 32767), None, None, None, False),
-        ("rebalance_timeout_ms", "RebalanceTimeoutMs", "int32", (0, 32767), None, None, None, None, False),
-        ("topology", "Topology", "Topology", (0, 32767), (0, 32767), None, None, None, False),
-        (
-            "active_tasks",
-            "ActiveTasks",
-            "[]StreamsGroupHeartbeatRequestTaskIds",
-            (0, 32767),
-            (0, 32767),
-            None,
-            None,
-            None,
-            False,
-        ),
-        (
+        Field(
             "standby_tasks",
             "StandbyTasks",
             "[]StreamsGroupHeartbeatRequestTaskIds",
-            (0, 32767),
-            (0, 32767),
-            None,
-            None,
-            None,
-            False,
+            range(0, 1),
+            nullable=range(0, 1),
         ),
-        (
-            "warmup_tasks",
-            "WarmupTasks",
-            "[]StreamsGroupHeartbeatRequestTaskIds",
-            (0, 32767),
-            (0, 32767),
-            None,
-            None,
-            None,
-            False,
+        Field(
+            "warmup_tasks", "WarmupTasks", "[]StreamsGroupHeartbeatRequestTaskIds", range(0, 1), nullable=range(0, 1)
         ),
-        ("process_id", "ProcessId", "string", (0, 32767), (0, 32767), None, None, None, False),
-        (
-            "user_endpoint",
-            "UserEndpoint",
-            "StreamsGroupHeartbeatRequestEndpoint",
-            (0, 32767),
-            (0, 32767),
-            None,
-            None,
-            None,
-            False,
+        Field("process_id", "ProcessId", "string", range(0, 1), nullable=range(0, 1)),
+        Field(
+            "user_endpoint", "UserEndpoint", "StreamsGroupHeartbeatRequestEndpoint", range(0, 1), nullable=range(0, 1)
         ),
-        ("client_tags", "ClientTags", "[]KeyValue", (0, 32767), (0, 32767), None, None, None, False),
-        ("task_offsets", "TaskOffsets", "[]TaskOffset", (0, 32767), (0, 32767), None, None, None, False),
-        ("task_end_offsets", "TaskEndOffsets", "[]TaskOffset", (0, 32767), (0, 32767), None, None, None, False),
-        ("shutdown_application", "ShutdownApplication", "bool", (0, 32767), None, None, None, None, False),
+        Field("client_tags", "ClientTags", "[]KeyValue", range(0, 1), nullable=range(0, 1)),
+        Field("task_offsets", "TaskOffsets", "[]TaskOffset", range(0, 1), nullable=range(0, 1)),
+        Field("task_end_offsets", "TaskEndOffsets", "[]TaskOffset", range(0, 1), nullable=range(0, 1)),
+        Field("shutdown_application", "ShutdownApplication", "bool", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (
@@ -667,9 +624,11 @@ def new_StreamsGroupHeartbeatRequest(
 class Status(Struct):
     """A condition of the group the client should act on or log."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("status_code", "StatusCode", "int8", (0, 32767), None, None, None, None, False),
-        ("status_detail", "StatusDetail", "string", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("status_code", "StatusCode", "int8", range(0, 1)),
+        Field("status_detail", "StatusDetail", "string", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("status_code", "status_detail", "unknown_tags")
@@ -702,9 +661,11 @@ def new_Status(status_code: int, status_detail: str) -> Status:
 class StreamsGroupHeartbeatResponseTaskIds(Struct):
     """Assigned tasks of one subtopology."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("subtopology_id", "SubtopologyId", "string", (0, 32767), None, None, None, None, False),
-        ("partitions", "Partitions", "[]int32", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("subtopology_id", "SubtopologyId", "string", range(0, 1)),
+        Field("partitions", "Partitions", "[]int32", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("subtopology_id", "partitions", "unknown_tags")
@@ -739,9 +700,11 @@ def new_StreamsGroupHeartbeatResponseTaskIds(
 class StreamsGroupHeartbeatResponseEndpoint(Struct):
     """Query address of an instance, as that instance announced it."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("host", "Host", "string", (0, 32767), None, None, None, None, False),
-        ("port", "Port", "uint16", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("host", "Host", "string", range(0, 1)),
+        Field("port", "Port", "uint16", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("host", "port", "unknown_tags")
@@ -774,9 +737,11 @@ def new_StreamsGroupHeartbeatResponseEndpoint(host: str, port: int) -> StreamsGr
 class TopicPartition(Struct):
     """Partitions of one topic hosted by an instance."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("topic", "Topic", "string", (0, 32767), None, None, None, None, False),
-        ("partitions", "Partitions", "[]int32", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("topic", "Topic", "string", range(0, 1)),
+        Field("partitions", "Partitions", "[]int32", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("topic", "partitions", "unknown_tags")
@@ -809,20 +774,12 @@ def new_TopicPartition(topic: str, partitions: list[int]) -> TopicPartition:
 class EndpointToPartitions(Struct):
     """What one instance hosts, so that others can route interactive queries to it."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        (
-            "user_endpoint",
-            "UserEndpoint",
-            "StreamsGroupHeartbeatResponseEndpoint",
-            (0, 32767),
-            None,
-            None,
-            None,
-            None,
-            False,
-        ),
-        ("active_partitions", "ActivePartitions", "[]TopicPartition", (0, 32767), None, None, None, None, False),
-        ("standby_partitions", "StandbyPartitions", "[]TopicPartition", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("user_endpoint", "UserEndpoint", "StreamsGroupHeartbeatResponseEndpoint", range(0, 1)),
+        Field("active_partitions", "ActivePartitions", "[]TopicPartition", range(0, 1)),
+        Field("standby_partitions", "StandbyPartitions", "[]TopicPartition", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("user_endpoint", "active_partitions", "standby_partitions", "unknown_tags")
@@ -873,70 +830,36 @@ class StreamsGroupHeartbeatResponse(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("throttle_time_ms", "ThrottleTimeMs", "int32", (0, 32767), None, None, None, None, False),
-        ("error_code", "ErrorCode", "int16", (0, 32767), None, None, None, None, False),
-        ("error_message", "ErrorMessage", "string", (0, 32767), (0, 32767), None, None, None, False),
-        ("member_id", "MemberId", "string", (0, 32767), None, None, None, None, False),
-        ("member_epoch", "MemberEpoch", "int32", (0, 32767), None, None, None, None, False),
-        ("heartbeat_interval_ms", "HeartbeatIntervalMs", "int32", (0, 32767), None, None, None, None, False),
-        ("acceptable_recovery_lag", "AcceptableRecoveryLag", "int32", (0, 32767), None, None, None, None, False),
-        ("task_offset_interval_ms", "TaskOffsetIntervalMs", "int32", (0, 32767), None, None, None, None, False),
-        ("status", "Status", "[]Status", (0, 32767), (0, 32767), None, None, None, False),
-        (
-            "active_tasks",
-            "ActiveTasks",
-            "[]StreamsGroupHeartbeatResponseTaskIds",
-            (0, 32767),
-            (0, 32767),
-            None,
-            None,
-            None,
-            False,
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 1)),
+        Field("error_code", "ErrorCode", "int16", range(0, 1)),
+        Field("error_message", "ErrorMessage", "string", range(0, 1), nullable=range(0, 1)),
+        Field("member_id", "MemberId", "string", range(0, 1)),
+        Field("member_epoch", "MemberEpoch", "int32", range(0, 1)),
+        Field("heartbeat_interval_ms", "HeartbeatIntervalMs", "int32", range(0, 1)),
+        Field("acceptable_recovery_lag", "AcceptableRecoveryLag", "int32", range(0, 1)),
+        Field("task_offset_interval_ms", "TaskOffsetIntervalMs", "int32", range(0, 1)),
+        Field("status", "Status", "[]Status", range(0, 1), nullable=range(0, 1)),
+        Field(
+            "active_tasks", "ActiveTasks", "[]StreamsGroupHeartbeatResponseTaskIds", range(0, 1), nullable=range(0, 1)
         ),
-        (
+        Field(
             "standby_tasks",
             "StandbyTasks",
             "[]StreamsGroupHeartbeatResponseTaskIds",
-            (0, 32767),
-            (0, 32767),
-            None,
-            None,
-            None,
-            False,
+            range(0, 1),
+            nullable=range(0, 1),
         ),
-        (
-            "warmup_tasks",
-            "WarmupTasks",
-            "[]StreamsGroupHeartbeatResponseTaskIds",
-            (0, 32767),
-            (0, 32767),
-            None,
-            None,
-            None,
-            False,
+        Field(
+            "warmup_tasks", "WarmupTasks", "[]StreamsGroupHeartbeatResponseTaskIds", range(0, 1), nullable=range(0, 1)
         ),
-        (
-            "endpoint_information_epoch",
-            "EndpointInformationEpoch",
-            "int32",
-            (0, 32767),
-            None,
-            None,
-            None,
-            None,
-            False,
-        ),
-        (
+        Field("endpoint_information_epoch", "EndpointInformationEpoch", "int32", range(0, 1)),
+        Field(
             "partitions_by_user_endpoint",
             "PartitionsByUserEndpoint",
             "[]EndpointToPartitions",
-            (0, 32767),
-            (0, 32767),
-            None,
-            None,
-            None,
-            False,
+            range(0, 1),
+            nullable=range(0, 1),
         ),
     )
 

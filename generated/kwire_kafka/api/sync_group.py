@@ -15,6 +15,7 @@ from librt.strings import (
 
 from kwire.message import FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
+from kwire.schema import Field
 from kwire.wire import (
     fail,
     read_length,
@@ -29,16 +30,16 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
-    from kwire.message import FieldSpec
-
 
 @mypyc_attr(acyclic=True)
 class SyncGroupRequestAssignment(Struct):
     """What the leader decided that one member shall own."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("member_id", "MemberId", "string", (0, 32767), None, None, None, None, False),
-        ("assignment", "Assignment", "bytes", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(4, 6)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("member_id", "MemberId", "string", range(0, 6)),
+        Field("assignment", "Assignment", "bytes", range(0, 6)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("member_id", "assignment", "unknown_tags")
@@ -79,14 +80,14 @@ class SyncGroupRequest(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(4, 6)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("group_id", "GroupId", "string", (0, 32767), None, None, None, None, False),
-        ("generation_id", "GenerationId", "int32", (0, 32767), None, None, None, None, False),
-        ("member_id", "MemberId", "string", (0, 32767), None, None, None, None, False),
-        ("group_instance_id", "GroupInstanceId", "string", (3, 32767), (3, 32767), None, None, None, False),
-        ("protocol_type", "ProtocolType", "string", (5, 32767), (5, 32767), None, None, None, True),
-        ("protocol_name", "ProtocolName", "string", (5, 32767), (5, 32767), None, None, None, True),
-        ("assignments", "Assignments", "[]SyncGroupRequestAssignment", (0, 32767), None, None, None, None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("group_id", "GroupId", "string", range(0, 6)),
+        Field("generation_id", "GenerationId", "int32", range(0, 6)),
+        Field("member_id", "MemberId", "string", range(0, 6)),
+        Field("group_instance_id", "GroupInstanceId", "string", range(3, 6), nullable=range(3, 6)),
+        Field("protocol_type", "ProtocolType", "string", range(5, 6), nullable=range(5, 6), ignorable=True),
+        Field("protocol_name", "ProtocolName", "string", range(5, 6), nullable=range(5, 6), ignorable=True),
+        Field("assignments", "Assignments", "[]SyncGroupRequestAssignment", range(0, 6)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (
@@ -193,12 +194,12 @@ class SyncGroupResponse(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(4, 6)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("throttle_time_ms", "ThrottleTimeMs", "int32", (1, 32767), None, None, None, None, True),
-        ("error_code", "ErrorCode", "int16", (0, 32767), None, None, None, None, False),
-        ("protocol_type", "ProtocolType", "string", (5, 32767), (5, 32767), None, None, None, True),
-        ("protocol_name", "ProtocolName", "string", (5, 32767), (5, 32767), None, None, None, True),
-        ("assignment", "Assignment", "bytes", (0, 32767), None, None, None, None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(1, 6), ignorable=True),
+        Field("error_code", "ErrorCode", "int16", range(0, 6)),
+        Field("protocol_type", "ProtocolType", "string", range(5, 6), nullable=range(5, 6), ignorable=True),
+        Field("protocol_name", "ProtocolName", "string", range(5, 6), nullable=range(5, 6), ignorable=True),
+        Field("assignment", "Assignment", "bytes", range(0, 6)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (

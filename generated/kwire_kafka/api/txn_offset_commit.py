@@ -17,6 +17,7 @@ from librt.strings import (
 
 from kwire.message import FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
+from kwire.schema import Field
 from kwire.wire import (
     fail,
     read_length,
@@ -31,18 +32,18 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
-    from kwire.message import FieldSpec
-
 
 @mypyc_attr(acyclic=True)
 class TxnOffsetCommitRequestPartition(Struct):
     """Position reached in one partition."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("partition_index", "PartitionIndex", "int32", (0, 32767), None, None, None, None, False),
-        ("committed_offset", "CommittedOffset", "int64", (0, 32767), None, None, None, None, False),
-        ("committed_leader_epoch", "CommittedLeaderEpoch", "int32", (2, 32767), None, None, None, None, True),
-        ("committed_metadata", "CommittedMetadata", "string", (0, 32767), (0, 32767), None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(3, 6)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("partition_index", "PartitionIndex", "int32", range(0, 6)),
+        Field("committed_offset", "CommittedOffset", "int64", range(0, 6)),
+        Field("committed_leader_epoch", "CommittedLeaderEpoch", "int32", range(2, 6), ignorable=True),
+        Field("committed_metadata", "CommittedMetadata", "string", range(0, 6), nullable=range(0, 6)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (
@@ -96,9 +97,11 @@ def new_TxnOffsetCommitRequestPartition(
 class TxnOffsetCommitRequestTopic(Struct):
     """Offsets for the partitions of one topic."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("name", "Name", "string", (0, 32767), None, None, None, None, False),
-        ("partitions", "Partitions", "[]TxnOffsetCommitRequestPartition", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(3, 6)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("name", "Name", "string", range(0, 6)),
+        Field("partitions", "Partitions", "[]TxnOffsetCommitRequestPartition", range(0, 6)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("name", "partitions", "unknown_tags")
@@ -141,15 +144,15 @@ class TxnOffsetCommitRequest(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(3, 6)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("transactional_id", "TransactionalId", "string", (0, 32767), None, None, None, None, False),
-        ("group_id", "GroupId", "string", (0, 32767), None, None, None, None, False),
-        ("producer_id", "ProducerId", "int64", (0, 32767), None, None, None, None, False),
-        ("producer_epoch", "ProducerEpoch", "int16", (0, 32767), None, None, None, None, False),
-        ("generation_id", "GenerationId", "int32", (3, 32767), None, None, None, None, False),
-        ("member_id", "MemberId", "string", (3, 32767), None, None, None, None, False),
-        ("group_instance_id", "GroupInstanceId", "string", (3, 32767), (3, 32767), None, None, None, False),
-        ("topics", "Topics", "[]TxnOffsetCommitRequestTopic", (0, 32767), None, None, None, None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("transactional_id", "TransactionalId", "string", range(0, 6)),
+        Field("group_id", "GroupId", "string", range(0, 6)),
+        Field("producer_id", "ProducerId", "int64", range(0, 6)),
+        Field("producer_epoch", "ProducerEpoch", "int16", range(0, 6)),
+        Field("generation_id", "GenerationId", "int32", range(3, 6)),
+        Field("member_id", "MemberId", "string", range(3, 6)),
+        Field("group_instance_id", "GroupInstanceId", "string", range(3, 6), nullable=range(3, 6)),
+        Field("topics", "Topics", "[]TxnOffsetCommitRequestTopic", range(0, 6)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (
@@ -255,9 +258,11 @@ def new_TxnOffsetCommitRequest(
 class TxnOffsetCommitResponsePartition(Struct):
     """Outcome for one partition."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("partition_index", "PartitionIndex", "int32", (0, 32767), None, None, None, None, False),
-        ("error_code", "ErrorCode", "int16", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(3, 6)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("partition_index", "PartitionIndex", "int32", range(0, 6)),
+        Field("error_code", "ErrorCode", "int16", range(0, 6)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("partition_index", "error_code", "unknown_tags")
@@ -290,9 +295,11 @@ def new_TxnOffsetCommitResponsePartition(partition_index: int, error_code: int) 
 class TxnOffsetCommitResponseTopic(Struct):
     """Outcomes for the partitions of one topic."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("name", "Name", "string", (0, 32767), None, None, None, None, False),
-        ("partitions", "Partitions", "[]TxnOffsetCommitResponsePartition", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(3, 6)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("name", "Name", "string", range(0, 6)),
+        Field("partitions", "Partitions", "[]TxnOffsetCommitResponsePartition", range(0, 6)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("name", "partitions", "unknown_tags")
@@ -335,9 +342,9 @@ class TxnOffsetCommitResponse(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(3, 6)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("throttle_time_ms", "ThrottleTimeMs", "int32", (0, 32767), None, None, None, None, False),
-        ("topics", "Topics", "[]TxnOffsetCommitResponseTopic", (0, 32767), None, None, None, None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 6)),
+        Field("topics", "Topics", "[]TxnOffsetCommitResponseTopic", range(0, 6)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "topics", "unknown_tags")

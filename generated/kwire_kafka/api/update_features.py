@@ -15,6 +15,7 @@ from librt.strings import (
 
 from kwire.message import FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
+from kwire.schema import Field
 from kwire.wire import (
     fail,
     read_length,
@@ -30,18 +31,18 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
-    from kwire.message import FieldSpec
-
 
 @mypyc_attr(acyclic=True)
 class FeatureUpdateKey(Struct):
     """Change of the level of one feature."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("feature", "Feature", "string", (0, 32767), None, None, None, None, False),
-        ("max_version_level", "MaxVersionLevel", "int16", (0, 32767), None, None, None, None, False),
-        ("allow_downgrade", "AllowDowngrade", "bool", (0, 0), None, None, None, None, False),
-        ("upgrade_type", "UpgradeType", "int8", (1, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 3)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("feature", "Feature", "string", range(0, 3)),
+        Field("max_version_level", "MaxVersionLevel", "int16", range(0, 3)),
+        Field("allow_downgrade", "AllowDowngrade", "bool", range(0, 1)),
+        Field("upgrade_type", "UpgradeType", "int8", range(1, 3)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (
@@ -103,10 +104,10 @@ class UpdateFeaturesRequest(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 3)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("timeout_ms", "timeoutMs", "int32", (0, 32767), None, None, None, None, False),
-        ("feature_updates", "FeatureUpdates", "[]FeatureUpdateKey", (0, 32767), None, None, None, None, False),
-        ("validate_only", "ValidateOnly", "bool", (1, 32767), None, None, None, None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("timeout_ms", "timeoutMs", "int32", range(0, 3)),
+        Field("feature_updates", "FeatureUpdates", "[]FeatureUpdateKey", range(0, 3)),
+        Field("validate_only", "ValidateOnly", "bool", range(1, 3)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("timeout_ms", "feature_updates", "validate_only", "unknown_tags")
@@ -160,10 +161,12 @@ def new_UpdateFeaturesRequest(
 class UpdatableFeatureResult(Struct):
     """Outcome of the level change of one feature."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("feature", "Feature", "string", (0, 1), None, None, None, None, False),
-        ("error_code", "ErrorCode", "int16", (0, 1), None, None, None, None, False),
-        ("error_message", "ErrorMessage", "string", (0, 1), (0, 1), None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 3)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("feature", "Feature", "string", range(0, 2)),
+        Field("error_code", "ErrorCode", "int16", range(0, 2)),
+        Field("error_message", "ErrorMessage", "string", range(0, 2), nullable=range(0, 2)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("feature", "error_code", "error_message", "unknown_tags")
@@ -208,11 +211,11 @@ class UpdateFeaturesResponse(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 3)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("throttle_time_ms", "ThrottleTimeMs", "int32", (0, 32767), None, None, None, None, False),
-        ("error_code", "ErrorCode", "int16", (0, 32767), None, None, None, None, False),
-        ("error_message", "ErrorMessage", "string", (0, 32767), (0, 32767), None, None, None, False),
-        ("results", "Results", "[]UpdatableFeatureResult", (0, 1), None, None, None, None, True),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 3)),
+        Field("error_code", "ErrorCode", "int16", range(0, 3)),
+        Field("error_message", "ErrorMessage", "string", range(0, 3), nullable=range(0, 3)),
+        Field("results", "Results", "[]UpdatableFeatureResult", range(0, 2), ignorable=True),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "error_code", "error_message", "results", "unknown_tags")

@@ -17,6 +17,7 @@ from librt.strings import (
 
 from kwire.message import FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
+from kwire.schema import Field
 from kwire.uuids import Uuid, ZERO_UUID
 from kwire.wire import (
     fail,
@@ -37,23 +38,23 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
-    from kwire.message import FieldSpec
-
 
 @mypyc_attr(acyclic=True)
 class UpdateMetadataPartitionState(Struct):
     """Leadership and replica placement of one partition."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("topic_name", "TopicName", "string", (0, 4), None, None, None, None, True),
-        ("partition_index", "PartitionIndex", "int32", (0, 32767), None, None, None, None, False),
-        ("controller_epoch", "ControllerEpoch", "int32", (0, 32767), None, None, None, None, False),
-        ("leader", "Leader", "int32", (0, 32767), None, None, None, None, False),
-        ("leader_epoch", "LeaderEpoch", "int32", (0, 32767), None, None, None, None, False),
-        ("isr", "Isr", "[]int32", (0, 32767), None, None, None, None, False),
-        ("zk_version", "ZkVersion", "int32", (0, 32767), None, None, None, None, False),
-        ("replicas", "Replicas", "[]int32", (0, 32767), None, None, None, None, False),
-        ("offline_replicas", "OfflineReplicas", "[]int32", (4, 32767), None, None, None, None, True),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(6, 9)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("topic_name", "TopicName", "string", range(0, 5), ignorable=True),
+        Field("partition_index", "PartitionIndex", "int32", range(0, 9)),
+        Field("controller_epoch", "ControllerEpoch", "int32", range(0, 9)),
+        Field("leader", "Leader", "int32", range(0, 9)),
+        Field("leader_epoch", "LeaderEpoch", "int32", range(0, 9)),
+        Field("isr", "Isr", "[]int32", range(0, 9)),
+        Field("zk_version", "ZkVersion", "int32", range(0, 9)),
+        Field("replicas", "Replicas", "[]int32", range(0, 9)),
+        Field("offline_replicas", "OfflineReplicas", "[]int32", range(4, 9), ignorable=True),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (
@@ -145,20 +146,12 @@ def new_UpdateMetadataPartitionState(
 class UpdateMetadataTopicState(Struct):
     """The changed partitions of one topic."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("topic_name", "TopicName", "string", (5, 32767), None, None, None, None, False),
-        ("topic_id", "TopicId", "uuid", (7, 32767), None, None, None, None, True),
-        (
-            "partition_states",
-            "PartitionStates",
-            "[]UpdateMetadataPartitionState",
-            (5, 32767),
-            None,
-            None,
-            None,
-            None,
-            False,
-        ),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(6, 9)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("topic_name", "TopicName", "string", range(5, 9)),
+        Field("topic_id", "TopicId", "uuid", range(7, 9), ignorable=True),
+        Field("partition_states", "PartitionStates", "[]UpdateMetadataPartitionState", range(5, 9)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("topic_name", "topic_id", "partition_states", "unknown_tags")
@@ -197,11 +190,13 @@ def new_UpdateMetadataTopicState(
 class UpdateMetadataEndpoint(Struct):
     """One listener of a broker."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("port", "Port", "int32", (1, 32767), None, None, None, None, False),
-        ("host", "Host", "string", (1, 32767), None, None, None, None, False),
-        ("listener", "Listener", "string", (3, 32767), None, None, None, None, True),
-        ("security_protocol", "SecurityProtocol", "int16", (1, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(6, 9)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("port", "Port", "int32", range(1, 9)),
+        Field("host", "Host", "string", range(1, 9)),
+        Field("listener", "Listener", "string", range(3, 9), ignorable=True),
+        Field("security_protocol", "SecurityProtocol", "int16", range(1, 9)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("port", "host", "listener", "security_protocol", "unknown_tags")
@@ -242,12 +237,14 @@ def new_UpdateMetadataEndpoint(port: int, host: str, listener: str, security_pro
 class UpdateMetadataBroker(Struct):
     """One live broker and the listeners it can be reached on."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("id", "Id", "int32", (0, 32767), None, None, None, None, False),
-        ("v0_host", "V0Host", "string", (0, 0), None, None, None, None, True),
-        ("v0_port", "V0Port", "int32", (0, 0), None, None, None, None, True),
-        ("endpoints", "Endpoints", "[]UpdateMetadataEndpoint", (1, 32767), None, None, None, None, True),
-        ("rack", "Rack", "string", (2, 32767), (2, 32767), None, None, None, True),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(6, 9)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("id", "Id", "int32", range(0, 9)),
+        Field("v0_host", "V0Host", "string", range(0, 1), ignorable=True),
+        Field("v0_port", "V0Port", "int32", range(0, 1), ignorable=True),
+        Field("endpoints", "Endpoints", "[]UpdateMetadataEndpoint", range(1, 9), ignorable=True),
+        Field("rack", "Rack", "string", range(2, 9), nullable=range(2, 9), ignorable=True),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("id", "v0_host", "v0_port", "endpoints", "rack", "unknown_tags")
@@ -302,31 +299,22 @@ class UpdateMetadataRequest(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(6, 9)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("controller_id", "ControllerId", "int32", (0, 32767), None, None, None, None, False),
-        ("is_kraft_controller", "isKRaftController", "bool", (8, 32767), None, None, None, None, False),
-        ("type", "Type", "int8", (8, 32767), None, 0, (8, 32767), None, False),
-        ("controller_epoch", "ControllerEpoch", "int32", (0, 32767), None, None, None, None, False),
-        ("broker_epoch", "BrokerEpoch", "int64", (5, 32767), None, None, None, None, True),
-        (
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("controller_id", "ControllerId", "int32", range(0, 9)),
+        Field("is_kraft_controller", "isKRaftController", "bool", range(8, 9)),
+        Field("type", "Type", "int8", range(8, 9), tag=0, tagged=range(8, 9)),
+        Field("controller_epoch", "ControllerEpoch", "int32", range(0, 9)),
+        Field("broker_epoch", "BrokerEpoch", "int64", range(5, 9), ignorable=True),
+        Field(
             "ungrouped_partition_states",
             "UngroupedPartitionStates",
             "[]UpdateMetadataPartitionState",
-            (0, 4),
-            None,
-            None,
-            None,
-            None,
-            False,
+            range(0, 5),
+            former_names=("partitionStatesV0",),
         ),
-        ("topic_states", "TopicStates", "[]UpdateMetadataTopicState", (5, 32767), None, None, None, None, False),
-        ("live_brokers", "LiveBrokers", "[]UpdateMetadataBroker", (0, 32767), None, None, None, None, False),
+        Field("topic_states", "TopicStates", "[]UpdateMetadataTopicState", range(5, 9)),
+        Field("live_brokers", "LiveBrokers", "[]UpdateMetadataBroker", range(0, 9), former_names=("brokers",)),
     )
-
-    FORMER: ClassVar[dict[str, tuple[str, ...]]] = {
-        "ungrouped_partition_states": ("partitionStatesV0",),
-        "live_brokers": ("brokers",),
-    }
 
     SLOTS: ClassVar[tuple[str, ...]] = (
         "controller_id",
@@ -480,9 +468,7 @@ class UpdateMetadataResponse(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(6, 9)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("error_code", "ErrorCode", "int16", (0, 32767), None, None, None, None, False),
-    )
+    FIELDS: ClassVar[tuple[Field, ...]] = (Field("error_code", "ErrorCode", "int16", range(0, 9)),)
 
     SLOTS: ClassVar[tuple[str, ...]] = ("error_code", "unknown_tags")
     __slots__ = SLOTS

@@ -15,6 +15,7 @@ from librt.strings import (
 
 from kwire.message import FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
+from kwire.schema import Field
 from kwire.uuids import Uuid, ZERO_UUID
 from kwire.wire import (
     fail,
@@ -35,17 +36,17 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
-    from kwire.message import FieldSpec
-
 
 @mypyc_attr(acyclic=True)
 class Listener(Struct):
     """One endpoint at which the voter can be reached by the quorum."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("name", "Name", "string", (0, 32767), None, None, None, None, False),
-        ("host", "Host", "string", (0, 32767), None, None, None, None, False),
-        ("port", "Port", "uint16", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("name", "Name", "string", range(0, 1)),
+        Field("host", "Host", "string", range(0, 1)),
+        Field("port", "Port", "uint16", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("name", "host", "port", "unknown_tags")
@@ -82,9 +83,11 @@ def new_Listener(name: str, host: str, port: int) -> Listener:
 class KRaftVersionFeature(Struct):
     """Range of kraft.version levels that the voter's software supports."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("min_supported_version", "MinSupportedVersion", "int16", (0, 32767), None, None, None, None, False),
-        ("max_supported_version", "MaxSupportedVersion", "int16", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("min_supported_version", "MinSupportedVersion", "int16", range(0, 1)),
+        Field("max_supported_version", "MaxSupportedVersion", "int16", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("min_supported_version", "max_supported_version", "unknown_tags")
@@ -127,23 +130,13 @@ class UpdateRaftVoterRequest(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("cluster_id", "ClusterId", "string", (0, 32767), (0, 32767), None, None, None, False),
-        ("current_leader_epoch", "CurrentLeaderEpoch", "int32", (0, 32767), None, None, None, None, False),
-        ("voter_id", "VoterId", "int32", (0, 32767), None, None, None, None, False),
-        ("voter_directory_id", "VoterDirectoryId", "uuid", (0, 32767), None, None, None, None, False),
-        ("listeners", "Listeners", "[]Listener", (0, 32767), None, None, None, None, False),
-        (
-            "kraft_version_feature",
-            "KRaftVersionFeature",
-            "KRaftVersionFeature",
-            (0, 32767),
-            None,
-            None,
-            None,
-            None,
-            False,
-        ),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("cluster_id", "ClusterId", "string", range(0, 1), nullable=range(0, 1)),
+        Field("current_leader_epoch", "CurrentLeaderEpoch", "int32", range(0, 1)),
+        Field("voter_id", "VoterId", "int32", range(0, 1)),
+        Field("voter_directory_id", "VoterDirectoryId", "uuid", range(0, 1)),
+        Field("listeners", "Listeners", "[]Listener", range(0, 1)),
+        Field("kraft_version_feature", "KRaftVersionFeature", "KRaftVersionFeature", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (
@@ -229,11 +222,13 @@ def new_UpdateRaftVoterRequest(
 class CurrentLeader(Struct):
     """Leader of the quorum as the responding node knows it."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("leader_id", "LeaderId", "int32", (0, 32767), None, None, None, None, False),
-        ("leader_epoch", "LeaderEpoch", "int32", (0, 32767), None, None, None, None, False),
-        ("host", "Host", "string", (0, 32767), None, None, None, None, False),
-        ("port", "Port", "int32", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("leader_id", "LeaderId", "int32", range(0, 1)),
+        Field("leader_epoch", "LeaderEpoch", "int32", range(0, 1)),
+        Field("host", "Host", "string", range(0, 1)),
+        Field("port", "Port", "int32", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("leader_id", "leader_epoch", "host", "port", "unknown_tags")
@@ -282,10 +277,10 @@ class UpdateRaftVoterResponse(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("throttle_time_ms", "ThrottleTimeMs", "int32", (0, 32767), None, None, None, None, False),
-        ("error_code", "ErrorCode", "int16", (0, 32767), None, None, None, None, False),
-        ("current_leader", "CurrentLeader", "CurrentLeader", (0, 32767), None, 0, (0, 32767), None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 1)),
+        Field("error_code", "ErrorCode", "int16", range(0, 1)),
+        Field("current_leader", "CurrentLeader", "CurrentLeader", range(0, 1), tag=0, tagged=range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "error_code", "_current_leader", "unknown_tags")

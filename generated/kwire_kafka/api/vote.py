@@ -17,6 +17,7 @@ from librt.strings import (
 
 from kwire.message import FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
+from kwire.schema import Field
 from kwire.uuids import Uuid, ZERO_UUID
 from kwire.wire import (
     fail,
@@ -37,29 +38,30 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
-    from kwire.message import FieldSpec
-
 
 @mypyc_attr(acyclic=True)
 class VoteRequestPartitionData(Struct):
     """Ballot for one Raft partition: who runs, in which epoch, and how complete its log is."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("partition_index", "PartitionIndex", "int32", (0, 32767), None, None, None, None, False),
-        ("replica_epoch", "ReplicaEpoch", "int32", (0, 32767), None, None, None, None, False),
-        ("replica_id", "ReplicaId", "int32", (0, 32767), None, None, None, None, False),
-        ("replica_directory_id", "ReplicaDirectoryId", "uuid", (1, 32767), None, None, None, None, True),
-        ("voter_directory_id", "VoterDirectoryId", "uuid", (1, 32767), None, None, None, None, True),
-        ("last_offset_epoch", "LastOffsetEpoch", "int32", (0, 32767), None, None, None, None, False),
-        ("last_offset", "LastOffset", "int64", (0, 32767), None, None, None, None, False),
-        ("pre_vote", "PreVote", "bool", (2, 32767), None, None, None, None, False),
-    )
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 3)
 
-    FORMER: ClassVar[dict[str, tuple[str, ...]]] = {
-        "replica_epoch": ("candidateEpoch",),
-        "replica_id": ("candidateId",),
-        "replica_directory_id": ("candidateDirectoryId",),
-    }
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("partition_index", "PartitionIndex", "int32", range(0, 3)),
+        Field("replica_epoch", "ReplicaEpoch", "int32", range(0, 3), former_names=("candidateEpoch",)),
+        Field("replica_id", "ReplicaId", "int32", range(0, 3), former_names=("candidateId",)),
+        Field(
+            "replica_directory_id",
+            "ReplicaDirectoryId",
+            "uuid",
+            range(1, 3),
+            ignorable=True,
+            former_names=("candidateDirectoryId",),
+        ),
+        Field("voter_directory_id", "VoterDirectoryId", "uuid", range(1, 3), ignorable=True),
+        Field("last_offset_epoch", "LastOffsetEpoch", "int32", range(0, 3)),
+        Field("last_offset", "LastOffset", "int64", range(0, 3)),
+        Field("pre_vote", "PreVote", "bool", range(2, 3)),
+    )
 
     SLOTS: ClassVar[tuple[str, ...]] = (
         "partition_index",
@@ -147,9 +149,11 @@ def new_VoteRequestPartitionData(
 class VoteRequestTopicData(Struct):
     """Ballots for one Raft-replicated topic, in practice the metadata log."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("topic_name", "TopicName", "string", (0, 32767), None, None, None, None, False),
-        ("partitions", "Partitions", "[]VoteRequestPartitionData", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 3)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("topic_name", "TopicName", "string", range(0, 3)),
+        Field("partitions", "Partitions", "[]VoteRequestPartitionData", range(0, 3)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("topic_name", "partitions", "unknown_tags")
@@ -190,10 +194,10 @@ class VoteRequest(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 3)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("cluster_id", "ClusterId", "string", (0, 32767), (0, 32767), None, None, None, False),
-        ("voter_id", "VoterId", "int32", (1, 32767), None, None, None, None, True),
-        ("topics", "Topics", "[]VoteRequestTopicData", (0, 32767), None, None, None, None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("cluster_id", "ClusterId", "string", range(0, 3), nullable=range(0, 3)),
+        Field("voter_id", "VoterId", "int32", range(1, 3), ignorable=True),
+        Field("topics", "Topics", "[]VoteRequestTopicData", range(0, 3)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("cluster_id", "voter_id", "topics", "unknown_tags")
@@ -245,12 +249,14 @@ def new_VoteRequest(cluster_id: str | None, voter_id: int, topics: list[VoteRequ
 class VoteResponsePartitionData(Struct):
     """The voter's answer for one Raft partition."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("partition_index", "PartitionIndex", "int32", (0, 32767), None, None, None, None, False),
-        ("error_code", "ErrorCode", "int16", (0, 32767), None, None, None, None, False),
-        ("leader_id", "LeaderId", "int32", (0, 32767), None, None, None, None, False),
-        ("leader_epoch", "LeaderEpoch", "int32", (0, 32767), None, None, None, None, False),
-        ("vote_granted", "VoteGranted", "bool", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 3)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("partition_index", "PartitionIndex", "int32", range(0, 3)),
+        Field("error_code", "ErrorCode", "int16", range(0, 3)),
+        Field("leader_id", "LeaderId", "int32", range(0, 3)),
+        Field("leader_epoch", "LeaderEpoch", "int32", range(0, 3)),
+        Field("vote_granted", "VoteGranted", "bool", range(0, 3)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (
@@ -310,9 +316,11 @@ def new_VoteResponsePartitionData(
 class VoteResponseTopicData(Struct):
     """The voter's answers for one Raft topic."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("topic_name", "TopicName", "string", (0, 32767), None, None, None, None, False),
-        ("partitions", "Partitions", "[]VoteResponsePartitionData", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 3)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("topic_name", "TopicName", "string", range(0, 3)),
+        Field("partitions", "Partitions", "[]VoteResponsePartitionData", range(0, 3)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("topic_name", "partitions", "unknown_tags")
@@ -345,10 +353,12 @@ def new_VoteResponseTopicData(topic_name: str, partitions: list[VoteResponsePart
 class NodeEndpoint(Struct):
     """Address of a node named as leader in this response."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("node_id", "NodeId", "int32", (1, 32767), None, None, None, None, False),
-        ("host", "Host", "string", (1, 32767), None, None, None, None, False),
-        ("port", "Port", "uint16", (1, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 3)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("node_id", "NodeId", "int32", range(1, 3)),
+        Field("host", "Host", "string", range(1, 3)),
+        Field("port", "Port", "uint16", range(1, 3)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("node_id", "host", "port", "unknown_tags")
@@ -393,10 +403,10 @@ class VoteResponse(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 3)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("error_code", "ErrorCode", "int16", (0, 32767), None, None, None, None, False),
-        ("topics", "Topics", "[]VoteResponseTopicData", (0, 32767), None, None, None, None, False),
-        ("node_endpoints", "NodeEndpoints", "[]NodeEndpoint", (1, 32767), None, 0, (1, 32767), None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("error_code", "ErrorCode", "int16", range(0, 3)),
+        Field("topics", "Topics", "[]VoteResponseTopicData", range(0, 3)),
+        Field("node_endpoints", "NodeEndpoints", "[]NodeEndpoint", range(1, 3), tag=0, tagged=range(1, 3)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("error_code", "topics", "node_endpoints", "unknown_tags")

@@ -17,6 +17,7 @@ from librt.strings import (
 
 from kwire.message import FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
+from kwire.schema import Field
 from kwire.uuids import Uuid, ZERO_UUID
 from kwire.wire import (
     fail,
@@ -34,18 +35,18 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
-    from kwire.message import FieldSpec
-
 
 @mypyc_attr(acyclic=True)
 class StateBatch(Struct):
     """A contiguous run of offsets that changed to the same state and count."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("first_offset", "FirstOffset", "int64", (0, 32767), None, None, None, None, False),
-        ("last_offset", "LastOffset", "int64", (0, 32767), None, None, None, None, False),
-        ("delivery_state", "DeliveryState", "int8", (0, 32767), None, None, None, None, False),
-        ("delivery_count", "DeliveryCount", "int16", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("first_offset", "FirstOffset", "int64", range(0, 1)),
+        Field("last_offset", "LastOffset", "int64", range(0, 1)),
+        Field("delivery_state", "DeliveryState", "int8", range(0, 1)),
+        Field("delivery_count", "DeliveryCount", "int16", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (
@@ -97,12 +98,14 @@ def new_StateBatch(first_offset: int, last_offset: int, delivery_state: int, del
 class PartitionData(Struct):
     """New state of one share-partition together with the epochs that guard the write."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("partition", "Partition", "int32", (0, 32767), None, None, None, None, False),
-        ("state_epoch", "StateEpoch", "int32", (0, 32767), None, None, None, None, False),
-        ("leader_epoch", "LeaderEpoch", "int32", (0, 32767), None, None, None, None, False),
-        ("start_offset", "StartOffset", "int64", (0, 32767), None, None, None, None, False),
-        ("state_batches", "StateBatches", "[]StateBatch", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("partition", "Partition", "int32", range(0, 1)),
+        Field("state_epoch", "StateEpoch", "int32", range(0, 1)),
+        Field("leader_epoch", "LeaderEpoch", "int32", range(0, 1)),
+        Field("start_offset", "StartOffset", "int64", range(0, 1)),
+        Field("state_batches", "StateBatches", "[]StateBatch", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (
@@ -162,9 +165,11 @@ def new_PartitionData(
 class WriteStateData(Struct):
     """One topic whose share-partitions have state to store."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("topic_id", "TopicId", "uuid", (0, 32767), None, None, None, None, False),
-        ("partitions", "Partitions", "[]PartitionData", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("topic_id", "TopicId", "uuid", range(0, 1)),
+        Field("partitions", "Partitions", "[]PartitionData", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("topic_id", "partitions", "unknown_tags")
@@ -205,9 +210,9 @@ class WriteShareGroupStateRequest(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("group_id", "GroupId", "string", (0, 32767), None, None, None, None, False),
-        ("topics", "Topics", "[]WriteStateData", (0, 32767), None, None, None, None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("group_id", "GroupId", "string", range(0, 1)),
+        Field("topics", "Topics", "[]WriteStateData", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("group_id", "topics", "unknown_tags")
@@ -255,10 +260,12 @@ def new_WriteShareGroupStateRequest(group_id: str, topics: list[WriteStateData])
 class PartitionResult(Struct):
     """Whether the write of one share-partition succeeded."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("partition", "Partition", "int32", (0, 32767), None, None, None, None, False),
-        ("error_code", "ErrorCode", "int16", (0, 32767), None, None, None, None, False),
-        ("error_message", "ErrorMessage", "string", (0, 32767), (0, 32767), None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("partition", "Partition", "int32", range(0, 1)),
+        Field("error_code", "ErrorCode", "int16", range(0, 1)),
+        Field("error_message", "ErrorMessage", "string", range(0, 1), nullable=range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("partition", "error_code", "error_message", "unknown_tags")
@@ -295,9 +302,11 @@ def new_PartitionResult(partition: int, error_code: int, error_message: str | No
 class WriteStateResult(Struct):
     """Outcomes of the writes to one topic's share-partitions."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("topic_id", "TopicId", "uuid", (0, 32767), None, None, None, None, False),
-        ("partitions", "Partitions", "[]PartitionResult", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("topic_id", "TopicId", "uuid", range(0, 1)),
+        Field("partitions", "Partitions", "[]PartitionResult", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("topic_id", "partitions", "unknown_tags")
@@ -338,9 +347,7 @@ class WriteShareGroupStateResponse(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("results", "Results", "[]WriteStateResult", (0, 32767), None, None, None, None, False),
-    )
+    FIELDS: ClassVar[tuple[Field, ...]] = (Field("results", "Results", "[]WriteStateResult", range(0, 1)),)
 
     SLOTS: ClassVar[tuple[str, ...]] = ("results", "unknown_tags")
     __slots__ = SLOTS

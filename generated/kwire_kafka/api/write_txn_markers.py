@@ -17,6 +17,7 @@ from librt.strings import (
 
 from kwire.message import FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
+from kwire.schema import Field
 from kwire.wire import (
     fail,
     read_i32s,
@@ -32,16 +33,16 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
-    from kwire.message import FieldSpec
-
 
 @mypyc_attr(acyclic=True)
 class WritableTxnMarkerTopic(Struct):
     """Partitions of one topic to mark."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("name", "Name", "string", (0, 32767), None, None, None, None, False),
-        ("partition_indexes", "PartitionIndexes", "[]int32", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(1, 2)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("name", "Name", "string", range(0, 2)),
+        Field("partition_indexes", "PartitionIndexes", "[]int32", range(0, 2)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("name", "partition_indexes", "unknown_tags")
@@ -74,12 +75,14 @@ def new_WritableTxnMarkerTopic(name: str, partition_indexes: list[int]) -> Writa
 class WritableTxnMarker(Struct):
     """Marker of one transaction with the partitions that must receive it."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("producer_id", "ProducerId", "int64", (0, 32767), None, None, None, None, False),
-        ("producer_epoch", "ProducerEpoch", "int16", (0, 32767), None, None, None, None, False),
-        ("transaction_result", "TransactionResult", "bool", (0, 32767), None, None, None, None, False),
-        ("topics", "Topics", "[]WritableTxnMarkerTopic", (0, 32767), None, None, None, None, False),
-        ("coordinator_epoch", "CoordinatorEpoch", "int32", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(1, 2)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("producer_id", "ProducerId", "int64", range(0, 2)),
+        Field("producer_epoch", "ProducerEpoch", "int16", range(0, 2)),
+        Field("transaction_result", "TransactionResult", "bool", range(0, 2)),
+        Field("topics", "Topics", "[]WritableTxnMarkerTopic", range(0, 2)),
+        Field("coordinator_epoch", "CoordinatorEpoch", "int32", range(0, 2)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (
@@ -151,9 +154,7 @@ class WriteTxnMarkersRequest(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(1, 2)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("markers", "Markers", "[]WritableTxnMarker", (0, 32767), None, None, None, None, False),
-    )
+    FIELDS: ClassVar[tuple[Field, ...]] = (Field("markers", "Markers", "[]WritableTxnMarker", range(0, 2)),)
 
     SLOTS: ClassVar[tuple[str, ...]] = ("markers", "unknown_tags")
     __slots__ = SLOTS
@@ -202,9 +203,11 @@ def new_WriteTxnMarkersRequest(markers: list[WritableTxnMarker]) -> WriteTxnMark
 class WritableTxnMarkerPartitionResult(Struct):
     """Result for one partition."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("partition_index", "PartitionIndex", "int32", (0, 32767), None, None, None, None, False),
-        ("error_code", "ErrorCode", "int16", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(1, 2)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("partition_index", "PartitionIndex", "int32", range(0, 2)),
+        Field("error_code", "ErrorCode", "int16", range(0, 2)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("partition_index", "error_code", "unknown_tags")
@@ -237,9 +240,11 @@ def new_WritableTxnMarkerPartitionResult(partition_index: int, error_code: int) 
 class WritableTxnMarkerTopicResult(Struct):
     """Results for the partitions of one topic."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("name", "Name", "string", (0, 32767), None, None, None, None, False),
-        ("partitions", "Partitions", "[]WritableTxnMarkerPartitionResult", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(1, 2)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("name", "Name", "string", range(0, 2)),
+        Field("partitions", "Partitions", "[]WritableTxnMarkerPartitionResult", range(0, 2)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("name", "partitions", "unknown_tags")
@@ -274,9 +279,11 @@ def new_WritableTxnMarkerTopicResult(
 class WritableTxnMarkerResult(Struct):
     """Results of writing one transaction's marker."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("producer_id", "ProducerId", "int64", (0, 32767), None, None, None, None, False),
-        ("topics", "Topics", "[]WritableTxnMarkerTopicResult", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(1, 2)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("producer_id", "ProducerId", "int64", range(0, 2)),
+        Field("topics", "Topics", "[]WritableTxnMarkerTopicResult", range(0, 2)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("producer_id", "topics", "unknown_tags")
@@ -319,9 +326,7 @@ class WriteTxnMarkersResponse(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(1, 2)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("markers", "Markers", "[]WritableTxnMarkerResult", (0, 32767), None, None, None, None, False),
-    )
+    FIELDS: ClassVar[tuple[Field, ...]] = (Field("markers", "Markers", "[]WritableTxnMarkerResult", range(0, 2)),)
 
     SLOTS: ClassVar[tuple[str, ...]] = ("markers", "unknown_tags")
     __slots__ = SLOTS

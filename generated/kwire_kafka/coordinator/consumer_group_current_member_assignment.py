@@ -15,6 +15,7 @@ from librt.strings import (
 
 from kwire.message import FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
+from kwire.schema import Field
 from kwire.uuids import Uuid, ZERO_UUID
 from kwire.wire import (
     fail,
@@ -31,8 +32,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
-    from kwire.message import FieldSpec
-
 
 @mypyc_attr(acyclic=True)
 class ConsumerGroupCurrentMemberAssignmentKey(Message):
@@ -46,9 +45,9 @@ class ConsumerGroupCurrentMemberAssignmentKey(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("group_id", "GroupId", "string", (0, 32767), None, None, None, None, False),
-        ("member_id", "MemberId", "string", (0, 32767), None, None, None, None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("group_id", "GroupId", "string", range(0, 1)),
+        Field("member_id", "MemberId", "string", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("group_id", "member_id", "unknown_tags")
@@ -98,9 +97,11 @@ def new_ConsumerGroupCurrentMemberAssignmentKey(
 class TopicPartitions(Struct):
     """Partitions of one topic, in any of the assignment lists."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("topic_id", "TopicId", "uuid", (0, 32767), None, None, None, None, False),
-        ("partitions", "Partitions", "[]int32", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("topic_id", "TopicId", "uuid", range(0, 1)),
+        Field("partitions", "Partitions", "[]int32", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("topic_id", "partitions", "unknown_tags")
@@ -141,22 +142,12 @@ class ConsumerGroupCurrentMemberAssignmentValue(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("member_epoch", "MemberEpoch", "int32", (0, 32767), None, None, None, None, False),
-        ("previous_member_epoch", "PreviousMemberEpoch", "int32", (0, 32767), None, None, None, None, False),
-        ("state", "State", "int8", (0, 32767), None, None, None, None, False),
-        ("assigned_partitions", "AssignedPartitions", "[]TopicPartitions", (0, 32767), None, None, None, None, False),
-        (
-            "partitions_pending_revocation",
-            "PartitionsPendingRevocation",
-            "[]TopicPartitions",
-            (0, 32767),
-            None,
-            None,
-            None,
-            None,
-            False,
-        ),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("member_epoch", "MemberEpoch", "int32", range(0, 1)),
+        Field("previous_member_epoch", "PreviousMemberEpoch", "int32", range(0, 1)),
+        Field("state", "State", "int8", range(0, 1)),
+        Field("assigned_partitions", "AssignedPartitions", "[]TopicPartitions", range(0, 1)),
+        Field("partitions_pending_revocation", "PartitionsPendingRevocation", "[]TopicPartitions", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (

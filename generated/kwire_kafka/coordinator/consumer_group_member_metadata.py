@@ -15,6 +15,7 @@ from librt.strings import (
 
 from kwire.message import FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
+from kwire.schema import Field
 from kwire.wire import (
     fail,
     read_length,
@@ -31,8 +32,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
-    from kwire.message import FieldSpec
-
 
 @mypyc_attr(acyclic=True)
 class ConsumerGroupMemberMetadataKey(Message):
@@ -46,9 +45,9 @@ class ConsumerGroupMemberMetadataKey(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("group_id", "GroupId", "string", (0, 32767), None, None, None, None, False),
-        ("member_id", "MemberId", "string", (0, 32767), None, None, None, None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("group_id", "GroupId", "string", range(0, 1)),
+        Field("member_id", "MemberId", "string", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("group_id", "member_id", "unknown_tags")
@@ -96,9 +95,11 @@ def new_ConsumerGroupMemberMetadataKey(group_id: str, member_id: str) -> Consume
 class ClassicProtocol(Struct):
     """One assignor offered by a classic member, with its subscription."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("name", "Name", "string", (0, 32767), None, None, None, None, False),
-        ("metadata", "Metadata", "bytes", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("name", "Name", "string", range(0, 1)),
+        Field("metadata", "Metadata", "bytes", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("name", "metadata", "unknown_tags")
@@ -131,9 +132,11 @@ def new_ClassicProtocol(name: str, metadata: bytes) -> ClassicProtocol:
 class ClassicMemberMetadata(Struct):
     """Extra data of a member still using JoinGroup inside a KIP-848 group."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("session_timeout_ms", "SessionTimeoutMs", "int32", (0, 32767), None, None, None, None, False),
-        ("supported_protocols", "SupportedProtocols", "[]ClassicProtocol", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("session_timeout_ms", "SessionTimeoutMs", "int32", range(0, 1)),
+        Field("supported_protocols", "SupportedProtocols", "[]ClassicProtocol", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("session_timeout_ms", "supported_protocols", "unknown_tags")
@@ -179,25 +182,23 @@ class ConsumerGroupMemberMetadataValue(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("instance_id", "InstanceId", "string", (0, 32767), (0, 32767), None, None, None, False),
-        ("rack_id", "RackId", "string", (0, 32767), (0, 32767), None, None, None, False),
-        ("client_id", "ClientId", "string", (0, 32767), None, None, None, None, False),
-        ("client_host", "ClientHost", "string", (0, 32767), None, None, None, None, False),
-        ("subscribed_topic_names", "SubscribedTopicNames", "[]string", (0, 32767), None, None, None, None, False),
-        ("subscribed_topic_regex", "SubscribedTopicRegex", "string", (0, 32767), (0, 32767), None, None, None, False),
-        ("rebalance_timeout_ms", "RebalanceTimeoutMs", "int32", (0, 32767), None, None, None, None, False),
-        ("server_assignor", "ServerAssignor", "string", (0, 32767), (0, 32767), None, None, None, False),
-        (
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("instance_id", "InstanceId", "string", range(0, 1), nullable=range(0, 1)),
+        Field("rack_id", "RackId", "string", range(0, 1), nullable=range(0, 1)),
+        Field("client_id", "ClientId", "string", range(0, 1)),
+        Field("client_host", "ClientHost", "string", range(0, 1)),
+        Field("subscribed_topic_names", "SubscribedTopicNames", "[]string", range(0, 1)),
+        Field("subscribed_topic_regex", "SubscribedTopicRegex", "string", range(0, 1), nullable=range(0, 1)),
+        Field("rebalance_timeout_ms", "RebalanceTimeoutMs", "int32", range(0, 1)),
+        Field("server_assignor", "ServerAssignor", "string", range(0, 1), nullable=range(0, 1)),
+        Field(
             "classic_member_metadata",
             "ClassicMemberMetadata",
             "ClassicMemberMetadata",
-            (0, 32767),
-            (0, 32767),
-            0,
-            (0, 32767),
-            None,
-            False,
+            range(0, 1),
+            nullable=range(0, 1),
+            tag=0,
+            tagged=range(0, 1),
         ),
     )
 

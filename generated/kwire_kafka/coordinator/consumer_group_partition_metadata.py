@@ -15,6 +15,7 @@ from librt.strings import (
 
 from kwire.message import FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
+from kwire.schema import Field
 from kwire.uuids import Uuid, ZERO_UUID
 from kwire.wire import (
     fail,
@@ -31,8 +32,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
-    from kwire.message import FieldSpec
-
 
 @mypyc_attr(acyclic=True)
 class ConsumerGroupPartitionMetadataKey(Message):
@@ -46,9 +45,7 @@ class ConsumerGroupPartitionMetadataKey(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("group_id", "GroupId", "string", (0, 32767), None, None, None, None, False),
-    )
+    FIELDS: ClassVar[tuple[Field, ...]] = (Field("group_id", "GroupId", "string", range(0, 1)),)
 
     SLOTS: ClassVar[tuple[str, ...]] = ("group_id", "unknown_tags")
     __slots__ = SLOTS
@@ -91,9 +88,11 @@ def new_ConsumerGroupPartitionMetadataKey(group_id: str) -> ConsumerGroupPartiti
 class PartitionMetadata(Struct):
     """Rack placement of one partition."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("partition", "Partition", "int32", (0, 32767), None, None, None, None, False),
-        ("racks", "Racks", "[]string", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("partition", "Partition", "int32", range(0, 1)),
+        Field("racks", "Racks", "[]string", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("partition", "racks", "unknown_tags")
@@ -126,11 +125,13 @@ def new_PartitionMetadata(partition: int, racks: list[str]) -> PartitionMetadata
 class TopicMetadata(Struct):
     """Snapshot of one subscribed topic."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("topic_id", "TopicId", "uuid", (0, 32767), None, None, None, None, False),
-        ("topic_name", "TopicName", "string", (0, 32767), None, None, None, None, False),
-        ("num_partitions", "NumPartitions", "int32", (0, 32767), None, None, None, None, False),
-        ("partition_metadata", "PartitionMetadata", "[]PartitionMetadata", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("topic_id", "TopicId", "uuid", range(0, 1)),
+        Field("topic_name", "TopicName", "string", range(0, 1)),
+        Field("num_partitions", "NumPartitions", "int32", range(0, 1)),
+        Field("partition_metadata", "PartitionMetadata", "[]PartitionMetadata", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (
@@ -189,9 +190,7 @@ class ConsumerGroupPartitionMetadataValue(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("topics", "Topics", "[]TopicMetadata", (0, 32767), None, None, None, None, False),
-    )
+    FIELDS: ClassVar[tuple[Field, ...]] = (Field("topics", "Topics", "[]TopicMetadata", range(0, 1)),)
 
     SLOTS: ClassVar[tuple[str, ...]] = ("topics", "unknown_tags")
     __slots__ = SLOTS

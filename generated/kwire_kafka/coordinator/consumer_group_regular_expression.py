@@ -15,6 +15,7 @@ from librt.strings import (
 
 from kwire.message import FieldTags, Message
 from kwire.native import i64, install_constructors, mypyc_attr
+from kwire.schema import Field
 from kwire.wire import (
     fail,
     read_length,
@@ -29,8 +30,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
-    from kwire.message import FieldSpec
-
 
 @mypyc_attr(acyclic=True)
 class ConsumerGroupRegularExpressionKey(Message):
@@ -44,9 +43,9 @@ class ConsumerGroupRegularExpressionKey(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("group_id", "GroupId", "string", (0, 32767), None, None, None, None, False),
-        ("regular_expression", "RegularExpression", "string", (0, 32767), None, None, None, None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("group_id", "GroupId", "string", range(0, 1)),
+        Field("regular_expression", "RegularExpression", "string", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("group_id", "regular_expression", "unknown_tags")
@@ -104,10 +103,10 @@ class ConsumerGroupRegularExpressionValue(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("topics", "Topics", "[]string", (0, 32767), None, None, None, None, False),
-        ("version", "Version", "int64", (0, 32767), None, None, None, None, False),
-        ("timestamp", "Timestamp", "int64", (0, 32767), None, None, None, None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("topics", "Topics", "[]string", range(0, 1)),
+        Field("version", "Version", "int64", range(0, 1)),
+        Field("timestamp", "Timestamp", "int64", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("topics", "version", "timestamp", "unknown_tags")

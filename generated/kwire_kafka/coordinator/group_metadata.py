@@ -17,6 +17,7 @@ from librt.strings import (
 
 from kwire.message import FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
+from kwire.schema import Field
 from kwire.wire import (
     fail,
     read_length,
@@ -31,8 +32,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
-    from kwire.message import FieldSpec
-
 
 @mypyc_attr(acyclic=True)
 class GroupMetadataKey(Message):
@@ -46,9 +45,7 @@ class GroupMetadataKey(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("group", "group", "string", (0, 32767), None, None, None, None, False),
-    )
+    FIELDS: ClassVar[tuple[Field, ...]] = (Field("group", "group", "string", range(0, 1)),)
 
     SLOTS: ClassVar[tuple[str, ...]] = ("group", "unknown_tags")
     __slots__ = SLOTS
@@ -91,15 +88,17 @@ def new_GroupMetadataKey(group: str) -> GroupMetadataKey:
 class MemberMetadata(Struct):
     """One member of the classic group."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("member_id", "memberId", "string", (0, 32767), None, None, None, None, False),
-        ("group_instance_id", "groupInstanceId", "string", (3, 32767), (3, 32767), None, None, None, True),
-        ("client_id", "clientId", "string", (0, 32767), None, None, None, None, False),
-        ("client_host", "clientHost", "string", (0, 32767), None, None, None, None, False),
-        ("rebalance_timeout", "rebalanceTimeout", "int32", (1, 32767), None, None, None, None, True),
-        ("session_timeout", "sessionTimeout", "int32", (0, 32767), None, None, None, None, False),
-        ("subscription", "subscription", "bytes", (0, 32767), None, None, None, None, False),
-        ("assignment", "assignment", "bytes", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(4, 5)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("member_id", "memberId", "string", range(0, 5)),
+        Field("group_instance_id", "groupInstanceId", "string", range(3, 5), nullable=range(3, 5), ignorable=True),
+        Field("client_id", "clientId", "string", range(0, 5)),
+        Field("client_host", "clientHost", "string", range(0, 5)),
+        Field("rebalance_timeout", "rebalanceTimeout", "int32", range(1, 5), ignorable=True),
+        Field("session_timeout", "sessionTimeout", "int32", range(0, 5)),
+        Field("subscription", "subscription", "bytes", range(0, 5)),
+        Field("assignment", "assignment", "bytes", range(0, 5)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (
@@ -192,13 +191,13 @@ class GroupMetadataValue(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(4, 5)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("protocol_type", "protocolType", "string", (0, 32767), None, None, None, None, False),
-        ("generation", "generation", "int32", (0, 32767), None, None, None, None, False),
-        ("protocol", "protocol", "string", (0, 32767), (0, 32767), None, None, None, False),
-        ("leader", "leader", "string", (0, 32767), (0, 32767), None, None, None, False),
-        ("current_state_timestamp", "currentStateTimestamp", "int64", (2, 32767), None, None, None, None, True),
-        ("members", "members", "[]MemberMetadata", (0, 32767), None, None, None, None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("protocol_type", "protocolType", "string", range(0, 5)),
+        Field("generation", "generation", "int32", range(0, 5)),
+        Field("protocol", "protocol", "string", range(0, 5), nullable=range(0, 5)),
+        Field("leader", "leader", "string", range(0, 5), nullable=range(0, 5)),
+        Field("current_state_timestamp", "currentStateTimestamp", "int64", range(2, 5), ignorable=True),
+        Field("members", "members", "[]MemberMetadata", range(0, 5)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (

@@ -17,6 +17,7 @@ from librt.strings import (
 
 from kwire.message import FieldTags, Message
 from kwire.native import i64, install_constructors, mypyc_attr
+from kwire.schema import Field
 from kwire.wire import (
     fail,
 )
@@ -24,8 +25,6 @@ from kwire.wire import (
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
-
-    from kwire.message import FieldSpec
 
 
 @mypyc_attr(acyclic=True)
@@ -40,10 +39,10 @@ class LegacyOffsetCommitKey(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("group", "group", "string", (0, 32767), None, None, None, None, False),
-        ("topic", "topic", "string", (0, 32767), None, None, None, None, False),
-        ("partition", "partition", "int32", (0, 32767), None, None, None, None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("group", "group", "string", range(0, 1)),
+        Field("topic", "topic", "string", range(0, 1)),
+        Field("partition", "partition", "int32", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("group", "topic", "partition", "unknown_tags")
@@ -103,10 +102,10 @@ class LegacyOffsetCommitValue(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("offset", "offset", "int64", (0, 32767), None, None, None, None, False),
-        ("metadata", "metadata", "string", (0, 32767), None, None, None, None, False),
-        ("commit_timestamp", "commitTimestamp", "int64", (0, 32767), None, None, None, None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("offset", "offset", "int64", range(0, 1)),
+        Field("metadata", "metadata", "string", range(0, 1)),
+        Field("commit_timestamp", "commitTimestamp", "int64", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("offset", "metadata", "commit_timestamp", "unknown_tags")

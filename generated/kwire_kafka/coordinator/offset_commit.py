@@ -17,6 +17,7 @@ from librt.strings import (
 
 from kwire.message import FieldTags, Message
 from kwire.native import i64, install_constructors, mypyc_attr
+from kwire.schema import Field
 from kwire.uuids import Uuid, ZERO_UUID
 from kwire.wire import (
     fail,
@@ -32,8 +33,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
-    from kwire.message import FieldSpec
-
 
 @mypyc_attr(acyclic=True)
 class OffsetCommitKey(Message):
@@ -47,10 +46,10 @@ class OffsetCommitKey(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("group", "group", "string", (0, 32767), None, None, None, None, False),
-        ("topic", "topic", "string", (0, 32767), None, None, None, None, False),
-        ("partition", "partition", "int32", (0, 32767), None, None, None, None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("group", "group", "string", range(0, 1)),
+        Field("topic", "topic", "string", range(0, 1)),
+        Field("partition", "partition", "int32", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("group", "topic", "partition", "unknown_tags")
@@ -110,13 +109,13 @@ class OffsetCommitValue(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(4, 5)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("offset", "offset", "int64", (0, 32767), None, None, None, None, False),
-        ("leader_epoch", "leaderEpoch", "int32", (3, 32767), None, None, None, None, True),
-        ("metadata", "metadata", "string", (0, 32767), None, None, None, None, False),
-        ("commit_timestamp", "commitTimestamp", "int64", (0, 32767), None, None, None, None, False),
-        ("expire_timestamp", "expireTimestamp", "int64", (1, 1), None, None, None, None, True),
-        ("topic_id", "topicId", "uuid", (4, 32767), None, 0, (4, 32767), None, True),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("offset", "offset", "int64", range(0, 5)),
+        Field("leader_epoch", "leaderEpoch", "int32", range(3, 5), ignorable=True),
+        Field("metadata", "metadata", "string", range(0, 5)),
+        Field("commit_timestamp", "commitTimestamp", "int64", range(0, 5)),
+        Field("expire_timestamp", "expireTimestamp", "int64", range(1, 2), ignorable=True),
+        Field("topic_id", "topicId", "uuid", range(4, 5), tag=0, tagged=range(4, 5), ignorable=True),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (

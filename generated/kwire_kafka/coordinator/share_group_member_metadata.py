@@ -13,6 +13,7 @@ from librt.strings import (
 
 from kwire.message import FieldTags, Message
 from kwire.native import i64, install_constructors, mypyc_attr
+from kwire.schema import Field
 from kwire.wire import (
     fail,
     read_length,
@@ -27,8 +28,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
-    from kwire.message import FieldSpec
-
 
 @mypyc_attr(acyclic=True)
 class ShareGroupMemberMetadataKey(Message):
@@ -42,9 +41,9 @@ class ShareGroupMemberMetadataKey(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("group_id", "GroupId", "string", (0, 32767), None, None, None, None, False),
-        ("member_id", "MemberId", "string", (0, 32767), None, None, None, None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("group_id", "GroupId", "string", range(0, 1)),
+        Field("member_id", "MemberId", "string", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("group_id", "member_id", "unknown_tags")
@@ -100,11 +99,11 @@ class ShareGroupMemberMetadataValue(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("rack_id", "RackId", "string", (0, 32767), (0, 32767), None, None, None, False),
-        ("client_id", "ClientId", "string", (0, 32767), None, None, None, None, False),
-        ("client_host", "ClientHost", "string", (0, 32767), None, None, None, None, False),
-        ("subscribed_topic_names", "SubscribedTopicNames", "[]string", (0, 32767), None, None, None, None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("rack_id", "RackId", "string", range(0, 1), nullable=range(0, 1)),
+        Field("client_id", "ClientId", "string", range(0, 1)),
+        Field("client_host", "ClientHost", "string", range(0, 1)),
+        Field("subscribed_topic_names", "SubscribedTopicNames", "[]string", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (

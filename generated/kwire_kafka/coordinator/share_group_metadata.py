@@ -17,6 +17,7 @@ from librt.strings import (
 
 from kwire.message import FieldTags, Message
 from kwire.native import i64, install_constructors, mypyc_attr
+from kwire.schema import Field
 from kwire.wire import (
     fail,
     read_tags,
@@ -26,8 +27,6 @@ from kwire.wire import (
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
-
-    from kwire.message import FieldSpec
 
 
 @mypyc_attr(acyclic=True)
@@ -42,9 +41,7 @@ class ShareGroupMetadataKey(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("group_id", "GroupId", "string", (0, 32767), None, None, None, None, False),
-    )
+    FIELDS: ClassVar[tuple[Field, ...]] = (Field("group_id", "GroupId", "string", range(0, 1)),)
 
     SLOTS: ClassVar[tuple[str, ...]] = ("group_id", "unknown_tags")
     __slots__ = SLOTS
@@ -95,9 +92,9 @@ class ShareGroupMetadataValue(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("epoch", "Epoch", "int32", (0, 32767), None, None, None, None, False),
-        ("metadata_hash", "MetadataHash", "int64", (0, 32767), None, None, None, None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("epoch", "Epoch", "int32", range(0, 1)),
+        Field("metadata_hash", "MetadataHash", "int64", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("epoch", "metadata_hash", "unknown_tags")

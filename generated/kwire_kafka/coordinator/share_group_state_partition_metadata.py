@@ -14,6 +14,7 @@ from librt.strings import (
 
 from kwire.message import FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
+from kwire.schema import Field
 from kwire.uuids import Uuid, ZERO_UUID
 from kwire.wire import (
     fail,
@@ -31,8 +32,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
-    from kwire.message import FieldSpec
-
 
 @mypyc_attr(acyclic=True)
 class ShareGroupStatePartitionMetadataKey(Message):
@@ -46,9 +45,7 @@ class ShareGroupStatePartitionMetadataKey(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("group_id", "GroupId", "string", (0, 32767), None, None, None, None, False),
-    )
+    FIELDS: ClassVar[tuple[Field, ...]] = (Field("group_id", "GroupId", "string", range(0, 1)),)
 
     SLOTS: ClassVar[tuple[str, ...]] = ("group_id", "unknown_tags")
     __slots__ = SLOTS
@@ -91,10 +88,12 @@ def new_ShareGroupStatePartitionMetadataKey(group_id: str) -> ShareGroupStatePar
 class TopicPartitionsInfo(Struct):
     """A topic and those of its partitions that are in the stage named by the list."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("topic_id", "TopicId", "uuid", (0, 32767), None, None, None, None, False),
-        ("topic_name", "TopicName", "string", (0, 32767), None, None, None, None, False),
-        ("partitions", "Partitions", "[]int32", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("topic_id", "TopicId", "uuid", range(0, 1)),
+        Field("topic_name", "TopicName", "string", range(0, 1)),
+        Field("partitions", "Partitions", "[]int32", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("topic_id", "topic_name", "partitions", "unknown_tags")
@@ -131,9 +130,11 @@ def new_TopicPartitionsInfo(topic_id: Uuid, topic_name: str, partitions: list[in
 class TopicInfo(Struct):
     """A topic whose share state is to be deleted for all partitions."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("topic_id", "TopicId", "uuid", (0, 32767), None, None, None, None, False),
-        ("topic_name", "TopicName", "string", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("topic_id", "TopicId", "uuid", range(0, 1)),
+        Field("topic_name", "TopicName", "string", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("topic_id", "topic_name", "unknown_tags")
@@ -174,30 +175,10 @@ class ShareGroupStatePartitionMetadataValue(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        (
-            "initializing_topics",
-            "InitializingTopics",
-            "[]TopicPartitionsInfo",
-            (0, 32767),
-            None,
-            None,
-            None,
-            None,
-            False,
-        ),
-        (
-            "initialized_topics",
-            "InitializedTopics",
-            "[]TopicPartitionsInfo",
-            (0, 32767),
-            None,
-            None,
-            None,
-            None,
-            False,
-        ),
-        ("deleting_topics", "DeletingTopics", "[]TopicInfo", (0, 32767), None, None, None, None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("initializing_topics", "InitializingTopics", "[]TopicPartitionsInfo", range(0, 1)),
+        Field("initialized_topics", "InitializedTopics", "[]TopicPartitionsInfo", range(0, 1)),
+        Field("deleting_topics", "DeletingTopics", "[]TopicInfo", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (

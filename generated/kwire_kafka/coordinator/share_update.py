@@ -17,6 +17,7 @@ from librt.strings import (
 
 from kwire.message import FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
+from kwire.schema import Field
 from kwire.uuids import Uuid, ZERO_UUID
 from kwire.wire import (
     fail,
@@ -32,8 +33,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
-    from kwire.message import FieldSpec
-
 
 @mypyc_attr(acyclic=True)
 class ShareUpdateKey(Message):
@@ -47,10 +46,10 @@ class ShareUpdateKey(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("group_id", "GroupId", "string", (0, 32767), None, None, None, None, False),
-        ("topic_id", "TopicId", "uuid", (0, 32767), None, None, None, None, False),
-        ("partition", "Partition", "int32", (0, 32767), None, None, None, None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("group_id", "GroupId", "string", range(0, 1)),
+        Field("topic_id", "TopicId", "uuid", range(0, 1)),
+        Field("partition", "Partition", "int32", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("group_id", "topic_id", "partition", "unknown_tags")
@@ -102,11 +101,13 @@ def new_ShareUpdateKey(group_id: str, topic_id: Uuid, partition: int) -> ShareUp
 class StateBatch(Struct):
     """A run of offsets whose delivery state or count is overwritten."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("first_offset", "FirstOffset", "int64", (0, 32767), None, None, None, None, False),
-        ("last_offset", "LastOffset", "int64", (0, 32767), None, None, None, None, False),
-        ("delivery_state", "DeliveryState", "int8", (0, 32767), None, None, None, None, False),
-        ("delivery_count", "DeliveryCount", "int16", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("first_offset", "FirstOffset", "int64", range(0, 1)),
+        Field("last_offset", "LastOffset", "int64", range(0, 1)),
+        Field("delivery_state", "DeliveryState", "int8", range(0, 1)),
+        Field("delivery_count", "DeliveryCount", "int16", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (
@@ -166,11 +167,11 @@ class ShareUpdateValue(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("snapshot_epoch", "SnapshotEpoch", "int32", (0, 32767), None, None, None, None, False),
-        ("leader_epoch", "LeaderEpoch", "int32", (0, 32767), None, None, None, None, False),
-        ("start_offset", "StartOffset", "int64", (0, 32767), None, None, None, None, False),
-        ("state_batches", "StateBatches", "[]StateBatch", (0, 32767), None, None, None, None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("snapshot_epoch", "SnapshotEpoch", "int32", range(0, 1)),
+        Field("leader_epoch", "LeaderEpoch", "int32", range(0, 1)),
+        Field("start_offset", "StartOffset", "int64", range(0, 1)),
+        Field("state_batches", "StateBatches", "[]StateBatch", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (

@@ -15,6 +15,7 @@ from librt.strings import (
 
 from kwire.message import FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
+from kwire.schema import Field
 from kwire.wire import (
     fail,
     read_i32s,
@@ -31,8 +32,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
-    from kwire.message import FieldSpec
-
 
 @mypyc_attr(acyclic=True)
 class StreamsGroupCurrentMemberAssignmentKey(Message):
@@ -46,9 +45,9 @@ class StreamsGroupCurrentMemberAssignmentKey(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("group_id", "GroupId", "string", (0, 32767), None, None, None, None, False),
-        ("member_id", "MemberId", "string", (0, 32767), None, None, None, None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("group_id", "GroupId", "string", range(0, 1)),
+        Field("member_id", "MemberId", "string", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("group_id", "member_id", "unknown_tags")
@@ -98,9 +97,11 @@ def new_StreamsGroupCurrentMemberAssignmentKey(
 class TaskIds(Struct):
     """Tasks of one subtopology; a task is a subtopology plus a partition number."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("subtopology_id", "SubtopologyId", "string", (0, 32767), None, None, None, None, False),
-        ("partitions", "Partitions", "[]int32", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("subtopology_id", "SubtopologyId", "string", range(0, 1)),
+        Field("partitions", "Partitions", "[]int32", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("subtopology_id", "partitions", "unknown_tags")
@@ -141,46 +142,16 @@ class StreamsGroupCurrentMemberAssignmentValue(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("member_epoch", "MemberEpoch", "int32", (0, 32767), None, None, None, None, False),
-        ("previous_member_epoch", "PreviousMemberEpoch", "int32", (0, 32767), None, None, None, None, False),
-        ("state", "State", "int8", (0, 32767), None, None, None, None, False),
-        ("active_tasks", "ActiveTasks", "[]TaskIds", (0, 32767), None, None, None, None, False),
-        ("standby_tasks", "StandbyTasks", "[]TaskIds", (0, 32767), None, None, None, None, False),
-        ("warmup_tasks", "WarmupTasks", "[]TaskIds", (0, 32767), None, None, None, None, False),
-        (
-            "active_tasks_pending_revocation",
-            "ActiveTasksPendingRevocation",
-            "[]TaskIds",
-            (0, 32767),
-            None,
-            None,
-            None,
-            None,
-            False,
-        ),
-        (
-            "standby_tasks_pending_revocation",
-            "StandbyTasksPendingRevocation",
-            "[]TaskIds",
-            (0, 32767),
-            None,
-            None,
-            None,
-            None,
-            False,
-        ),
-        (
-            "warmup_tasks_pending_revocation",
-            "WarmupTasksPendingRevocation",
-            "[]TaskIds",
-            (0, 32767),
-            None,
-            None,
-            None,
-            None,
-            False,
-        ),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("member_epoch", "MemberEpoch", "int32", range(0, 1)),
+        Field("previous_member_epoch", "PreviousMemberEpoch", "int32", range(0, 1)),
+        Field("state", "State", "int8", range(0, 1)),
+        Field("active_tasks", "ActiveTasks", "[]TaskIds", range(0, 1)),
+        Field("standby_tasks", "StandbyTasks", "[]TaskIds", range(0, 1)),
+        Field("warmup_tasks", "WarmupTasks", "[]TaskIds", range(0, 1)),
+        Field("active_tasks_pending_revocation", "ActiveTasksPendingRevocation", "[]TaskIds", range(0, 1)),
+        Field("standby_tasks_pending_revocation", "StandbyTasksPendingRevocation", "[]TaskIds", range(0, 1)),
+        Field("warmup_tasks_pending_revocation", "WarmupTasksPendingRevocation", "[]TaskIds", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (

@@ -15,6 +15,7 @@ from librt.strings import (
 
 from kwire.message import FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
+from kwire.schema import Field
 from kwire.uuids import Uuid
 from kwire.wire import (
     fail,
@@ -32,8 +33,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
-    from kwire.message import FieldSpec
-
 
 @mypyc_attr(acyclic=True)
 class StreamsGroupMemberMetadataKey(Message):
@@ -47,9 +46,9 @@ class StreamsGroupMemberMetadataKey(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("group_id", "GroupId", "string", (0, 32767), None, None, None, None, False),
-        ("member_id", "MemberId", "string", (0, 32767), None, None, None, None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("group_id", "GroupId", "string", range(0, 1)),
+        Field("member_id", "MemberId", "string", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("group_id", "member_id", "unknown_tags")
@@ -97,9 +96,11 @@ def new_StreamsGroupMemberMetadataKey(group_id: str, member_id: str) -> StreamsG
 class Endpoint(Struct):
     """Address where the application answers queries of its state stores."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("host", "Host", "string", (0, 32767), None, None, None, None, False),
-        ("port", "Port", "uint16", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("host", "Host", "string", range(0, 1)),
+        Field("port", "Port", "uint16", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("host", "port", "unknown_tags")
@@ -132,9 +133,11 @@ def new_Endpoint(host: str, port: int) -> Endpoint:
 class KeyValue(Struct):
     """One client tag, used to spread standby tasks over zones or the like."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("key", "Key", "string", (0, 32767), None, None, None, None, False),
-        ("value", "Value", "string", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("key", "Key", "string", range(0, 1)),
+        Field("value", "Value", "string", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("key", "value", "unknown_tags")
@@ -175,16 +178,16 @@ class StreamsGroupMemberMetadataValue(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("instance_id", "InstanceId", "string", (0, 32767), (0, 32767), None, None, None, False),
-        ("rack_id", "RackId", "string", (0, 32767), (0, 32767), None, None, None, False),
-        ("client_id", "ClientId", "string", (0, 32767), None, None, None, None, False),
-        ("client_host", "ClientHost", "string", (0, 32767), None, None, None, None, False),
-        ("rebalance_timeout_ms", "RebalanceTimeoutMs", "int32", (0, 32767), None, None, None, None, False),
-        ("topology_epoch", "TopologyEpoch", "int32", (0, 32767), None, None, None, None, False),
-        ("process_id", "ProcessId", "string", (0, 32767), None, None, None, None, False),
-        ("user_endpoint", "UserEndpoint", "Endpoint", (0, 32767), (0, 32767), None, None, None, False),
-        ("client_tags", "ClientTags", "[]KeyValue", (0, 32767), None, None, None, None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("instance_id", "InstanceId", "string", range(0, 1), nullable=range(0, 1)),
+        Field("rack_id", "RackId", "string", range(0, 1), nullable=range(0, 1)),
+        Field("client_id", "ClientId", "string", range(0, 1)),
+        Field("client_host", "ClientHost", "string", range(0, 1)),
+        Field("rebalance_timeout_ms", "RebalanceTimeoutMs", "int32", range(0, 1)),
+        Field("topology_epoch", "TopologyEpoch", "int32", range(0, 1)),
+        Field("process_id", "ProcessId", "string", range(0, 1)),
+        Field("user_endpoint", "UserEndpoint", "Endpoint", range(0, 1), nullable=range(0, 1)),
+        Field("client_tags", "ClientTags", "[]KeyValue", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (

@@ -14,6 +14,7 @@ from librt.strings import (
 
 from kwire.message import FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
+from kwire.schema import Field
 from kwire.wire import (
     fail,
     read_i32s,
@@ -29,8 +30,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
-    from kwire.message import FieldSpec
-
 
 @mypyc_attr(acyclic=True)
 class StreamsGroupTargetAssignmentMemberKey(Message):
@@ -44,9 +43,9 @@ class StreamsGroupTargetAssignmentMemberKey(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("group_id", "GroupId", "string", (0, 32767), None, None, None, None, False),
-        ("member_id", "MemberId", "string", (0, 32767), None, None, None, None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("group_id", "GroupId", "string", range(0, 1)),
+        Field("member_id", "MemberId", "string", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("group_id", "member_id", "unknown_tags")
@@ -94,9 +93,11 @@ def new_StreamsGroupTargetAssignmentMemberKey(group_id: str, member_id: str) -> 
 class TaskIds(Struct):
     """Target tasks that lie in one subtopology."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("subtopology_id", "SubtopologyId", "string", (0, 32767), None, None, None, None, False),
-        ("partitions", "Partitions", "[]int32", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("subtopology_id", "SubtopologyId", "string", range(0, 1)),
+        Field("partitions", "Partitions", "[]int32", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("subtopology_id", "partitions", "unknown_tags")
@@ -137,10 +138,10 @@ class StreamsGroupTargetAssignmentMemberValue(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("active_tasks", "ActiveTasks", "[]TaskIds", (0, 32767), None, None, None, None, False),
-        ("standby_tasks", "StandbyTasks", "[]TaskIds", (0, 32767), None, None, None, None, False),
-        ("warmup_tasks", "WarmupTasks", "[]TaskIds", (0, 32767), None, None, None, None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("active_tasks", "ActiveTasks", "[]TaskIds", range(0, 1)),
+        Field("standby_tasks", "StandbyTasks", "[]TaskIds", range(0, 1)),
+        Field("warmup_tasks", "WarmupTasks", "[]TaskIds", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("active_tasks", "standby_tasks", "warmup_tasks", "unknown_tags")

@@ -15,6 +15,7 @@ from librt.strings import (
 
 from kwire.message import FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
+from kwire.schema import Field
 from kwire.wire import (
     fail,
     read_i16s,
@@ -30,8 +31,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
-    from kwire.message import FieldSpec
-
 
 @mypyc_attr(acyclic=True)
 class StreamsGroupTopologyKey(Message):
@@ -45,9 +44,7 @@ class StreamsGroupTopologyKey(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("group_id", "GroupId", "string", (0, 32767), None, None, None, None, False),
-    )
+    FIELDS: ClassVar[tuple[Field, ...]] = (Field("group_id", "GroupId", "string", range(0, 1)),)
 
     SLOTS: ClassVar[tuple[str, ...]] = ("group_id", "unknown_tags")
     __slots__ = SLOTS
@@ -90,9 +87,11 @@ def new_StreamsGroupTopologyKey(group_id: str) -> StreamsGroupTopologyKey:
 class TopicConfig(Struct):
     """One topic setting to apply when the internal topic is created."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("key", "key", "string", (0, 32767), None, None, None, None, False),
-        ("value", "value", "string", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("key", "key", "string", range(0, 1)),
+        Field("value", "value", "string", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("key", "value", "unknown_tags")
@@ -125,11 +124,13 @@ def new_TopicConfig(key: str, value: str) -> TopicConfig:
 class TopicInfo(Struct):
     """An internal topic the coordinator must see created with these properties."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("name", "Name", "string", (0, 32767), None, None, None, None, False),
-        ("partitions", "Partitions", "int32", (0, 32767), None, None, None, None, False),
-        ("replication_factor", "ReplicationFactor", "int16", (0, 32767), None, None, None, None, False),
-        ("topic_configs", "TopicConfigs", "[]TopicConfig", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("name", "Name", "string", range(0, 1)),
+        Field("partitions", "Partitions", "int32", range(0, 1)),
+        Field("replication_factor", "ReplicationFactor", "int16", range(0, 1)),
+        Field("topic_configs", "TopicConfigs", "[]TopicConfig", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("name", "partitions", "replication_factor", "topic_configs", "unknown_tags")
@@ -172,20 +173,12 @@ def new_TopicInfo(name: str, partitions: int, replication_factor: int, topic_con
 class CopartitionGroup(Struct):
     """Inputs that are joined and so must have equal partition counts; members given as list positions."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("source_topics", "SourceTopics", "[]int16", (0, 32767), None, None, None, None, False),
-        ("source_topic_regex", "SourceTopicRegex", "[]int16", (0, 32767), None, None, None, None, False),
-        (
-            "repartition_source_topics",
-            "RepartitionSourceTopics",
-            "[]int16",
-            (0, 32767),
-            None,
-            None,
-            None,
-            None,
-            False,
-        ),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("source_topics", "SourceTopics", "[]int16", range(0, 1)),
+        Field("source_topic_regex", "SourceTopicRegex", "[]int16", range(0, 1)),
+        Field("repartition_source_topics", "RepartitionSourceTopics", "[]int16", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (
@@ -233,24 +226,16 @@ def new_CopartitionGroup(
 class Subtopology(Struct):
     """A connected part of the processor graph; its tasks can run independently of other parts."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("subtopology_id", "SubtopologyId", "string", (0, 32767), None, None, None, None, False),
-        ("source_topics", "SourceTopics", "[]string", (0, 32767), None, None, None, None, False),
-        ("source_topic_regex", "SourceTopicRegex", "[]string", (0, 32767), None, None, None, None, False),
-        ("state_changelog_topics", "StateChangelogTopics", "[]TopicInfo", (0, 32767), None, None, None, None, False),
-        ("repartition_sink_topics", "RepartitionSinkTopics", "[]string", (0, 32767), None, None, None, None, False),
-        (
-            "repartition_source_topics",
-            "RepartitionSourceTopics",
-            "[]TopicInfo",
-            (0, 32767),
-            None,
-            None,
-            None,
-            None,
-            False,
-        ),
-        ("copartition_groups", "CopartitionGroups", "[]CopartitionGroup", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("subtopology_id", "SubtopologyId", "string", range(0, 1)),
+        Field("source_topics", "SourceTopics", "[]string", range(0, 1)),
+        Field("source_topic_regex", "SourceTopicRegex", "[]string", range(0, 1)),
+        Field("state_changelog_topics", "StateChangelogTopics", "[]TopicInfo", range(0, 1)),
+        Field("repartition_sink_topics", "RepartitionSinkTopics", "[]string", range(0, 1)),
+        Field("repartition_source_topics", "RepartitionSourceTopics", "[]TopicInfo", range(0, 1)),
+        Field("copartition_groups", "CopartitionGroups", "[]CopartitionGroup", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (
@@ -336,9 +321,9 @@ class StreamsGroupTopologyValue(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("epoch", "Epoch", "int32", (0, 32767), None, None, None, None, False),
-        ("subtopologies", "Subtopologies", "[]Subtopology", (0, 32767), None, None, None, None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("epoch", "Epoch", "int32", range(0, 1)),
+        Field("subtopologies", "Subtopologies", "[]Subtopology", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("epoch", "subtopologies", "unknown_tags")

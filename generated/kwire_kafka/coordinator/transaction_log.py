@@ -17,6 +17,7 @@ from librt.strings import (
 
 from kwire.message import EMPTY, FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
+from kwire.schema import Field
 from kwire.wire import (
     fail,
     read_i32s,
@@ -35,8 +36,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
-    from kwire.message import FieldSpec
-
 
 @mypyc_attr(acyclic=True)
 class TransactionLogKey(Message):
@@ -50,9 +49,7 @@ class TransactionLogKey(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("transactional_id", "TransactionalId", "string", (0, 32767), None, None, None, None, False),
-    )
+    FIELDS: ClassVar[tuple[Field, ...]] = (Field("transactional_id", "TransactionalId", "string", range(0, 1)),)
 
     SLOTS: ClassVar[tuple[str, ...]] = ("transactional_id", "unknown_tags")
     __slots__ = SLOTS
@@ -95,9 +92,11 @@ def new_TransactionLogKey(transactional_id: str) -> TransactionLogKey:
 class PartitionsSchema(Struct):
     """A topic and its partitions that take part in the transaction."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("topic", "Topic", "string", (0, 32767), None, None, None, None, False),
-        ("partition_ids", "PartitionIds", "[]int32", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(1, 2)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("topic", "Topic", "string", range(0, 2)),
+        Field("partition_ids", "PartitionIds", "[]int32", range(0, 2)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("topic", "partition_ids", "unknown_tags")
@@ -138,57 +137,21 @@ class TransactionLogValue(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(1, 2)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("producer_id", "ProducerId", "int64", (0, 32767), None, None, None, None, False),
-        ("previous_producer_id", "PreviousProducerId", "int64", (1, 32767), None, 0, (1, 32767), None, False),
-        ("next_producer_id", "NextProducerId", "int64", (1, 32767), None, 1, (1, 32767), None, False),
-        ("producer_epoch", "ProducerEpoch", "int16", (0, 32767), None, None, None, None, False),
-        ("next_producer_epoch", "NextProducerEpoch", "int16", (1, 32767), None, 3, (1, 32767), None, False),
-        ("transaction_timeout_ms", "TransactionTimeoutMs", "int32", (0, 32767), None, None, None, None, False),
-        ("transaction_status", "TransactionStatus", "int8", (0, 32767), None, None, None, None, False),
-        (
-            "transaction_partitions",
-            "TransactionPartitions",
-            "[]PartitionsSchema",
-            (0, 32767),
-            (0, 32767),
-            None,
-            None,
-            None,
-            False,
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("producer_id", "ProducerId", "int64", range(0, 2)),
+        Field("previous_producer_id", "PreviousProducerId", "int64", range(1, 2), tag=0, tagged=range(1, 2)),
+        Field("next_producer_id", "NextProducerId", "int64", range(1, 2), tag=1, tagged=range(1, 2)),
+        Field("producer_epoch", "ProducerEpoch", "int16", range(0, 2)),
+        Field("next_producer_epoch", "NextProducerEpoch", "int16", range(1, 2), tag=3, tagged=range(1, 2)),
+        Field("transaction_timeout_ms", "TransactionTimeoutMs", "int32", range(0, 2)),
+        Field("transaction_status", "TransactionStatus", "int8", range(0, 2)),
+        Field(
+            "transaction_partitions", "TransactionPartitions", "[]PartitionsSchema", range(0, 2), nullable=range(0, 2)
         ),
-        (
-            "transaction_last_update_timestamp_ms",
-            "TransactionLastUpdateTimestampMs",
-            "int64",
-            (0, 32767),
-            None,
-            None,
-            None,
-            None,
-            False,
-        ),
-        (
-            "transaction_start_timestamp_ms",
-            "TransactionStartTimestampMs",
-            "int64",
-            (0, 32767),
-            None,
-            None,
-            None,
-            None,
-            False,
-        ),
-        (
-            "client_transaction_version",
-            "ClientTransactionVersion",
-            "int16",
-            (1, 32767),
-            None,
-            2,
-            (1, 32767),
-            None,
-            False,
+        Field("transaction_last_update_timestamp_ms", "TransactionLastUpdateTimestampMs", "int64", range(0, 2)),
+        Field("transaction_start_timestamp_ms", "TransactionStartTimestampMs", "int64", range(0, 2)),
+        Field(
+            "client_transaction_version", "ClientTransactionVersion", "int16", range(1, 2), tag=2, tagged=range(1, 2)
         ),
     )
 

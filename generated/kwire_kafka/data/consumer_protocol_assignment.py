@@ -15,6 +15,7 @@ from librt.strings import (
 
 from kwire.message import FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
+from kwire.schema import Field
 from kwire.wire import (
     fail,
     read_i32s,
@@ -24,16 +25,16 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
-    from kwire.message import FieldSpec
-
 
 @mypyc_attr(acyclic=True)
 class TopicPartition(Struct):
     """Assigned partitions of one topic."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("topic", "Topic", "string", (0, 32767), None, None, None, None, False),
-        ("partitions", "Partitions", "[]int32", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("topic", "Topic", "string", range(0, 4)),
+        Field("partitions", "Partitions", "[]int32", range(0, 4)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("topic", "partitions", "unknown_tags")
@@ -74,9 +75,9 @@ class ConsumerProtocolAssignment(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("assigned_partitions", "AssignedPartitions", "[]TopicPartition", (0, 32767), None, None, None, None, False),
-        ("user_data", "UserData", "bytes", (0, 32767), (0, 32767), None, None, None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("assigned_partitions", "AssignedPartitions", "[]TopicPartition", range(0, 4)),
+        Field("user_data", "UserData", "bytes", range(0, 4), nullable=range(0, 4)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("assigned_partitions", "user_data", "unknown_tags")

@@ -15,6 +15,7 @@ from librt.strings import (
 
 from kwire.message import FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
+from kwire.schema import Field
 from kwire.wire import (
     fail,
     read_i32s,
@@ -24,16 +25,16 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
-    from kwire.message import FieldSpec
-
 
 @mypyc_attr(acyclic=True)
 class TopicPartition(Struct):
     """Partitions of one topic the consumer held before this rebalance."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("topic", "Topic", "string", (1, 32767), None, None, None, None, False),
-        ("partitions", "Partitions", "[]int32", (1, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("topic", "Topic", "string", range(1, 4)),
+        Field("partitions", "Partitions", "[]int32", range(1, 4)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("topic", "partitions", "unknown_tags")
@@ -74,12 +75,12 @@ class ConsumerProtocolSubscription(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("topics", "Topics", "[]string", (0, 32767), None, None, None, None, False),
-        ("user_data", "UserData", "bytes", (0, 32767), (0, 32767), None, None, None, False),
-        ("owned_partitions", "OwnedPartitions", "[]TopicPartition", (1, 32767), None, None, None, None, True),
-        ("generation_id", "GenerationId", "int32", (2, 32767), None, None, None, None, True),
-        ("rack_id", "RackId", "string", (3, 32767), (3, 32767), None, None, None, True),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("topics", "Topics", "[]string", range(0, 4)),
+        Field("user_data", "UserData", "bytes", range(0, 4), nullable=range(0, 4)),
+        Field("owned_partitions", "OwnedPartitions", "[]TopicPartition", range(1, 4), ignorable=True),
+        Field("generation_id", "GenerationId", "int32", range(2, 4), ignorable=True),
+        Field("rack_id", "RackId", "string", range(3, 4), nullable=range(3, 4), ignorable=True),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (

@@ -13,6 +13,7 @@ from librt.strings import (
 
 from kwire.message import FieldTags, Message
 from kwire.native import i64, install_constructors, mypyc_attr
+from kwire.schema import Field
 from kwire.wire import (
     fail,
 )
@@ -20,8 +21,6 @@ from kwire.wire import (
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
-
-    from kwire.message import FieldSpec
 
 
 @mypyc_attr(acyclic=True)
@@ -36,9 +35,7 @@ class EndTxnMarker(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("coordinator_epoch", "CoordinatorEpoch", "int32", (0, 32767), None, None, None, None, False),
-    )
+    FIELDS: ClassVar[tuple[Field, ...]] = (Field("coordinator_epoch", "CoordinatorEpoch", "int32", range(0, 1)),)
 
     SLOTS: ClassVar[tuple[str, ...]] = ("coordinator_epoch", "unknown_tags")
     __slots__ = SLOTS

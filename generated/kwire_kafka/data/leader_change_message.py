@@ -15,6 +15,7 @@ from librt.strings import (
 
 from kwire.message import FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
+from kwire.schema import Field
 from kwire.uuids import Uuid, ZERO_UUID
 from kwire.wire import (
     fail,
@@ -29,16 +30,16 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
-    from kwire.message import FieldSpec
-
 
 @mypyc_attr(acyclic=True)
 class Voter(Struct):
     """One controller entitled to vote in the quorum."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("voter_id", "VoterId", "int32", (0, 32767), None, None, None, None, False),
-        ("voter_directory_id", "VoterDirectoryId", "uuid", (1, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("voter_id", "VoterId", "int32", range(0, 2)),
+        Field("voter_directory_id", "VoterDirectoryId", "uuid", range(1, 2)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("voter_id", "voter_directory_id", "unknown_tags")
@@ -79,11 +80,11 @@ class LeaderChangeMessage(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("version", "Version", "int16", (0, 32767), None, None, None, None, False),
-        ("leader_id", "LeaderId", "int32", (0, 32767), None, None, None, None, False),
-        ("voters", "Voters", "[]Voter", (0, 32767), None, None, None, None, False),
-        ("granting_voters", "GrantingVoters", "[]Voter", (0, 32767), None, None, None, None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("version", "Version", "int16", range(0, 2)),
+        Field("leader_id", "LeaderId", "int32", range(0, 2)),
+        Field("voters", "Voters", "[]Voter", range(0, 2)),
+        Field("granting_voters", "GrantingVoters", "[]Voter", range(0, 2)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("version", "leader_id", "voters", "granting_voters", "unknown_tags")

@@ -17,6 +17,7 @@ from librt.strings import (
 
 from kwire.message import FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
+from kwire.schema import Field
 from kwire.wire import (
     fail,
     read_u32,
@@ -27,22 +28,22 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
-    from kwire.message import FieldSpec
-
 
 @mypyc_attr(acyclic=True)
 class ProducerEntry(Struct):
     """What the partition knows about one idempotent or transactional producer."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("producer_id", "ProducerId", "int64", (1, 32767), None, None, None, None, False),
-        ("epoch", "Epoch", "int16", (1, 32767), None, None, None, None, False),
-        ("last_sequence", "LastSequence", "int32", (1, 32767), None, None, None, None, False),
-        ("last_offset", "LastOffset", "int64", (1, 32767), None, None, None, None, False),
-        ("offset_delta", "OffsetDelta", "int32", (1, 32767), None, None, None, None, False),
-        ("timestamp", "Timestamp", "int64", (1, 32767), None, None, None, None, False),
-        ("coordinator_epoch", "CoordinatorEpoch", "int32", (1, 32767), None, None, None, None, False),
-        ("current_txn_first_offset", "CurrentTxnFirstOffset", "int64", (1, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("producer_id", "ProducerId", "int64", range(1, 2)),
+        Field("epoch", "Epoch", "int16", range(1, 2)),
+        Field("last_sequence", "LastSequence", "int32", range(1, 2)),
+        Field("last_offset", "LastOffset", "int64", range(1, 2)),
+        Field("offset_delta", "OffsetDelta", "int32", range(1, 2)),
+        Field("timestamp", "Timestamp", "int64", range(1, 2)),
+        Field("coordinator_epoch", "CoordinatorEpoch", "int32", range(1, 2)),
+        Field("current_txn_first_offset", "CurrentTxnFirstOffset", "int64", range(1, 2)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (
@@ -135,9 +136,9 @@ class ProducerSnapshot(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("crc", "Crc", "uint32", (1, 32767), None, None, None, None, False),
-        ("producer_entries", "ProducerEntries", "[]ProducerEntry", (1, 32767), None, None, None, None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("crc", "Crc", "uint32", range(1, 2)),
+        Field("producer_entries", "ProducerEntries", "[]ProducerEntry", range(1, 2)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("crc", "producer_entries", "unknown_tags")

@@ -15,6 +15,7 @@ from librt.strings import (
 
 from kwire.message import EMPTY, FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
+from kwire.schema import Field
 from kwire.uuids import Uuid, ZERO_UUID
 from kwire.wire import (
     fail,
@@ -31,16 +32,14 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
-    from kwire.message import FieldSpec
-
 
 @mypyc_attr(acyclic=True)
 class Voter(Struct):
     """One member of the voter set."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("voter_id", "VoterId", "int32", (0, 0), None, None, None, None, False),
-    )
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (Field("voter_id", "VoterId", "int32", range(0, 1)),)
 
     SLOTS: ClassVar[tuple[str, ...]] = ("voter_id", "unknown_tags")
     __slots__ = SLOTS
@@ -76,14 +75,14 @@ class QuorumStateData(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("cluster_id", "ClusterId", "string", (0, 0), None, None, None, None, False),
-        ("leader_id", "LeaderId", "int32", (0, 32767), None, None, None, None, False),
-        ("leader_epoch", "LeaderEpoch", "int32", (0, 32767), None, None, None, None, False),
-        ("voted_id", "VotedId", "int32", (0, 32767), None, None, None, None, False),
-        ("voted_directory_id", "VotedDirectoryId", "uuid", (1, 32767), None, None, None, None, False),
-        ("applied_offset", "AppliedOffset", "int64", (0, 0), None, None, None, None, False),
-        ("current_voters", "CurrentVoters", "[]Voter", (0, 0), (0, 0), None, None, None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("cluster_id", "ClusterId", "string", range(0, 1)),
+        Field("leader_id", "LeaderId", "int32", range(0, 2)),
+        Field("leader_epoch", "LeaderEpoch", "int32", range(0, 2)),
+        Field("voted_id", "VotedId", "int32", range(0, 2)),
+        Field("voted_directory_id", "VotedDirectoryId", "uuid", range(1, 2)),
+        Field("applied_offset", "AppliedOffset", "int64", range(0, 1)),
+        Field("current_voters", "CurrentVoters", "[]Voter", range(0, 1), nullable=range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (

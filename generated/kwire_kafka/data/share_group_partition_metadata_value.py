@@ -13,6 +13,7 @@ from librt.strings import (
 
 from kwire.message import FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
+from kwire.schema import Field
 from kwire.uuids import Uuid, ZERO_UUID
 from kwire.wire import (
     fail,
@@ -29,16 +30,16 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
-    from kwire.message import FieldSpec
-
 
 @mypyc_attr(acyclic=True)
 class PartitionMetadata(Struct):
     """One partition together with the racks hosting its replicas."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("partition", "Partition", "int32", (0, 32767), None, None, None, None, False),
-        ("racks", "Racks", "[]string", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("partition", "Partition", "int32", range(0, 1)),
+        Field("racks", "Racks", "[]string", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("partition", "racks", "unknown_tags")
@@ -71,11 +72,13 @@ def new_PartitionMetadata(partition: int, racks: list[str]) -> PartitionMetadata
 class TopicMetadata(Struct):
     """One subscribed topic as the group coordinator last saw it."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("topic_id", "TopicId", "uuid", (0, 32767), None, None, None, None, False),
-        ("topic_name", "TopicName", "string", (0, 32767), None, None, None, None, False),
-        ("num_partitions", "NumPartitions", "int32", (0, 32767), None, None, None, None, False),
-        ("partition_metadata", "PartitionMetadata", "[]PartitionMetadata", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("topic_id", "TopicId", "uuid", range(0, 1)),
+        Field("topic_name", "TopicName", "string", range(0, 1)),
+        Field("num_partitions", "NumPartitions", "int32", range(0, 1)),
+        Field("partition_metadata", "PartitionMetadata", "[]PartitionMetadata", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (
@@ -134,9 +137,7 @@ class ShareGroupPartitionMetadataValue(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("topics", "Topics", "[]TopicMetadata", (0, 32767), None, None, None, None, False),
-    )
+    FIELDS: ClassVar[tuple[Field, ...]] = (Field("topics", "Topics", "[]TopicMetadata", range(0, 1)),)
 
     SLOTS: ClassVar[tuple[str, ...]] = ("topics", "unknown_tags")
     __slots__ = SLOTS

@@ -13,6 +13,7 @@ from librt.strings import (
 
 from kwire.message import FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
+from kwire.schema import Field
 from kwire.uuids import Uuid, ZERO_UUID
 from kwire.wire import (
     fail,
@@ -23,16 +24,16 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
-    from kwire.message import FieldSpec
-
 
 @mypyc_attr(acyclic=True)
 class TaskId(Struct):
     """A stream task: a subtopology and a partition number."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("topic_group_id", "topicGroupId", "int32", (1, 32767), None, None, None, None, False),
-        ("partition", "partition", "int32", (1, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("topic_group_id", "topicGroupId", "int32", range(1, 7)),
+        Field("partition", "partition", "int32", range(1, 7)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("topic_group_id", "partition", "unknown_tags")
@@ -73,13 +74,13 @@ class SubscriptionInfo(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("version", "version", "int32", (1, 32767), None, None, None, None, False),
-        ("latest_supported_version", "latestSupportedVersion", "int32", (3, 32767), None, None, None, None, False),
-        ("process_id", "processId", "uuid", (1, 32767), None, None, None, None, False),
-        ("prev_tasks", "prevTasks", "[]TaskId", (1, 32767), None, None, None, None, False),
-        ("standby_tasks", "standbyTasks", "[]TaskId", (1, 32767), None, None, None, None, False),
-        ("user_end_point", "userEndPoint", "bytes", (2, 32767), None, None, None, None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("version", "version", "int32", range(1, 7)),
+        Field("latest_supported_version", "latestSupportedVersion", "int32", range(3, 7)),
+        Field("process_id", "processId", "uuid", range(1, 7)),
+        Field("prev_tasks", "prevTasks", "[]TaskId", range(1, 7)),
+        Field("standby_tasks", "standbyTasks", "[]TaskId", range(1, 7)),
+        Field("user_end_point", "userEndPoint", "bytes", range(2, 7)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (

@@ -17,6 +17,7 @@ from librt.strings import (
 
 from kwire.message import FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
+from kwire.schema import Field
 from kwire.uuids import Uuid, ZERO_UUID
 from kwire.wire import (
     fail,
@@ -28,16 +29,16 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
-    from kwire.message import FieldSpec
-
 
 @mypyc_attr(acyclic=True)
 class TaskId(Struct):
     """A task in the former encoding, as subtopology and partition."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("topic_group_id", "topicGroupId", "int32", (1, 6), None, None, None, None, False),
-        ("partition", "partition", "int32", (1, 6), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("topic_group_id", "topicGroupId", "int32", range(1, 7)),
+        Field("partition", "partition", "int32", range(1, 7)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("topic_group_id", "partition", "unknown_tags")
@@ -70,9 +71,11 @@ def new_TaskId(topic_group_id: int, partition: int) -> TaskId:
 class PartitionToOffsetSum(Struct):
     """Restore progress of a single partition's task."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("partition", "partition", "int32", (7, 9), None, None, None, None, False),
-        ("offset_sum", "offsetSum", "int64", (7, 9), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("partition", "partition", "int32", range(7, 10)),
+        Field("offset_sum", "offsetSum", "int64", range(7, 10)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("partition", "offset_sum", "unknown_tags")
@@ -105,22 +108,14 @@ def new_PartitionToOffsetSum(partition: int, offset_sum: int) -> PartitionToOffs
 class TaskOffsetSum(Struct):
     """How far the local state of one task, or one subtopology, has been restored."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("topic_group_id", "topicGroupId", "int32", (7, 32767), None, None, None, None, False),
-        ("partition", "partition", "int32", (10, 32767), None, None, None, None, False),
-        ("offset_sum", "offsetSum", "int64", (10, 32767), None, None, None, None, False),
-        ("named_topology", "namedTopology", "string", (10, 32767), (10, 32767), None, None, None, False),
-        (
-            "partition_to_offset_sum",
-            "partitionToOffsetSum",
-            "[]PartitionToOffsetSum",
-            (7, 9),
-            None,
-            None,
-            None,
-            None,
-            False,
-        ),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("topic_group_id", "topicGroupId", "int32", range(7, 12)),
+        Field("partition", "partition", "int32", range(10, 12)),
+        Field("offset_sum", "offsetSum", "int64", range(10, 12)),
+        Field("named_topology", "namedTopology", "string", range(10, 12), nullable=range(10, 12)),
+        Field("partition_to_offset_sum", "partitionToOffsetSum", "[]PartitionToOffsetSum", range(7, 10)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (
@@ -184,9 +179,11 @@ def new_TaskOffsetSum(
 class ClientTag(Struct):
     """One configured label of the client, for rack-aware standbys."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("key", "key", "bytes", (11, 32767), None, None, None, None, False),
-        ("value", "value", "bytes", (11, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("key", "key", "bytes", range(11, 12)),
+        Field("value", "value", "bytes", range(11, 12)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("key", "value", "unknown_tags")
@@ -227,17 +224,17 @@ class SubscriptionInfoData(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("version", "version", "int32", (1, 32767), None, None, None, None, False),
-        ("latest_supported_version", "latestSupportedVersion", "int32", (3, 32767), None, None, None, None, False),
-        ("process_id", "processId", "uuid", (1, 32767), None, None, None, None, False),
-        ("prev_tasks", "prevTasks", "[]TaskId", (1, 6), None, None, None, None, False),
-        ("standby_tasks", "standbyTasks", "[]TaskId", (1, 6), None, None, None, None, False),
-        ("user_end_point", "userEndPoint", "bytes", (2, 32767), None, None, None, None, False),
-        ("task_offset_sums", "taskOffsetSums", "[]TaskOffsetSum", (7, 32767), None, None, None, None, False),
-        ("unique_field", "uniqueField", "int8", (8, 32767), None, None, None, None, False),
-        ("error_code", "errorCode", "int32", (9, 32767), None, None, None, None, False),
-        ("client_tags", "clientTags", "[]ClientTag", (11, 32767), None, None, None, None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("version", "version", "int32", range(1, 12)),
+        Field("latest_supported_version", "latestSupportedVersion", "int32", range(3, 12)),
+        Field("process_id", "processId", "uuid", range(1, 12)),
+        Field("prev_tasks", "prevTasks", "[]TaskId", range(1, 7)),
+        Field("standby_tasks", "standbyTasks", "[]TaskId", range(1, 7)),
+        Field("user_end_point", "userEndPoint", "bytes", range(2, 12)),
+        Field("task_offset_sums", "taskOffsetSums", "[]TaskOffsetSum", range(7, 12)),
+        Field("unique_field", "uniqueField", "int8", range(8, 12)),
+        Field("error_code", "errorCode", "int32", range(9, 12)),
+        Field("client_tags", "clientTags", "[]ClientTag", range(11, 12)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (

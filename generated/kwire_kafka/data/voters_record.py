@@ -15,6 +15,7 @@ from librt.strings import (
 
 from kwire.message import FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
+from kwire.schema import Field
 from kwire.uuids import Uuid, ZERO_UUID
 from kwire.wire import (
     fail,
@@ -33,17 +34,17 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
-    from kwire.message import FieldSpec
-
 
 @mypyc_attr(acyclic=True)
 class Endpoint(Struct):
     """One listener of a voter, with its address."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("name", "Name", "string", (0, 32767), None, None, None, None, False),
-        ("host", "Host", "string", (0, 32767), None, None, None, None, False),
-        ("port", "Port", "uint16", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("name", "Name", "string", range(0, 1)),
+        Field("host", "Host", "string", range(0, 1)),
+        Field("port", "Port", "uint16", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("name", "host", "port", "unknown_tags")
@@ -80,9 +81,11 @@ def new_Endpoint(name: str, host: str, port: int) -> Endpoint:
 class KRaftVersionFeature(Struct):
     """Range of kraft.version a voter can work with."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("min_supported_version", "MinSupportedVersion", "int16", (0, 32767), None, None, None, None, False),
-        ("max_supported_version", "MaxSupportedVersion", "int16", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("min_supported_version", "MinSupportedVersion", "int16", range(0, 1)),
+        Field("max_supported_version", "MaxSupportedVersion", "int16", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("min_supported_version", "max_supported_version", "unknown_tags")
@@ -117,21 +120,13 @@ def new_KRaftVersionFeature(min_supported_version: int, max_supported_version: i
 class Voter(Struct):
     """A controller with a vote, and how to reach it."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("voter_id", "VoterId", "int32", (0, 32767), None, None, None, None, False),
-        ("voter_directory_id", "VoterDirectoryId", "uuid", (0, 32767), None, None, None, None, False),
-        ("endpoints", "Endpoints", "[]Endpoint", (0, 32767), None, None, None, None, False),
-        (
-            "kraft_version_feature",
-            "KRaftVersionFeature",
-            "KRaftVersionFeature",
-            (0, 32767),
-            None,
-            None,
-            None,
-            None,
-            False,
-        ),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("voter_id", "VoterId", "int32", range(0, 1)),
+        Field("voter_directory_id", "VoterDirectoryId", "uuid", range(0, 1)),
+        Field("endpoints", "Endpoints", "[]Endpoint", range(0, 1)),
+        Field("kraft_version_feature", "KRaftVersionFeature", "KRaftVersionFeature", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (
@@ -193,9 +188,9 @@ class VotersRecord(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("version", "Version", "int16", (0, 32767), None, None, None, None, False),
-        ("voters", "Voters", "[]Voter", (0, 32767), None, None, None, None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("version", "Version", "int16", range(0, 1)),
+        Field("voters", "Voters", "[]Voter", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("version", "voters", "unknown_tags")

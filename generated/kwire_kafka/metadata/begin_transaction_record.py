@@ -11,6 +11,7 @@ from librt.strings import (
 
 from kwire.message import FieldTags, Message
 from kwire.native import i64, install_constructors, mypyc_attr
+from kwire.schema import Field
 from kwire.wire import (
     fail,
     read_string_length,
@@ -23,8 +24,6 @@ from kwire.wire import (
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
-
-    from kwire.message import FieldSpec
 
 
 @mypyc_attr(acyclic=True)
@@ -39,8 +38,8 @@ class BeginTransactionRecord(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("name", "Name", "string", (0, 32767), (0, 32767), 0, (0, 32767), None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("name", "Name", "string", range(0, 1), nullable=range(0, 1), tag=0, tagged=range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("name", "unknown_tags")

@@ -15,6 +15,7 @@ from librt.strings import (
 
 from kwire.message import FieldTags, Message
 from kwire.native import i64, install_constructors, mypyc_attr
+from kwire.schema import Field
 from kwire.uuids import Uuid
 from kwire.wire import (
     fail,
@@ -32,8 +33,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
-    from kwire.message import FieldSpec
-
 
 @mypyc_attr(acyclic=True)
 class BrokerRegistrationChangeRecord(Message):
@@ -47,12 +46,12 @@ class BrokerRegistrationChangeRecord(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 3)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("broker_id", "BrokerId", "int32", (0, 32767), None, None, None, None, False),
-        ("broker_epoch", "BrokerEpoch", "int64", (0, 32767), None, None, None, None, False),
-        ("fenced", "Fenced", "int8", (0, 32767), None, 0, (0, 32767), None, False),
-        ("in_controlled_shutdown", "InControlledShutdown", "int8", (1, 32767), None, 1, (1, 32767), None, False),
-        ("log_dirs", "LogDirs", "[]uuid", (2, 32767), None, 2, (2, 32767), None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("broker_id", "BrokerId", "int32", range(0, 3)),
+        Field("broker_epoch", "BrokerEpoch", "int64", range(0, 3)),
+        Field("fenced", "Fenced", "int8", range(0, 3), tag=0, tagged=range(0, 3)),
+        Field("in_controlled_shutdown", "InControlledShutdown", "int8", range(1, 3), tag=1, tagged=range(1, 3)),
+        Field("log_dirs", "LogDirs", "[]uuid", range(2, 3), tag=2, tagged=range(2, 3)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (

@@ -13,6 +13,7 @@ from librt.strings import (
 
 from kwire.message import FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
+from kwire.schema import Field
 from kwire.wire import (
     fail,
     read_length,
@@ -27,16 +28,16 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
-    from kwire.message import FieldSpec
-
 
 @mypyc_attr(acyclic=True)
 class EntityData(Struct):
     """One component of the entity limited, such as the user part of a user and client id pair."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("entity_type", "EntityType", "string", (0, 32767), None, None, None, None, False),
-        ("entity_name", "EntityName", "string", (0, 32767), (0, 32767), None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("entity_type", "EntityType", "string", range(0, 1)),
+        Field("entity_name", "EntityName", "string", range(0, 1), nullable=range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("entity_type", "entity_name", "unknown_tags")
@@ -77,11 +78,11 @@ class ClientQuotaRecord(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("entity", "Entity", "[]EntityData", (0, 32767), None, None, None, None, False),
-        ("key", "Key", "string", (0, 32767), None, None, None, None, False),
-        ("value", "Value", "float64", (0, 32767), None, None, None, None, False),
-        ("remove", "Remove", "bool", (0, 32767), None, None, None, None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("entity", "Entity", "[]EntityData", range(0, 1)),
+        Field("key", "Key", "string", range(0, 1)),
+        Field("value", "Value", "float64", range(0, 1)),
+        Field("remove", "Remove", "bool", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("entity", "key", "value", "remove", "unknown_tags")

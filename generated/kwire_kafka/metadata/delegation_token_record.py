@@ -13,6 +13,7 @@ from librt.strings import (
 
 from kwire.message import FieldTags, Message
 from kwire.native import i64, install_constructors, mypyc_attr
+from kwire.schema import Field
 from kwire.wire import (
     fail,
     read_length,
@@ -27,8 +28,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
-    from kwire.message import FieldSpec
-
 
 @mypyc_attr(acyclic=True)
 class DelegationTokenRecord(Message):
@@ -42,14 +41,14 @@ class DelegationTokenRecord(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("owner", "Owner", "string", (0, 32767), None, None, None, None, False),
-        ("requester", "Requester", "string", (0, 32767), None, None, None, None, False),
-        ("renewers", "Renewers", "[]string", (0, 32767), None, None, None, None, False),
-        ("issue_timestamp", "IssueTimestamp", "int64", (0, 32767), None, None, None, None, False),
-        ("max_timestamp", "MaxTimestamp", "int64", (0, 32767), None, None, None, None, False),
-        ("expiration_timestamp", "ExpirationTimestamp", "int64", (0, 32767), None, None, None, None, False),
-        ("token_id", "TokenId", "string", (0, 32767), None, None, None, None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("owner", "Owner", "string", range(0, 1)),
+        Field("requester", "Requester", "string", range(0, 1)),
+        Field("renewers", "Renewers", "[]string", range(0, 1)),
+        Field("issue_timestamp", "IssueTimestamp", "int64", range(0, 1)),
+        Field("max_timestamp", "MaxTimestamp", "int64", range(0, 1)),
+        Field("expiration_timestamp", "ExpirationTimestamp", "int64", range(0, 1)),
+        Field("token_id", "TokenId", "string", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (

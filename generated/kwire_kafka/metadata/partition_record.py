@@ -13,6 +13,7 @@ from librt.strings import (
 
 from kwire.message import FieldTags, Message
 from kwire.native import i64, install_constructors, mypyc_attr
+from kwire.schema import Field
 from kwire.uuids import Uuid, ZERO_UUID
 from kwire.wire import (
     fail,
@@ -31,8 +32,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
-    from kwire.message import FieldSpec
-
 
 @mypyc_attr(acyclic=True)
 class PartitionRecord(Message):
@@ -46,35 +45,38 @@ class PartitionRecord(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 3)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("partition_id", "PartitionId", "int32", (0, 32767), None, None, None, None, False),
-        ("topic_id", "TopicId", "uuid", (0, 32767), None, None, None, None, False),
-        ("replicas", "Replicas", "[]int32", (0, 32767), None, None, None, None, False),
-        ("isr", "Isr", "[]int32", (0, 32767), None, None, None, None, False),
-        ("removing_replicas", "RemovingReplicas", "[]int32", (0, 32767), None, None, None, None, False),
-        ("adding_replicas", "AddingReplicas", "[]int32", (0, 32767), None, None, None, None, False),
-        ("leader", "Leader", "int32", (0, 32767), None, None, None, None, False),
-        ("leader_recovery_state", "LeaderRecoveryState", "int8", (0, 32767), None, 0, (0, 32767), None, False),
-        ("leader_epoch", "LeaderEpoch", "int32", (0, 32767), None, None, None, None, False),
-        ("partition_epoch", "PartitionEpoch", "int32", (0, 32767), None, None, None, None, False),
-        ("directories", "Directories", "[]uuid", (1, 32767), None, None, None, None, False),
-        (
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("partition_id", "PartitionId", "int32", range(0, 3)),
+        Field("topic_id", "TopicId", "uuid", range(0, 3)),
+        Field("replicas", "Replicas", "[]int32", range(0, 3)),
+        Field("isr", "Isr", "[]int32", range(0, 3)),
+        Field("removing_replicas", "RemovingReplicas", "[]int32", range(0, 3)),
+        Field("adding_replicas", "AddingReplicas", "[]int32", range(0, 3)),
+        Field("leader", "Leader", "int32", range(0, 3)),
+        Field("leader_recovery_state", "LeaderRecoveryState", "int8", range(0, 3), tag=0, tagged=range(0, 3)),
+        Field("leader_epoch", "LeaderEpoch", "int32", range(0, 3)),
+        Field("partition_epoch", "PartitionEpoch", "int32", range(0, 3)),
+        Field("directories", "Directories", "[]uuid", range(1, 3)),
+        Field(
             "eligible_leader_replicas",
             "EligibleLeaderReplicas",
             "[]int32",
-            (2, 32767),
-            (2, 32767),
-            1,
-            (2, 32767),
-            None,
-            False,
+            range(2, 3),
+            nullable=range(2, 3),
+            tag=1,
+            tagged=range(2, 3),
         ),
-        ("last_known_elr", "LastKnownElr", "[]int32", (2, 32767), (2, 32767), 2, (2, 32767), None, False),
+        Field(
+            "last_known_elr",
+            "LastKnownElr",
+            "[]int32",
+            range(2, 3),
+            nullable=range(2, 3),
+            tag=2,
+            tagged=range(2, 3),
+            former_names=("lastKnownELR",),
+        ),
     )
-
-    FORMER: ClassVar[dict[str, tuple[str, ...]]] = {
-        "last_known_elr": ("lastKnownELR",),
-    }
 
     SLOTS: ClassVar[tuple[str, ...]] = (
         "partition_id",

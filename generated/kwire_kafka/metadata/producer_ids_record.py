@@ -15,6 +15,7 @@ from librt.strings import (
 
 from kwire.message import FieldTags, Message
 from kwire.native import i64, install_constructors, mypyc_attr
+from kwire.schema import Field
 from kwire.wire import (
     fail,
     read_tags,
@@ -24,8 +25,6 @@ from kwire.wire import (
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
-
-    from kwire.message import FieldSpec
 
 
 @mypyc_attr(acyclic=True)
@@ -40,15 +39,11 @@ class ProducerIdsRecord(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("broker_id", "BrokerId", "int32", (0, 32767), None, None, None, None, False),
-        ("broker_epoch", "BrokerEpoch", "int64", (0, 32767), None, None, None, None, False),
-        ("next_producer_id", "NextProducerId", "int64", (0, 32767), None, None, None, None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("broker_id", "BrokerId", "int32", range(0, 1)),
+        Field("broker_epoch", "BrokerEpoch", "int64", range(0, 1)),
+        Field("next_producer_id", "NextProducerId", "int64", range(0, 1), former_names=("producerIdsEnd",)),
     )
-
-    FORMER: ClassVar[dict[str, tuple[str, ...]]] = {
-        "next_producer_id": ("producerIdsEnd",),
-    }
 
     SLOTS: ClassVar[tuple[str, ...]] = ("broker_id", "broker_epoch", "next_producer_id", "unknown_tags")
     __slots__ = SLOTS

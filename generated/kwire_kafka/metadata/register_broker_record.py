@@ -17,6 +17,7 @@ from librt.strings import (
 
 from kwire.message import FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
+from kwire.schema import Field
 from kwire.uuids import Uuid, ZERO_UUID
 from kwire.wire import (
     fail,
@@ -38,18 +39,18 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
-    from kwire.message import FieldSpec
-
 
 @mypyc_attr(acyclic=True)
 class BrokerEndpoint(Struct):
     """One listener on which the broker accepts connections."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("name", "Name", "string", (0, 32767), None, None, None, None, False),
-        ("host", "Host", "string", (0, 32767), None, None, None, None, False),
-        ("port", "Port", "uint16", (0, 32767), None, None, None, None, False),
-        ("security_protocol", "SecurityProtocol", "int16", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 4)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("name", "Name", "string", range(0, 4)),
+        Field("host", "Host", "string", range(0, 4)),
+        Field("port", "Port", "uint16", range(0, 4)),
+        Field("security_protocol", "SecurityProtocol", "int16", range(0, 4)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("name", "host", "port", "security_protocol", "unknown_tags")
@@ -90,10 +91,12 @@ def new_BrokerEndpoint(name: str, host: str, port: int, security_protocol: int) 
 class BrokerFeature(Struct):
     """Levels of one feature that the broker's software can run."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("name", "Name", "string", (0, 32767), None, None, None, None, False),
-        ("min_supported_version", "MinSupportedVersion", "int16", (0, 32767), None, None, None, None, False),
-        ("max_supported_version", "MaxSupportedVersion", "int16", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 4)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("name", "Name", "string", range(0, 4)),
+        Field("min_supported_version", "MinSupportedVersion", "int16", range(0, 4)),
+        Field("max_supported_version", "MaxSupportedVersion", "int16", range(0, 4)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("name", "min_supported_version", "max_supported_version", "unknown_tags")
@@ -140,17 +143,17 @@ class RegisterBrokerRecord(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 4)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("broker_id", "BrokerId", "int32", (0, 32767), None, None, None, None, False),
-        ("is_migrating_zk_broker", "IsMigratingZkBroker", "bool", (2, 32767), None, None, None, None, False),
-        ("incarnation_id", "IncarnationId", "uuid", (0, 32767), None, None, None, None, False),
-        ("broker_epoch", "BrokerEpoch", "int64", (0, 32767), None, None, None, None, False),
-        ("end_points", "EndPoints", "[]BrokerEndpoint", (0, 32767), None, None, None, None, False),
-        ("features", "Features", "[]BrokerFeature", (0, 32767), None, None, None, None, False),
-        ("rack", "Rack", "string", (0, 32767), (0, 32767), None, None, None, False),
-        ("fenced", "Fenced", "bool", (0, 32767), None, None, None, None, False),
-        ("in_controlled_shutdown", "InControlledShutdown", "bool", (1, 32767), None, None, None, None, False),
-        ("log_dirs", "LogDirs", "[]uuid", (3, 32767), None, 0, (3, 32767), None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("broker_id", "BrokerId", "int32", range(0, 4)),
+        Field("is_migrating_zk_broker", "IsMigratingZkBroker", "bool", range(2, 4)),
+        Field("incarnation_id", "IncarnationId", "uuid", range(0, 4)),
+        Field("broker_epoch", "BrokerEpoch", "int64", range(0, 4)),
+        Field("end_points", "EndPoints", "[]BrokerEndpoint", range(0, 4)),
+        Field("features", "Features", "[]BrokerFeature", range(0, 4)),
+        Field("rack", "Rack", "string", range(0, 4), nullable=range(0, 4)),
+        Field("fenced", "Fenced", "bool", range(0, 4)),
+        Field("in_controlled_shutdown", "InControlledShutdown", "bool", range(1, 4)),
+        Field("log_dirs", "LogDirs", "[]uuid", range(3, 4), tag=0, tagged=range(3, 4)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (

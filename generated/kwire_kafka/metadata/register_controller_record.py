@@ -15,6 +15,7 @@ from librt.strings import (
 
 from kwire.message import FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
+from kwire.schema import Field
 from kwire.uuids import Uuid, ZERO_UUID
 from kwire.wire import (
     fail,
@@ -33,18 +34,18 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
-    from kwire.message import FieldSpec
-
 
 @mypyc_attr(acyclic=True)
 class ControllerEndpoint(Struct):
     """One listener on which the controller can be reached."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("name", "Name", "string", (0, 32767), None, None, None, None, False),
-        ("host", "Host", "string", (0, 32767), None, None, None, None, False),
-        ("port", "Port", "uint16", (0, 32767), None, None, None, None, False),
-        ("security_protocol", "SecurityProtocol", "int16", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("name", "Name", "string", range(0, 1)),
+        Field("host", "Host", "string", range(0, 1)),
+        Field("port", "Port", "uint16", range(0, 1)),
+        Field("security_protocol", "SecurityProtocol", "int16", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("name", "host", "port", "security_protocol", "unknown_tags")
@@ -85,10 +86,12 @@ def new_ControllerEndpoint(name: str, host: str, port: int, security_protocol: i
 class ControllerFeature(Struct):
     """Levels of one feature that the controller's software can run."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("name", "Name", "string", (0, 32767), None, None, None, None, False),
-        ("min_supported_version", "MinSupportedVersion", "int16", (0, 32767), None, None, None, None, False),
-        ("max_supported_version", "MaxSupportedVersion", "int16", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("name", "Name", "string", range(0, 1)),
+        Field("min_supported_version", "MinSupportedVersion", "int16", range(0, 1)),
+        Field("max_supported_version", "MaxSupportedVersion", "int16", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("name", "min_supported_version", "max_supported_version", "unknown_tags")
@@ -135,12 +138,12 @@ class RegisterControllerRecord(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("controller_id", "ControllerId", "int32", (0, 32767), None, None, None, None, False),
-        ("incarnation_id", "IncarnationId", "uuid", (0, 32767), None, None, None, None, False),
-        ("zk_migration_ready", "ZkMigrationReady", "bool", (0, 32767), None, None, None, None, False),
-        ("end_points", "EndPoints", "[]ControllerEndpoint", (0, 32767), None, None, None, None, False),
-        ("features", "Features", "[]ControllerFeature", (0, 32767), None, None, None, None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("controller_id", "ControllerId", "int32", range(0, 1)),
+        Field("incarnation_id", "IncarnationId", "uuid", range(0, 1)),
+        Field("zk_migration_ready", "ZkMigrationReady", "bool", range(0, 1)),
+        Field("end_points", "EndPoints", "[]ControllerEndpoint", range(0, 1)),
+        Field("features", "Features", "[]ControllerFeature", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (

@@ -15,6 +15,7 @@ from librt.strings import (
 
 from kwire.message import FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
+from kwire.schema import Field
 from kwire.uuids import Uuid, ZERO_UUID
 from kwire.wire import (
     fail,
@@ -34,17 +35,17 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
-    from kwire.message import FieldSpec
-
 
 @mypyc_attr(acyclic=True)
 class TopicIdPartitionEntry(Struct):
     """A partition named by topic id, with the topic's name alongside."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("name", "Name", "string", (0, 32767), None, None, None, None, False),
-        ("id", "Id", "uuid", (0, 32767), None, None, None, None, False),
-        ("partition", "Partition", "int32", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("name", "Name", "string", range(0, 1)),
+        Field("id", "Id", "uuid", range(0, 1)),
+        Field("partition", "Partition", "int32", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("name", "id", "partition", "unknown_tags")
@@ -81,19 +82,11 @@ def new_TopicIdPartitionEntry(name: str, id: Uuid, partition: int) -> TopicIdPar
 class RemoteLogSegmentIdEntry(Struct):
     """Identity of a remote segment: the partition plus a random id."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        (
-            "topic_id_partition",
-            "TopicIdPartition",
-            "TopicIdPartitionEntry",
-            (0, 32767),
-            None,
-            None,
-            None,
-            None,
-            False,
-        ),
-        ("id", "Id", "uuid", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("topic_id_partition", "TopicIdPartition", "TopicIdPartitionEntry", range(0, 1)),
+        Field("id", "Id", "uuid", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("topic_id_partition", "id", "unknown_tags")
@@ -126,9 +119,11 @@ def new_RemoteLogSegmentIdEntry(topic_id_partition: TopicIdPartitionEntry, id: U
 class SegmentLeaderEpochEntry(Struct):
     """Start of one leader epoch within the segment."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("leader_epoch", "LeaderEpoch", "int32", (0, 32767), None, None, None, None, False),
-        ("offset", "Offset", "int64", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("leader_epoch", "LeaderEpoch", "int32", range(0, 1)),
+        Field("offset", "Offset", "int64", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("leader_epoch", "offset", "unknown_tags")
@@ -169,38 +164,18 @@ class RemoteLogSegmentMetadataRecord(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        (
-            "remote_log_segment_id",
-            "RemoteLogSegmentId",
-            "RemoteLogSegmentIdEntry",
-            (0, 32767),
-            None,
-            None,
-            None,
-            None,
-            False,
-        ),
-        ("start_offset", "StartOffset", "int64", (0, 32767), None, None, None, None, False),
-        ("end_offset", "EndOffset", "int64", (0, 32767), None, None, None, None, False),
-        ("broker_id", "BrokerId", "int32", (0, 32767), None, None, None, None, False),
-        ("max_timestamp_ms", "MaxTimestampMs", "int64", (0, 32767), None, None, None, None, False),
-        ("event_timestamp_ms", "EventTimestampMs", "int64", (0, 32767), None, None, None, None, False),
-        (
-            "segment_leader_epochs",
-            "SegmentLeaderEpochs",
-            "[]SegmentLeaderEpochEntry",
-            (0, 32767),
-            None,
-            None,
-            None,
-            None,
-            False,
-        ),
-        ("segment_size_in_bytes", "SegmentSizeInBytes", "int32", (0, 32767), None, None, None, None, False),
-        ("custom_metadata", "CustomMetadata", "bytes", (0, 32767), (0, 32767), None, None, None, False),
-        ("remote_log_segment_state", "RemoteLogSegmentState", "int8", (0, 32767), None, None, None, None, False),
-        ("txn_index_empty", "TxnIndexEmpty", "bool", (0, 32767), None, 0, (0, 32767), None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("remote_log_segment_id", "RemoteLogSegmentId", "RemoteLogSegmentIdEntry", range(0, 1)),
+        Field("start_offset", "StartOffset", "int64", range(0, 1)),
+        Field("end_offset", "EndOffset", "int64", range(0, 1)),
+        Field("broker_id", "BrokerId", "int32", range(0, 1)),
+        Field("max_timestamp_ms", "MaxTimestampMs", "int64", range(0, 1)),
+        Field("event_timestamp_ms", "EventTimestampMs", "int64", range(0, 1)),
+        Field("segment_leader_epochs", "SegmentLeaderEpochs", "[]SegmentLeaderEpochEntry", range(0, 1)),
+        Field("segment_size_in_bytes", "SegmentSizeInBytes", "int32", range(0, 1)),
+        Field("custom_metadata", "CustomMetadata", "bytes", range(0, 1), nullable=range(0, 1)),
+        Field("remote_log_segment_state", "RemoteLogSegmentState", "int8", range(0, 1)),
+        Field("txn_index_empty", "TxnIndexEmpty", "bool", range(0, 1), tag=0, tagged=range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (

@@ -15,6 +15,7 @@ from librt.strings import (
 
 from kwire.message import FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
+from kwire.schema import Field
 from kwire.uuids import Uuid, ZERO_UUID
 from kwire.wire import (
     fail,
@@ -32,16 +33,16 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
-    from kwire.message import FieldSpec
-
 
 @mypyc_attr(acyclic=True)
 class SegmentLeaderEpochEntry(Struct):
     """Leader epoch and where in the segment it begins."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("leader_epoch", "LeaderEpoch", "int32", (0, 32767), None, None, None, None, False),
-        ("offset", "Offset", "int64", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("leader_epoch", "LeaderEpoch", "int32", range(0, 1)),
+        Field("offset", "Offset", "int64", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("leader_epoch", "offset", "unknown_tags")
@@ -82,28 +83,18 @@ class RemoteLogSegmentMetadataSnapshotRecord(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("segment_id", "SegmentId", "uuid", (0, 32767), None, None, None, None, False),
-        ("start_offset", "StartOffset", "int64", (0, 32767), None, None, None, None, False),
-        ("end_offset", "EndOffset", "int64", (0, 32767), None, None, None, None, False),
-        ("broker_id", "BrokerId", "int32", (0, 32767), None, None, None, None, False),
-        ("max_timestamp_ms", "MaxTimestampMs", "int64", (0, 32767), None, None, None, None, False),
-        ("event_timestamp_ms", "EventTimestampMs", "int64", (0, 32767), None, None, None, None, False),
-        (
-            "segment_leader_epochs",
-            "SegmentLeaderEpochs",
-            "[]SegmentLeaderEpochEntry",
-            (0, 32767),
-            None,
-            None,
-            None,
-            None,
-            False,
-        ),
-        ("segment_size_in_bytes", "SegmentSizeInBytes", "int32", (0, 32767), None, None, None, None, False),
-        ("custom_metadata", "CustomMetadata", "bytes", (0, 32767), (0, 32767), None, None, None, False),
-        ("remote_log_segment_state", "RemoteLogSegmentState", "int8", (0, 32767), None, None, None, None, False),
-        ("txn_index_empty", "TxnIndexEmpty", "bool", (0, 32767), None, 0, (0, 32767), None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("segment_id", "SegmentId", "uuid", range(0, 1)),
+        Field("start_offset", "StartOffset", "int64", range(0, 1)),
+        Field("end_offset", "EndOffset", "int64", range(0, 1)),
+        Field("broker_id", "BrokerId", "int32", range(0, 1)),
+        Field("max_timestamp_ms", "MaxTimestampMs", "int64", range(0, 1)),
+        Field("event_timestamp_ms", "EventTimestampMs", "int64", range(0, 1)),
+        Field("segment_leader_epochs", "SegmentLeaderEpochs", "[]SegmentLeaderEpochEntry", range(0, 1)),
+        Field("segment_size_in_bytes", "SegmentSizeInBytes", "int32", range(0, 1)),
+        Field("custom_metadata", "CustomMetadata", "bytes", range(0, 1), nullable=range(0, 1)),
+        Field("remote_log_segment_state", "RemoteLogSegmentState", "int8", range(0, 1)),
+        Field("txn_index_empty", "TxnIndexEmpty", "bool", range(0, 1), tag=0, tagged=range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (

@@ -15,6 +15,7 @@ from librt.strings import (
 
 from kwire.message import FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
+from kwire.schema import Field
 from kwire.uuids import Uuid, ZERO_UUID
 from kwire.wire import (
     fail,
@@ -30,17 +31,17 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
-    from kwire.message import FieldSpec
-
 
 @mypyc_attr(acyclic=True)
 class TopicIdPartitionEntry(Struct):
     """The partition being removed from remote storage."""
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("name", "Name", "string", (0, 32767), None, None, None, None, False),
-        ("id", "Id", "uuid", (0, 32767), None, None, None, None, False),
-        ("partition", "Partition", "int32", (0, 32767), None, None, None, None, False),
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("name", "Name", "string", range(0, 1)),
+        Field("id", "Id", "uuid", range(0, 1)),
+        Field("partition", "Partition", "int32", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("name", "id", "partition", "unknown_tags")
@@ -85,31 +86,11 @@ class RemotePartitionDeleteMetadataRecord(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        (
-            "topic_id_partition",
-            "TopicIdPartition",
-            "TopicIdPartitionEntry",
-            (0, 32767),
-            None,
-            None,
-            None,
-            None,
-            False,
-        ),
-        ("broker_id", "BrokerId", "int32", (0, 32767), None, None, None, None, False),
-        ("event_timestamp_ms", "EventTimestampMs", "int64", (0, 32767), None, None, None, None, False),
-        (
-            "remote_partition_delete_state",
-            "RemotePartitionDeleteState",
-            "int8",
-            (0, 32767),
-            None,
-            None,
-            None,
-            None,
-            False,
-        ),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("topic_id_partition", "TopicIdPartition", "TopicIdPartitionEntry", range(0, 1)),
+        Field("broker_id", "BrokerId", "int32", range(0, 1)),
+        Field("event_timestamp_ms", "EventTimestampMs", "int64", range(0, 1)),
+        Field("remote_partition_delete_state", "RemotePartitionDeleteState", "int8", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (

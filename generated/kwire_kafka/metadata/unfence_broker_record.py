@@ -15,6 +15,7 @@ from librt.strings import (
 
 from kwire.message import FieldTags, Message
 from kwire.native import i64, install_constructors, mypyc_attr
+from kwire.schema import Field
 from kwire.wire import (
     fail,
     read_tags,
@@ -24,8 +25,6 @@ from kwire.wire import (
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
-
-    from kwire.message import FieldSpec
 
 
 @mypyc_attr(acyclic=True)
@@ -40,9 +39,9 @@ class UnfenceBrokerRecord(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("id", "Id", "int32", (0, 32767), None, None, None, None, False),
-        ("epoch", "Epoch", "int64", (0, 32767), None, None, None, None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("id", "Id", "int32", range(0, 1)),
+        Field("epoch", "Epoch", "int64", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("id", "epoch", "unknown_tags")

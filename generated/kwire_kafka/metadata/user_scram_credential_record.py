@@ -13,6 +13,7 @@ from librt.strings import (
 
 from kwire.message import FieldTags, Message
 from kwire.native import i64, install_constructors, mypyc_attr
+from kwire.schema import Field
 from kwire.wire import (
     fail,
     read_length,
@@ -28,8 +29,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
-    from kwire.message import FieldSpec
-
 
 @mypyc_attr(acyclic=True)
 class UserScramCredentialRecord(Message):
@@ -43,13 +42,13 @@ class UserScramCredentialRecord(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("name", "Name", "string", (0, 32767), None, None, None, None, False),
-        ("mechanism", "Mechanism", "int8", (0, 32767), None, None, None, None, False),
-        ("salt", "Salt", "bytes", (0, 32767), None, None, None, None, False),
-        ("stored_key", "StoredKey", "bytes", (0, 32767), None, None, None, None, False),
-        ("server_key", "ServerKey", "bytes", (0, 32767), None, None, None, None, False),
-        ("iterations", "Iterations", "int32", (0, 32767), None, None, None, None, False),
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("name", "Name", "string", range(0, 1)),
+        Field("mechanism", "Mechanism", "int8", range(0, 1)),
+        Field("salt", "Salt", "bytes", range(0, 1)),
+        Field("stored_key", "StoredKey", "bytes", range(0, 1)),
+        Field("server_key", "ServerKey", "bytes", range(0, 1)),
+        Field("iterations", "Iterations", "int32", range(0, 1)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (

@@ -11,6 +11,7 @@ from librt.strings import (
 
 from kwire.message import FieldTags, Message
 from kwire.native import i64, install_constructors, mypyc_attr
+from kwire.schema import Field
 from kwire.wire import (
     fail,
     read_tags,
@@ -21,8 +22,6 @@ from kwire.wire import (
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
-
-    from kwire.message import FieldSpec
 
 
 @mypyc_attr(acyclic=True)
@@ -37,9 +36,7 @@ class ZkMigrationStateRecord(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[FieldSpec, ...]] = (
-        ("zk_migration_state", "ZkMigrationState", "int8", (0, 32767), None, None, None, None, False),
-    )
+    FIELDS: ClassVar[tuple[Field, ...]] = (Field("zk_migration_state", "ZkMigrationState", "int8", range(0, 1)),)
 
     SLOTS: ClassVar[tuple[str, ...]] = ("zk_migration_state", "unknown_tags")
     __slots__ = SLOTS

@@ -5,10 +5,11 @@ For each class of response a function is made once, out of its ``FIELDS``, that 
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
+
+from kwire.schema import struct_class
 
 if TYPE_CHECKING:
     from kwire.message import Message, Struct
@@ -48,22 +49,22 @@ def _collectors(cls: type[Struct]) -> tuple[Collect, ...]:
     if known is not None:
         return known
     collectors = []
-    for name, _, kind, *_ in cls.FIELDS:
-        struct = getattr(sys.modules[cls.__module__], kind.removeprefix("[]"), None)
-        if kind == "int16" and name.endswith("error_code"):
-            collectors.append(_code(name))
-        elif isinstance(struct, type) and (within := _collectors(struct)):
+    for field in cls.FIELDS:
+        struct = struct_class(cls, field)
+        if field.type == "int16" and field.name.endswith("error_code"):
+            collectors.append(_code(field.name))
+        elif struct is not None and (within := _collectors(struct)):
             alone = _only_code(struct) if len(within) == 1 else None
-            if not kind.startswith("[]"):
-                collectors.append(_struct(name, within))
+            if not field.is_array:
+                collectors.append(_struct(field.name, within))
             else:
-                collectors.append(_codes(name, alone) if alone else _list(name, within))
+                collectors.append(_codes(field.name, alone) if alone else _list(field.name, within))
     _KNOWN[cls] = tuple(collectors)
     return _KNOWN[cls]
 
 
 def _only_code(struct: type[Struct]) -> str | None:
-    return next((spec[0] for spec in struct.FIELDS if spec[0].endswith("error_code")), None)
+    return next((field.name for field in struct.FIELDS if field.name.endswith("error_code")), None)
 
 
 def _code(name: str) -> Collect:

@@ -159,6 +159,5 @@ def _decoded(name: str | None, message: Message | None, version: int | None) -> 
         return NOTHING
     cls: Any = PROTOCOL.message(name)
     if type(message) is not cls:
-        fields = [spec[0] for spec in message.FIELDS]
-        message = cls(**{field: getattr(message, field) for field in fields})
+        message = cls(**{field.name: getattr(message, field.name) for field in message.FIELDS})
     return message, cls.VALID_VERSIONS.start if version is None else version, None

@@ -17,8 +17,8 @@ import pyarrow as pa
 from pyarrow import compute
 
 from kwire.arrow.schema import TAGS
-from kwire.explain.place import struct_class, within
 from kwire.message import Message, Struct
+from kwire.schema import Field, present_fields, struct_class
 
 Write = Callable[[Sequence[Any]], pa.Array]
 
@@ -30,7 +30,7 @@ ZEROES = {pa.bool_(): False, pa.string(): "", pa.binary(): b""}
 
 def message_writer(kind: pa.StructType, message: type[Message], version: int) -> Write:
     """What makes an array of ``kind`` from messages of one version."""
-    return _struct_writer(kind, message, version, version in message.FLEXIBLE_VERSIONS)
+    return _struct_writer(kind, message, version)
 
 
 def absent(kind: pa.DataType, count: int) -> pa.Array:
@@ -49,18 +49,17 @@ def _blank(field: pa.Field, count: int) -> pa.Array:
     return pa.array([[] if pa.types.is_list(kind) else ZEROES.get(kind, 0)] * count, kind)
 
 
-def _struct_writer(kind: pa.StructType, cls: type[Struct], version: int, flexible: bool) -> Write:
-    specs = {spec[0]: spec for spec in cls.FIELDS}
+def _struct_writer(kind: pa.StructType, cls: type[Struct], version: int) -> Write:
+    fields = {field.name: field for field in present_fields(cls, version)}
     columns: list[Write] = []
-    for field in kind:
-        spec = specs.get(field.name)
-        if field.name == "unknown_tags" and flexible:
-            columns.append(_checked(cls, field, _tags))
-        elif spec is None or not within(version, spec[3]):
-            columns.append(partial(_lacked, field.type))
+    for column in kind:
+        if column.name in fields:
+            values = _writer(column.type, cls, fields[column.name], version)
+            columns.append(_checked(cls, column, values))
+        elif column.name == "unknown_tags" and version in cls.FLEXIBLE_VERSIONS:
+            columns.append(_checked(cls, column, _tags))
         else:
-            values = _writer(field.type, cls, spec[2], version, flexible)
-            columns.append(_checked(cls, field, values))
+            columns.append(partial(_absent, column.type))
     return lambda structs: _structs(kind, [column(structs) for column in columns], count=len(structs))
 
 
@@ -73,7 +72,7 @@ def _structs(
     return pa.StructArray.from_arrays(columns, fields=list(kind), mask=mask)
 
 
-def _lacked(kind: pa.DataType, structs: Sequence[Struct]) -> pa.Array:
+def _absent(kind: pa.DataType, structs: Sequence[Struct]) -> pa.Array:
     return absent(kind, len(structs))
 
 
@@ -112,19 +111,19 @@ def getter(name: str) -> Callable[[Sequence[Any]], list[Any]]:
     return function
 
 
-def _writer(kind: pa.DataType, cls: type[Struct], spelled: str, version: int, flexible: bool) -> Write:
-    """What writes values of the type that ``FIELDS`` of ``cls`` calls ``spelled``."""
-    if spelled == "uuid":
+def _writer(kind: pa.DataType, cls: type[Struct], field: Field, version: int) -> Write:
+    """Writes the values of ``field``, or of its elements, which are of type ``kind``."""
+    if pa.types.is_list(kind):
+        if pa.types.is_nested(kind.value_type) or field.element_type == "uuid":
+            return partial(_lists, kind, _writer(kind.value_type, cls, field, version))
+        return partial(pa.array, type=kind)
+    if field.element_type == "uuid":
         return _uuids
     if kind in TYPECODES:
         return partial(_numbers, kind, TYPECODES[kind])
-    if pa.types.is_struct(kind):
-        owner = struct_class(cls, spelled)
-        return partial(_nullable, kind, owner(), _struct_writer(kind, owner, version, flexible))
-    if pa.types.is_list(kind):
-        element = spelled.removeprefix("[]")
-        if pa.types.is_nested(kind.value_type) or element == "uuid":
-            return partial(_lists, kind, _writer(kind.value_type, cls, element, version, flexible))
+    inner = struct_class(cls, field)
+    if inner is not None:
+        return partial(_nullable, kind, inner(), _struct_writer(kind, inner, version))
     return partial(pa.array, type=kind)
 
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 from kwire.compression import NAMES
 from kwire.errors import DecodeError
-from kwire.explain.place import FORMATS, SIZES
 from kwire.explain.trace import Span
 from kwire.primitives import read_varint
 from kwire.records import ChecksumError, read_batches
+from kwire.schema import FORMATS, SIZES
 
 if TYPE_CHECKING:
     from kwire.records import Record

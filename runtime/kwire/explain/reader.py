@@ -5,19 +5,17 @@ from __future__ import annotations
 import codecs
 from collections.abc import Container
 from struct import unpack_from
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 from kwire.errors import DecodeError
-from kwire.explain.place import FORMATS, SIZES, Place, struct_class, within
+from kwire.explain.place import Context
 from kwire.message import Message
 from kwire.policy import Policy
+from kwire.schema import BLOBS, FORMATS, SIZES, PresentField, present_fields, struct_class
 from kwire.uuids import Uuid
 from kwire.wire import MAX_STRING, MAX_TAG
 
-if TYPE_CHECKING:
-    from kwire.message import FieldSpec
-
-_BLOBS = {"string": "this string", "bytes": "this byte string", "records": "this block of records"}
+_NOUNS = {"string": "this string", "bytes": "this byte string", "records": "this block of records"}
 
 _LIKE_JAVA = "kwire.like-java"
 
@@ -39,7 +37,7 @@ class Reader:
     def __init__(self, cls: type[Message], data: bytes, offset: int, version: int, policy: Policy) -> None:
         self.data = data
         self.pos = offset
-        self.at = Place(cls, version)
+        self.at = Context(cls, version)
         self.policy = policy
         self.origin = cls, offset, policy
 
@@ -48,7 +46,7 @@ class Reader:
             reason,
             message=self.at.message,
             version=self.at.version,
-            path=str(self.at),
+            path=self.at.path,
             offset=self.pos if offset is None else offset,
             data=self.data,
             origin=self.origin,
@@ -90,28 +88,26 @@ class Reader:
     def struct(self, cls: type[Any]) -> Any:
         values: dict[str, Any] = {}
         self.note(self.pos, cls.__name__, ...)
-        for spec in cls.FIELDS:
-            if within(self.at.version, spec[3]) and not self.at.tagged(spec):
-                self.at.parts.append(spec[0])
-                values[spec[0]] = self.value(cls, spec, spec[2], tagged=False, nullable=self.nullable(spec))
+        for field in present_fields(cls, self.at.version):
+            if not field.is_tagged:
+                self.at.parts.append(field.name)
+                values[field.name] = self.value(cls, field, field.type, nullable=field.is_nullable)
                 self.at.parts.pop()
         if self.at.flexible:
             self.tags(cls, values)
         return cls(**values)
 
-    def nullable(self, spec: FieldSpec) -> bool:
-        return within(self.at.version, spec[4])
-
-    def value(self, cls: type[Any], spec: FieldSpec, kind: str, *, tagged: bool, nullable: bool) -> Any:
+    def value(self, cls: type[Any], field: PresentField, kind: str, *, nullable: bool) -> Any:
         if kind.startswith("[]"):
-            return self.array(cls, spec, kind[2:], nullable=nullable)
+            return self.array(cls, field, kind[2:], nullable=nullable)
         if kind in SIZES:
             return self.scalar(kind)
-        if kind in ("string", "bytes", "records"):
-            return self.blob(spec, kind, nullable=nullable)
-        if nullable and not self.present(tagged):
+        if kind in BLOBS:
+            return self.blob(field, kind, nullable=nullable)
+        if nullable and not self.present(field.is_tagged):
             return None
-        return self.struct(struct_class(cls, kind))
+        owner: Any = struct_class(cls, field)
+        return self.struct(owner)
 
     def present(self, tagged: bool) -> bool:
         """The mark before a nullable struct: a varint inside a tagged field, else an int8 [KAFKA-WIRE 25]."""
@@ -123,18 +119,14 @@ class Reader:
     def scalar(self, kind: str) -> Any:
         start = self.pos
         raw = self.take(SIZES[kind], kind)
-        value: Any
-        if kind == "bool":
-            value = raw != b"\0"
-        else:
-            value = Uuid(raw) if kind == "uuid" else unpack_from(FORMATS[kind], raw)[0]
+        value: Any = Uuid(raw) if kind == "uuid" else unpack_from(FORMATS[kind], raw)[0]
         self.note(start, kind, value)
         return value
 
-    def length(self, spec: FieldSpec, size: int, what: str, *, nullable: bool) -> int:
+    def length(self, field: PresentField, size: int, what: str, *, nullable: bool) -> int:
         """A length or count; -1 for null. Any negative one counts as null, as in Kafka [KAFKA-WIRE 13]."""
         start = self.pos
-        if self.at.compact(spec):
+        if field.is_compact:
             # Java subtracts in 32 bits, where the smallest number becomes the largest.
             length = (self.uvarint(f"the length of {what}") - 1 + 2**31) % 2**32 - 2**31
         else:
@@ -147,15 +139,15 @@ class Reader:
             self.fail(f"{what} has length {length}, {len(self.data) - self.pos} bytes are left", start)
         return length
 
-    def blob(self, spec: FieldSpec, kind: str, *, nullable: bool) -> Any:
-        what = _BLOBS[kind]
+    def blob(self, field: PresentField, kind: str, *, nullable: bool) -> Any:
+        what = _NOUNS[kind]
         start = self.pos
-        length = self.length(spec, 2 if kind == "string" else 4, what, nullable=nullable)
+        length = self.length(field, 2 if kind == "string" else 4, what, nullable=nullable)
         content = self.pos
         value: Any = None
         if length >= 0:
             value = self.take(length, what) if kind != "string" else self.text(length, what, start)
-        self.note(start, self.coded(spec, kind), value, content=content)
+        self.note(start, self.coded(field, kind), value, content=content)
         return value
 
     def text(self, length: int, what: str, start: int) -> str:
@@ -168,20 +160,20 @@ class Reader:
         except UnicodeDecodeError as problem:
             self.fail(f"not UTF-8: {problem.reason}", start + problem.start)
 
-    def coded(self, spec: FieldSpec, kind: str) -> str:
-        """What the protocol guide calls a type with this way of writing lengths."""
-        return f"compact {kind}" if self.at.compact(spec) else kind
+    def coded(self, field: PresentField, kind: str) -> str:
+        """The name that the protocol guide has for a type with this coding of lengths."""
+        return f"compact {kind}" if field.is_compact else kind
 
-    def array(self, cls: type[Any], spec: FieldSpec, kind: str, *, nullable: bool) -> list[Any] | None:
+    def array(self, cls: type[Any], field: PresentField, kind: str, *, nullable: bool) -> list[Any] | None:
         start = self.pos
-        count = self.length(spec, 4, "this array", nullable=nullable)
-        self.note(start, self.coded(spec, "array"), None if count < 0 else count)
+        count = self.length(field, 4, "this array", nullable=nullable)
+        self.note(start, self.coded(field, "array"), None if count < 0 else count)
         if count < 0:
             return None
         items = []
         for index in range(count):
             self.at.parts.append(f"[{index}]")
-            items.append(self.value(cls, spec, kind, tagged=False, nullable=False))
+            items.append(self.value(cls, field, kind, nullable=False))
             self.at.parts.pop()
         return items
 
@@ -197,26 +189,25 @@ class Reader:
         self.at.parts.pop()
 
     def section(self, cls: type[Any], values: dict[str, Any], count: int) -> None:
-        known = {spec[5]: spec for spec in cls.FIELDS if spec[5] is not None}
+        known = {field.tag: field.name for field in cls.FIELDS if field.tag is not None}
+        tagged = {field.tag: field for field in present_fields(cls, self.at.version) if field.is_tagged}
         unknown: list[tuple[int, bytes]] = []
         previous = -1
         for _ in range(count):
             start = self.pos
             tag, size = self.tag(previous, known)
             previous = tag
-            spec = known.get(tag)
-            if spec is not None and not within(self.at.version, spec[6]):
-                if self.policy.tags != "preserve":
-                    self.fail(f"tag {tag} is `{spec[0]}`, which version {self.at.version} does not have", start)
-                spec = None
+            field = tagged.get(tag)
+            if field is None and tag in known and self.policy.tags != "preserve":
+                self.fail(f"tag {tag} is `{known[tag]}`, which version {self.at.version} does not have", start)
             content = self.pos
-            if spec is None:
+            if field is None:
                 unknown.append((tag, self.take(size, f"tag {tag}")))
                 self.note(start, "unknown tag", unknown[-1][1], name=f"tag {tag}", content=content)
             else:
                 self.note(start, "tag and size", size, name=f"tag {tag}")
-                self.at.parts[-1] = spec[0]
-                self.tagged(cls, spec, values, size)
+                self.at.parts[-1] = field.name
+                self.tagged(cls, field, values, size)
                 self.at.parts[-1] = "tagged fields"
         if unknown:
             values["unknown_tags"] = tuple(unknown)
@@ -236,8 +227,8 @@ class Reader:
             self.fail(f"tag {tag} has size {size}, {len(self.data) - self.pos} bytes are left")
         return tag, size
 
-    def tagged(self, cls: type[Any], spec: FieldSpec, values: dict[str, Any], size: int) -> None:
+    def tagged(self, cls: type[Any], field: PresentField, values: dict[str, Any], size: int) -> None:
         start = self.pos
-        values[spec[0]] = self.value(cls, spec, spec[2], tagged=True, nullable=self.nullable(spec))
+        values[field.name] = self.value(cls, field, field.type, nullable=field.is_nullable)
         if self.pos - start != size and self.policy.tags != "kafka":
-            self.fail(f"tag {spec[5]} says it has {size} bytes, its value takes {self.pos - start}", start)
+            self.fail(f"tag {field.tag} says it has {size} bytes, its value takes {self.pos - start}", start)

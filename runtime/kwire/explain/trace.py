@@ -125,7 +125,7 @@ class _Tracer(Reader):
         depth = len(parts) + self.sections
         if not parts:
             kind, name = "", f"{kind} v{self.at.version}"
-        name, path = name or parts[-1], str(self.at)
+        name, path = name or parts[-1], self.at.path
         if self.expand and kind.endswith("records") and value:
             self.spans.append(Span(start, content, path, name, kind, value, depth=depth, content=content))
             self.spans += self.expand(self.data, content, self.pos, path, depth + 1)

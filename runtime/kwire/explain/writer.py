@@ -3,45 +3,54 @@
 from __future__ import annotations
 
 from struct import error, pack
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 from kwire.errors import EncodeError
-from kwire.explain.place import FORMATS, RANGES, SIZES, Place, struct_class, within
+from kwire.explain.place import Context
 from kwire.message import Message
+from kwire.schema import (
+    BLOBS,
+    FORMATS,
+    INTEGER_RANGES,
+    SIZES,
+    PresentField,
+    absent_fields,
+    present_fields,
+    struct_class,
+)
 from kwire.wire import MAX_STRING, MAX_TAG
-
-if TYPE_CHECKING:
-    from kwire.message import FieldSpec
 
 
 class Writer:
     def __init__(self, cls: type[Message], version: int) -> None:
-        self.at = Place(cls, version)
+        self.at = Context(cls, version)
 
     def fail(self, reason: str) -> NoReturn:
-        raise EncodeError(reason, message=self.at.message, version=self.at.version, path=str(self.at))
+        raise EncodeError(reason, message=self.at.message, version=self.at.version, path=self.at.path)
 
     def struct(self, out: bytearray, value: Any) -> None:
         cls = type(value)
-        defaults = cls()
+        self.absent(cls, value)
         tags: list[tuple[int, bytes]] = []
-        for spec in cls.FIELDS:
-            self.at.parts.append(spec[0])
-            field = getattr(value, spec[0])
-            if not within(self.at.version, spec[3]):
-                if not spec[8] and field != getattr(defaults, spec[0]):
-                    self.fail(f"version {self.at.version} does not have this field, but it is set to {_short(field)}")
-            elif not self.at.tagged(spec):
-                self.value(out, cls, spec, spec[2], field, tagged=False, nullable=self.nullable(spec))
-            elif field != getattr(defaults, spec[0]):
+        for field in present_fields(cls, self.at.version):
+            self.at.parts.append(field.name)
+            content = getattr(value, field.name)
+            if not field.is_tagged:
+                self.value(out, cls, field, field.type, content, nullable=field.is_nullable)
+            elif content != field.default:
                 payload = bytearray()
-                self.value(payload, cls, spec, spec[2], field, tagged=True, nullable=self.nullable(spec))
-                tags.append((int(spec[5] or 0), bytes(payload)))
+                self.value(payload, cls, field, field.type, content, nullable=field.is_nullable)
+                tags.append((field.tag or 0, bytes(payload)))
             self.at.parts.pop()
         self.tags(out, tags, value.unknown_tags)
 
-    def nullable(self, spec: FieldSpec) -> bool:
-        return within(self.at.version, spec[4])
+    def absent(self, cls: type[Any], value: Any) -> None:
+        """Refuse values of fields that the version lacks and that must not be ignored."""
+        for field in absent_fields(cls, self.at.version):
+            content = getattr(value, field.name)
+            if content != field.default:
+                self.at.parts.append(field.name)
+                self.fail(f"version {self.at.version} does not have this field, but it is set to {_short(content)}")
 
     def tags(self, out: bytearray, known: list[tuple[int, bytes]], unknown: tuple[tuple[int, bytes], ...]) -> None:
         self.at.parts.append("unknown_tags")
@@ -70,23 +79,24 @@ class Writer:
         self.at.parts.pop()
 
     def value(
-        self, out: bytearray, cls: type[Any], spec: FieldSpec, kind: str, value: Any, *, tagged: bool, nullable: bool
+        self, out: bytearray, cls: type[Any], field: PresentField, kind: str, value: Any, *, nullable: bool
     ) -> None:
         if value is None and not nullable:
             self.fail("null, which it may not be")
         if kind.startswith("[]"):
-            self.array(out, cls, spec, kind[2:], value)
+            self.array(out, cls, field, kind[2:], value)
         elif kind in SIZES:
             self.scalar(out, kind, value)
-        elif kind in ("string", "bytes", "records"):
-            self.blob(out, spec, kind, value)
+        elif kind in BLOBS:
+            self.blob(out, field, kind, value)
         else:
-            if nullable and tagged:
+            if nullable and field.is_tagged:
                 _uvarint(out, 0 if value is None else 1)
             elif nullable:
                 out += b"\xff" if value is None else b"\x01"
             if value is not None:
-                if not isinstance(value, struct_class(cls, kind)):
+                owner: Any = struct_class(cls, field)
+                if not isinstance(value, owner):
                     self.fail(f"{_short(value)} is not a {kind}")
                 self.struct(out, value)
 
@@ -105,28 +115,28 @@ class Writer:
             except (OverflowError, error):
                 self.fail(f"{_short(value)} does not fit a float64")
         else:
-            low, high = RANGES[kind]
+            low, high = INTEGER_RANGES[kind]
             if not isinstance(value, int):
                 self.fail(f"{_short(value)} is not an integer")
             if not low <= value <= high:
                 self.fail(f"{value} does not fit {kind}, which holds {low} to {high}")
             out += pack(FORMATS[kind], value)
 
-    def length(self, out: bytearray, spec: FieldSpec, size: int, value: int) -> None:
-        if self.at.compact(spec):
+    def length(self, out: bytearray, field: PresentField, size: int, value: int) -> None:
+        if field.is_compact:
             _uvarint(out, value + 1)
         else:
             out += pack(">h" if size == 2 else ">i", value)
 
-    def blob(self, out: bytearray, spec: FieldSpec, kind: str, value: Any) -> None:
+    def blob(self, out: bytearray, field: PresentField, kind: str, value: Any) -> None:
         size = 2 if kind == "string" else 4
         if value is None:
-            self.length(out, spec, size, -1)
+            self.length(out, field, size, -1)
             return
         raw = self.utf8(value) if kind == "string" else value
         if not isinstance(raw, bytes):
             self.fail(f"{_short(value)} is not bytes")
-        self.length(out, spec, size, len(raw))
+        self.length(out, field, size, len(raw))
         out += raw
 
     def utf8(self, value: Any) -> bytes:
@@ -140,16 +150,16 @@ class Writer:
             self.fail(f"a string of {len(raw)} bytes, Kafka's longest has {MAX_STRING}")
         return raw
 
-    def array(self, out: bytearray, cls: type[Any], spec: FieldSpec, kind: str, value: Any) -> None:
+    def array(self, out: bytearray, cls: type[Any], field: PresentField, kind: str, value: Any) -> None:
         if value is None:
-            self.length(out, spec, 4, -1)
+            self.length(out, field, 4, -1)
             return
         if not isinstance(value, list | tuple):
             self.fail(f"{_short(value)} is not a list")
-        self.length(out, spec, 4, len(value))
+        self.length(out, field, 4, len(value))
         for index, item in enumerate(value):
             self.at.parts.append(f"[{index}]")
-            self.value(out, cls, spec, kind, item, tagged=False, nullable=False)
+            self.value(out, cls, field, kind, item, nullable=False)
             self.at.parts.pop()
 
 

@@ -8,14 +8,17 @@ from operator import index
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from kwire.errors import KwireError
-from kwire.explain.place import struct_class
-from kwire.json_form.fields import SIZE_NAME, LiveField, live_fields
 from kwire.json_form.values import VALUES, Read, Wrong, size
+from kwire.schema import PresentField, present_fields, struct_class
 
 if TYPE_CHECKING:
     from kwire.message import Message, Struct
 
     M = TypeVar("M", bound=Message)
+
+
+SIZE_NAME = "SizeInBytes"
+"""The ending of the name of records of which only the size is given."""
 
 
 class JsonFormError(KwireError):
@@ -52,7 +55,7 @@ def from_json(cls: type[M], version: int, value: Any, *, empty_records: bool = F
         valid = cls.VALID_VERSIONS
         raise LookupError(f"{cls.__name__} has versions {valid[0]} to {valid[-1]}, not {version}")
     try:
-        read: Read = _struct(cls, version, version in cls.FLEXIBLE_VERSIONS, empty_records)  # type: ignore[arg-type]
+        read: Read = _struct(cls, version, empty_records)  # type: ignore[arg-type]
         message: M = read(value)
         return message
     except Wrong as wrong:
@@ -69,16 +72,16 @@ def _path(wrong: Wrong) -> str:
 
 
 @functools.cache
-def _struct(cls: Any, version: int, flexible: bool, empty_records: bool) -> Read:
-    fields = live_fields(cls, version, flexible=flexible)
+def _struct(cls: Any, version: int, empty_records: bool) -> Read:
+    fields = present_fields(cls, version)
     known: dict[str, tuple[str, Read]] = {}
     for field in fields:
-        read = _field(cls, version, flexible, field, empty_records)
-        known |= dict.fromkeys(field.json_names, (field.codec_name, read))
-        if field.is_records:
+        read = _field(cls, version, field, empty_records)
+        known |= dict.fromkeys(field.json_names, (field.name, read))
+        if field.type == "records":
             sizes = [name + SIZE_NAME for name in field.json_names]
-            known |= dict.fromkeys(sizes, (field.codec_name, _left_out(empty_records)))
-    required = frozenset(field.codec_name for field in fields if not field.tagged)
+            known |= dict.fromkeys(sizes, (field.name, _left_out(empty_records)))
+    required = frozenset(field.name for field in fields if not field.is_tagged)
 
     def read_struct(value: Any) -> Struct:
         if type(value) is not dict:
@@ -102,25 +105,26 @@ def _struct(cls: Any, version: int, flexible: bool, empty_records: bool) -> Read
     return read_struct
 
 
-def _miscounted(fields: tuple[LiveField, ...], known: Mapping[str, tuple[str, Read]], value: dict[str, Any]) -> Wrong:
+def _miscounted(
+    fields: tuple[PresentField, ...], known: Mapping[str, tuple[str, Read]], value: dict[str, Any]
+) -> Wrong:
     """Fields that are there twice, by several of their names, or that are missing."""
     given = [known[name][0] for name in value]
     for field in fields:
-        times = given.count(field.codec_name)
+        times = given.count(field.name)
         if times > 1:
             return Wrong(f"{field.json_name} is there {times} times, by several names")
-        if not times and not field.tagged:
+        if not times and not field.is_tagged:
             return Wrong(f"{field.json_name} is missing")
     raise AssertionError("nothing is twice and nothing is missing")
 
 
-def _field(cls: type[Struct], version: int, flexible: bool, field: LiveField, empty_records: bool) -> Read:
-    name = field.kind.removeprefix("[]")
-    inner: Any = None if name in VALUES else struct_class(cls, name)
-    read = VALUES[name] if inner is None else _struct(inner, version, flexible, empty_records)
-    if field.kind.startswith("[]"):
+def _field(cls: type[Struct], version: int, field: PresentField, empty_records: bool) -> Read:
+    inner: Any = struct_class(cls, field)
+    read = VALUES[field.element_type] if inner is None else _struct(inner, version, empty_records)
+    if field.is_array:
         read = _array(read)
-    return _nullable(read) if field.nullable else read
+    return _nullable(read) if field.is_nullable else read
 
 
 def _nullable(read: Read) -> Read:

@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from kwire.explain.place import RANGES
+from kwire.schema import INTEGER_RANGES
 from kwire.uuids import Uuid
 from kwire.wire import MAX_STRING
 
@@ -66,7 +66,7 @@ def _shown(value: Any) -> str:
 
 
 def _integer(kind: str) -> Read:
-    low, high = RANGES[kind]
+    low, high = INTEGER_RANGES[kind]
 
     def read(value: Any) -> int:
         if type(value) is float and value.is_integer():
@@ -132,7 +132,7 @@ def size(value: Any) -> int:
     return number
 
 
-VALUES: dict[str, Read] = {kind: _integer(kind) for kind in RANGES} | {
+VALUES: dict[str, Read] = {kind: _integer(kind) for kind in INTEGER_RANGES} | {
     "bool": _bool,
     "float64": _float,
     "string": _string,

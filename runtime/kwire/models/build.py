@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import AliasChoices, Field, create_model
 
+from kwire.json_form.read import SIZE_NAME
 from kwire.message import Struct
-from kwire.models.fields import SIZE_ATTRIBUTE, SIZE_NAME, ModelField, lacked_fields, model_fields
+from kwire.models.fields import SIZE_ATTRIBUTE, ModelField, model_fields
 from kwire.models.kinds import KINDS, SIZE, array_of
+from kwire.schema import absent_fields
 
 if TYPE_CHECKING:
     from kwire.models.model import ModelOf
@@ -38,8 +40,7 @@ def build(model: type[M], version: int) -> type[M]:
 @functools.cache
 def _built(model: type[ModelOf[Any]], version: int) -> type[ModelOf[Any]]:
     struct = model.STRUCT
-    flexible = version in model.MESSAGE.FLEXIBLE_VERSIONS
-    live = model_fields(struct, version, flexible=flexible)
+    live = model_fields(struct, version)
     fields: dict[str, Any] = {}
     for field in live:
         fields |= _definitions(model, version, field)
@@ -49,13 +50,13 @@ def _built(model: type[ModelOf[Any]], version: int) -> type[ModelOf[Any]]:
     built.model_config["title"] = f"{struct.__name__} version {version}"
     built.VERSION, built.GENERAL = version, model
     built.LIVE = live
-    built.LACKED = lacked_fields(struct, version)
+    built.ABSENT = absent_fields(struct, version)
     return built
 
 
 def _definitions(model: type[ModelOf[Any]], version: int, field: ModelField) -> dict[str, Any]:
     """The pydantic field of ``field``; records have a second one for their size."""
-    names, annotation = field.json_names, _annotation(model, version, field)
+    names, annotation = field.codec.json_names, _annotation(model, version, field)
     if not field.is_records:
         return {field.name: (annotation, _field(names, _default(model, version, field)))}
     sizes = tuple(name + SIZE_NAME for name in names)
@@ -71,10 +72,10 @@ def _field(names: tuple[str, ...], default: dict[str, Any]) -> Any:
 
 
 def _annotation(model: type[ModelOf[Any]], version: int, field: ModelField) -> Any:
-    name = field.kind.removeprefix("[]")
+    name = field.codec.element_type
     plain = KINDS[name] if name in KINDS else _nested(model, name).for_version(version)
-    annotation = array_of(plain) if field.kind.startswith("[]") else plain
-    return annotation | None if field.nullable else annotation
+    annotation = array_of(plain) if field.codec.is_array else plain
+    return annotation | None if field.codec.is_nullable else annotation
 
 
 def _nested(model: type[ModelOf[Any]], name: str) -> type[ModelOf[Any]]:
@@ -84,13 +85,14 @@ def _nested(model: type[ModelOf[Any]], name: str) -> type[ModelOf[Any]]:
 
 def _default(model: type[ModelOf[Any]], version: int, field: ModelField) -> dict[str, Any]:
     """How a field that was left out gets its value. Only tagged ones may be."""
-    if not field.tagged:
+    default = field.codec.default
+    if not field.codec.is_tagged:
         return {}
-    if isinstance(field.default, list):
+    if isinstance(default, list):
         return {"default_factory": list}
-    if isinstance(field.default, Struct):
-        nested = _nested(model, field.kind).for_version(version)
-        return {"default_factory": lambda: nested.from_codec(field.default)}
-    if isinstance(field.default, bytes):
-        return {"default_factory": lambda: field.default}  # pydantic could not show it in a JSON Schema
-    return {"default": field.default}
+    if isinstance(default, Struct):
+        nested = _nested(model, field.codec.type).for_version(version)
+        return {"default_factory": lambda: nested.from_codec(default)}
+    if isinstance(default, bytes):
+        return {"default_factory": lambda: default}  # pydantic could not show it in a JSON Schema
+    return {"default": default}

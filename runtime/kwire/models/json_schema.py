@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from itertools import combinations, pairwise
 from typing import TYPE_CHECKING, Any
 
-from kwire.models.fields import SIZE_ATTRIBUTE, SIZE_NAME, ModelField
+from kwire.json_form.read import SIZE_NAME
+from kwire.models.fields import SIZE_ATTRIBUTE, ModelField
 from kwire.models.kinds import in_base64
 from kwire.uuids import Uuid
 
@@ -46,14 +47,17 @@ def complete(model: type[ModelOf[Any]], schema: Schema) -> None:
         place.pop("title", None)
         if field.is_records:
             place.pop("default")
-        if field.tagged and isinstance(field.default, bytes):
-            place["default"] = str(field.default) if isinstance(field.default, Uuid) else in_base64(field.default)
+        default = field.codec.default
+        if field.codec.is_tagged and isinstance(default, bytes):
+            place["default"] = str(default) if isinstance(default, Uuid) else in_base64(default)
         if field.name in texts:
             place["description"] = texts[field.name]
         names = _alternatives(field, properties)
         if len(names) > 1:
             required = [name for name in required if name not in names]
-            rules.append(_none_or_one(names) if field.tagged else {"oneOf": [{"required": [name]} for name in names]})
+            rules.append(
+                _none_or_one(names) if field.codec.is_tagged else {"oneOf": [{"required": [name]} for name in names]}
+            )
     if required:
         schema["required"] = required
     if rules:
@@ -69,7 +73,7 @@ def _names_in_json(model: type[ModelOf[Any]]) -> dict[str, str]:
 
 def _alternatives(field: ModelField, properties: Schema) -> list[str]:
     """All names under which a field may stand; adds the properties of those that pydantic leaves out."""
-    names = list(field.json_names)
+    names = list(field.codec.json_names)
     for name in names[1:]:
         properties[name] = properties[field.json_name] | {"deprecated": True}
     if field.is_records:

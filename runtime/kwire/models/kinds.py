@@ -22,9 +22,9 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
-from kwire.explain.place import RANGES
 from kwire.json_form.values import NOT_FINITE, UUID, from_base64, is_uuid, size_in_utf8
 from kwire.json_form.values import in_base64 as in_base64
+from kwire.schema import INTEGER_RANGES
 from kwire.uuids import Uuid
 from kwire.wire import MAX_STRING
 
@@ -120,11 +120,15 @@ KINDS: dict[str, Any] = {
 }
 """Primitive type of the protocol → annotation."""
 
-for _name, (_low, _high) in RANGES.items():
+for _name, (_low, _high) in INTEGER_RANGES.items():
     KINDS[_name] = Annotated[int, Strict(), Field(ge=_low, le=_high), BeforeValidator(_whole)]
 
 SIZE = Annotated[
-    int, Strict(), Field(ge=0, le=RANGES["int32"][1]), BeforeValidator(_whole), PlainSerializer(lambda size: size)
+    int,
+    Strict(),
+    Field(ge=0, le=INTEGER_RANGES["int32"][1]),
+    BeforeValidator(_whole),
+    PlainSerializer(lambda size: size),
 ]
 """The size of records that a log left out; as a default it is ``None``, which nobody may write."""
 

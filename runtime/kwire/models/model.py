@@ -16,10 +16,12 @@ from pydantic import (
 )
 from pydantic_core import CoreSchema, PydanticCustomError
 
+from kwire.json_form.read import SIZE_NAME
 from kwire.message import FieldTags, Message, Struct
 from kwire.models.build import build
-from kwire.models.fields import SIZE_ATTRIBUTE, SIZE_NAME, LackedField, ModelField
+from kwire.models.fields import SIZE_ATTRIBUTE, ModelField
 from kwire.models.kinds import WITH_RECORDS as WITH_RECORDS
+from kwire.schema import AbsentField
 
 S = TypeVar("S", bound=Struct)
 
@@ -64,7 +66,7 @@ class ModelOf(_Typed[S]):
     """In the model of one version the class that stands for all."""
 
     LIVE: ClassVar[tuple[ModelField, ...]] = ()
-    LACKED: ClassVar[tuple[LackedField, ...]] = ()
+    ABSENT: ClassVar[tuple[AbsentField, ...]] = ()
 
     _unknown_tags: FieldTags = PrivateAttr(())
 
@@ -85,10 +87,10 @@ class ModelOf(_Typed[S]):
 
     def to_codec(self) -> S:
         """The codec object. ``ValueError`` where a log left records out: nobody knows them."""
-        values = {field.codec_name: _to_codec(getattr(self, field.name)) for field in self.LIVE}
+        values = {field.codec.name: _to_codec(getattr(self, field.name)) for field in self.LIVE}
         for field in self.LIVE:
-            if field.is_records and values[field.codec_name] is None:
-                values[field.codec_name] = self._records_of_size(field)
+            if field.is_records and values[field.codec.name] is None:
+                values[field.codec.name] = self._records_of_size(field)
         made: S = self._codec()(**values, unknown_tags=self._unknown_tags)
         return made
 
@@ -142,11 +144,11 @@ class ModelOf(_Typed[S]):
     @classmethod
     def _taken_apart(cls, struct: Struct) -> dict[str, Any]:
         """What a codec object says, one level deep: nested ones are taken apart by their own models."""
-        values = {field.json_name: getattr(struct, field.codec_name) for field in cls.LIVE}
-        for lacked in cls.LACKED:
-            value = getattr(struct, lacked.codec_name)
-            if value != lacked.default:
-                values[lacked.json_name] = value  # which is refused, as a field too many
+        values = {field.json_name: getattr(struct, field.codec.name) for field in cls.LIVE}
+        for absent in cls.ABSENT:
+            value = getattr(struct, absent.name)
+            if value != absent.default:
+                values[absent.json_name] = value  # which is refused, as a field too many
         return values
 
     @classmethod
@@ -175,7 +177,7 @@ class ModelOf(_Typed[S]):
                 size = left.pop(field.json_name + SIZE_NAME, size)
                 value = size if value is None else value
                 name += SIZE_NAME if type(value) is int else ""
-            if not field.tagged or getattr(self, field.name) != _default(type(self), field.name):
+            if not field.codec.is_tagged or getattr(self, field.name) != _default(type(self), field.name):
                 shown[name] = value
         return shown | left  # what a derived class has on top
 

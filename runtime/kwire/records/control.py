@@ -100,7 +100,7 @@ def _decode(
         return None, "the record has no value"
     if version not in cls.VALID_VERSIONS:
         return None, f"unknown version {version} of {cls.__name__}"
-    prefix = 0 if any(spec[0] == "version" for spec in cls.FIELDS) else VERSION.size
+    prefix = 0 if any(field.name == "version" for field in cls.FIELDS) else VERSION.size
     try:
         return cls.decode(value[prefix:], version, policy), None
     except DecodeError as error:

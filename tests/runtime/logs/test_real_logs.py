@@ -23,6 +23,7 @@ from kwire.logs import (
     scan,
 )
 from kwire.message import Struct
+from kwire.schema import present_fields
 from kwire_kafka import PROTOCOL
 
 DATA = Path(__file__).parents[2] / "data" / "logs"
@@ -76,19 +77,14 @@ def agrees(java: Any, value: Any, kind: str, version: int) -> bool:
 
 
 def struct_agrees(java: dict[str, Any], value: Struct, version: int) -> bool:
-    there = {
-        name[0].lower() + name[1:]: (attribute, kind, tag)
-        for attribute, name, kind, versions, _, tag, *_ in value.FIELDS
-        if versions[0] <= version <= versions[1]
-    }
-    defaults = type(value)()
+    there = {field.json_name: field for field in present_fields(type(value), version)}
     return java.keys() <= there.keys() and all(
         (
-            agrees(java[name], getattr(value, attribute), kind, version)
+            agrees(java[name], getattr(value, field.name), field.type, version)
             if name in java
-            else tag is not None and getattr(value, attribute) == getattr(defaults, attribute)
+            else field.is_tagged and getattr(value, field.name) == field.default
         )
-        for name, (attribute, kind, tag) in there.items()
+        for name, field in there.items()
     )
 
 

@@ -119,13 +119,13 @@ def test_trap_42_control_records_of_a_controller() -> None:
 
 def _fields(message: Struct, path: str) -> Iterator[tuple[str, bytes]]:
     """The records fields in a message that are not empty."""
-    for attribute, _, kind, *_ in message.FIELDS:
-        value = getattr(message, attribute)
-        if kind == "records" and value and attribute not in UNALIGNED:
-            yield f"{path}.{attribute}", value
+    for field in message.FIELDS:
+        value = getattr(message, field.name)
+        if field.type == "records" and value and field.name not in UNALIGNED:
+            yield f"{path}.{field.name}", value
         for place, one in enumerate(value if isinstance(value, list) else [value]):
             if isinstance(one, Struct):
-                yield from _fields(one, f"{path}.{attribute}[{place}]")
+                yield from _fields(one, f"{path}.{field.name}[{place}]")
 
 
 def _exchanges() -> Iterator[tuple[str, bytes]]:

@@ -1,0 +1,235 @@
+"""The fields of a message as data: what decodes, prints, describes and converts messages without emitted code.
+
+Every generated class has its :class:`Field` objects in ``FIELDS``. :func:`present_fields` resolves them for one
+version, :func:`walk` goes through the fields of a message and of all structs in it. Codecs import this module, so it
+imports nothing.
+"""
+
+from __future__ import annotations
+
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any, NoReturn
+
+    from kwire.message import Struct
+
+FORMATS = {
+    "bool": "?",
+    "int8": ">b",
+    "int16": ">h",
+    "uint16": ">H",
+    "int32": ">i",
+    "uint32": ">I",
+    "int64": ">q",
+    "float64": ">d",
+}
+"""Number type → its format in the module ``struct``."""
+
+SIZES = {"bool": 1, "int8": 1, "int16": 2, "uint16": 2, "int32": 4, "uint32": 4, "int64": 8, "float64": 8, "uuid": 16}
+"""Type of fixed size → bytes."""
+
+INTEGER_RANGES = {
+    "int8": (-(2**7), 2**7 - 1),
+    "int16": (-(2**15), 2**15 - 1),
+    "uint16": (0, 2**16 - 1),
+    "int32": (-(2**31), 2**31 - 1),
+    "uint32": (0, 2**32 - 1),
+    "int64": (-(2**63), 2**63 - 1),
+}
+"""Integer type → its smallest and largest value."""
+
+BLOBS = ("string", "bytes", "records")
+"""The types of variable size."""
+
+NEVER = range(0)
+
+_set = object.__setattr__
+
+
+class Field:
+    """One field of a struct, for all versions of its message. Immutable."""
+
+    __slots__ = (
+        "defined_name",
+        "flexible",
+        "former_names",
+        "ignorable",
+        "name",
+        "nullable",
+        "tag",
+        "tagged",
+        "type",
+        "versions",
+    )
+
+    name: str
+    """The attribute of the class: ``topic_id``."""
+    defined_name: str
+    """The name in the definition file: ``TopicId``."""
+    type: str
+    """The type as definitions spell it, structs by the name of their class: ``[]FetchTopic``."""
+    versions: range
+    """The versions that have the field."""
+    nullable: range
+    """The versions in which it may be null."""
+    tag: int | None
+    """Its tag [KIP-482]; ``None`` for a field that is never tagged."""
+    tagged: range
+    """The versions in which it is a tagged field."""
+    flexible: range | None
+    """The versions in which its length is coded compactly; ``None`` for those of the message [KAFKA-WIRE 4]."""
+    ignorable: bool
+    """Whether encoding drops a value that the version has no place for."""
+    former_names: tuple[str, ...]
+    """Names that the field had in the JSON form of earlier releases."""
+
+    def __init__(
+        self,
+        name: str,
+        defined_name: str,
+        type: str,
+        versions: range,
+        *,
+        nullable: range = NEVER,
+        tag: int | None = None,
+        tagged: range = NEVER,
+        flexible: range | None = None,
+        ignorable: bool = False,
+        former_names: tuple[str, ...] = (),
+    ) -> None:
+        set = _set
+        set(self, "name", name)
+        set(self, "defined_name", defined_name)
+        set(self, "type", type)
+        set(self, "versions", versions)
+        set(self, "nullable", nullable)
+        set(self, "tag", tag)
+        set(self, "tagged", tagged)
+        set(self, "flexible", flexible)
+        set(self, "ignorable", ignorable)
+        set(self, "former_names", former_names)
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError(f"a Field is immutable: cannot set {name!r}")
+
+    def __repr__(self) -> str:
+        shown = [repr(self.name), repr(self.defined_name), repr(self.type), repr(self.versions)]
+        for name, default in _DEFAULTS.items():
+            value = getattr(self, name)
+            if value != default:
+                shown.append(f"{name}={value!r}")
+        return f"Field({', '.join(shown)})"
+
+    @property
+    def json_name(self) -> str:
+        """The name in Kafka's JSON form, which lowers the first letter and no other: ``ISR`` → ``iSR``."""
+        return self.defined_name[:1].lower() + self.defined_name[1:]
+
+    @property
+    def json_names(self) -> tuple[str, ...]:
+        """:attr:`json_name` and the former names."""
+        return tuple(dict.fromkeys((self.json_name, *self.former_names)))
+
+    @property
+    def is_array(self) -> bool:
+        return self.type.startswith("[]")
+
+    @property
+    def element_type(self) -> str:
+        """The type of an array's elements, or that of the field itself."""
+        return self.type.removeprefix("[]")
+
+
+_DEFAULTS = Field.__init__.__kwdefaults__ or {}
+
+
+class PresentField(Field):
+    """A field in one version that has it."""
+
+    __slots__ = ("default", "is_compact", "is_nullable", "is_tagged")
+
+    is_nullable: bool
+    """Whether null is allowed."""
+    is_tagged: bool
+    """Whether it is a tagged field, which is left out if it has its default."""
+    is_compact: bool
+    """Whether its length is an unsigned varint, larger by one, instead of an integer of fixed size [KIP-482]."""
+    default: Any
+    """The value of a new object. Not to be changed: lists and structs are shared."""
+
+    def __init__(self, field: Field, default: Any, version: int, *, flexible: bool) -> None:
+        _copy(field, self)
+        _set(self, "is_nullable", version in field.nullable)
+        _set(self, "is_tagged", version in field.tagged)
+        _set(self, "is_compact", flexible and (field.flexible is None or version in field.flexible))
+        _set(self, "default", default)
+
+
+class AbsentField(Field):
+    """A field in a version that lacks it and must not ignore it: only its default can be encoded."""
+
+    __slots__ = ("default",)
+
+    default: Any
+
+    def __init__(self, field: Field, default: Any) -> None:
+        _copy(field, self)
+        _set(self, "default", default)
+
+
+def _copy(field: Field, copy: Field) -> None:
+    for name in Field.__slots__:
+        _set(copy, name, getattr(field, name))
+
+
+def present_fields(cls: type[Struct], version: int) -> tuple[PresentField, ...]:
+    """The fields that ``version`` has, in wire order."""
+    return _fields(cls, version)[0]
+
+
+def absent_fields(cls: type[Struct], version: int) -> tuple[AbsentField, ...]:
+    """The fields that ``version`` lacks and that are not ignorable."""
+    return _fields(cls, version)[1]
+
+
+_FIELDS: dict[tuple[type[Struct], int], tuple[tuple[PresentField, ...], tuple[AbsentField, ...]]] = {}
+
+
+def _fields(cls: type[Struct], version: int) -> tuple[tuple[PresentField, ...], tuple[AbsentField, ...]]:
+    known = _FIELDS.get((cls, version))
+    if known is None:
+        defaults = cls()
+        flexible = version in cls.FLEXIBLE_VERSIONS
+        present, absent = [], []
+        for field in cls.FIELDS:
+            default = getattr(defaults, field.name)
+            if version in field.versions:
+                present.append(PresentField(field, default, version, flexible=flexible))
+            elif not field.ignorable:
+                absent.append(AbsentField(field, default))
+        known = _FIELDS[cls, version] = tuple(present), tuple(absent)
+    return known
+
+
+def struct_class(owner: type[Struct], field: Field) -> type[Struct] | None:
+    """The class of the value of a field of ``owner``, or of its elements; ``None`` if that is not a struct."""
+    name = field.type.removeprefix("[]")
+    if name in SIZES or name in BLOBS:
+        return None
+    found: type[Struct] = getattr(sys.modules[owner.__module__], name)
+    return found
+
+
+def walk(cls: type[Struct], version: int | None = None, path: str = "") -> Iterator[tuple[str, type[Struct], Field]]:
+    """All fields of ``cls`` and of the structs in it, of all versions or of one: path, owner and field, outer fields
+    first. A path is ``topics.partitions.leader_epoch``."""
+    for field in cls.FIELDS:
+        if version is None or version in field.versions:
+            place = f"{path}{field.name}"
+            yield place, cls, field
+            inner = struct_class(cls, field)
+            if inner is not None:
+                yield from walk(inner, version, f"{place}.")
