@@ -1,31 +1,60 @@
-"""Compressed records: the five codecs of Kafka, each in the framing that Kafka gives it. [KAFKA-WIRE 45]
+"""Compressed records: Kafka's codecs, each in the framing that Kafka uses for it [KAFKA-WIRE 45].
 
-Takes a codec number and bytes, gives bytes. What comes out is bounded by ``limit``, not by what a stream says of
-itself. Reading accepts what Kafka's own classes accept, down to what they ignore behind the end of a stream; writing
-is deterministic, with the block sizes and the default levels of the Java producer.
+Output is bounded by ``limit``, whatever size a stream claims. Reading accepts what Kafka's own classes accept,
+including what they ignore after the end of a stream. Writing is deterministic, with the block sizes and default
+levels of the Java producer.
 """
 
 from __future__ import annotations
 
 import zlib
+from enum import IntEnum
 
 from kwire.errors import DecodeError, EncodeError
 from kwire.frames import MAX_FRAME
+
+__all__ = ["DEFAULT_LIMIT", "Codec", "CompressionError", "DecompressionLimitError", "compress", "decompress"]
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-NONE, GZIP, SNAPPY, LZ4, ZSTD = range(5)
-NAMES: tuple[str, ...] = ("none", "gzip", "snappy", "lz4", "zstd")
-"""The codecs by their number, which is bits 0 to 2 of the attributes of a batch."""
+
+class Codec(IntEnum):
+    """How records are compressed: bits 0 to 2 of the attributes of a batch.
+
+    Numbers without a codec are members ``UNKNOWN_5`` to ``UNKNOWN_7``, which iteration leaves out.
+    """
+
+    NONE = 0
+    GZIP = 1
+    SNAPPY = 2
+    LZ4 = 3
+    ZSTD = 4
+
+    @property
+    def label(self) -> str:
+        """The name in Kafka's ``compression.type``, such as ``gzip``."""
+        return self.name.lower()
+
+    @classmethod
+    def _missing_(cls, value: object) -> Codec | None:
+        if type(value) is not int or not 0 <= value <= 7:
+            return None
+        member = int.__new__(cls, value)
+        member._name_ = f"UNKNOWN_{value}"
+        member._value_ = value
+        return member
+
+
+NONE, GZIP, SNAPPY, LZ4, ZSTD = Codec
 
 DEFAULT_LIMIT = MAX_FRAME
-"""100 MiB: records that are larger could not have been sent to a broker without compression either."""
+"""100 MiB: larger records could not have been sent to a broker uncompressed either."""
 
-_LEVELS = {GZIP: range(1, 10), LZ4: range(1, 18), ZSTD: range(-131072, 23)}
+_LEVELS: dict[int, range] = {GZIP: range(1, 10), LZ4: range(1, 18), ZSTD: range(-131072, 23)}
 _ZSTD_LEVEL = 3
-_GZIP_HEADER = b"\x1f\x8b\x08\0\0\0\0\0\0\xff"  # no time, and an unknown operating system, as Java says
+_GZIP_HEADER = b"\x1f\x8b\x08\0\0\0\0\0\0\xff"  # no time and an unknown operating system, as in Java
 _PIECE = 1 << 14
 _XERIAL_MAGIC = b"\x82SNAPPY\0"
 _XERIAL_HEADER = _XERIAL_MAGIC + b"\0\0\0\1\0\0\0\1"
@@ -33,16 +62,16 @@ _XERIAL_BLOCK = 1 << 15
 _LZ4_MAGIC = b"\x04\x22\x4d\x18"
 _LZ4_DESCRIPTOR = b"\x60\x40"  # version 1, independent blocks of 64 KiB, no checksums, no content size
 _LZ4_BLOCK = 1 << 16
-_LZ4_FAST = 9  # Kafka's default, with which it takes the fast compressor and not the one of that level
+_LZ4_FAST = 9  # Kafka's default, for which it uses the fast compressor, not the one of this level
 _LZ4_STORED = 1 << 31
 _FIRST_BUFFER = 1 << 16
 
 
 class CompressionError(DecodeError):
-    """An unknown codec, or a stream that its codec cannot read; ``message`` is the name of the codec.
+    """An unknown codec, or a stream that its codec cannot decompress; ``message`` is the name of the codec.
 
-    For the records of a batch it is as a ``RecordsError`` is: ``position`` says where the batch starts in the input,
-    ``offset`` where in the input the problem is, and ``data`` are the bytes of the batch.
+    For the records of a batch the attributes are those of a ``RecordsError``: ``position`` is where the batch starts
+    in the input, ``offset`` where in the input the problem is, and ``data`` holds the bytes of the batch.
     """
 
     position: int | None = None
@@ -58,19 +87,19 @@ class CompressionError(DecodeError):
 
 
 class DecompressionLimitError(CompressionError):
-    """A stream that holds more than the limit."""
+    """A stream that decompresses to more than the limit."""
 
 
 def compress(codec: int, data: bytes, *, magic: int = 2, level: int | None = None) -> bytes:
-    """``data`` as ``codec`` writes it into records of that ``magic``.
+    """``data`` compressed with ``codec``, in the framing for batches of this ``magic``.
 
-    ``level`` is the codec's own: 1 to 9 for gzip, 1 to 17 for lz4, up to 22 for zstd; without one, what Kafka does by
-    default. An unknown codec or level is an :class:`EncodeError`.
+    ``level`` depends on the codec: 1 to 9 for gzip, 1 to 17 for lz4, up to 22 for zstd; by default Kafka's default
+    level. An unknown codec or level is an :class:`EncodeError`.
     """
-    if codec not in range(len(NAMES)):
-        raise EncodeError(f"there is no compression codec {codec}")
+    if codec not in range(len(Codec)):
+        raise EncodeError(f"unknown compression codec {codec}")
     if level is not None and level not in _LEVELS.get(codec, ()):
-        raise EncodeError(f"{NAMES[codec]} has no compression level {level}")
+        raise EncodeError(f"{Codec(codec).label} has no compression level {level}")
     if codec == GZIP:
         return _write_gzip(data, zlib.Z_DEFAULT_COMPRESSION if level is None else level)
     if codec == SNAPPY:
@@ -85,13 +114,13 @@ def compress(codec: int, data: bytes, *, magic: int = 2, level: int | None = Non
 
 
 def decompress(codec: int, data: bytes | memoryview, *, magic: int = 2, limit: int = DEFAULT_LIMIT) -> bytes:
-    """What ``codec`` made ``data`` from, in records of that ``magic``; at most ``limit`` bytes.
+    """``data`` decompressed with ``codec``, in the framing for batches of this ``magic``: at most ``limit`` bytes.
 
-    Memory stays below a few times what really comes out or the limit, whichever is less. Everything that is wrong
-    with ``data`` is a :class:`CompressionError`.
+    Uses at most a few times the memory of the actual output or of the limit, whichever is less. Invalid ``data`` is a
+    :class:`CompressionError`.
     """
-    if codec not in range(len(NAMES)):
-        raise CompressionError(f"there is no compression codec {codec}", data=bytes(data))
+    if codec not in range(len(Codec)):
+        raise CompressionError(f"unknown compression codec {codec}", data=bytes(data))
     try:
         if codec == GZIP:
             return _read_gzip(data, limit)
@@ -104,13 +133,13 @@ def decompress(codec: int, data: bytes | memoryview, *, magic: int = 2, limit: i
         _check_limit(len(data), limit)
         return bytes(data)
     except CompressionError as error:
-        error.message, error.data = NAMES[codec], bytes(data)
+        error.message, error.data = Codec(codec).label, bytes(data)
         raise
 
 
 def _check_limit(size: int, limit: int, offset: int = 0) -> None:
     if size > limit:
-        raise DecompressionLimitError(f"it decompresses to more than the limit of {limit} bytes", offset=offset)
+        raise DecompressionLimitError(f"decompresses to more than the limit of {limit} bytes", offset=offset)
 
 
 def _write_gzip(data: bytes, level: int) -> bytes:
@@ -120,13 +149,14 @@ def _write_gzip(data: bytes, level: int) -> bytes:
 
 
 def _read_gzip(data: bytes | memoryview, limit: int) -> bytes:
-    """All members; what follows them and is none is ignored, as in Java."""
+    """All members; anything else after them is ignored, as in Java."""
     out = bytearray()
     at = 0
     while True:
         member = zlib.decompressobj(16 + zlib.MAX_WBITS)
         while not member.eof:
-            # In pieces, because every member copies what is left of its input: many tiny ones would be quadratic.
+            # In pieces, because each member copies the rest of its input: many tiny members would take quadratic
+            # time.
             piece = data[at : at + _PIECE]
             if not piece:
                 raise CompressionError("the stream ends too early", offset=at)
@@ -151,10 +181,10 @@ def _write_xerial(data: bytes) -> bytes:
 
 
 def _read_snappy(data: bytes | memoryview, limit: int) -> bytes:
-    """The framing of snappy-java, or a bare block, which is what some other clients send.
+    """Blocks in the framing of snappy-java, or a bare block, which some other clients send.
 
-    Of the header only the magic counts: writers differ in the order of bytes of its two version numbers. It may come
-    again in front of any block, and less than a block size at the end is ignored; both as in Java.
+    Only the magic of the header is checked: writers disagree on the byte order of its two version numbers. As in
+    Java, the header may be repeated before any block, and fewer than four bytes at the end are ignored.
     """
     if data[:8] != _XERIAL_MAGIC:
         return _read_snappy_block(data, 0, limit)
@@ -169,7 +199,7 @@ def _read_snappy(data: bytes | memoryview, limit: int) -> bytes:
         size = int.from_bytes(data[at : at + 4], "big")
         at += 4
         if size > len(data) - at:
-            raise CompressionError(f"a block of {size} bytes, {len(data) - at} are left", offset=at)
+            raise CompressionError(f"a block of {size} bytes, but only {len(data) - at} are left", offset=at)
         out += _read_snappy_block(data[at : at + size], at, limit, len(out))
         at += size
     return bytes(out)
@@ -182,7 +212,7 @@ def _read_snappy_block(block: bytes | memoryview, at: int, limit: int, done: int
         size = cramjam.snappy.decompress_raw_len(block)
         _check_limit(done + size, limit, at)
         if not block or size * 3 > len(block) * 64:  # the best that snappy can do is 64 bytes for 3
-            raise CompressionError(f"{len(block)} bytes that say they hold {size}", offset=at)
+            raise CompressionError(f"a block of {len(block)} bytes claims to decompress to {size}", offset=at)
         return bytes(cramjam.snappy.decompress_raw(block))
     except cramjam.DecompressionError as error:
         raise CompressionError(f"{error}", offset=at) from error
@@ -209,9 +239,9 @@ def _write_lz4(data: bytes, magic: int, level: int) -> bytes:
 
 
 def _read_lz4(data: bytes | memoryview, limit: int, magic: int) -> bytes:
-    """One frame of independent blocks: Kafka reads no others.
+    """One frame of independent blocks, the only kind that Kafka reads.
 
-    The checksums of blocks and content are skipped, as Kafka skips the latter; the batch has one of its own.
+    The checksums of blocks and content are not verified, like the latter in Kafka: the batch has its own checksum.
     """
     import cramjam
 
@@ -228,7 +258,7 @@ def _read_lz4(data: bytes | memoryview, limit: int, magic: int) -> bytes:
             break
         if size > min(block_limit, len(data) - at):
             raise CompressionError(
-                f"a block of {size} bytes, {len(data) - at} are left, and the limit is {block_limit}", offset=at
+                f"a block of {size} bytes, but {len(data) - at} are left and the limit is {block_limit}", offset=at
             )
         block = data[at : at + size]
         if not word & _LZ4_STORED:
@@ -245,16 +275,16 @@ def _read_lz4(data: bytes | memoryview, limit: int, magic: int) -> bytes:
 
 
 def _read_lz4_header(data: bytes | memoryview, magic: int) -> tuple[int, int, int]:
-    """Where the blocks begin, how large one may be, and how many bytes of checksum follow each."""
+    """The offset of the first block, the largest size of a block, and the size of the checksum after each block."""
     if data[:4] != _LZ4_MAGIC:
-        raise CompressionError("it does not begin with the magic number")
+        raise CompressionError("the magic number is missing")
     if len(data) < 7:
         raise CompressionError("the stream ends in its header", offset=len(data))
     flags, sizes = data[4], data[5]
     if flags & 0xC3 != 0x40 or sizes & 0x8F or sizes < 0x40:
-        raise CompressionError(f"Kafka knows no frame of the kind {flags:02x}{sizes:02x}", offset=4)
+        raise CompressionError(f"Kafka does not support LZ4 frames with descriptor {flags:02x}{sizes:02x}", offset=4)
     if not flags & 0x20:
-        raise CompressionError("the blocks depend on each other, which Kafka does not read", offset=4)
+        raise CompressionError("Kafka does not support LZ4 frames with dependent blocks", offset=4)
     end = 14 if flags & 0x08 else 6
     if magic and data[end : end + 1] != _lz4_header_checksum(bytes(data[4:end]), magic):
         raise CompressionError("the checksum of the header is wrong", offset=end)
@@ -262,13 +292,13 @@ def _read_lz4_header(data: bytes | memoryview, magic: int) -> tuple[int, int, in
 
 
 def _lz4_header_checksum(descriptor: bytes, magic: int) -> bytes:
-    """One byte. With records of magic 0, Kafka counts the magic number of the frame in, by mistake (KAFKA-3160);
-    its readers of magic 0 check nothing."""
+    """One byte. For batches of magic 0 Kafka includes the magic number of the frame by mistake (KAFKA-3160); its
+    readers do not verify it there."""
     return bytes([_xxh32(descriptor if magic else _LZ4_MAGIC + descriptor) >> 8 & 0xFF])
 
 
 def _xxh32(data: bytes) -> int:
-    """XXH32 with seed zero, of less than 16 bytes."""
+    """XXH32 with seed zero, for fewer than 16 bytes."""
     value = 0x165667B1 + len(data)
     words = len(data) & ~3
     for at in range(0, words, 4):
@@ -287,11 +317,11 @@ def _rotated(value: int, bits: int) -> int:
 
 
 def _read_zstd(data: bytes | memoryview, limit: int) -> bytes:
-    """All frames, into a buffer that grows until they fit: the size that a frame states is only what it states."""
+    """All frames, into a buffer that grows until they fit: the size in a frame's header is not trusted."""
     import cramjam
 
     if not data:
-        return b""  # no frame at all is nothing, as in Java
+        return b""  # no frame decompresses to nothing, as in Java
     into: Callable[[bytes | memoryview, bytearray], int] = cramjam.zstd.decompress_into
     size = min(limit, max(_FIRST_BUFFER, 8 * len(data)))
     while True:

@@ -14,7 +14,7 @@ from typing import Any
 
 from crc32c import crc32c
 
-from kwire.compression import NAMES as CODECS
+from kwire.compression import Codec
 from kwire.errors import DecodeError
 from kwire.policy import LIKE_KAFKA, STRICT, Policy
 from kwire.records import read_batches
@@ -66,7 +66,7 @@ def _sealed(data: bytes) -> bytes:
 def _mine(data: bytes, policy: Policy) -> tuple[list[dict[str, Any]] | None, str]:
     try:
         batches = list(read_batches(data, policy=policy))
-        if any(batch.codec >= len(CODECS) for batch in batches):
+        if any(batch.codec > Codec.ZSTD for batch in batches):
             return None, "codec"  # without records nobody asks us for it, and Java always asks
         return [described(batch) for batch in batches], ""
     except DecodeError as error:

@@ -10,7 +10,7 @@ from functools import partial
 from random import Random
 from typing import Any
 
-from kwire.compression import NAMES as CODECS
+from kwire.compression import Codec
 from kwire.errors import DecodeError
 from kwire.records import Batch, Record, decode_control, encode_batch, encode_message_set, read_batches
 from kwire_kafka import PROTOCOL
@@ -120,10 +120,10 @@ def to_java(jvm: Jvm, rounds: int, tally: Tally) -> None:
 def combinations(*, control: bool) -> Iterator[tuple[int, str, str]]:
     """Format, codec and kind of all that there is. Only magic 2 knows zstd, and control records."""
     for magic, kinds in KINDS.items():
-        for codec in CODECS if magic == 2 else CODECS[:-1]:
+        for codec in Codec if magic == 2 else list(Codec)[: Codec.ZSTD]:
             for kind in kinds:
                 if kind != "empty":
-                    yield magic, codec, kind
+                    yield magic, codec.label, kind
     if control:
         yield from ((2, "none", kind) for kind in ("empty", *CONTROL))
 
@@ -133,7 +133,7 @@ def described(batch: Batch) -> dict[str, Any]:
     return {
         "size": batch.size,
         "magic": batch.magic,
-        "codec": CODECS[batch.codec],
+        "codec": batch.codec.label,
         "baseOffset": batch.base_offset,
         "lastOffset": batch.last_offset,
         "leaderEpoch": batch.leader_epoch,
@@ -190,7 +190,7 @@ def built(magic: int, codec: str, kind: str, random: Random) -> tuple[bytes, lis
     first = settings.get("base_sequence", -1)
     records = [_record(row, (first + row.offset - base) % 2**31 if first >= 0 else -1) for row in rows]
     write = encode_batch if magic == 2 else partial(encode_message_set, magic=magic)
-    data = write(rows, base_offset=base, codec=CODECS.index(codec), **settings)
+    data = write(rows, base_offset=base, codec=Codec[codec.upper()], **settings)
     if magic < 2 and codec == "none":  # every message is a batch
         return data, [expected | {"lastOffset": row["offset"], "records": [row]} for row in records]
     return data, [expected | {"baseOffset": base, "lastOffset": rows[-1].offset, "records": records}]

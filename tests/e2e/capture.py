@@ -17,7 +17,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from kwire.compression import NAMES
 from kwire.connection import (
     CLIENT,
     SERVER,
@@ -120,7 +119,7 @@ class Study:
     @property
     def codecs(self) -> list[str]:
         """How the records were compressed that clients wrote."""
-        return [NAMES[codec] for codec in sorted({batch.codec for _, batch, _ in self.produced})]
+        return [codec.label for codec in sorted({batch.codec for _, batch, _ in self.produced})]
 
     @property
     def magics(self) -> list[int]:
@@ -129,7 +128,7 @@ class Study:
 
     def sent(self, topic: str) -> Counter[tuple[str, Sent]]:
         """What was written to ``topic``, each record with its codec."""
-        return Counter((NAMES[batch.codec], _sent(one)) for name, batch, one in self.produced if name == topic)
+        return Counter((batch.codec.label, _sent(one)) for name, batch, one in self.produced if name == topic)
 
     def received(self, topic: str) -> set[Sent]:
         """What was delivered from ``topic``, except control records."""

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from kwire.compression import NAMES
+from kwire.compression import Codec
 from kwire.connection import SaslToken
 from tests.e2e.capture import Recording, Study, save
 from tests.e2e.clients.aio_kafka import AioKafka
@@ -99,7 +99,7 @@ def told(tally: Tally) -> Iterator[Told]:
 
 def numbers(studies: list[Study]) -> Iterator[str]:
     apis = {api for study in studies for api in study.apis}
-    codecs = sorted({codec for study in studies for codec in study.codecs}, key=NAMES.index)
+    codecs = sorted({codec for study in studies for codec in study.codecs}, key=lambda codec: Codec[codec.upper()])
     yield f"{sum(study.connections for study in studies)} connections"
     yield f"{sum(study.frames for study in studies)} frames"
     yield f"{len({name for name, _ in apis})} APIs in {len(apis)} versions"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kwire.compression import LZ4, NAMES, NONE, ZSTD
+from kwire.compression import Codec
 from kwire.records import Record, encode_batch, encode_message_set, read_batches
 from kwire_kafka.errors import ErrorCode
 from tests.e2e.apis.data import YESTERDAY, contents, fetch, produce, read, some_records
@@ -15,7 +15,7 @@ from tests.e2e.walk import Walk
 from tests.real_kafka.broker import Broker
 
 COUNT = 200
-each_codec = pytest.mark.parametrize("codec", range(len(NAMES)), ids=NAMES)
+each_codec = pytest.mark.parametrize("codec", list(Codec), ids=lambda codec: codec.label)
 
 
 @pytest.fixture
@@ -33,8 +33,8 @@ def many_records() -> list[Record]:
 
 
 @each_codec
-def test_a_broker_keeps_our_batches_as_they_are(codec: int, walk: Walk) -> None:
-    topic = f"ours-{NAMES[codec]}"
+def test_a_broker_keeps_our_batches_as_they_are(codec: Codec, walk: Walk) -> None:
+    topic = f"ours-{codec.label}"
     topic_id = walk.topic(topic)
     sent = many_records()
     produce(walk, topic, topic_id, encode_batch(sent, codec=codec), COUNT)
@@ -47,9 +47,9 @@ def test_a_broker_keeps_our_batches_as_they_are(codec: int, walk: Walk) -> None:
 
 
 @each_codec
-def test_what_a_broker_compresses_is_read(codec: int, walk: Walk) -> None:
-    topic = f"theirs-{NAMES[codec]}"
-    compression = {"name": "compression.type", "value": "uncompressed" if codec == NONE else NAMES[codec]}
+def test_what_a_broker_compresses_is_read(codec: Codec, walk: Walk) -> None:
+    topic = f"theirs-{codec.label}"
+    compression = {"name": "compression.type", "value": "uncompressed" if codec == Codec.NONE else codec.label}
     topic_id = walk.topic(topic, configs=[compression])
     sent = many_records()
     produce(walk, topic, topic_id, encode_batch(sent), COUNT)
@@ -59,10 +59,10 @@ def test_what_a_broker_compresses_is_read(codec: int, walk: Walk) -> None:
 
 
 @pytest.mark.parametrize("magic", [0, 1])
-@pytest.mark.parametrize("codec", range(ZSTD), ids=NAMES[:ZSTD])
-def test_trap_45_messages_of_old_are_converted_by_a_broker(magic: int, codec: int, old_walk: Walk) -> None:
+@pytest.mark.parametrize("codec", list(Codec)[: Codec.ZSTD], ids=lambda codec: codec.label)
+def test_trap_45_messages_of_old_are_converted_by_a_broker(magic: int, codec: Codec, old_walk: Walk) -> None:
     """Ours into batches, batches into messages for us: with LZ4, magic 0 has a wrong header checksum both ways."""
-    topic = f"messages-{magic}-{NAMES[codec]}"
+    topic = f"messages-{magic}-{codec.label}"
     topic_id = old_walk.topic(topic)
     sent = [Record(record.key, record.value, (), record.timestamp if magic else -1) for record in some_records(COUNT)]
     messages = encode_message_set(sent, magic=magic, codec=codec)
@@ -79,7 +79,7 @@ def test_trap_45_messages_of_old_are_converted_by_a_broker(magic: int, codec: in
 
 def test_trap_45_zstd_is_not_for_old_versions(old_walk: Walk) -> None:
     topic_id = old_walk.topic("too-new", configs=[{"name": "compression.type", "value": "zstd"}])
-    produce(old_walk, "too-new", topic_id, encode_batch(some_records(), codec=ZSTD), 3)
+    produce(old_walk, "too-new", topic_id, encode_batch(some_records(), codec=Codec.ZSTD), 3)
     partition = {"partition": 0, "fetch_offset": 0, "partition_max_bytes": 1000}
     refused = old_walk.ask(
         "Fetch",
@@ -95,7 +95,7 @@ def test_trap_08_produce_without_acknowledgement_is_not_answered(walk: Walk) -> 
     """The next response is that of the next request."""
     topic_id = walk.topic("unanswered")
     version = walk.versions("Produce")[-1]
-    partition = {"index": 0, "records": encode_batch(some_records(), codec=LZ4)}
+    partition = {"index": 0, "records": encode_batch(some_records(), codec=Codec.LZ4)}
     topics = [{"name": "unanswered", "topic_id": topic_id, "partition_data": [partition]}]
     walk.client.tell(build("Produce", version, {"acks": 0, "timeout_ms": 1000, "topic_data": topics}), version)
     walk.client.tally.produced += 3

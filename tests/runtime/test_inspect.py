@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from syrupy.assertion import SnapshotAssertion
 
 from kwire import LIKE_KAFKA, STRICT, DecodeError, KwireError, Policy
-from kwire.compression import GZIP, ZSTD
+from kwire.compression import Codec
 from kwire.explain.batches import expand_records
 from kwire.explain.frame import behind_size, trace_request, trace_response
 from kwire.explain.internal import trace_record
@@ -168,9 +168,9 @@ def block(spans: list[Span], kind: str) -> list[str]:
     "data",
     [
         encode_batch(RECORDS, base_offset=7),
-        encode_batch(RECORDS, base_offset=7, codec=ZSTD),
+        encode_batch(RECORDS, base_offset=7, codec=Codec.ZSTD),
         encode_message_set(PLAIN, magic=1, base_offset=7),
-        encode_message_set(PLAIN, magic=1, base_offset=7, codec=GZIP),
+        encode_message_set(PLAIN, magic=1, base_offset=7, codec=Codec.GZIP),
     ],
     ids=["batch", "compressed batch", "message set", "compressed message set"],
 )
@@ -188,12 +188,12 @@ def test_a_batch_with_a_wrong_checksum_is_shown_with_it() -> None:
     data = bytearray(encode_batch(RECORDS))
     data[70] ^= 1
     spans = list(expand_records(bytes(data), 0, len(data), "records", 1))
-    assert "the checksum is " in next(span.text for span in spans if span.name == "crc")
+    assert "the stored checksum is " in next(span.text for span in spans if span.name == "crc")
     assert len(block(spans, "record")) == 2
 
 
 def test_a_batch_that_cannot_be_read_is_shown_up_to_there() -> None:
-    data = bytearray(encode_batch(RECORDS, codec=ZSTD))
+    data = bytearray(encode_batch(RECORDS, codec=Codec.ZSTD))
     data[61:65] = bytes(4)
     spans = list(expand_records(bytes(data), 0, len(data), "records", 1))
     assert_tiles(Trace(bytes(data), spans))
@@ -328,7 +328,7 @@ def test_an_error_in_records_shows_the_batch() -> None:
         list(read_batches(bytes(data)))
     text = caught.value.annotated()
     assert text.startswith(f"{caught.value}\n\nthe batch:\noffset ")
-    assert re.search(r"^ +17  [0-9a-f]{8} +crc .*\n +\^\^ the checksum is ", text, re.MULTILINE)
+    assert re.search(r"^ +17  [0-9a-f]{8} +crc .*\n +\^\^ the stored checksum is ", text, re.MULTILINE)
 
 
 def test_the_wrong_byte_is_shown_wherever_it_stands() -> None:

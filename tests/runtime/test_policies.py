@@ -11,7 +11,7 @@ import pytest
 from crc32c import crc32c
 
 from kwire import LIKE_KAFKA, STRICT, DecodeError, Policy
-from kwire.compression import GZIP, compress
+from kwire.compression import Codec, compress
 from kwire.records import Record, encode_batch, read_batches
 from kwire_kafka import (
     PROTOCOL,
@@ -84,7 +84,7 @@ def uncounted() -> bytes:
 
 
 WHOLE = message(b"\0\0\0\1a")
-CUT = compress(GZIP, WHOLE + WHOLE[:-1])
+CUT = compress(Codec.GZIP, WHOLE + WHOLE[:-1])
 
 ACCEPTED: dict[str, tuple[Any, Any]] = {
     "tag-order": (
@@ -114,7 +114,7 @@ ACCEPTED: dict[str, tuple[Any, Any]] = {
         fields(error_code=27),
     ),
     "records-value": (batch(message(b"\0\0\0\1amore")), values(b"a")),
-    "records-inner": (batch(message(len(CUT).to_bytes(4, "big") + CUT, attributes=GZIP)), values(b"a")),
+    "records-inner": (batch(message(len(CUT).to_bytes(4, "big") + CUT, attributes=Codec.GZIP)), values(b"a")),
     "records-uncounted": (batch(uncounted()), values()),
 }
 """Case of the first table → decode under a policy, and check what is read."""

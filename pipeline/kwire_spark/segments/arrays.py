@@ -7,15 +7,17 @@ from collections.abc import Callable
 import numpy as np
 import pyarrow as pa
 
-from kwire.compression import NAMES
-from kwire.records.layout import APPEND_TIME, CODEC, CONTROL, TRANSACTIONAL
+from kwire.compression import Codec
+from kwire.records.layout import APPEND_TIME, CODEC_MASK, CONTROL, TRANSACTIONAL
 from kwire_spark.columns import RECORDS, TIME
 from kwire_spark.segments.gathered import Gathered
 from kwire_spark.segments.secret_records import hidden
 
 _FIRST_TIME, _LAST_TIME = -62_135_596_800_000, 253_402_300_799_999
 """Milliseconds of the years 1 to 9999, beyond which Python has no times."""
-_CODECS = pa.array([*NAMES, *(f"unknown {code}" for code in range(len(NAMES), CODEC + 1))])
+_CODECS = pa.array(
+    [codec.label for codec in Codec] + [f"unknown {code}" for code in range(len(Codec), CODEC_MASK + 1)]
+)
 _TIMESTAMP_TYPES = pa.array(["none", "create", "append"])
 _HEADERS = RECORDS.field("headers").type
 
@@ -81,7 +83,7 @@ COLUMNS: dict[str, Column] = {
     "timestamp_type": _timestamp_type,
     "leader_epoch": _fact("leader_epoch", "i4"),
     "magic": _fact("magic", "i1"),
-    "codec": lambda it, hide: _CODECS.take(pa.array(it.fact("attributes") & CODEC)),
+    "codec": lambda it, hide: _CODECS.take(pa.array(it.fact("attributes") & CODEC_MASK)),
     "producer_id": _fact("producer_id", "i8"),
     "producer_epoch": _fact("producer_epoch", "i2"),
     "base_sequence": _fact("base_sequence", "i4"),

@@ -18,7 +18,7 @@ from typing import NamedTuple
 from crc32c import crc32c
 
 from kwire.frames import MAX_FRAME
-from kwire.records.layout import ATTRIBUTES, BATCH_HEADER, LEAST, MAGIC, OVERHEAD
+from kwire.records.layout import ATTRIBUTES, BATCH_HEADER, MAGIC, MIN_SIZE, OVERHEAD
 from kwire_spark.segments.window import BLOCK, CRC, HEAD, WINDOW, Window, checksums
 
 LOOK_BACK = 64
@@ -91,7 +91,7 @@ def _entry(window: Window, position: int, start: int) -> int:
 
 def _headers(window: Window, position: int) -> Iterator[tuple[int, int]]:
     """Position and size of one batch after another, as long as headers make sense."""
-    unpack, least, last = HEAD.unpack_from, LEAST, window.size
+    unpack, least, last = HEAD.unpack_from, MIN_SIZE, window.size
     while window.size - position >= HEAD.size:
         data = window.block(position, HEAD.size)
         offset, end = position, position + len(data) - HEAD.size
@@ -115,7 +115,7 @@ def _run(window: Window, position: int) -> Iterator[tuple[int, int, bool]]:
         while at + HEAD.size <= end:
             declared, magic = unpack(view, at)
             size = OVERHEAD + declared
-            if magic > 2 or declared < LEAST[magic] or size > MAX_FRAME or position + size > last:
+            if magic > 2 or declared < MIN_SIZE[magic] or size > MAX_FRAME or position + size > last:
                 return
             if at + size > end:
                 break
@@ -161,7 +161,7 @@ def _damage(window: Window, position: int, end: int) -> Iterator[Stretch]:
         size = window.size_at(position)
         if size and position + size <= end:
             stored, found = checksums(window.read(position, size))
-            yield Stretch(position, size, f"the checksum is {stored:08x}, that of the bytes is {found:08x}")
+            yield Stretch(position, size, f"the stored checksum is {stored:08x}, the computed one {found:08x}")
             position += size
         else:
             yield Stretch(position, end - position, *_reason(window, position, end))
@@ -174,17 +174,20 @@ def _reason(window: Window, position: int, end: int) -> tuple[str, bool]:
     if left < HEAD.size:
         return f"incomplete: the file ends {left} bytes after a batch began", True
     declared, magic = HEAD.unpack_from(window.read(position, HEAD.size))
-    if not LEAST[0] <= declared <= MAX_FRAME - OVERHEAD:
-        return f"a batch of size {declared}: the least is {LEAST[0]}, the most {MAX_FRAME - OVERHEAD}", False
-    if magic >= len(LEAST):
-        return f"there is no magic {magic}", False
-    if declared < LEAST[magic]:
-        return f"a batch of size {declared}: the least is {LEAST[magic]}", False
+    if not MIN_SIZE[0] <= declared <= MAX_FRAME - OVERHEAD:
+        return (
+            f"a batch of size {declared}: the minimum is {MIN_SIZE[0]}, the maximum is {MAX_FRAME - OVERHEAD}",
+            False,
+        )
+    if magic >= len(MIN_SIZE):
+        return f"unknown magic {magic}", False
+    if declared < MIN_SIZE[magic]:
+        return f"a batch of size {declared}: the minimum is {MIN_SIZE[magic]}", False
     if OVERHEAD + declared > left:
         told = f"the batch has {OVERHEAD + declared} bytes, {left} of them are in the file"
         return f"incomplete: {told}", end == window.size
     stored, found = checksums(window.read(position, OVERHEAD + declared))
-    return f"the checksum is {stored:08x}, that of the bytes is {found:08x}, and another batch begins in it", False
+    return f"the stored checksum is {stored:08x}, the computed one {found:08x}, and another batch begins in it", False
 
 
 def _zeros(window: Window, position: int) -> bool:

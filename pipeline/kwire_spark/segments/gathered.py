@@ -15,7 +15,7 @@ import pyarrow as pa
 from kwire.errors import DecodeError
 from kwire.logs import LogSegment
 from kwire.records import Batch, Record
-from kwire.records.layout import APPEND_TIME, ATTRIBUTES, BATCH_HEADER, CODEC, MAGIC
+from kwire.records.layout import APPEND_TIME, ATTRIBUTES, BATCH_HEADER, CODEC_MASK, MAGIC
 from kwire.records.loops import HUGE, Headers
 from kwire_spark.segments.varints import Fields, Numbers, find_records
 
@@ -120,7 +120,7 @@ class Stored:
         return bool(self.kept) and self.kept[-1][0] is data
 
     def _add_records(self, data: bytes, at: int, size: int, position: int, count: int) -> bool:
-        if data[at + ATTRIBUTES + 1] & CODEC:
+        if data[at + ATTRIBUTES + 1] & CODEC_MASK:
             try:
                 data = Batch(memoryview(data)[at : at + size], position, limit=self._limit).payload()
             except DecodeError:
@@ -234,7 +234,7 @@ class Read:
 
 def _fact(batch: Batch, name: str) -> int:
     if name == "attributes" and batch.magic < 2:
-        return batch.attributes & (CODEC | APPEND_TIME)
+        return batch.attributes & (CODEC_MASK | APPEND_TIME)
     found: Any = getattr(batch, name)
     return int(found)
 

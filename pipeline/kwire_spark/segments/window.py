@@ -9,7 +9,7 @@ from typing import BinaryIO
 from crc32c import crc32c
 
 from kwire.frames import MAX_FRAME
-from kwire.records.layout import ATTRIBUTES, BATCH_HEADER, CODEC, LEAST, MAGIC, OVERHEAD
+from kwire.records.layout import ATTRIBUTES, BATCH_HEADER, CODEC_MASK, MAGIC, MIN_SIZE, OVERHEAD
 
 BLOCK = 1 << 12
 """Bytes read at a time where only headers are looked at."""
@@ -62,7 +62,7 @@ class Window:
             return 0
         declared, magic = HEAD.unpack_from(self.read(position, HEAD.size))
         size = OVERHEAD + int(declared)
-        fits = magic < len(LEAST) and declared >= LEAST[magic] and size <= min(MAX_FRAME, self.size - position)
+        fits = magic < len(MIN_SIZE) and declared >= MIN_SIZE[magic] and size <= min(MAX_FRAME, self.size - position)
         return size if fits else 0
 
     def intact(self, position: int, size: int) -> bool:
@@ -103,5 +103,5 @@ def _plausible(header: memoryview) -> bool:
     if header[MAGIC] < 2:
         return header[MAGIC + 1] < 16  # the attributes
     _, _, _, _, _, attributes, delta, _, _, producer, epoch, sequence, count = BATCH_HEADER.unpack(header)
-    described: bool = 0 <= attributes < 128 and attributes & CODEC <= 4 and min(producer, epoch, sequence) >= -1
+    described: bool = 0 <= attributes < 128 and attributes & CODEC_MASK <= 4 and min(producer, epoch, sequence) >= -1
     return described and delta >= 0 and bool(0 <= count <= delta + 1)

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from struct import unpack_from
 from typing import TYPE_CHECKING
 
-from kwire.compression import NAMES
+from kwire.compression import Codec
 from kwire.errors import DecodeError
 from kwire.explain.trace import Span
 from kwire.primitives import read_varint
@@ -109,7 +109,7 @@ def _batch(data: bytes, start: int, end: int, path: str, depth: int) -> Iterator
     elif not attributes & 7:
         yield from [_record(pos, end, f"{path}.record[0]", record, depth + 1) for record in records]
     else:
-        what = f"{NAMES[attributes & 7]} data"
+        what = f"{Codec(attributes & 7).label} data"
         yield Span(pos, end, f"{path}.records", "records", what, data[pos:end], depth=depth + 1)
         for index, record in enumerate(records):
             yield _record(end, end, f"{path}.record[{index}]", record, depth + 2)
@@ -163,5 +163,5 @@ def _short(value: bytes | None) -> str:
 
 def _attributes(value: int) -> str:
     codec = value & 7
-    names = [NAMES[codec] if codec < len(NAMES) else f"codec {codec}"]
+    names = [Codec(codec).label if codec <= Codec.ZSTD else f"codec {codec}"]
     return ", ".join(names + [name for bit, name in _FLAGS if value & bit])

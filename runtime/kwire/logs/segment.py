@@ -17,8 +17,8 @@ from kwire.frames import MAX_FRAME
 from kwire.logs.indexes import offset_of, position_of
 from kwire.policy import STRICT, Policy
 from kwire.records import read_batches
-from kwire.records.errors import KEPT, CorruptRecordError
-from kwire.records.layout import LEAST, OVERHEAD
+from kwire.records.errors import MAX_KEPT, CorruptRecordError
+from kwire.records.layout import MIN_SIZE, OVERHEAD
 from kwire.records.reader import with_records
 
 TYPE_CHECKING = False
@@ -218,8 +218,11 @@ class SegmentReader:
         elif not any(data) and not any(any(chunk) for chunk in iter(lambda: file.read(WINDOW), b"")):
             self.padding = left
         else:
-            reason = f"a batch of size {needed - OVERHEAD}: the least is {LEAST[0]}, the most {MAX_BATCH - OVERHEAD}"
-            error = CorruptRecordError(reason, position=position, offset=position + 8, data=data[:KEPT], path="size")
+            most = MAX_BATCH - OVERHEAD
+            reason = f"a batch of size {needed - OVERHEAD}: the minimum is {MIN_SIZE[0]}, the maximum is {most}"
+            error = CorruptRecordError(
+                reason, position=position, offset=position + 8, data=data[:MAX_KEPT], path="size"
+            )
             if not self._skip:
                 raise error
             self.errors.append(error)
@@ -231,7 +234,7 @@ def _complete(data: bytes) -> tuple[int, int]:
     position, end = 0, len(data) - OVERHEAD
     while position <= end:
         size: int = _SIZE.unpack_from(data, position + 8)[0]
-        if size < LEAST[0] or position + OVERHEAD + size > len(data):
+        if size < MIN_SIZE[0] or position + OVERHEAD + size > len(data):
             return position, OVERHEAD + size
         position += OVERHEAD + size
     return position, 0

@@ -1,4 +1,4 @@
-"""Records: what the ``records`` fields of Produce, Fetch and log segments hold, read and built.
+"""Records: reading and building the record batches of Produce, Fetch and log segments.
 
 >>> reader = read_batches(partition.records)
 >>> for batch in reader:
@@ -6,8 +6,8 @@
 ...         for record in batch:
 ...             print(record.offset, record.timestamp, record.key, record.value)
 
-A batch knows its header; records are decompressed and read when they are asked for. See :class:`BatchReader` for
-incomplete and corrupt batches, :func:`encode_batch` and :func:`encode_message_set` for writing.
+A batch is its header until its records are requested, which decompresses and decodes them. See :class:`BatchReader`
+for incomplete and corrupt batches, :func:`encode_batch` and :func:`encode_message_set` for writing.
 """
 
 from kwire.records.batch import Batch

@@ -1,7 +1,7 @@
-"""A record batch: its header, and its records when somebody asks for them.
+"""A record batch: its header, and its records on request.
 
-Magic 2 is one header for many records. With magic 0 and 1 every message stands for itself and is a batch of one
-record here; a compressed message holds a whole message set, and is a batch of its messages [KAFKA-WIRE 44].
+Magic 2 has one header for many records. With magic 0 and 1 every message is a batch of one record here; a compressed
+message holds a whole message set and is a batch of its messages [KAFKA-WIRE 44].
 """
 
 from __future__ import annotations
@@ -9,13 +9,13 @@ from __future__ import annotations
 import zlib
 
 from kwire.policy import STRICT, Policy
-from kwire.records import explained, messages
+from kwire.records import interpreter, message_sets
 from kwire.records.errors import NAMES, ChecksumError
 from kwire.records.layout import (
     APPEND_TIME,
     ATTRIBUTES,
     BATCH_HEADER,
-    CODEC,
+    CODEC_MASK,
     CONTROL,
     DELETE_HORIZON,
     MAGIC,
@@ -30,30 +30,32 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any, Literal
 
+    from kwire.compression import Codec
+
     TimestampType = Literal["none", "create", "append"]
 
 CHUNK = 512
-"""How many records are read at a time when a batch is iterated."""
+"""How many records are decoded at a time when a batch is iterated."""
 
 
 class Batch:
-    """One batch, as ``read_batches`` gives it. Only the header has been read: that is cheap.
+    """One batch, as returned by ``read_batches``. Only its header has been decoded, which is cheap.
 
     ============================================  ===================================================================
-    ``position``, ``size``                        where it starts in the input, and how many bytes it has
+    ``position``, ``size``                        where it starts in the input, and its size in bytes
     ``magic``                                     0, 1 or 2
-    ``last_offset``                               of the last record there was when the batch was written
+    ``last_offset``                               of the last record when the batch was written
     ``leader_epoch``                              -1 before magic 2
     ``crc``                                       as stored
-    ``attributes``                                as stored; the properties below say what they mean
+    ``attributes``                                as stored; the properties below decode them
     ``base_timestamp``, ``max_timestamp``         as stored, in milliseconds since 1970 UTC; -1 for magic 0
-    ``producer_id``, ``producer_epoch``,          -1 where there is none
+    ``producer_id``, ``producer_epoch``,          -1 if unset
     ``base_sequence``
-    ``lenient``                                   whether bytes are passed over that Kafka does not look at
+    ``lenient``                                   whether bytes that Kafka ignores are ignored
     ============================================  ===================================================================
 
-    Iterating reads the records, a ``DecodeError`` says what is wrong with them; every iteration reads anew. The
-    batch refers to the input: a ``bytearray`` cannot be resized, an ``mmap`` not be closed before it is gone.
+    Every iteration decodes the records again; invalid records raise a ``DecodeError``. The batch refers to the input:
+    while it exists, a ``bytearray`` cannot be resized and an ``mmap`` cannot be closed.
     """
 
     __slots__ = (
@@ -129,7 +131,7 @@ class Batch:
             self.leader_epoch = self.producer_id = self.producer_epoch = self.base_sequence = -1
             self.base_timestamp = int.from_bytes(view[18:26], "big", signed=True) if self.magic else -1
             self.max_timestamp = self.base_timestamp
-            compressed = self.attributes & CODEC
+            compressed = self.attributes & CODEC_MASK
             self._base_offset = None if compressed else self.last_offset
             self._count = None if compressed else 1
         self.size = 12 + size
@@ -141,27 +143,30 @@ class Batch:
 
     @property
     def base_offset(self) -> int:
-        """The offset that those of the records count from. In a compressed message set it is that of the first
-        record, which has to be read for it."""
+        """The offset to which those of the records are relative. For a compressed message set it is that of the first
+        record, and all records are decoded to find it."""
         if self._base_offset is None:
             self._base_offset = self.records()[0].offset
         return self._base_offset
 
     @property
     def count(self) -> int:
-        """The number of records; 0 is possible [KAFKA-WIRE 43]. In a compressed message set they have to be read."""
+        """The number of records, possibly 0 [KAFKA-WIRE 43]. Those of a compressed message set are decoded to count
+        them."""
         if self._count is None:
             self._count = len(self.records())
         return self._count
 
     @property
-    def codec(self) -> int:
-        """How the records are compressed: the codes of ``kwire.compression``, 0 is not at all [KAFKA-WIRE 45]."""
-        return self.attributes & CODEC
+    def codec(self) -> Codec:
+        """How the records are compressed [KAFKA-WIRE 45]."""
+        from kwire.compression import Codec
+
+        return Codec(self.attributes & CODEC_MASK)
 
     @property
     def timestamp_type(self) -> TimestampType:
-        """Whether a timestamp is when the record was made, or when the broker appended it; "none" with magic 0."""
+        """Whether timestamps say when a record was created or when the broker appended it; "none" for magic 0."""
         if self.magic == 0:
             return "none"
         return "append" if self.attributes & APPEND_TIME else "create"
@@ -173,32 +178,32 @@ class Batch:
 
     @property
     def control(self) -> bool:
-        """Whether it holds control records, which are not for applications: see ``decode_control``."""
+        """Whether the batch holds control records, which applications do not see: use ``decode_control``."""
         return self.magic == 2 and self.attributes & CONTROL != 0
 
     @property
     def delete_horizon(self) -> int | None:
-        """When tombstones and transaction markers in it may be removed, in milliseconds; set by log compaction,
-        which uses the base timestamp for it [KAFKA-WIRE 43]."""
+        """When tombstones and transaction markers may be removed, in milliseconds since 1970 UTC. Log compaction sets
+        it, and stores it in the base timestamp [KAFKA-WIRE 43]."""
         return self.base_timestamp if self.magic == 2 and self.attributes & DELETE_HORIZON else None
 
     def sequence(self, record: Record) -> int:
-        """The producer's sequence number of a record, which starts again at 0 after 2³¹ - 1; -1 if it has none."""
+        """The producer's sequence number of a record, which wraps to 0 after 2³¹ - 1; -1 if it has none."""
         if self.base_sequence < 0:
             return -1
         return (self.base_sequence + record.offset - self.base_offset) & 0x7FFFFFFF
 
     def verify(self) -> None:
-        """:class:`ChecksumError` unless the checksum is right. ``read_batches`` does this unless told otherwise."""
+        """Raise :class:`ChecksumError` unless the checksum is correct. ``read_batches`` does this by default."""
         if self.magic == 2:
             from crc32c import crc32c
 
-            start, found = 17, crc32c(self._view[ATTRIBUTES:])
+            start, actual = 17, crc32c(self._view[ATTRIBUTES:])
         else:
-            start, found = OVERHEAD, zlib.crc32(self._view[MAGIC:])
-        if found != self.crc:
+            start, actual = OVERHEAD, zlib.crc32(self._view[MAGIC:])
+        if actual != self.crc:
             raise ChecksumError(
-                f"the checksum is {self.crc:08x}, that of the bytes is {found:08x}",
+                f"the stored checksum is {self.crc:08x}, the computed one {actual:08x}",
                 position=self.position,
                 offset=self.position + start,
                 data=self.data,
@@ -207,9 +212,9 @@ class Batch:
             )
 
     def __iter__(self) -> Iterator[Record]:
-        """The records one by one: all that precede the first one that cannot be read."""
+        """The records one by one, up to the first invalid one, which raises."""
         if self.magic < 2:
-            yield from messages.read(self, self._verify)[0]
+            yield from message_sets.read(self, self._verify)[0]
             return
         data, done, pos = self.payload(), 0, 0
         while self.count - done > CHUNK:
@@ -219,27 +224,29 @@ class Batch:
         yield from self._read_rest(data, pos, done)
 
     def records(self) -> list[Record]:
-        """All records, or none if one cannot be read."""
+        """All records; one invalid record raises."""
         if self.magic < 2:
-            return messages.read(self, self._verify)[0]
+            return message_sets.read(self, self._verify)[0]
         return self._read_rest(self.payload(), 0, 0)
 
     def payload(self) -> bytes:
-        """The records as bytes, decompressed; of magic 0 and 1 the value of the message, decompressed."""
+        """The decompressed bytes of the records; for magic 0 and 1 the decompressed value of the message."""
         if self.magic < 2:
-            return messages.payload(self)
+            return message_sets.payload(self)
         if self.lenient and not self.count:
-            return b""  # Kafka does not look at what the batch does not count.
+            return b""  # Kafka ignores records that the header does not count.
         stored = self._view[BATCH_HEADER.size :]
-        return self.decompressed(stored, BATCH_HEADER.size) if self.codec and stored else bytes(stored)
+        return (
+            self.decompressed(stored, BATCH_HEADER.size) if self.attributes & CODEC_MASK and stored else bytes(stored)
+        )
 
     def decompressed(self, stored: bytes | memoryview, start: int) -> bytes:
-        """What ``stored`` holds, which starts at byte ``start`` of the batch."""
+        """``stored`` decompressed, which starts at byte ``start`` of the batch."""
         from kwire.compression import DEFAULT_LIMIT, CompressionError, decompress
 
         limit = DEFAULT_LIMIT if self._limit is None else self._limit
         try:
-            return decompress(self.codec, stored, magic=self.magic, limit=limit)
+            return decompress(self.attributes & CODEC_MASK, stored, magic=self.magic, limit=limit)
         except CompressionError as problem:
             problem.message, problem.version, problem.path = NAMES[self.magic], self.magic, "records"
             problem.position, problem.offset = self.position, problem.offset + self.position + start
@@ -247,27 +254,27 @@ class Batch:
             raise
 
     def encode(self, records: list[Record] | None = None, **changes: Any) -> bytes:
-        """The batch built again, with other records or with other settings: the keywords of ``encode_batch``, or for
+        """The bytes of this batch with other ``records`` or other settings: the keywords of ``encode_batch``, or for
         magic 0 and 1 of ``encode_message_set``.
 
-        Without changes that gives the same bytes, provided that the codec does, and that whoever wrote the batch used
-        no longer varints than necessary.
+        Without changes the bytes are the same, provided that the codec reproduces them and the batch was written with
+        minimal varints.
         """
         from kwire.records import build
 
         return build.rebuild(self, records, changes)
 
     def stored_records(self) -> list[Record]:
-        """The records with the timestamps that are written in them, even if the broker's append time overrides it."""
+        """The records with the timestamps stored in them, even if the broker's append time overrides these."""
         if self.magic < 2:
-            return messages.read(self, self._verify, stored=True)[0]
+            return message_sets.read(self, self._verify, stored=True)[0]
         return self._read_rest(self.payload(), 0, 0, stored=True)
 
     def _read_rest(self, data: bytes, pos: int, done: int, *, stored: bool = False) -> list[Record]:
-        """All records that follow the first ``done`` ones, which must reach to the end of the payload."""
+        """All records after the first ``done`` ones. They must extend to the end of the payload."""
         records, pos = self._read(data, pos, done, max(0, self.count - done), stored=stored)
         if pos != len(data) or self.count < 0:
-            explained.refuse_rest(self, data, pos)
+            interpreter.refuse_rest(self, data, pos)
         return records
 
     def _read(
@@ -279,12 +286,13 @@ class Batch:
                 raise ValueError("offsets or timestamps may overflow")
             records, pos = read_records(data, pos, wanted, base_offset, base_timestamp)
         except (IndexError, ValueError):
-            records, pos = explained.read_records(self, data, pos, done, wanted)
+            records, pos = interpreter.read_records(self, data, pos, done, wanted)
         if self.attributes & APPEND_TIME and not stored:
             for record in records:
                 record.timestamp = self.max_timestamp
         return records, pos
 
     def __repr__(self) -> str:
-        names = ("position", "size", "magic", "last_offset", "codec", "timestamp_type", "transactional", "control")
-        return f"Batch({', '.join(f'{name}={getattr(self, name)!r}' for name in names)})"
+        names = ("position", "size", "magic", "last_offset", "timestamp_type", "transactional", "control")
+        values = ", ".join(f"{name}={getattr(self, name)!r}" for name in names)
+        return f"Batch({values}, codec={self.codec.label!r})"

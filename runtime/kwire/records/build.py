@@ -1,16 +1,24 @@
-"""Batches built: from records to bytes, in all three formats."""
+"""Building batches: from records to bytes, in all three formats."""
 
 from __future__ import annotations
 
 import zlib
 from struct import Struct, error
 
-from kwire.compression import ZSTD
 from kwire.errors import EncodeError
-from kwire.records import messages
+from kwire.records import message_sets
 from kwire.records.batch import Batch
-from kwire.records.explained import int64
-from kwire.records.layout import APPEND_TIME, BATCH_HEADER, CODEC, CONTROL, DELETE_HORIZON, OVERHEAD, TRANSACTIONAL
+from kwire.records.interpreter import int64
+from kwire.records.layout import (
+    APPEND_TIME,
+    BATCH_HEADER,
+    CODEC_MASK,
+    CONTROL,
+    DELETE_HORIZON,
+    OVERHEAD,
+    TRANSACTIONAL,
+    ZSTD,
+)
 from kwire.records.loops import HUGE, Record, varint, write_headers, write_records
 
 TYPE_CHECKING = False
@@ -23,7 +31,7 @@ if TYPE_CHECKING:
 KNOWN_ATTRIBUTES = 0x7F
 CRC = Struct(">I")
 MESSAGE = (Struct(">Bbi"), Struct(">Bbqi"))
-"""From magic to the key's length, by magic."""
+"""From the magic to the length of the key, by magic."""
 SIZE = Struct(">i")
 HEAD = Struct(">qiI")
 
@@ -48,20 +56,20 @@ def encode_batch(
     attributes: int = 0,
     exact_offsets: bool = False,
 ) -> bytes:
-    """A record batch of magic 2 [KAFKA-WIRE 43]. :class:`EncodeError` names what does not fit.
+    """The bytes of a record batch of magic 2 [KAFKA-WIRE 43]; :class:`EncodeError` for invalid values.
 
-    What is not given is taken from the records: the base offset and base timestamp are those of the first one, the
-    last offset that of the last one, the largest timestamp the largest. Records without an offset are numbered; if
-    the first one has none, from ``base_offset`` or 0 on. There may be no records, as log compaction leaves it.
+    Settings default to those of the records: base offset and base timestamp are those of the first record, the last
+    offset that of the last one, the largest timestamp the largest. Records without an offset are numbered; if the
+    first one has none, from ``base_offset`` or 0. There may be no records, as after log compaction.
 
     With ``timestamp_type="append"``, ``max_timestamp`` is when the broker appended the batch. A ``delete_horizon``
-    takes the place of the base timestamp. Bits of ``attributes`` that have no meaning here are kept.
+    replaces the base timestamp. Unassigned bits of ``attributes`` are kept.
 
-    Offsets have to ascend. With ``exact_offsets`` they need not, and -1 is an offset too: to write what was read.
+    Offsets must ascend. With ``exact_offsets`` they need not, and -1 is an offset: use it to write what was read.
     """
     rows = list(records)
     if rows and not isinstance(rows[0], Record):
-        raise _no_record(rows[0], 0)
+        raise _not_a_record(rows[0], 0)
     if base_offset is None:
         base_offset = rows[0].offset if rows and rows[0].offset != -1 else 0
     if delete_horizon is not None:
@@ -117,21 +125,21 @@ def encode_message_set(
     inner_attributes: int = 0,
     exact_offsets: bool = False,
 ) -> bytes:
-    """Messages of magic 0 or 1; with a ``codec``, one message that holds them all [KAFKA-WIRE 44].
+    """The bytes of messages of magic 0 or 1; with a ``codec``, of one message that wraps them all [KAFKA-WIRE 44].
 
-    Records without an offset are numbered, from ``base_offset`` or 0 on. The message that holds the others has the
-    offset of the last record (or ``last_offset``) and the largest timestamp (or ``max_timestamp``); inner offsets of
-    magic 1 count from ``base_offset``, which is that of the first record unless given. Magic 0 has no timestamps, and
-    neither has headers. Bits of ``attributes`` that have no meaning here are kept; ``inner_attributes`` are those of
-    the messages inside. With ``exact_offsets``, -1 is an offset too: to write what was read.
+    Records without an offset are numbered from ``base_offset`` or 0. The wrapper has the offset of the last record
+    (or ``last_offset``) and the largest timestamp (or ``max_timestamp``); inner offsets of magic 1 are relative to
+    ``base_offset``, by default that of the first record. Magic 0 has no timestamps, and neither format has headers.
+    Unassigned bits of ``attributes`` are kept; ``inner_attributes`` are those of the inner messages. With
+    ``exact_offsets``, -1 is an offset: use it to write what was read.
     """
     if magic not in (0, 1):
         raise EncodeError(f"a message set has magic 0 or 1, not {magic}", message="MessageSet", version=magic)
     if _codec(codec) >= ZSTD:
-        raise EncodeError(f"codec {codec} is not one of message sets", message="MessageSet", version=magic)
+        raise EncodeError(f"codec {codec} is not supported by message sets", message="MessageSet", version=magic)
     rows = list(records)
     offsets = [row.offset for row in rows] if exact_offsets else _offsets(rows, base_offset)
-    bits = (attributes & ~(CODEC | APPEND_TIME if magic else CODEC)) | _codec(codec)
+    bits = (attributes & ~(CODEC_MASK | APPEND_TIME if magic else CODEC_MASK)) | _codec(codec)
     bits |= _append_bit(timestamp_type if magic else "create", magic=1)
     if not codec:
         return b"".join(
@@ -152,11 +160,11 @@ def encode_message_set(
 
 
 def rebuild(batch: Batch, records: Iterable[Record] | None, changes: dict[str, Any]) -> bytes:
-    """What ``Batch.encode`` does."""
+    """The implementation of ``Batch.encode``."""
     kind = changes.get("timestamp_type", batch.timestamp_type)
-    # The largest timestamp of other records is another one, but what the broker gave to all of them stays.
+    # Other records have another largest timestamp, but the append time that applies to all of them stays.
     same_times = kind == batch.timestamp_type and (records is None or kind == "append")
-    settings: dict[str, Any] = {"codec": batch.codec}
+    settings: dict[str, Any] = {"codec": batch.attributes & CODEC_MASK}
     if same_times:
         settings["max_timestamp"] = batch.max_timestamp
     if batch.magic == 2:
@@ -176,7 +184,7 @@ def rebuild(batch: Batch, records: Iterable[Record] | None, changes: dict[str, A
             "exact_offsets": records is None,
         }
         return encode_batch(batch.stored_records() if records is None else records, **(settings | changes))
-    stored, base, inner_attributes = messages.read(batch, verify=False, stored=True)
+    stored, base, inner_attributes = message_sets.read(batch, verify=False, stored=True)
     settings |= {"magic": batch.magic, "timestamp_type": batch.timestamp_type}
     settings |= {"attributes": batch.attributes, "inner_attributes": inner_attributes}
     if records is None:
@@ -188,29 +196,29 @@ def _payload(rows: list[Record], base_offset: int, base_timestamp: int, exact: b
     """The records as bytes, the last offset and the largest timestamp."""
     try:
         ordinary = -HUGE < base_timestamp < HUGE and -HUGE < base_offset < HUGE
-        if ordinary and not (exact and any(row.offset == -1 for row in rows)):  # which it would number
+        if ordinary and not (exact and any(row.offset == -1 for row in rows)):  # write_records would number them
             return write_records(rows, base_offset, base_timestamp)
     except (AttributeError, OverflowError, TypeError, ValueError):
-        pass  # the slow path says what it is
+        pass  # the slow path finds the reason
     return _payload_slowly(rows, base_offset, base_timestamp, exact)
 
 
 def _payload_slowly(rows: list[Record], base_offset: int, base_timestamp: int, exact: bool) -> tuple[bytes, int, int]:
-    """The same, saying what is wrong; deltas overflow like Java's, so that whatever was read can be written."""
+    """The same with errors; deltas overflow as in Java, so that whatever was read can be written."""
     parts, newest = [], -1
     offset = base_offset - 1
     for number, row in enumerate(rows):
         if not isinstance(row, Record):
-            raise _no_record(row, number)
+            raise _not_a_record(row, number)
         timestamp = _checked_int(row.timestamp, f"records[{number}].timestamp", 64)
         newest = max(newest, timestamp)
-        given = _checked_int(row.offset, f"records[{number}].offset", 64)
-        if not exact and given != -1 and given <= offset:
-            what = f"its offset is {given}, it has to be {offset + 1} or more"
+        own = _checked_int(row.offset, f"records[{number}].offset", 64)
+        if not exact and own != -1 and own <= offset:
+            what = f"offset {own} must be {offset + 1} or more"
             raise EncodeError(what, message="RecordBatch", version=2, path=f"records[{number}].offset")
-        offset = offset + 1 if given == -1 and not exact else given
+        offset = offset + 1 if own == -1 and not exact else own
         delta = int64(offset - base_offset)
-        _checked_int(delta, f"records[{number}].offset", 32, "its distance from the base offset is")
+        _checked_int(delta, f"records[{number}].offset", 32, "distance from the base offset: ")
         body = [b"\0", _long_varint(int64(timestamp - base_timestamp)), _long_varint(delta)]
         body += [_bytes(row.key, f"records[{number}].key"), _bytes(row.value, f"records[{number}].value")]
         body.append(_headers(row, number))
@@ -219,8 +227,8 @@ def _payload_slowly(rows: list[Record], base_offset: int, base_timestamp: int, e
     return b"".join(parts), offset, newest
 
 
-def _no_record(row: object, number: int) -> EncodeError:
-    what = f"it is a {type(row).__name__}, no Record"
+def _not_a_record(row: object, number: int) -> EncodeError:
+    what = f"expected a Record, got {type(row).__name__}"
     return EncodeError(what, message="RecordBatch", version=2, path=f"records[{number}]")
 
 
@@ -239,7 +247,7 @@ def _bytes(value: object, path: str) -> bytes:
         return b"\x01"
     if not isinstance(value, (bytes, bytearray)):
         raise EncodeError(
-            f"it must be bytes or None, not {type(value).__name__}", message="RecordBatch", version=2, path=path
+            f"expected bytes or None, got {type(value).__name__}", message="RecordBatch", version=2, path=path
         )
     return varint(len(value)) + value
 
@@ -250,10 +258,12 @@ def _headers(row: Record, number: int) -> bytes:
         try:
             key, value = pair
         except (TypeError, ValueError):
-            raise EncodeError("a header is a pair", message="RecordBatch", version=2, path=path) from None
+            raise EncodeError(
+                "expected a pair of key and value", message="RecordBatch", version=2, path=path
+            ) from None
         if not isinstance(key, str):
             raise EncodeError(
-                f"a header's key must be a string, not {type(key).__name__}",
+                f"expected a str as key, got {type(key).__name__}",
                 message="RecordBatch",
                 version=2,
                 path=path,
@@ -267,20 +277,20 @@ def _headers(row: Record, number: int) -> bytes:
         ) from problem
 
 
-def _checked_int(value: object, path: str, bits: int, what: str = "it is") -> int:
+def _checked_int(value: object, path: str, bits: int, what: str = "") -> int:
     if not isinstance(value, int) or not -(1 << bits - 1) <= value < 1 << bits - 1:
-        raise EncodeError(f"{what} {value!r}, no int{bits}", message="RecordBatch", version=2, path=path)
+        raise EncodeError(f"{what}{value!r} is not an int{bits}", message="RecordBatch", version=2, path=path)
     return value
 
 
 def _offsets(rows: Sequence[Record], base_offset: int | None) -> list[int]:
-    """The offset of each record, where those without one are numbered."""
+    """The offset of each record; those without one are numbered."""
     offset = (0 if base_offset is None else base_offset) - 1
-    found = []
+    offsets = []
     for row in rows:
         offset = offset + 1 if row.offset == -1 else row.offset
-        found.append(offset)
-    return found
+        offsets.append(offset)
+    return offsets
 
 
 def _message(
@@ -295,9 +305,9 @@ def _message(
 ) -> bytes:
     path = f"records[{number}]" if row is not None else ""
     if row is not None and row.headers:
-        raise EncodeError(f"magic {magic} has no headers", message="MessageSet", version=magic, path=path)
+        raise EncodeError(f"magic {magic} does not support headers", message="MessageSet", version=magic, path=path)
     if magic == 0 and timestamp != -1:
-        raise EncodeError("magic 0 has no timestamps", message="MessageSet", version=magic, path=path)
+        raise EncodeError("magic 0 does not support timestamps", message="MessageSet", version=magic, path=path)
     try:
         fields = (magic, attributes, timestamp) if magic else (magic, attributes)
         body = b"".join(
@@ -320,16 +330,16 @@ def _compress(codec: int, data: bytes, magic: int, level: int | None) -> bytes:
 
 
 def _codec(codec: int) -> int:
-    if not isinstance(codec, int) or not 0 <= codec <= CODEC:
-        raise EncodeError(f"there is no codec {codec!r}")
+    if not isinstance(codec, int) or not 0 <= codec <= CODEC_MASK:
+        raise EncodeError(f"unknown codec {codec!r}")
     return codec
 
 
 def _append_bit(timestamp_type: TimestampType, *, magic: int) -> int:
     if timestamp_type not in ("create", "append"):
-        raise EncodeError(f"the timestamp type is create or append, not {timestamp_type!r}", version=magic)
+        raise EncodeError(f"the timestamp type must be create or append, not {timestamp_type!r}", version=magic)
     return APPEND_TIME if timestamp_type == "append" else 0
 
 
 def _out_of_range(problem: str) -> str:
-    return f"a number is out of range, or not one: {problem}"
+    return f"not a number, or out of range: {problem}"

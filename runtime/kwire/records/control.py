@@ -1,7 +1,7 @@
-"""Control records: what brokers write into partitions for each other [KAFKA-WIRE 42].
+"""Control records, which brokers write into partitions for each other [KAFKA-WIRE 42].
 
-The key is a version and a type, both int16. Each type has a message as value, which starts with its version, int16:
-as a field of the message, except for the two that end a transaction, where it stands in front.
+The key is a version and a type, both int16. The value is a message that depends on the type, and starts with an int16
+version: a field of the message, except for the two types that end a transaction, where it precedes the message.
 """
 
 from __future__ import annotations
@@ -26,16 +26,18 @@ TYPES: tuple[tuple[str, str], ...] = (
     ("kraft_version", "KRaftVersionRecord"),
     ("voters", "VotersRecord"),
 )
-"""The name of each type and of its message; the number of a type is its place."""
+"""The name of each type and of its message; the index is the number of the type."""
 
 KEY = Struct(">hh")
 VERSION = Struct(">h")
 
 
 class ControlRecord:
-    """A control record taken apart. ``message`` is ``None`` where type or version are not known or the value cannot
-    be read, and ``reason`` then says why; ``key`` and ``value`` are all of its bytes. ``type`` and ``version`` are -1
-    if they are missing."""
+    """A decoded control record.
+
+    ``message`` is ``None`` if the type or version is unknown or the value is invalid; ``reason`` then says why.
+    ``key`` and ``value`` are the record's bytes. ``type`` and ``version`` are -1 if they are missing.
+    """
 
     __slots__ = ("key", "message", "name", "reason", "type", "value", "version")
 
@@ -64,9 +66,9 @@ class ControlRecord:
 
 
 def decode_control(protocol: Protocol, record: Record, policy: Policy = STRICT) -> ControlRecord:
-    """What a record of a control batch says. Never an error: new types and versions are to be ignored.
+    """The decoded record of a control batch. It never raises: readers have to ignore new types and versions.
 
-    ``policy`` is how tolerant its message is read: Kafka ignores bytes behind it.
+    ``policy`` applies to the message; Kafka ignores trailing bytes.
     """
     key, value = record.key, record.value
     type = KEY.unpack_from(key)[1] if key is not None and len(key) >= KEY.size else -1
@@ -80,11 +82,13 @@ def decode_control(protocol: Protocol, record: Record, policy: Policy = STRICT) 
 
 
 def encode_control(name: str, message: Message, *, timestamp: int = -1, offset: int = -1) -> Record:
-    """The record for a control batch; ``name`` is one of :data:`TYPES`. Its message says in which version to write
-    it, if it has a version."""
+    """The record of a control batch. ``name`` is one of those in :data:`TYPES`. A message with a ``version`` field is
+    encoded in that version."""
     number = next((number for number, (known, _) in enumerate(TYPES) if known == name), None)
     if number is None:
-        raise EncodeError(f"there is no control record {name!r}: {', '.join(known for known, _ in TYPES)}")
+        raise EncodeError(
+            f"unknown control record {name!r}: expected one of {', '.join(known for known, _ in TYPES)}"
+        )
     if hasattr(message, "version"):
         value = message.encode(message.version)
     else:
@@ -95,7 +99,7 @@ def encode_control(name: str, message: Message, *, timestamp: int = -1, offset: 
 def _decode(
     cls: type[Message], version: int, value: bytes | None, policy: Policy
 ) -> tuple[Message | None, str | None]:
-    """The message, or why there is none."""
+    """The message, or the reason why there is none."""
     if value is None:
         return None, "the record has no value"
     if version not in cls.VALID_VERSIONS:

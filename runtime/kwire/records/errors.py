@@ -1,19 +1,19 @@
-"""What can be wrong with a record batch. Errors of compression are those of ``kwire.compression``."""
+"""Errors of record batches. Those of compression are in ``kwire.compression``."""
 
 from __future__ import annotations
 
 from kwire.errors import DecodeError
 
 NAMES = ("MessageSet", "MessageSet", "RecordBatch")
-"""What a batch is called in errors, by magic."""
+"""The name of a batch in errors, by magic."""
 
 
 class RecordsError(DecodeError):
-    """A batch that cannot be read.
+    """A batch that cannot be decoded.
 
-    ``data`` are the bytes of the batch (the first :data:`KEPT` of them where its size makes no sense), ``position``
-    says where it starts in the input, and ``offset`` where in the input the problem is. In a compressed batch that is
-    where the compressed records start; the reason then names the place among the decompressed ones. ``version`` is
+    ``data`` holds the bytes of the batch (the first :data:`MAX_KEPT` of them if its size is invalid), ``position`` is
+    where it starts in the input, and ``offset`` where in the input the problem is. In a compressed batch ``offset``
+    is where the compressed records start, and the reason gives the byte within the decompressed ones. ``version`` is
     the magic.
     """
 
@@ -35,7 +35,7 @@ class RecordsError(DecodeError):
 
 
 class ChecksumError(RecordsError):
-    """The checksum stored in a batch is not that of its bytes."""
+    """The stored checksum of a batch is wrong."""
 
 
 class UnknownMagicError(RecordsError):
@@ -43,11 +43,11 @@ class UnknownMagicError(RecordsError):
 
 
 class CorruptRecordError(RecordsError):
-    """A size, count or length that does not agree with the bytes that are there."""
+    """A size, count or length that disagrees with the bytes."""
 
 
-KEPT = 1024
-"""How many bytes an error keeps of a batch whose size makes no sense."""
+MAX_KEPT = 1024
+"""How many bytes an error keeps of a batch with an invalid size."""
 
 
 def _rebuild(

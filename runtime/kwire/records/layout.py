@@ -1,25 +1,29 @@
-"""Where things stand in a batch, in all formats: the numbers that readers and builders share [KAFKA-WIRE 43-45]."""
+"""The layout of batches in all formats: structs, offsets and bits that readers and builders share [KAFKA-WIRE
+43-45]."""
 
 from __future__ import annotations
 
 from struct import Struct
 
 BATCH_HEADER = Struct(">qiibIhiqqqhii")
-"""Magic 2: base offset, size from here on, leader epoch, magic, CRC-32C, attributes, last offset delta, base and
+"""Magic 2: base offset, size of the rest, leader epoch, magic, CRC-32C, attributes, last offset delta, base and
 largest timestamp, producer id and epoch, base sequence, number of records. The records follow."""
 
 MESSAGE_HEADER = Struct(">qiIbb")
-"""Magic 0 and 1: offset, size from here on, CRC-32, magic, attributes."""
+"""Magic 0 and 1: offset, size of the rest, CRC-32, magic, attributes."""
 
 OVERHEAD = 12
-"""Bytes up to and with the size field, which counts those behind it."""
-LEAST = (14, 22, 49)
-"""The least size that a batch can declare, by magic."""
+"""Bytes up to and including the size field, which counts the bytes after it."""
+MIN_SIZE = (14, 22, 49)
+"""The smallest valid value of the size field, by magic."""
 
 MAGIC = 16
-"""Where the magic stands in all formats, and where the bytes start that the CRC-32 of magic 0 and 1 covers."""
+"""Offset of the magic in all formats. The CRC-32 of magic 0 and 1 covers the bytes from here on."""
 ATTRIBUTES = 21
-"""Where the bytes start that the CRC-32C of magic 2 covers."""
+"""Offset of the attributes of magic 2, and of the bytes that its CRC-32C covers."""
 
-CODEC, APPEND_TIME, TRANSACTIONAL, CONTROL, DELETE_HORIZON = 0x07, 0x08, 0x10, 0x20, 0x40
-"""The bits of the attributes; messages have the first two only."""
+CODEC_MASK, APPEND_TIME, TRANSACTIONAL, CONTROL, DELETE_HORIZON = 0x07, 0x08, 0x10, 0x20, 0x40
+"""The bits of the attributes; magic 0 and 1 have the first two only."""
+
+ZSTD = 4
+"""The first codec that magic 0 and 1 do not have: ``kwire.compression.Codec.ZSTD``, without importing enums."""

@@ -1,8 +1,8 @@
 """A record, and the loops that read and write the records of a batch of magic 2.
 
-This is where the time goes: varints of one to three bytes are read in place, and nothing is counted for the sake of
-errors. Whatever is not as usual raises (``IndexError``, ``ValueError``, ``TypeError``), and the caller starts again
-in ``kwire.records.explained``, which gives either the same records or the reason. Interpreted or compiled by mypyc.
+This is the hot path: varints of one to three bytes are read in place, and nothing is tracked for the sake of errors.
+Anything unusual raises (``IndexError``, ``ValueError``, ``TypeError``), and the caller starts again in
+``kwire.records.interpreter``, which returns the records or raises the reason. Runs interpreted or compiled by mypyc.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ if TYPE_CHECKING:
     from typing import ClassVar
 
 Headers = tuple[tuple[str, bytes | None], ...]
-"""Pairs of key and value. A key that is not UTF-8 is kept with surrogate escapes and written as it was."""
+"""Pairs of key and value. A key that is not UTF-8 keeps its bytes as surrogate escapes and is written unchanged."""
 
 HUGE = 1 << 62
-"""Offsets and timestamps beyond it are left to the slow path, which knows how Java's long overflows."""
+"""Offsets and timestamps beyond this are left to the slow path, which overflows like Java's ``long``."""
 
 
 @mypyc_attr(acyclic=True)
 class Record:
-    """One record: what applications call a message.
+    """One record, which applications call a message.
 
-    ``timestamp`` is in milliseconds since 1970 UTC, -1 if there is none; ``Batch.timestamp_type`` says whose clock it
-    is. A record made with offset -1 is numbered when it is written: one more than the record before it.
+    ``timestamp`` is in milliseconds since 1970 UTC, -1 if unset; ``Batch.timestamp_type`` says whether it is the
+    producer's or the broker's. A record with offset -1 gets the offset after the record before it when it is encoded.
     """
 
     SLOTS: ClassVar[tuple[str, ...]] = ("offset", "timestamp", "key", "value", "headers")
@@ -84,9 +84,9 @@ def new_Record(offset: int, timestamp: int, key: bytes | None, value: bytes | No
 def read_records(
     data: bytes, pos: i64, count: i64, base_offset: i64, base_timestamp: i64
 ) -> tuple[list[Record], i64]:
-    """``count`` records from ``pos`` of ``data`` on, and where they end: not beyond the end of ``data``.
+    """``count`` records from ``pos`` of ``data``, and where they end, which is within ``data``.
 
-    The bases are at most :data:`HUGE`. All varints are zigzag coded: odd numbers are negative, 1 is -1.
+    The bases are below :data:`HUGE`. All varints are zigzag coded: odd numbers are negative, 1 is -1.
     """
     records: list[Record] = []
     none: Headers = ()
@@ -102,7 +102,7 @@ def read_records(
                 size, pos = read_long_varint(data, pos - 2, 28)
         start: i64 = pos
 
-        # One byte of attributes, of which none is used.
+        # One byte of attributes, all unused.
         time: i64 = data[pos + 1]
         pos += 2
         if time > 127:
@@ -187,7 +187,7 @@ def read_records(
 
 
 def read_long_varint(data: bytes, pos: i64, last: i64) -> tuple[i64, i64]:
-    """A varint, still zigzag coded, and where it ends. ``last`` is the shift of the last byte that it may have."""
+    """A varint, still zigzag coded, and where it ends. ``last`` is the shift of the last byte allowed."""
     value: i64 = 0
     shift: i64 = 0
     while True:
@@ -202,7 +202,7 @@ def read_long_varint(data: bytes, pos: i64, last: i64) -> tuple[i64, i64]:
 
 
 def read_headers(data: bytes, pos: i64) -> tuple[Headers, i64]:
-    """The headers of a record, from their number on."""
+    """The headers of a record, starting with their number."""
     count, pos = read_long_varint(data, pos, 28)
     if count & 1:
         fail()
@@ -233,7 +233,7 @@ def read_headers(data: bytes, pos: i64) -> tuple[Headers, i64]:
 
 
 def varint(value: i64) -> bytes:
-    """A number of up to 62 bits, zigzag coded."""
+    """The bytes of a number of up to 62 bits, zigzag coded."""
     if value < -HUGE or value > HUGE:
         fail()
     coded: i64 = value << 1 if value >= 0 else (-value << 1) - 1
@@ -250,13 +250,13 @@ def varint(value: i64) -> bytes:
 
 
 VARINTS: list[bytes] = [varint(value) for value in range(2048)]
-"""The usual lengths and deltas, ready to be written."""
+"""Common lengths and deltas, encoded."""
 
 
 def write_records(records: list[Record], base_offset: i64, base_timestamp: i64) -> tuple[bytes, i64, i64]:
-    """All records as they stand in a batch, the offset of the last one and the largest timestamp.
+    """The encoded records, the offset of the last one and the largest timestamp.
 
-    For no records these are ``base_offset`` - 1 and -1.
+    Without records the latter are ``base_offset`` - 1 and -1.
     """
     varints = VARINTS
     known: i64 = len(varints)
@@ -303,7 +303,7 @@ def write_records(records: list[Record], base_offset: i64, base_timestamp: i64) 
 
 
 def write_headers(headers: Headers) -> bytes:
-    """The headers of a record, with their number."""
+    """The encoded headers of a record, including their number."""
     parts: list[bytes] = [varint(len(headers))]
     for name, value in headers:
         key = name.encode("utf-8", "surrogateescape")

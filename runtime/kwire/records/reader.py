@@ -1,12 +1,12 @@
-"""From bytes to batches: a records field of a request or response, or a piece of a log segment."""
+"""From bytes to batches: a records field of a request or response, or part of a log segment."""
 
 from __future__ import annotations
 
 from kwire.errors import DecodeError
 from kwire.policy import STRICT, Policy
 from kwire.records.batch import Batch
-from kwire.records.errors import KEPT, CorruptRecordError, RecordsError, UnknownMagicError
-from kwire.records.layout import LEAST, OVERHEAD
+from kwire.records.errors import MAX_KEPT, CorruptRecordError, RecordsError, UnknownMagicError
+from kwire.records.layout import MIN_SIZE, OVERHEAD
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 
 class BatchReader:
-    """An iterator of :class:`Batch`. It keeps none of them, so that memory stays constant however long the input is.
+    """An iterator of :class:`Batch`. It keeps none of them, so memory use does not grow with the input.
 
-    A batch that cannot be taken raises; the next call goes on behind it, if its size makes sense. With ``skip`` such
-    a batch is passed over and its error kept in ``errors``. ``position`` is where the reader stands: when it has come
-    to its end, that is the end of the input, less an incomplete last batch, of which ``truncated`` bytes are there.
-    Only a batch whose size makes no sense stops it elsewhere.
+    An invalid batch raises; the next call continues after it, if its size is valid. With ``skip``, invalid batches
+    are skipped and their errors collected in ``errors``. ``position`` is the current position in the input; at the
+    end it is the end of the input, or the start of an incomplete last batch, of which there are ``truncated`` bytes.
+    Only a batch with an invalid size stops the iteration elsewhere.
     """
 
     __slots__ = (
@@ -68,33 +68,33 @@ class BatchReader:
         raise StopIteration
 
     def with_records(self) -> Iterator[tuple[Batch, list[Record]]]:
-        """The batches with all their records: a batch of which one record cannot be read counts as one that cannot
-        be taken, and with ``skip`` is passed over like it."""
+        """The batches with all their records. A batch with an invalid record is an invalid batch: it raises, or with
+        ``skip`` is skipped."""
         return with_records(self, self._skip, self.errors)
 
     def _next(self) -> Batch | None:
-        """The batch at the position; ``None`` at the end."""
+        """The batch at the current position; ``None`` at the end."""
         at = self.position - self._start
         left = len(self._view) - at
         if left < OVERHEAD:
             self._end(left)
             return None
         size = int.from_bytes(self._view[at + 8 : at + OVERHEAD], "big", signed=True)
-        if size < LEAST[0]:
+        if size < MIN_SIZE[0]:
             self._stopped = True
-            raise self._bad(CorruptRecordError, 8, f"a batch of size {size}: the least is {LEAST[0]}", KEPT)
+            raise self._bad(CorruptRecordError, 8, f"a batch of size {size}: the minimum is {MIN_SIZE[0]}", MAX_KEPT)
         if left <= OVERHEAD + 4:
             self._end(left)
             return None
         magic = self._view[at + 16]
         whole = OVERHEAD + size
         if magic > 2:
-            error = self._bad(UnknownMagicError, 16, f"there is no magic {magic}", whole if whole <= left else KEPT)
+            error = self._bad(UnknownMagicError, 16, f"unknown magic {magic}", whole if whole <= left else MAX_KEPT)
             self._pass(whole, left)
             raise error
-        if size < LEAST[magic]:
+        if size < MIN_SIZE[magic]:
             error = self._bad(
-                CorruptRecordError, 8, f"a batch of size {size}: the least is {LEAST[magic]}", whole, magic
+                CorruptRecordError, 8, f"a batch of size {size}: the minimum is {MIN_SIZE[magic]}", whole, magic
             )
             self._pass(whole, left)
             raise error
@@ -113,7 +113,7 @@ class BatchReader:
         self._stopped = True
 
     def _pass(self, size: int, left: int) -> None:
-        """Go on behind a bad batch, unless it reaches beyond the end."""
+        """Continue after an invalid batch, unless it extends beyond the end."""
         if size > left:
             self._stopped = True
         else:
@@ -137,23 +137,22 @@ def read_batches(
     limit: int | None = None,
     policy: Policy = STRICT,
 ) -> BatchReader:
-    """The batches of ``data``, which is what a records field or a log segment holds; ``None`` is an empty field.
+    """The batches of ``data``, the contents of a records field or a log segment; ``None`` is an empty field.
 
-    An incomplete batch at the end is normal in a Fetch response and ends the iteration quietly; the reader's
-    ``truncated`` says how long it is [KAFKA-WIRE 44]. Errors: :class:`ChecksumError` (``verify=False`` checks none),
-    :class:`UnknownMagicError`, :class:`CorruptRecordError`, and while records are read,
+    An incomplete batch at the end is normal in a Fetch response and ends the iteration without an error; the reader's
+    ``truncated`` is its length [KAFKA-WIRE 44]. Errors: :class:`ChecksumError` (not with ``verify=False``),
+    :class:`UnknownMagicError`, :class:`CorruptRecordError`, and while records are decoded,
     ``kwire.compression.CompressionError``.
 
-    With ``skip`` such batches are passed over and their errors kept in the reader's ``errors``. Whether the records
-    of a batch can be read shows when they are: :meth:`BatchReader.with_records` passes over that batch as well, a
-    loop over its records raises.
+    With ``skip``, such batches are skipped and their errors collected in the reader's ``errors``. Invalid records are
+    found when they are decoded: :meth:`BatchReader.with_records` skips their batch as well, a loop over its records
+    raises.
 
-    ``position`` is where ``data`` starts in what it was taken from, for the positions of batches and the offsets of
-    errors. ``limit`` bounds the decompressed bytes of one batch; ``kwire.compression.DEFAULT_LIMIT`` if not given.
-    Records take more memory than their bytes, tiny headers 40 times as much: bytes that nobody vouches for call for a
-    lower limit.
+    ``position`` is where ``data`` starts in a larger input, for the positions of batches and the offsets of errors.
+    ``limit`` bounds the decompressed bytes of one batch (default ``kwire.compression.DEFAULT_LIMIT``). Records take
+    more memory than their bytes, tiny headers 40 times as much: use a lower limit for untrusted input.
 
-    Of a ``policy`` only ``trailing`` has a meaning here: "ignore" passes over bytes that Kafka does not look at.
+    Of the ``policy`` only ``trailing`` applies: "ignore" ignores bytes that Kafka does not look at.
     """
     view = memoryview(b"" if data is None else data)
     if view.format != "B" or view.ndim != 1:
@@ -164,7 +163,7 @@ def read_batches(
 def with_records(
     batches: Iterable[Batch], skip: bool, errors: list[DecodeError]
 ) -> Iterator[tuple[Batch, list[Record]]]:
-    """Batches with all their records. What cannot be read raises, or with ``skip`` is added to ``errors``."""
+    """Batches with all their records. Invalid ones raise, or with ``skip`` add to ``errors``."""
     for batch in batches:
         try:
             records = batch.records()

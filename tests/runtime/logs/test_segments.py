@@ -271,7 +271,7 @@ def test_zeros_with_something_behind_them_are_damage(segment: LogSegment) -> Non
     with segment.path.open("ab") as file:
         file.write(bytes(3_000_000) + b"x")
     size = sum(map(len, batches(20)))
-    with pytest.raises(CorruptRecordError, match="a batch of size 0: the least is 14") as caught:
+    with pytest.raises(CorruptRecordError, match="a batch of size 0: the minimum is 14") as caught:
         list(segment.batches())
     assert (caught.value.position, caught.value.offset) == (size, size + 8)
 
@@ -293,7 +293,9 @@ def test_a_size_that_the_file_could_hold_but_no_batch_has(
     start = 5 * len(batch_at(BASE))
     data[start + 8 : start + 12] = (2500).to_bytes(4, "big")
     segment.path.write_bytes(data)
-    with pytest.raises(CorruptRecordError, match="a batch of size 2500: the least is 14, the most 1988") as caught:
+    with pytest.raises(
+        CorruptRecordError, match="a batch of size 2500: the minimum is 14, the maximum is 1988"
+    ) as caught:
         list(segment.batches())
     assert caught.value.position == start
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from kwire import LIKE_KAFKA, EncodeError
-from kwire.compression import GZIP, LZ4, SNAPPY, ZSTD, compress
+from kwire.compression import Codec, compress
 from kwire.records import (
     Batch,
     ChecksumError,
@@ -33,7 +33,9 @@ def by_hand(
     return pack(">qiI", offset, 4 + len(body), zlib.crc32(body)) + body
 
 
-def wrapped(offset: int, inner: bytes, *, magic: int = 1, codec: int = GZIP, bits: int = 0, time: int = 0) -> bytes:
+def wrapped(
+    offset: int, inner: bytes, *, magic: int = 1, codec: int = Codec.GZIP, bits: int = 0, time: int = 0
+) -> bytes:
     """A message that holds a compressed message set."""
     return by_hand(
         offset, compress(codec, inner, magic=magic), magic=magic, attributes=codec | bits, time=time if magic else 0
@@ -75,7 +77,7 @@ def test_flags_of_magic_2_mean_nothing_before_it() -> None:
     assert batch.encode() == batch.data
 
 
-@pytest.mark.parametrize("codec", [GZIP, SNAPPY, LZ4])
+@pytest.mark.parametrize("codec", [Codec.GZIP, Codec.SNAPPY, Codec.LZ4])
 def test_trap_44_wrappers_of_magic_1_have_relative_offsets_inside(codec: int) -> None:
     inner = by_hand(0, b"a", time=5) + by_hand(2, b"b", time=9)
     data = wrapped(107, inner, codec=codec, time=9)
@@ -88,7 +90,7 @@ def test_trap_44_wrappers_of_magic_1_have_relative_offsets_inside(codec: int) ->
 
 
 def test_trap_44_inner_offsets_may_start_above_zero_after_compaction() -> None:
-    data = wrapped(107, by_hand(4, b"a") + by_hand(7, b"b"), codec=SNAPPY)
+    data = wrapped(107, by_hand(4, b"a") + by_hand(7, b"b"), codec=Codec.SNAPPY)
     batch = only(data)
     assert [record.offset for record in batch] == [104, 107]
     assert batch.encode() == data
@@ -96,13 +98,13 @@ def test_trap_44_inner_offsets_may_start_above_zero_after_compaction() -> None:
 
 def test_trap_44_a_wrapper_at_offset_0_leaves_inner_offsets_as_they_are() -> None:
     """As some versions of librdkafka produced."""
-    data = wrapped(0, by_hand(0, b"a") + by_hand(1, b"b"), codec=SNAPPY)
+    data = wrapped(0, by_hand(0, b"a") + by_hand(1, b"b"), codec=Codec.SNAPPY)
     batch = only(data)
     assert [record.offset for record in batch] == [0, 1]
     assert batch.encode() == data
 
 
-@pytest.mark.parametrize("codec", [GZIP, SNAPPY, LZ4])
+@pytest.mark.parametrize("codec", [Codec.GZIP, Codec.SNAPPY, Codec.LZ4])
 def test_trap_44_wrappers_of_magic_0_have_absolute_offsets_inside(codec: int) -> None:
     inner = by_hand(105, b"a", magic=0) + by_hand(107, b"b", magic=0)
     data = wrapped(107, inner, magic=0, codec=codec)
@@ -147,8 +149,8 @@ def test_trap_44_wrappers_that_java_refuses(magic: int) -> None:
     message = by_hand(0, b"a", magic=magic)
     assert "inside a compressed" in refused(wrapped(0, wrapped(0, message, magic=magic), magic=magic)).reason
     assert "without messages" in refused(wrapped(0, b"", magic=magic)).reason
-    assert refused(by_hand(0, None, magic=magic, attributes=GZIP)).path == "value"
-    for codec in (ZSTD, 5, 7):
+    assert refused(by_hand(0, None, magic=magic, attributes=Codec.GZIP)).path == "value"
+    for codec in (Codec.ZSTD, 5, 7):
         assert f"codec {codec}" in refused(by_hand(0, b"", magic=magic, attributes=codec)).reason
     if magic == 1:
         assert "less than 5" in refused(wrapped(3, by_hand(5, b"a"))).reason
@@ -157,7 +159,7 @@ def test_trap_44_wrappers_that_java_refuses(magic: int) -> None:
 def test_trap_45_zstd_cannot_be_written_before_magic_2() -> None:
     for magic in (0, 1):
         with pytest.raises(EncodeError):
-            encode_message_set([Record()], magic=magic, codec=ZSTD)
+            encode_message_set([Record()], magic=magic, codec=Codec.ZSTD)
 
 
 def test_messages_that_lie_about_their_lengths() -> None:
@@ -169,8 +171,8 @@ def test_messages_that_lie_about_their_lengths() -> None:
         return good[:12] + pack(">I", zlib.crc32(body)) + bytes(body)
 
     longer = refused(patched(26, pack(">i", 9)))
-    assert (longer.path, longer.offset, longer.reason) == ("key", 26, "it has length 9, 8 bytes are left")
-    assert refused(patched(31, pack(">i", 2))).reason == "1 bytes are left behind the value"
+    assert (longer.path, longer.offset, longer.reason) == ("key", 26, "length 9, but 8 bytes are left")
+    assert refused(patched(31, pack(">i", 2))).reason == "1 trailing bytes after the value"
     assert refused(patched(31, pack(">i", 4))).path == "value"
     assert refused(patched(26, pack(">i", 6))).path == "value", "its length lies beyond the end"
 
@@ -184,7 +186,7 @@ def test_any_negative_length_is_null_as_in_kafka() -> None:
 def test_what_kafka_does_not_look_at_is_passed_over_if_the_policy_says_so() -> None:
     body = by_hand(0, b"abc")[16:] + b"more"
     behind = pack(">qiI", 0, len(body) + 4, zlib.crc32(body)) + body
-    assert refused(behind).reason == "4 bytes are left behind the value"
+    assert refused(behind).reason == "4 trailing bytes after the value"
     assert only(behind, policy=LIKE_KAFKA).records()[0].value == b"abc"
     message = by_hand(0, b"abc")
     for left in range(1, len(message)):
@@ -219,12 +221,12 @@ def test_inner_messages_with_bad_magic_or_checksum() -> None:
         lambda: encode_message_set([Record()], magic=2),
         lambda: encode_message_set([Record(timestamp=5)], magic=0),
         lambda: encode_message_set([Record(headers=(("k", b""),))]),
-        lambda: encode_message_set([], codec=GZIP),
+        lambda: encode_message_set([], codec=Codec.GZIP),
         lambda: encode_message_set([Record()], codec="lz4"),  # type: ignore[arg-type]
         lambda: encode_message_set([Record("text")]),  # type: ignore[arg-type]
         lambda: encode_message_set([Record(timestamp=2**63)]),
         lambda: encode_message_set([Record(offset=2**63)]),
-        lambda: encode_message_set([Record(timestamp=None)], codec=GZIP),  # type: ignore[arg-type]
+        lambda: encode_message_set([Record(timestamp=None)], codec=Codec.GZIP),  # type: ignore[arg-type]
     ],
 )
 def test_what_cannot_be_written_is_an_encode_error(make: Callable[[], bytes]) -> None:

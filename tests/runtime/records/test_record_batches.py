@@ -177,7 +177,7 @@ def test_trap_43_the_value_of_a_header_may_be_null_but_not_its_key() -> None:
     with pytest.raises(CorruptRecordError) as caught:
         only(by_hand(bytes([2 * len(record)]) + record, 1)).records()
     assert caught.value.path == "records[0].headers[0].key"
-    assert caught.value.reason == "it has length -1"
+    assert caught.value.reason == "invalid length -1"
 
 
 def test_trap_43_offsets_are_sparse() -> None:
@@ -217,7 +217,7 @@ def test_the_longest_varints_are_read_as_java_reads_them() -> None:
         with pytest.raises(CorruptRecordError) as caught:
             only(by_hand(bytes([2 * len(longer)]) + longer, 1)).records()
         assert caught.value.path == f"records[0].{field}"
-        assert "has at most" in caught.value.reason
+        assert "this varint has more than" in caught.value.reason
 
 
 @pytest.mark.parametrize("base", [2**63 - 1, -(2**63)])
@@ -290,8 +290,8 @@ def test_records_are_compared_printed_and_pickled() -> None:
     with pytest.raises(TypeError):
         hash(record)
     assert repr(only(encode_batch([record]))) == (
-        "Batch(position=0, size=73, magic=2, last_offset=7, codec=0, timestamp_type='create', "
-        "transactional=False, control=False)"
+        "Batch(position=0, size=73, magic=2, last_offset=7, timestamp_type='create', "
+        "transactional=False, control=False, codec='none')"
     )
 
 
@@ -300,9 +300,9 @@ def test_offsets_have_to_ascend_unless_they_are_what_was_read() -> None:
         return [Record(b"k", offset=offset) for offset in offsets]
 
     for rows, base, wrong in ((at(10, 5), None, 1), (at(3, 3), None, 1), (at(10), 100, 0), (at(-1, -1, 1), None, 2)):
-        with pytest.raises(EncodeError, match=rf"field records\[{wrong}\].offset: its offset is .* or more"):
+        with pytest.raises(EncodeError, match=rf"field records\[{wrong}\].offset: offset .* or more"):
             encode_batch(rows, base_offset=base)
-    with pytest.raises(EncodeError, match=r"records\[0\]: it is a tuple, no Record"):
+    with pytest.raises(EncodeError, match=r"records\[0\]: expected a Record, got tuple"):
         encode_batch([(b"k", b"v")])  # type: ignore[list-item]
     assert [record.offset for record in next(read_batches(encode_batch(at(-1, 7, -1, 20))))] == [0, 7, 8, 20]
     odd = encode_batch(at(-1, 5, 2), base_offset=0, exact_offsets=True)

@@ -11,7 +11,7 @@ import pytest
 from crc32c import crc32c
 
 from kwire import LIKE_KAFKA, DecodeError
-from kwire.compression import NAMES, CompressionError, DecompressionLimitError, compress
+from kwire.compression import Codec, CompressionError, DecompressionLimitError, compress
 from kwire.records import (
     Batch,
     ChecksumError,
@@ -33,7 +33,7 @@ RECORDS = [
 PLAIN = [Record(record.key, record.value, (), record.timestamp, record.offset) for record in RECORDS]
 OLD = [Record(record.key, record.value, (), -1, record.offset) for record in RECORDS]
 SETS = {
-    f"magic {magic}, {NAMES[codec]}": data
+    f"magic {magic}, {Codec(codec).label}": data
     for codec in range(5)
     for magic, data in (
         (0, encode_message_set(OLD, magic=0, codec=codec) if codec < 4 else b""),
@@ -122,7 +122,7 @@ def test_a_wrong_checksum(data: bytes) -> None:
     error = caught.value
     assert error.data == bad[error.position - 100 :]
     assert error.offset == error.position + (17 if data[16] == 2 else 12)
-    assert error.reason.startswith("the checksum is ")
+    assert error.reason.startswith("the stored checksum is ")
     assert len(list(read_batches(bad, verify=False))) == len(list(read_batches(data)))
 
 
@@ -157,7 +157,7 @@ def test_a_size_that_is_less_than_the_header(magic: int, least: int) -> None:
         assert [batch.position for batch in reader] == [12 + size]
         (error,) = reader.errors
         assert isinstance(error, CorruptRecordError)
-        assert (error.reason, error.data) == (f"a batch of size {size}: the least is {least}", bad)
+        assert (error.reason, error.data) == (f"a batch of size {size}: the minimum is {least}", bad)
 
 
 def test_a_bad_batch_can_be_skipped() -> None:
@@ -203,39 +203,39 @@ def record(body: bytes, size: int | None = None) -> bytes:
 @pytest.mark.parametrize(
     ("payload", "count", "path", "at", "reason"),
     [
-        (b"", 1, "records[0]", 0, "the batch has 1 records by its header, but only 0"),
-        (record(b"\0\0\0\1\1\0"), 2, "records[1]", 7, "the batch has 2 records by its header, but only 1"),
-        (record(b"\0\0\0\1\1\0"), 0, "records", 0, "7 bytes are left behind the 0 records that the header counts"),
-        (record(b"\0\0\0\1\1\0") + b"\0\0", 1, "records", 7, "2 bytes are left behind the 1 records"),
-        (record(b"\0\0\0\1\1\0"), -1, "records", 0, "the batch has -1 records by its header"),
+        (b"", 1, "records[0]", 0, "the header counts 1 records, but there are only 0"),
+        (record(b"\0\0\0\1\1\0"), 2, "records[1]", 7, "the header counts 2 records, but there are only 1"),
+        (record(b"\0\0\0\1\1\0"), 0, "records", 0, "7 trailing bytes after the 0 records that the header counts"),
+        (record(b"\0\0\0\1\1\0") + b"\0\0", 1, "records", 7, "2 trailing bytes after the 1 records"),
+        (record(b"\0\0\0\1\1\0"), -1, "records", 0, "the header counts -1 records"),
         (
             record(b"\0\0\0\1\1\0", 5),
             1,
             "records[0]",
             7,
-            "the record has 5 bytes by its length, but its fields have 6",
+            "the record has length 5, but its fields take 6 bytes",
         ),
         (
             record(b"\0\0\0\1\1\0\0", 7),
             1,
             "records[0]",
             7,
-            "the record has 7 bytes by its length, but its fields have 6",
+            "the record has length 7, but its fields take 6 bytes",
         ),
-        (record(b"\0\0\0\1\1\0", 9), 1, "records[0].length", 0, "it has length 9, 6 bytes are left"),
-        (b"\x0b\0\0\0\1\1\0", 1, "records[0].length", 0, "it has length -6"),
-        (b"\x0d\0\0\0\1\1\0", 1, "records[0].length", 0, "it has length -7"),
-        (record(b"\0\0\0\x06\1\0"), 1, "records[0].key", 4, "it has length 3, 2 bytes are left"),
-        (record(b"\0\0\0\1\x04\0"), 1, "records[0].value", 5, "it has length 2, 1 bytes are left"),
-        (record(b"\0\0\0\1\1\1"), 1, "records[0].headers", 6, "there are -1 headers, but 0 bytes left"),
-        (record(b"\0\0\0\1\1\2"), 1, "records[0].headers", 6, "there are 1 headers, but 0 bytes left"),
-        (record(b"\0\0\0\1\1\2\1\0"), 1, "records[0].headers[0].key", 7, "it has length -1"),
-        (record(b"\0\0\0\1\1\2\0\x06a", 11), 1, "records[0].length", 0, "it has length 11, 9 bytes are left"),
-        (record(b"\0\0\0\1\1\2\4a"), 1, "records[0].headers[0].key", 7, "it has length 2, 1 bytes are left"),
-        (record(b"\0\0\0\1\1\x04\0\0"), 1, "records[0].headers[1].key", 9, "it needs 1 bytes, 0 are left"),
-        (record(b"\0\x80"), 1, "records[0].timestamp", 3, "it needs 1 bytes, 0 are left"),
-        (b"\xfe\xff\xff\xff\x0f\0", 1, "records[0].length", 0, "it has length 2147483647, 1 bytes are left"),
-        (b"\x80\x80\x80\x80\x80\0", 1, "records[0].length", 0, "a varint of 32 bits has at most 5 bytes"),
+        (record(b"\0\0\0\1\1\0", 9), 1, "records[0].length", 0, "length 9, but 6 bytes are left"),
+        (b"\x0b\0\0\0\1\1\0", 1, "records[0].length", 0, "invalid length -6"),
+        (b"\x0d\0\0\0\1\1\0", 1, "records[0].length", 0, "invalid length -7"),
+        (record(b"\0\0\0\x06\1\0"), 1, "records[0].key", 4, "length 3, but 2 bytes are left"),
+        (record(b"\0\0\0\1\x04\0"), 1, "records[0].value", 5, "length 2, but 1 bytes are left"),
+        (record(b"\0\0\0\1\1\1"), 1, "records[0].headers", 6, "-1 headers, but 0 bytes are left"),
+        (record(b"\0\0\0\1\1\2"), 1, "records[0].headers", 6, "1 headers, but 0 bytes are left"),
+        (record(b"\0\0\0\1\1\2\1\0"), 1, "records[0].headers[0].key", 7, "invalid length -1"),
+        (record(b"\0\0\0\1\1\2\0\x06a", 11), 1, "records[0].length", 0, "length 11, but 9 bytes are left"),
+        (record(b"\0\0\0\1\1\2\4a"), 1, "records[0].headers[0].key", 7, "length 2, but 1 bytes are left"),
+        (record(b"\0\0\0\1\1\x04\0\0"), 1, "records[0].headers[1].key", 9, "1 bytes are needed, 0 are left"),
+        (record(b"\0\x80"), 1, "records[0].timestamp", 3, "1 bytes are needed, 0 are left"),
+        (b"\xfe\xff\xff\xff\x0f\0", 1, "records[0].length", 0, "length 2147483647, but 1 bytes are left"),
+        (b"\x80\x80\x80\x80\x80\0", 1, "records[0].length", 0, "this varint has more than 5 bytes"),
     ],
 )
 def test_records_that_lie(payload: bytes, count: int, path: str, at: int, reason: str) -> None:
@@ -247,7 +247,7 @@ def test_records_that_lie(payload: bytes, count: int, path: str, at: int, reason
     assert pickle.loads(pickle.dumps(error)).__dict__ == error.__dict__
     if payload:
         inner = refused(around(compress(1, payload), count, codec=1))
-        assert inner.reason == f"{error.reason} (byte {at} of {len(payload)} decompressed ones)"
+        assert inner.reason == f"{error.reason} (byte {at} of {len(payload)} decompressed bytes)"
         assert (inner.path, inner.offset) == (path, 61)
 
 

@@ -1,13 +1,14 @@
-"""Records of magic 2 read slowly: with every limit of Java's readers, and knowing field and offset at each step.
+"""The slow path for records of magic 2: it applies the limits of Java's readers and knows field and offset at each
+step.
 
-``kwire.records.loops`` gives up on anything unusual. Here the same bytes either turn out to be readable after all
-(long varints, numbers that overflow Java's ``long``), or :class:`CorruptRecordError` says what is wrong.
+``kwire.records.loops`` gives up on anything unusual. Here the same bytes either decode after all (long varints,
+numbers that overflow Java's ``long``), or raise :class:`CorruptRecordError`, which says what is wrong.
 """
 
 from __future__ import annotations
 
 from kwire.records.errors import CorruptRecordError
-from kwire.records.layout import BATCH_HEADER
+from kwire.records.layout import BATCH_HEADER, CODEC_MASK
 from kwire.records.loops import Record
 
 TYPE_CHECKING = False
@@ -18,28 +19,30 @@ if TYPE_CHECKING:
 
 
 def read_records(batch: Batch, data: bytes, pos: int, first: int, count: int) -> tuple[list[Record], int]:
-    """``count`` records from ``pos`` of ``data`` on, which are the payload of ``batch``; ``first`` is the number of
-    the first of them. Gives also where they end."""
+    """``count`` records from ``pos`` of ``data``, the payload of ``batch``, and where they end.
+
+    ``first`` is the index of the first of them.
+    """
     reader = _Reader(batch, data, pos)
     records = []
     for number in range(first, first + count):
         reader.path, reader.field = f"records[{number}]", ""
         if reader.pos >= len(data):
-            reader.refuse(f"the batch has {batch.count} records by its header, but only {number}")
+            reader.refuse(f"the header counts {batch.count} records, but there are only {number}")
         records.append(reader.record())
     return records, reader.pos
 
 
 def refuse_rest(batch: Batch, data: bytes, pos: int) -> NoReturn:
-    """The number of records is negative, or not all that are there are counted."""
+    """Raise the error for a negative number of records, or for bytes after the last record."""
     reader = _Reader(batch, data, pos)
     if batch.count < 0:
-        reader.refuse(f"the batch has {batch.count} records by its header")
-    reader.refuse(f"{len(data) - pos} bytes are left behind the {batch.count} records that the header counts")
+        reader.refuse(f"the header counts {batch.count} records")
+    reader.refuse(f"{len(data) - pos} trailing bytes after the {batch.count} records that the header counts")
 
 
 def int64(value: int) -> int:
-    """What is left of a number in Java's ``long``."""
+    """``value`` wrapped to 64 bits, as in Java's ``long``."""
     return (value + (1 << 63)) % (1 << 64) - (1 << 63)
 
 
@@ -64,7 +67,7 @@ class _Reader:
         headers = self.headers()
         if self.pos != end:
             self.field = ""
-            self.refuse(f"the record has {size} bytes by its length, but its fields have {self.pos - end + size}")
+            self.refuse(f"the record has length {size}, but its fields take {self.pos - end + size} bytes")
         return Record(key, value, headers, timestamp, offset)
 
     def headers(self) -> tuple[tuple[str, bytes | None], ...]:
@@ -72,7 +75,7 @@ class _Reader:
         count = self.varint("headers", 32)
         left = len(self.data) - self.pos
         if not 0 <= count <= left:
-            self.refuse(f"there are {count} headers, but {left} bytes left", start)
+            self.refuse(f"{count} headers, but {left} bytes are left", start)
         headers = []
         for number in range(count):
             length = self.length(f"headers[{number}].key", nullable=False)
@@ -85,18 +88,18 @@ class _Reader:
         return None if length < 0 else self.take(length)
 
     def length(self, field: str, *, nullable: bool) -> int:
-        """A length that the bytes left can hold; a negative one is null where that is allowed, as in Kafka."""
+        """A length of at most the bytes left; any negative length is null where null is allowed, as in Kafka."""
         start = self.pos
         length = self.varint(field, 32)
         left = len(self.data) - self.pos
         if length > left:
-            self.refuse(f"it has length {length}, {left} bytes are left", start)
+            self.refuse(f"length {length}, but {left} bytes are left", start)
         if length < 0 and not nullable:
-            self.refuse(f"it has length {length}", start)
+            self.refuse(f"invalid length {length}", start)
         return length
 
     def varint(self, field: str, bits: int) -> int:
-        """A zigzag-coded number as Java reads it: at most five or ten bytes, and what does not fit falls off."""
+        """A zigzag-coded number as Java reads it: at most five or ten bytes; excess high bits are cut off."""
         self.field = field
         start, value, shift = self.pos, 0, 0
         while True:
@@ -107,18 +110,18 @@ class _Reader:
                 return (value >> 1) ^ -(value & 1)
             shift += 7
             if shift >= bits:
-                self.refuse(f"a varint of {bits} bits has at most {shift // 7} bytes", start)
+                self.refuse(f"this varint has more than {shift // 7} bytes", start)
 
     def take(self, size: int) -> bytes:
         if size > len(self.data) - self.pos:
-            self.refuse(f"it needs {size} bytes, {len(self.data) - self.pos} are left")
+            self.refuse(f"{size} bytes are needed, {len(self.data) - self.pos} are left")
         self.pos += size
         return self.data[self.pos - size : self.pos]
 
     def refuse(self, reason: str, pos: int | None = None) -> NoReturn:
         batch, pos = self.batch, self.pos if pos is None else pos
-        if batch.codec:
-            reason = f"{reason} (byte {pos} of {len(self.data)} decompressed ones)"
+        if batch.attributes & CODEC_MASK:
+            reason = f"{reason} (byte {pos} of {len(self.data)} decompressed bytes)"
             pos = 0
         raise CorruptRecordError(
             reason,

@@ -1,7 +1,7 @@
-"""Message sets: the formats of magic 0 and 1, before record batches [KAFKA-WIRE 44].
+"""Message sets: the formats of magic 0 and 1, which preceded record batches [KAFKA-WIRE 44].
 
-A message is an offset, a size, a CRC-32, magic, attributes, from magic 1 on a timestamp, then key and value. If it is
-compressed, its value is a message set. The offset of such a wrapper is that of its last message; those inside are
+A message is an offset, a size, a CRC-32, magic, attributes, a timestamp (magic 1), key and value. The value of a
+compressed message is a message set. The offset of such a wrapper is that of its last message; the offsets inside are
 absolute with magic 0 and relative with magic 1.
 """
 
@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import zlib
 
-from kwire.compression import ZSTD
 from kwire.records.errors import ChecksumError, CorruptRecordError, RecordsError, UnknownMagicError
-from kwire.records.explained import int64
-from kwire.records.layout import APPEND_TIME, CODEC, LEAST, MESSAGE_HEADER, OVERHEAD
+from kwire.records.interpreter import int64
+from kwire.records.layout import APPEND_TIME, CODEC_MASK, MESSAGE_HEADER, MIN_SIZE, OVERHEAD, ZSTD
 from kwire.records.loops import Record
 
 TYPE_CHECKING = False
@@ -22,16 +21,17 @@ if TYPE_CHECKING:
     from kwire.records.batch import Batch
 
 KEY = (18, 26)
-"""Where the key's length stands, by magic."""
+"""Offset of the key's length, by magic."""
 
 
 def read(batch: Batch, verify: bool, *, stored: bool = False) -> tuple[list[Record], int, int]:
-    """The records of a message; the offset that the inner ones count from; the attributes of the first inner one.
+    """The records of a message; the offset to which inner offsets are relative; the attributes of the first inner
+    message.
 
-    ``stored`` keeps the timestamps of inner messages where the wrapper's append time would replace them.
+    ``stored`` keeps the timestamps of inner messages that the wrapper's append time would replace.
     """
     outer = _Message(batch, batch.data, 0, batch.size)
-    if not batch.codec:
+    if not batch.attributes & CODEC_MASK:
         return [Record(outer.key, outer.value, (), outer.timestamp, outer.offset)], outer.offset, 0
     inner = _inner(batch, _decompressed(batch, outer), verify)
     base = _base(batch, inner[-1].offset)
@@ -46,12 +46,13 @@ def read(batch: Batch, verify: bool, *, stored: bool = False) -> tuple[list[Reco
 def payload(batch: Batch) -> bytes:
     """The value of a message, or the decompressed message set in it."""
     outer = _Message(batch, batch.data, 0, batch.size)
-    return _decompressed(batch, outer) if batch.codec else outer.value or b""
+    return _decompressed(batch, outer) if batch.attributes & CODEC_MASK else outer.value or b""
 
 
 def _decompressed(batch: Batch, outer: _Message) -> bytes:
-    if batch.codec >= ZSTD:
-        outer.refuse("attributes", 17, f"codec {batch.codec} is not one of magic {batch.magic}")
+    codec = batch.attributes & CODEC_MASK
+    if codec >= ZSTD:
+        outer.refuse("attributes", 17, f"codec {codec} is not supported by magic {batch.magic}")
     if outer.value is None:
         outer.refuse("value", 18, "a compressed message has no value")
     return batch.decompressed(outer.value, batch.size - len(outer.value))
@@ -59,46 +60,46 @@ def _decompressed(batch: Batch, outer: _Message) -> bytes:
 
 def _inner(batch: Batch, data: bytes, verify: bool) -> list[_Message]:
     """The messages of a decompressed message set."""
-    found: list[_Message] = []
+    inner: list[_Message] = []
     pos = 0
     while pos < len(data):
-        number = len(found)
+        number = len(inner)
         size = OVERHEAD + int.from_bytes(data[pos + 8 : pos + 12], "big", signed=True)
-        least = OVERHEAD + LEAST[0]
-        if batch.lenient and found and (len(data) - pos < 12 or least <= size > len(data) - pos):
+        min_size = OVERHEAD + MIN_SIZE[0]
+        if batch.lenient and inner and (len(data) - pos < 12 or min_size <= size > len(data) - pos):
             break
-        if not least <= size <= len(data) - pos:
-            _refuse_inner(batch, data, pos, number, f"a message of {size} bytes, {len(data) - pos} are left")
+        if not min_size <= size <= len(data) - pos:
+            _refuse_inner(batch, data, pos, number, f"a message of {size} bytes, but {len(data) - pos} are left")
         magic = data[pos + 16]
         if magic > 1:
             _refuse_inner(batch, data, pos, number, f"magic {magic} in a message set", UnknownMagicError)
-        if size < OVERHEAD + LEAST[magic]:
-            _refuse_inner(batch, data, pos, number, f"a message of magic {magic} with {size} bytes")
+        if size < OVERHEAD + MIN_SIZE[magic]:
+            _refuse_inner(batch, data, pos, number, f"a message of {size} bytes is too short for magic {magic}")
         message = _Message(batch, data, pos, size, number)
-        if message.attributes & CODEC:
+        if message.attributes & CODEC_MASK:
             message.refuse("attributes", 17, "a compressed message inside a compressed message")
         if verify and zlib.crc32(memoryview(data)[pos + 16 : pos + size]) != message.crc:
-            _refuse_inner(batch, data, pos, number, "the checksum is not that of the bytes", ChecksumError)
-        found.append(message)
+            _refuse_inner(batch, data, pos, number, "wrong checksum", ChecksumError)
+        inner.append(message)
         pos += size
-    if not found:
+    if not inner:
         _refuse_inner(batch, data, 0, 0, "a compressed message without messages")
-    return found
+    return inner
 
 
 def _base(batch: Batch, last: int) -> int:
-    """What is added to inner offsets, of which ``last`` is the last one."""
+    """The number to add to inner offsets; ``last`` is the last inner offset."""
     if batch.magic == 0 or batch.last_offset == 0:
-        return 0  # Some versions of librdkafka left the offset of the wrapper 0 when they produced.
+        return 0  # some versions of librdkafka produced wrappers with offset 0
     if batch.last_offset < last:
         _Message(batch, batch.data, 0, batch.size).refuse(
-            "offset", 0, f"the offset is {batch.last_offset}, less than {last}, that of its last message"
+            "offset", 0, f"the offset {batch.last_offset} is less than {last}, that of the last inner message"
         )
     return batch.last_offset - last
 
 
 class _Message:
-    """A message taken apart. ``number`` is its place in a compressed one."""
+    """A parsed message. ``number`` is its index in the message set of a compressed message."""
 
     __slots__ = ("at", "attributes", "batch", "crc", "data", "key", "magic", "number", "offset", "timestamp", "value")
 
@@ -115,15 +116,15 @@ class _Message:
         self.key, pos = self._read("key", pos, at + size)
         self.value, pos = self._read("value", pos, at + size)
         if pos != at + size and not batch.lenient:
-            self.refuse("", pos - at, f"{at + size - pos} bytes are left behind the value")
+            self.refuse("", pos - at, f"{at + size - pos} trailing bytes after the value")
 
     def _read(self, field: str, pos: int, end: int) -> tuple[bytes | None, int]:
         if pos + 4 > end:
-            self.refuse(field, pos - self.at, "it lies beyond the end of the message")
+            self.refuse(field, pos - self.at, "beyond the end of the message")
         length = int.from_bytes(self.data[pos : pos + 4], "big", signed=True)
         if length > end - pos - 4:
-            self.refuse(field, pos - self.at, f"it has length {length}, {end - pos - 4} bytes are left")
-        if length < 0:  # any negative one is null, as in Kafka
+            self.refuse(field, pos - self.at, f"length {length}, but {end - pos - 4} bytes are left")
+        if length < 0:  # any negative length is null, as in Kafka
             return None, pos + 4
         return self.data[pos + 4 : pos + 4 + length], pos + 4 + length
 
@@ -151,7 +152,7 @@ def _refuse_inner(
     field: str = "",
 ) -> NoReturn:
     raise kind(
-        f"{reason} (byte {pos} of {len(data)} decompressed ones)",
+        f"{reason} (byte {pos} of {len(data)} decompressed bytes)",
         position=batch.position,
         offset=batch.position + KEY[batch.magic] + 8,
         data=batch.data,
