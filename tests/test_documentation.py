@@ -26,6 +26,8 @@ PRINTED = {
     ],
     "connections.md": [r"5\n\[\('ApiVersions', 4, 0\.00\d+\)\]\n"],
     "json.md": [
+        r'\{"topics": \[\{"name": "t"\}\], "allowAutoTopicCreation": true, '
+        r'"includeClusterAuthorizedOperations": false, "includeTopicAuthorizedOperations": false\}\n',
         r"t 5000\n"
         r'\{"topics":\[\{"name":"t","topicId":"A{22}"\}\],"timeoutMs":5000\}\n'
         r"topics 0 name Input should be a valid string\n"

@@ -161,6 +161,22 @@ class Message(Struct):
         return explain.decode(cls, buffer, offset, version, policy, whole=False)
 
     @classmethod
+    def from_json(cls, value: Any, version: int, *, empty_records: bool = False) -> Self:
+        """The message that ``value``, the result of ``json.loads``, represents in Kafka's JSON form.
+
+        See :func:`kwire.json_form.from_json`.
+        """
+        from kwire.json_form import from_json
+
+        return from_json(cls, value, version, empty_records=empty_records)
+
+    def to_json(self, version: int, *, with_records: bool = False) -> dict[str, Any]:
+        """This message in Kafka's JSON form, ready for ``json.dumps``. See :func:`kwire.json_form.to_json`."""
+        from kwire.json_form import to_json
+
+        return to_json(self, version, with_records=with_records)
+
+    @classmethod
     def _check_offset(cls, data: bytes, offset: int, version: int) -> None:
         if offset < 0 or offset > len(data):
             raise DecodeError(

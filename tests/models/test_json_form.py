@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from kwire.json_form import JsonFormError, from_json
+from kwire.json_form import JsonFormError
 from kwire.message import Message
 from kwire.models import WITH_RECORDS
 from kwire.request_log import parse_line
@@ -23,10 +23,12 @@ from kwire_kafka import (
     CreateTopicsRequest,
     FetchRequest,
     FetchResponse,
+    MetadataRequest,
     MetadataResponse,
     ProduceRequest,
     SaslAuthenticateRequest,
 )
+from kwire_kafka.api.metadata import MetadataRequestTopic
 from tests.conformance import vectors
 from tests.models.support import changed, model_of, mutated
 from tests.models.test_kafka_json import nested
@@ -45,7 +47,7 @@ def by_model(cls: type[Message], version: int, value: Any) -> Any:
 
 def directly(cls: type[Message], version: int, value: Any) -> Any:
     try:
-        return nested(from_json(cls, version, value))
+        return nested(cls.from_json(value, version))
     except JsonFormError:
         return None
 
@@ -100,9 +102,9 @@ def test_bodies_of_request_logs(release: str) -> None:
         expected = by_model(cls, version, body)
         assert directly(cls, version, body) == expected
         if expected is None:
-            with pytest.raises(JsonFormError, match=r"[rR]ecord.*SizeInBytes: .*left out"):
-                from_json(cls, version, body)
-            message = from_json(cls, version, body, empty_records=True)
+            with pytest.raises(JsonFormError, match=r"[rR]ecord.*SizeInBytes: the log has only the size"):
+                cls.from_json(body, version)
+            message = cls.from_json(body, version, empty_records=True)
             assert cls.decode(message.encode(version), version) == message
             left_out += 1
         found += 1
@@ -132,27 +134,27 @@ def test_errors_say_where() -> None:
     topic = {"name": "t", "numPartitions": 1, "replicationFactor": 1, "assignments": [], "configs": []}
     body = {"topics": [topic], "timeoutMs": 1, "validateOnly": False}
     with pytest.raises(JsonFormError) as caught:
-        from_json(CreateTopicsRequest, 4, {**body, "topics": [topic, {**topic, "numPartitions": 2**31}]})
+        CreateTopicsRequest.from_json({**body, "topics": [topic, {**topic, "numPartitions": 2**31}]}, 4)
     text = (
         "CreateTopicsRequest v4, field topics[1].numPartitions: "
         "2147483648 does not fit int32, which holds -2147483648 to 2147483647"
     )
     assert str(caught.value) == str(pickle.loads(pickle.dumps(caught.value))) == text
     for value, reason in (
-        ([], "it should be an object"),
+        ([], "expected an object"),
         ({}, "topics is missing"),
-        ({**body, "validateOnlyToo": 1}, "there is no field 'validateOnlyToo'"),
-        ({**body, "topics": {}}, "field topics: it should be an array"),
+        ({**body, "validateOnlyToo": 1}, "unknown field 'validateOnlyToo'"),
+        ({**body, "topics": {}}, "field topics: expected an array"),
     ):
         with pytest.raises(JsonFormError, match=reason):
-            from_json(CreateTopicsRequest, 4, value)
+            CreateTopicsRequest.from_json(value, 4)
 
 
 def test_a_field_by_two_of_its_names() -> None:
     body = next(v.json for v in vectors.messages("4.1.1") if (v.message, v.version) == ("FetchRequest", 4))
-    assert from_json(FetchRequest, 4, {("maxWait" if name == "maxWaitMs" else name): body[name] for name in body})
-    with pytest.raises(JsonFormError, match="maxWaitMs is there 2 times"):
-        from_json(FetchRequest, 4, {**body, "maxWait": 1})
+    assert FetchRequest.from_json({("maxWait" if name == "maxWaitMs" else name): body[name] for name in body}, 4)
+    with pytest.raises(JsonFormError, match="maxWaitMs appears 2 times"):
+        FetchRequest.from_json({**body, "maxWait": 1}, 4)
 
 
 @pytest.mark.parametrize(
@@ -176,14 +178,14 @@ def test_bytes_are_base64_as_kafka_writes_it(text: str, value: bytes | None) -> 
     assert (by_model(SaslAuthenticateRequest, 0, body) is None) == (value is None)
     if value is None:
         with pytest.raises(JsonFormError, match=r"field authBytes: .*base64"):
-            from_json(SaslAuthenticateRequest, 0, body)
+            SaslAuthenticateRequest.from_json(body, 0)
     else:
-        assert from_json(SaslAuthenticateRequest, 0, body) == SaslAuthenticateRequest(auth_bytes=value)
+        assert SaslAuthenticateRequest.from_json(body, 0) == SaslAuthenticateRequest(auth_bytes=value)
 
 
 def test_versions_that_there_are_not() -> None:
     with pytest.raises(LookupError, match="has versions 0 to 7, not 8"):
-        from_json(CreateTopicsRequest, 8, {})
+        CreateTopicsRequest.from_json({}, 8)
 
 
 def test_json_of_models_is_read() -> None:
@@ -191,4 +193,63 @@ def test_json_of_models_is_read() -> None:
     vector = next(v for v in vectors.messages("4.1.1") if (v.message, v.version) == ("FetchResponse", 12))
     model = model_of(FetchResponse, 12).from_codec(FetchResponse.decode(vector.data, 12))
     printed = json.loads(model.model_dump_json(context=WITH_RECORDS))
-    assert nested(from_json(FetchResponse, 12, printed)) == nested(model.to_codec())
+    assert nested(FetchResponse.from_json(printed, 12)) == nested(model.to_codec())
+
+
+@pytest.mark.parametrize("with_records", [False, True])
+@pytest.mark.parametrize("release", vectors.RELEASES)
+def test_messages_are_written_as_models_write_them(release: str, with_records: bool) -> None:
+    """Which is how Kafka writes them: the vectors hold models to that."""
+    context = WITH_RECORDS if with_records else None
+    for vector in vectors.messages(release):
+        cls = PROTOCOL.message(vector.message)
+        message = cls.decode(vector.data, vector.version)
+        printed = json.dumps(message.to_json(vector.version, with_records=with_records))
+        model = model_of(cls, vector.version).from_codec(message)
+        assert json.loads(printed) == json.loads(model.model_dump_json(context=context)), (cls, vector.version)
+        if with_records:
+            assert nested(cls.from_json(json.loads(printed), vector.version)) == nested(model.to_codec())
+
+
+@pytest.mark.parametrize(
+    ("message", "version", "error"),
+    [
+        (MetadataRequest(topics=None), 0, "MetadataRequest v0, field topics: expected an array"),
+        (
+            MetadataRequest(topics=[MetadataRequestTopic(name=7)]),  # type: ignore[arg-type]
+            1,
+            "MetadataRequest v1, field topics[0].name: expected a string, got 7",
+        ),
+        (
+            MetadataRequest(allow_auto_topic_creation=False),
+            1,
+            "MetadataRequest v1, field allowAutoTopicCreation: "
+            "version 1 does not have this field, but it is set to False",
+        ),
+        (
+            CreateTopicsRequest(timeout_ms=2**31),
+            1,
+            "CreateTopicsRequest v1, field timeoutMs: "
+            "2147483648 does not fit int32, which holds -2147483648 to 2147483647",
+        ),
+        (
+            FetchResponse(responses=["t"]),  # type: ignore[list-item]
+            4,
+            "FetchResponse v4, field responses[0]: expected FetchableTopicResponse, got 't'",
+        ),
+        (
+            SaslAuthenticateRequest(auth_bytes="secret"),  # type: ignore[arg-type]
+            0,
+            "SaslAuthenticateRequest v0, field authBytes: expected bytes, got 'secret'",
+        ),
+    ],
+)
+def test_what_a_version_cannot_represent_is_not_written(message: Message, version: int, error: str) -> None:
+    with pytest.raises(JsonFormError) as caught:
+        message.to_json(version)
+    assert str(caught.value) == error
+
+
+def test_a_version_that_does_not_exist_is_not_written() -> None:
+    with pytest.raises(LookupError, match="has versions 0 to 7, not 8"):
+        CreateTopicsRequest().to_json(8)

@@ -1,15 +1,14 @@
-"""Kafka's JSON form, as in a broker's request log, to codec objects: without pydantic, and as fast as Python allows.
+"""Kafka's JSON form, which brokers write to request logs: to and from codec objects, without pydantic.
 
-::
-
-    fetch = from_json(FetchRequest, 13, json.loads(text))
-
-What is accepted is what models accept of JSON (docs/decisions/models.md): the fields of exactly that version, by
-their names or those they had in earlier releases.
+``Message.from_json(value, version)`` and ``message.to_json(version)`` are the entry points. A JSON object has exactly
+the fields of its version. Reading accepts the same values as the pydantic models (docs/decisions/models.md), and
+the field names of earlier releases.
 """
 
 from __future__ import annotations
 
-from kwire.json_form.read import JsonFormError, from_json
+from kwire.json_form.errors import JsonFormError
+from kwire.json_form.read import from_json
+from kwire.json_form.write import to_json
 
-__all__ = ["JsonFormError", "from_json"]
+__all__ = ["JsonFormError", "from_json", "to_json"]

@@ -1,7 +1,7 @@
-"""Values of JSON as those of the protocol's types: for each type a function that gives one, or raises ``Wrong``.
+"""The values of each protocol type in JSON: functions that read or write one, or raise ``InvalidValueError``.
 
-Integers are of their range, ``1.0`` as well as ``1``, because JSON does not tell them apart. Bytes are padded base64
-and uuids 22 characters of URL-safe base64, both in the one form that Kafka writes.
+Integers are checked against their range; ``1.0`` is read as ``1``, because JSON does not distinguish them. Bytes are
+padded base64 and uuids 22 characters of URL-safe base64, both only in the form that Kafka writes.
 """
 
 from __future__ import annotations
@@ -12,14 +12,15 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from kwire.json_form.errors import InvalidValueError
 from kwire.schema import INTEGER_RANGES
 from kwire.uuids import Uuid
 from kwire.wire import MAX_STRING
 
-Read = Callable[[Any], Any]
+Convert = Callable[[Any], Any]
 
 NOT_FINITE = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
-"""Numbers that JSON does not have, as Kafka writes them."""
+"""Kafka's spelling of the numbers that JSON does not have."""
 
 UUID = r"^[A-Za-z0-9_-]{21}[AQgw](?![\s\S])"
 """``(?![\\s\\S])`` is the end: a ``$`` would let a line break pass in some dialects."""
@@ -27,17 +28,8 @@ UUID = r"^[A-Za-z0-9_-]{21}[AQgw](?![\s\S])"
 _match_uuid = re.compile(UUID).match
 
 
-class Wrong(Exception):
-    """A value that cannot be. ``path`` leads to it, from inside to outside."""
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(reason)
-        self.reason = reason
-        self.path: list[str | int] = []
-
-
 def from_base64(text: str) -> bytes | None:
-    """The bytes that a text in base64 shows; ``None`` if it is not what Kafka writes for any bytes."""
+    """The bytes for a base64 text; ``None`` if Kafka would not write any bytes like this."""
     try:
         value = binascii.a2b_base64(text)
     except ValueError:
@@ -46,35 +38,36 @@ def from_base64(text: str) -> bytes | None:
 
 
 def in_base64(value: bytes) -> str:
-    """As Kafka's JSON form has bytes."""
+    """Bytes in Kafka's JSON form: padded base64."""
     return binascii.b2a_base64(value, newline=False).decode()
 
 
 def is_uuid(text: str) -> bool:
-    """Whether this is how Kafka writes a uuid."""
+    """Whether Kafka would write a uuid like this."""
     return _match_uuid(text) is not None
 
 
 def size_in_utf8(text: str) -> int:
-    """``ValueError`` if there are halves of characters in it."""
+    """The number of bytes in UTF-8; ``ValueError`` if ``text`` has lone surrogates."""
     return len(text) if text.isascii() else len(text.encode())
 
 
-def _shown(value: Any) -> str:
+def short(value: Any) -> str:
+    """``repr(value)``, cut to 40 characters."""
     text = repr(value)
     return text if len(text) <= 40 else f"{text[:37]}..."
 
 
-def _integer(kind: str) -> Read:
+def _integer(kind: str) -> Convert:
     low, high = INTEGER_RANGES[kind]
 
     def read(value: Any) -> int:
         if type(value) is float and value.is_integer():
             value = int(value)
         if type(value) is not int:
-            raise Wrong(f"{_shown(value)} is no integer")
+            raise InvalidValueError(f"expected an integer, got {short(value)}")
         if not low <= value <= high:
-            raise Wrong(f"{_shown(value)} does not fit {kind}, which holds {low} to {high}")
+            raise InvalidValueError(f"{short(value)} does not fit {kind}, which holds {low} to {high}")
         return value
 
     return read
@@ -82,7 +75,7 @@ def _integer(kind: str) -> Read:
 
 def _bool(value: Any) -> bool:
     if type(value) is not bool:
-        raise Wrong(f"{_shown(value)} is neither true nor false")
+        raise InvalidValueError(f"expected true or false, got {short(value)}")
     return value
 
 
@@ -92,47 +85,47 @@ def _float(value: Any) -> float:
     if type(value) is str and value in NOT_FINITE:
         return NOT_FINITE[value]
     if type(value) is not int:
-        raise Wrong(f"{_shown(value)} is no number")
+        raise InvalidValueError(f"expected a number, got {short(value)}")
     try:
         return float(value)
     except OverflowError:
-        raise Wrong("this number does not fit float64") from None
+        raise InvalidValueError("this number does not fit float64") from None
 
 
 def _string(value: Any) -> str:
     if type(value) is not str:
-        raise Wrong(f"{_shown(value)} is no string")
+        raise InvalidValueError(f"expected a string, got {short(value)}")
     try:
         size = size_in_utf8(value)
     except ValueError:
-        raise Wrong("this string has lone surrogates") from None
+        raise InvalidValueError("this string has lone surrogates") from None
     if size > MAX_STRING:
-        raise Wrong(f"a string of {size} bytes, Kafka's longest has {MAX_STRING}")
+        raise InvalidValueError(f"this string has {size} bytes; Kafka's limit is {MAX_STRING}")
     return value
 
 
 def _uuid(value: Any) -> Uuid:
     if type(value) is not str or not is_uuid(value):
-        raise Wrong(f"{_shown(value)} is no uuid: 22 characters of URL-safe base64")
+        raise InvalidValueError(f"expected a uuid (22 characters of URL-safe base64), got {short(value)}")
     return Uuid.parse(value)
 
 
 def _bytes(value: Any) -> bytes:
     found = from_base64(value) if type(value) is str else None
     if found is None:
-        raise Wrong(f"{_shown(value)} is no base64, padded and without line breaks")
+        raise InvalidValueError(f"expected base64, padded and without line breaks, got {short(value)}")
     return found
 
 
 def size(value: Any) -> int:
-    """The size of records that a log left out."""
-    number: int = VALUES["int32"](value)
+    """The size of records, which a log has in place of the records."""
+    number: int = READERS["int32"](value)
     if number < 0:
-        raise Wrong(f"{number} is no size")
+        raise InvalidValueError(f"invalid size {number}")
     return number
 
 
-VALUES: dict[str, Read] = {kind: _integer(kind) for kind in INTEGER_RANGES} | {
+READERS: dict[str, Convert] = {kind: _integer(kind) for kind in INTEGER_RANGES} | {
     "bool": _bool,
     "float64": _float,
     "string": _string,
@@ -140,4 +133,33 @@ VALUES: dict[str, Read] = {kind: _integer(kind) for kind in INTEGER_RANGES} | {
     "bytes": _bytes,
     "records": _bytes,
 }
-"""Primitive type of the protocol → what reads its values."""
+"""Primitive type → the function that reads its values."""
+
+
+def float_in_json(value: Any) -> float | str:
+    """A number, or Kafka's spelling of one that is not finite."""
+    number = _float(value)
+    if math.isfinite(number):
+        return number
+    return "NaN" if math.isnan(number) else "Infinity" if number > 0 else "-Infinity"
+
+
+def _uuid_in_json(value: Any) -> str:
+    if not isinstance(value, bytes) or len(value) != 16:
+        raise InvalidValueError(f"expected a uuid of 16 bytes, got {short(value)}")
+    return str(Uuid(value))
+
+
+def _bytes_in_json(value: Any) -> str:
+    if not isinstance(value, bytes):
+        raise InvalidValueError(f"expected bytes, got {short(value)}")
+    return in_base64(value)
+
+
+WRITERS: dict[str, Convert] = READERS | {
+    "float64": float_in_json,
+    "uuid": _uuid_in_json,
+    "bytes": _bytes_in_json,
+    "records": _bytes_in_json,
+}
+"""Primitive type → the function that writes its values. Integers, bools and strings are only checked."""

@@ -7,7 +7,6 @@ gets here. Nothing else is converted: ``"1"`` and ``True`` are no integers.
 
 from __future__ import annotations
 
-import math
 from typing import Annotated, Any
 
 from pydantic import (
@@ -22,7 +21,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
-from kwire.json_form.values import NOT_FINITE, UUID, from_base64, is_uuid, size_in_utf8
+from kwire.json_form.values import NOT_FINITE, UUID, float_in_json, from_base64, is_uuid, size_in_utf8
 from kwire.json_form.values import in_base64 as in_base64
 from kwire.schema import INTEGER_RANGES
 from kwire.uuids import Uuid
@@ -73,12 +72,6 @@ def _uuid(value: Any) -> Uuid:
     raise PydanticCustomError("uuid", "Input should be a uuid: 16 bytes, or 22 characters of URL-safe base64")
 
 
-def _number_in_json(value: float) -> float | str:
-    if math.isfinite(value):
-        return value
-    return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
-
-
 def _records_in_json(value: bytes | None, info: SerializationInfo[Any]) -> str | int | None:
     if value is None:  # left out, also where it may not be null
         return None
@@ -93,7 +86,7 @@ KINDS: dict[str, Any] = {
         float,
         Strict(),
         BeforeValidator(_number),
-        PlainSerializer(_number_in_json, when_used="json"),
+        PlainSerializer(float_in_json, when_used="json"),
         WithJsonSchema({"anyOf": [{"type": "number"}, {"enum": [*NOT_FINITE]}]}),
     ],
     "string": Annotated[str, Strict(), Field(max_length=MAX_STRING), AfterValidator(_utf8)],

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire.errors import DecodeError
-from kwire.json_form import from_json
 from kwire.policy import STRICT, Policy
 from kwire.request_log.layouts import micros
 
@@ -158,7 +157,7 @@ class RequestLogLine:
         if self.request is None:
             return None
         cls = protocol.request(self.header.api_key)
-        return from_json(cls, self.body_version, self.request, empty_records=empty_records)
+        return cls.from_json(self.request, self.body_version, empty_records=empty_records)
 
     def response_message(self, protocol: Protocol, *, empty_records: bool = False) -> Message | None:
         """The response as a codec object, as :meth:`request_message`.
@@ -169,7 +168,7 @@ class RequestLogLine:
         if self.response is None:
             return None
         cls = protocol.response(self.header.api_key)
-        return from_json(cls, self.body_version, self.response, empty_records=empty_records)
+        return cls.from_json(self.response, self.body_version, empty_records=empty_records)
 
     def request_model(self, protocol: Protocol, models: Models) -> Any:
         """The request as a ``ModelOf`` its version, ``None`` if there is none.

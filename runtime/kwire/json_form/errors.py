@@ -1,0 +1,64 @@
+"""What is wrong with a value in Kafka's JSON form, and where."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from kwire.errors import KwireError
+
+if TYPE_CHECKING:
+    from kwire.message import Message
+
+
+class JsonFormError(KwireError):
+    """A value that does not fit the message and version, in JSON or to be written as JSON.
+
+    ``path`` locates it by the names of the JSON, such as ``topics[3].partitions[0].records``. It is empty for the
+    message as a whole.
+    """
+
+    def __init__(self, reason: str, *, message_name: str = "", version: int | None = None, path: str = "") -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.message_name = message_name
+        self.version = version
+        self.path = path
+
+    def __str__(self) -> str:
+        field = f", field {self.path}" if self.path else ""
+        return f"{self.message_name} v{self.version}{field}: {self.reason}"
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _restored, (self.reason, self.message_name, self.version, self.path)
+
+
+def _restored(reason: str, message_name: str, version: int | None, path: str) -> JsonFormError:
+    return JsonFormError(reason, message_name=message_name, version=version, path=path)
+
+
+class InvalidValueError(Exception):
+    """A value that does not fit. ``path`` has the steps to it, innermost first: each caller adds its own."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.path: list[str | int] = []
+
+
+def convert(function: Callable[[Any], Any], value: Any, cls: type[Message], version: int) -> Any:
+    """``function(value)``; its :class:`InvalidValueError` becomes a :class:`JsonFormError` of ``cls``."""
+    try:
+        return function(value)
+    except InvalidValueError as problem:
+        steps = [f"[{step}]" if type(step) is int else f".{step}" for step in reversed(problem.path)]
+        path = "".join(steps).removeprefix(".")
+        raise JsonFormError(problem.reason, message_name=cls.__name__, version=version, path=path) from None
+
+
+def checked_version(cls: type[Message], version: int) -> int:
+    """``version``, or ``LookupError`` if the message does not have it."""
+    if version not in cls.VALID_VERSIONS:
+        valid = cls.VALID_VERSIONS
+        raise LookupError(f"{cls.__name__} has versions {valid[0]} to {valid[-1]}, not {version}")
+    return version

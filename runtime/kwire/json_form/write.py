@@ -1,0 +1,83 @@
+"""Codec objects → Kafka's JSON form. The writer of a struct in a version is composed once, from its fields."""
+
+from __future__ import annotations
+
+import functools
+from operator import index
+from typing import TYPE_CHECKING, Any
+
+from kwire.json_form.errors import InvalidValueError, checked_version, convert
+from kwire.json_form.read import SIZE_NAME, array, nullable
+from kwire.json_form.values import WRITERS, Convert, short
+from kwire.schema import PresentField, absent_fields, present_fields, struct_class
+
+if TYPE_CHECKING:
+    from kwire.message import Message, Struct
+
+
+def to_json(message: Message, version: int, *, with_records: bool = False) -> dict[str, Any]:
+    """The JSON object, ready for ``json.dumps``, that a broker would log for ``message`` in ``version``.
+
+    Records appear as their size in bytes (``recordsSizeInBytes``), or with ``with_records`` in base64. Tagged fields
+    appear only if they differ from their default; unknown tagged fields have no place in this form and are left out.
+    :class:`JsonFormError` names a value that the version cannot represent; ``LookupError`` means that the message
+    does not have this version.
+    """
+    cls = type(message)
+    write: Convert = _struct(cls, checked_version(cls, index(version)), with_records)  # type: ignore[arg-type]
+    value: dict[str, Any] = convert(write, message, cls, version)
+    return value
+
+
+@functools.cache
+def _struct(cls: Any, version: int, with_records: bool) -> Convert:
+    writers = [
+        (field, field.json_name, _field(cls, version, field, with_records)) for field in present_fields(cls, version)
+    ]
+    absent = absent_fields(cls, version)
+
+    def write_struct(struct: Any) -> dict[str, Any]:
+        if type(struct) is not cls:
+            raise InvalidValueError(f"expected {cls.__name__}, got {short(struct)}")
+        for field in absent:
+            value = getattr(struct, field.name)
+            if value != field.default:
+                problem = InvalidValueError(
+                    f"version {version} does not have this field, but it is set to {short(value)}"
+                )
+                problem.path.append(field.json_name)
+                raise problem
+        written: dict[str, Any] = {}
+        key = ""
+        try:
+            for present, key, write in writers:
+                value = getattr(struct, present.name)
+                if not present.is_tagged or value != present.default:
+                    item = write(value)
+                    is_size = present.type == "records" and type(item) is int
+                    written[key + SIZE_NAME if is_size else key] = item
+        except InvalidValueError as problem:
+            problem.path.append(key)
+            raise
+        return written
+
+    return write_struct
+
+
+def _field(cls: type[Struct], version: int, field: PresentField, with_records: bool) -> Convert:
+    inner: Any = struct_class(cls, field)
+    if inner is not None:
+        write = _struct(inner, version, with_records)
+    elif field.type == "records" and not with_records:
+        write = _size
+    else:
+        write = WRITERS[field.element_type]
+    if field.is_array:
+        write = array(write, list, tuple)
+    return nullable(write) if field.is_nullable else write
+
+
+def _size(value: Any) -> int:
+    if not isinstance(value, bytes):
+        raise InvalidValueError(f"expected bytes, got {short(value)}")
+    return len(value)
