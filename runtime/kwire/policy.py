@@ -16,14 +16,15 @@ _CHOICES = {"tags": ("strict", "kafka", "preserve"), "utf8": ("strict", "replace
 class Policy:
     """Three independent choices.
 
-    ``tags``: ``strict`` wants tagged fields in ascending order without duplicates, each as long as it says, and none
-    below its ``taggedVersions``. ``kafka`` reads as Kafka's generated classes do: any order, the last of duplicates
-    wins, the declared size of a known tag is not compared with what was read. ``preserve`` is ``strict``, but a
-    known tag below its versions is kept as an unknown one instead of refused.
+    ``tags``: ``strict`` requires tagged fields in ascending order without duplicates, each of its declared size, and
+    none below its ``taggedVersions``. ``kafka`` reads like Kafka's generated classes: any order, the last duplicate
+    wins, the declared size of a known tag is not checked. ``preserve`` is ``strict``, but keeps a known tag below its
+    versions as an unknown one.
 
-    ``utf8``: ``strict`` refuses strings that are not UTF-8, ``replace`` puts U+FFFD for what is wrong, as Java does.
+    ``utf8``: ``strict`` rejects strings that are not UTF-8, ``replace`` substitutes U+FFFD as Java does.
 
-    ``trailing``: bytes behind the message are an ``error``, or ignored as Kafka's servers do with requests.
+    ``trailing``: bytes after the message are an ``error``, or ignored (``ignore``) as Kafka's servers do with
+    requests.
     """
 
     __slots__ = ("tags", "trailing", "utf8")
@@ -52,4 +53,4 @@ STRICT = Policy()
 """The default: accept only what a correct peer writes."""
 
 LIKE_KAFKA = Policy(tags="kafka", utf8="replace", trailing="ignore")
-"""Accept whatever Kafka's own Java classes accept."""
+"""Accept everything that Kafka's own Java classes accept."""

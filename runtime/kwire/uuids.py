@@ -1,4 +1,4 @@
-"""Kafka's uuids: 16 bytes that print as Kafka prints them."""
+"""Kafka's uuids: 16 bytes, printed in Kafka's notation."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ import binascii
 class Uuid(bytes):
     """A uuid as sixteen bytes, equal to and usable as plain ``bytes``.
 
-    ``str`` gives the form of Kafka's tools and logs: URL-safe base64 without padding. :meth:`parse` reads it. The
-    zero uuid :data:`ZERO_UUID` stands for "none" throughout the protocol.
+    ``str`` gives the notation of Kafka's tools and logs, URL-safe base64 without padding; :meth:`parse` reads it.
+    Throughout the protocol the zero uuid, :data:`ZERO_UUID`, means "none".
     """
 
     __slots__ = ()
 
     @classmethod
     def parse(cls, text: str) -> Uuid:
-        """The uuid that ``text`` shows, 22 characters of URL-safe base64; ``ValueError`` for anything else."""
+        """The uuid written as ``text``, 22 characters of URL-safe base64; ``ValueError`` for anything else."""
         try:
             value = binascii.a2b_base64(text.translate(_FROM_URL) + "==", strict_mode=False)
         except ValueError:
@@ -36,4 +36,4 @@ _TO_URL = str.maketrans("+/", "-_")
 _FROM_URL = str.maketrans("-_", "+/")
 
 ZERO_UUID = Uuid(bytes(16))
-"""All zero: no topic, no directory, no process."""
+"""The uuid of zeros, which means "none": no topic, no directory, no process."""

@@ -123,8 +123,7 @@ def write_uuid(out: BytesWriter, value: bytes) -> None:
     out.write(value)
 
 
-# Arrays of numbers. Compiled, a loop over a primitive operation is as fast as it gets; interpreted, ``kwire.arrays``
-# replaces these by one call of ``struct`` for all elements.
+# Arrays of numbers: loops over a primitive operation, which mypyc compiles to machine code.
 
 
 def read_i8s(data: bytes, pos: i64, count: i64) -> list[int]:
@@ -154,6 +153,10 @@ def read_i64s(data: bytes, pos: i64, count: i64) -> list[int]:
     for index in range(pos, pos + 8 * count, 8):
         values.append(read_i64_be(data, index))
     return values
+
+
+if __file__.endswith(".py"):  # interpreted, one call of ``struct`` for all elements is faster than a loop
+    from kwire.arrays import read_i8s, read_i16s, read_i32s, read_i64s  # noqa: F401
 
 
 def read_uuids(data: bytes, pos: i64, count: i64) -> list[Uuid]:
@@ -220,14 +223,3 @@ def write_tags(out: BytesWriter, known: list[tuple[int, bytes]], unknown: tuple[
         write_uvarint(out, tag)
         write_uvarint(out, len(payload))
         out.write(payload)
-
-
-def replace_interpreted(namespace: dict[str, object]) -> None:
-    """Take over the array functions of ``kwire.arrays`` when this module runs interpreted."""
-    if str(namespace["__file__"]).endswith(".py"):
-        from kwire import arrays
-
-        namespace.update(arrays.FUNCTIONS)
-
-
-replace_interpreted(globals())

@@ -13,7 +13,7 @@ import pytest
 
 from kwire.errors import EncodeError
 from kwire.message import Message
-from kwire.releases.matrix import Conversion, MessageMatrix
+from kwire.releases import Conversion, MessageMatrix
 from kwire_kafka.compat import MATRIX
 from kwire_kafka.releases import RELEASES
 from kwirec.diagnostics.diagnostic import Report

@@ -1,4 +1,4 @@
-"""The command line ``kwire``. It needs nothing but the standard library and a generated package."""
+"""The command line ``kwire``. It needs only the standard library and a generated package."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from kwire.command import decode
 
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run the command in ``arguments`` (default: those of the process) and return its exit code."""
-    parser = argparse.ArgumentParser(prog="kwire", description="Looks into what travels on Kafka connections.")
+    parser = argparse.ArgumentParser(prog="kwire", description="Decode the bytes of the Kafka protocol.")
     parser.add_argument("--version", action="version", version=f"kwire {version('kwire')}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     decode.add_to(commands)
     options = parser.parse_args(arguments)
     if isinstance(sys.stdout, TextIOWrapper):
-        sys.stdout.reconfigure(errors="backslashreplace")  # no terminal shows all characters
+        sys.stdout.reconfigure(errors="backslashreplace")  # some terminals cannot show all characters
     code: int = options.run(options)
     return code

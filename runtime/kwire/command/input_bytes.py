@@ -1,4 +1,4 @@
-"""The bytes that a user means: hex, base64 or raw, given as arguments, in a file or on standard input."""
+"""Input of the command: hex, base64 or raw bytes, from arguments, a file or standard input."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ _TEXT = re.compile(rb"[\s -~]+")
 
 
 def read_input(words: Sequence[str], coding: str = "guess") -> bytes:
-    """Bytes from ``words``: the name of a file, ``-`` or nothing for standard input, or the bytes themselves.
+    """The bytes that ``words`` denote: a file name, ``-`` or nothing for standard input, or hex or base64 itself.
 
-    ``ValueError`` if they are not in ``coding``; with ``guess`` the bytes of a file that are neither hex nor base64
-    are raw, unless they are nothing but text: a frame never is, a hex dump with columns is. ``OSError`` if the file
-    cannot be read.
+    With the coding ``guess``, input that is neither hex nor base64 is raw, unless it is printable text: a frame never
+    is, a hex dump with columns is. ``ValueError`` if the input is not in ``coding``; ``OSError`` if the file cannot
+    be read.
     """
     if not words or list(words) == ["-"]:
         return _decoded(sys.stdin.buffer.read(), coding)
     if len(words) == 1 and _is_file(words[0]):
         return _decoded(Path(words[0]).read_bytes(), coding)
     if coding == "raw":
-        raise FileNotFoundError(f"there is no file {' '.join(words)!r}")
+        raise FileNotFoundError(f"no such file: {' '.join(words)!r}")
     try:
         return _decoded(" ".join(words).encode(), coding, typed=True)
     except ValueError:
-        raise ValueError(f"{_short(' '.join(words))!r} is neither hex nor base64, nor the name of a file") from None
+        raise ValueError(f"{_short(' '.join(words))!r} is neither hex nor base64 nor a file") from None
 
 
 def _decoded(data: bytes, coding: str, *, typed: bool = False) -> bytes:
@@ -43,21 +43,21 @@ def _decoded(data: bytes, coding: str, *, typed: bool = False) -> bytes:
         if _HEX.fullmatch(data) and len(digits) % 2 == 0:
             return bytes.fromhex(digits.decode())
         if coding == "hex":
-            raise ValueError("this is not hex")
+            raise ValueError("the input is not hex")
     try:
         return base64.b64decode(b"".join(data.split()).translate(bytes.maketrans(b"-_", b"+/")), validate=True)
     except binascii.Error:
         if coding == "base64" or typed:
-            raise ValueError("this is not base64") from None
+            raise ValueError("the input is not base64") from None
     if _TEXT.fullmatch(data):
-        raise ValueError("this text is neither hex (as of xxd -p) nor base64; --coding raw takes it as it is")
+        raise ValueError("this text is neither hex (see xxd -p) nor base64; use --coding raw to take it as it is")
     return data
 
 
 def _is_file(word: str) -> bool:
     try:
         return Path(word).is_file()
-    except OSError:  # hex that is longer than a name may be
+    except OSError:  # hex that is too long for a file name
         return False
 
 

@@ -1,4 +1,4 @@
-"""What to say about values beside what they are: names of error codes and APIs, times."""
+"""Notes on values in a tree: names of error codes and APIs, times."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ _API_KEYS = ("api_key", "request_api_key")
 
 
 def notes(protocol: Protocol, package: str) -> Note:
-    """The notes on values of ``protocol``, whose error codes are in the module ``errors`` of its package."""
+    """A function from spans to notes on their values. Error codes are those of the module ``errors`` of
+    ``package``."""
     errors = _error_names(package)
 
     def note(span: Span) -> str:

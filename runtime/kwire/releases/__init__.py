@@ -1,13 +1,14 @@
-"""Which releases speak which versions of which API, and what a client and a broker agree on.
+"""Which releases support which versions of each API, which version a client and a broker agree on, and what
+conversions between versions lose.
 
-The facts are those of a generated package, which makes :class:`Releases` and a :class:`Matrix` of them:
-``kwire_kafka.releases`` and ``kwire_kafka.compat``. Ranges of versions are ``range`` objects, empty where there is
-nothing.
+A generated package has the data, as :class:`Releases` and :class:`Matrix`: ``kwire_kafka.releases`` and
+``kwire_kafka.compat``. Version ranges are ``range`` objects, possibly empty.
 """
 
 from __future__ import annotations
 
 from kwire.releases.facts import Api, Release, TaggedField, format_range
+from kwire.releases.matrix import Conversion, Matrix, MessageMatrix, VersionFacts
 from kwire.releases.negotiation import Change, Choice, Negotiation
 from kwire.releases.table import Releases, UnknownReleaseError
 
@@ -15,10 +16,14 @@ __all__ = [
     "Api",
     "Change",
     "Choice",
+    "Conversion",
+    "Matrix",
+    "MessageMatrix",
     "Negotiation",
     "Release",
     "Releases",
     "TaggedField",
     "UnknownReleaseError",
+    "VersionFacts",
     "format_range",
 ]

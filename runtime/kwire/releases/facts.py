@@ -1,4 +1,4 @@
-"""What is known of a release: its APIs with their versions, and the tagged fields it brought."""
+"""A release: its APIs with their versions, and the tagged fields it introduced."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ NONE = range(0)
 
 @dataclass(frozen=True, slots=True)
 class Api:
-    """One API in one release, or as one peer announced it.
+    """One API in one release, or as announced by one peer.
 
     ``accepted``
-        what is parsed and answered, in the configuration a broker is shipped with
+        the versions that a broker with its default configuration parses and answers
     ``advertised``
-        what an ApiVersions response says: more than is accepted for Produce since 4.0, nothing for the telemetry APIs
-        unless a plugin for them is configured, nothing for the Raft APIs of 2.7, which were not served yet
+        the versions in an ApiVersions response: more than are accepted for Produce since 4.0, none for the telemetry
+        APIs unless a plugin for them is configured, none for the Raft APIs of 2.7, which were not served yet
         [KAFKA-18659, KIP-714, KAFKA-10492]
     ``deprecated``
-        which of the accepted versions the release itself calls so, known since 3.7; some of these stayed after all,
-        and some versions went without having been deprecated
+        the accepted versions that the release declares deprecated, known since 3.7; some of them were kept after all,
+        and some versions were removed without having been deprecated
     ``unstable``
-        what is accepted and advertised besides, once ``unstable.api.versions.enable`` is set
+        the versions that are also accepted and advertised if ``unstable.api.versions.enable`` is set
     ``listeners``
-        ``broker``, ``controller``, ``zkBroker`` (a broker with ZooKeeper); empty before 2.8, which did not tell
+        ``broker``, ``controller``, ``zkBroker`` (a broker with ZooKeeper); empty before 2.8, when they are unknown
     """
 
     key: int
@@ -41,24 +41,26 @@ class Api:
     listeners: tuple[str, ...] = ()
 
     def status(self, version: int) -> str:
-        """``stable``, ``deprecated`` or ``unstable`` if a broker takes the version; ``refused`` if it only says so;
-        ``none``."""
+        """``stable``, ``deprecated`` or ``unstable`` if a broker accepts ``version``; ``refused`` if it only
+        advertises it; otherwise ``none``."""
         if version in self.unstable:
             return "unstable"
         if version in self.accepted:
             return "deprecated" if version in self.deprecated else "stable"
         return "refused" if version in self.advertised else "none"
 
-    def offered(self, *, unstable: bool) -> range:
+    def all_advertised(self, *, unstable: bool) -> range:
+        """The advertised versions, including the unstable ones on request."""
         return _joined(self.advertised, self.unstable) if unstable else self.advertised
 
-    def taken(self, *, unstable: bool) -> range:
+    def all_accepted(self, *, unstable: bool) -> range:
+        """The accepted versions, including the unstable ones on request."""
         return _joined(self.accepted, self.unstable) if unstable else self.accepted
 
 
 @dataclass(frozen=True, slots=True)
 class TaggedField:
-    """A tagged field that a release brought to versions that existed before."""
+    """A tagged field that a release added to existing versions."""
 
     message: str
     field: str
@@ -68,7 +70,7 @@ class TaggedField:
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """What one release speaks. ``source`` says where this is known from; ``apis`` is by api key."""
+    """One release. ``source`` is where the data is from; ``apis`` is keyed by API key."""
 
     name: str
     source: str
@@ -76,21 +78,22 @@ class Release:
     tagged: tuple[TaggedField, ...] = ()
 
     def api(self, which: int | str) -> Api:
-        """An API by its key, or by the name it has in this release."""
+        """The API with this key, or with this name in this release; ``UnknownApi`` if there is none."""
         for key, api in self.apis.items():
             if which in (key, api.name):
                 return api
-        raise UnknownApi(f"release {self.name} has no api {which!r}")
+        raise UnknownApi(f"release {self.name} has no API {which!r}")
 
 
 def format_range(versions: range) -> str:
-    """``range(3, 12)`` → ``3-11``, an empty one → ``none``."""
+    """``range(3, 12)`` → ``3-11``, an empty range → ``none``."""
     if not versions:
         return "none"
     return str(versions[0]) if len(versions) == 1 else f"{versions[0]}-{versions[-1]}"
 
 
 def parse_versions(versions: Versions) -> range:
+    """The inverse of :func:`format_range`; also takes a ``range`` or a pair of the lowest and highest version."""
     if isinstance(versions, range):
         return versions
     if not isinstance(versions, str):
@@ -103,7 +106,7 @@ def parse_versions(versions: Versions) -> range:
 
 
 def _joined(lower: range, upper: range) -> range:
-    """The range of two neighbours, of which each may be empty."""
+    """The union of two adjacent ranges, each possibly empty."""
     if not lower or not upper:
         return lower or upper
     return range(lower.start, upper.stop)

@@ -1,27 +1,25 @@
-"""The compatibility matrix of a generated package: what becomes of a message of one version in another.
+"""The compatibility matrix of a generated package: what happens to a message of one version when written in another.
 
-A value of version a that is written in version b is, by the schema, in one of four relations:
+By the schema, converting from version a to version b has one of four relations:
 
 ``same``
-    the bytes are the same in both
+    both versions have the same bytes
 ``lossless``
-    the layout is another, and every value survives
+    the layouts differ, and every value survives
 ``lossy``
-    every value can be written, but ignorable fields that b lacks are gone
+    every value can be written, but ignorable fields that b lacks are dropped
 ``inconvertible``
-    there are values that cannot be written: fields that b lacks and that are not ignorable are set, or fields are
-    null that b does not let be null. All other values can, and lose the ignorable fields that b lacks
+    some values cannot be written: they set fields that b lacks and that are not ignorable, or fields are null that
+    must not be null in b. All other values can be written, without the ignorable fields that b lacks
 
-Unknown tagged fields are no part of it: they can be written in every flexible version, and in no other.
+Unknown tagged fields are not considered: they can be written in every flexible version, and in no other.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from pkgutil import get_data
 from typing import Any
 
 from kwire.releases.facts import parse_versions
@@ -29,10 +27,10 @@ from kwire.releases.facts import parse_versions
 
 @dataclass(frozen=True, slots=True)
 class Conversion:
-    """What becomes of values of one version in another; fields are paths such as ``topics[].name``.
+    """What happens to values of one version when written in another. Fields are paths such as ``topics[].name``.
 
-    ``lost`` are dropped. Encoding is an :class:`~kwire.errors.EncodeError` with a field in ``blocking`` that is not
-    its default, one in ``null`` that is null, or one in ``missing`` that the value has at all.
+    Fields in ``lost`` are dropped. Encoding raises :class:`~kwire.errors.EncodeError` if a field in ``blocking`` does
+    not have its default, a field in ``null`` is null, or a field in ``missing`` is present at all.
     """
 
     relation: str
@@ -46,8 +44,8 @@ class Conversion:
 class VersionFacts:
     """One version of a message.
 
-    ``layout`` is the fingerprint of its bytes. ``releases`` has all that know it, oldest first; ``other_bytes_in``
-    those of them in which this number had other bytes. ``status`` is that in the newest release: ``stable``,
+    ``layout`` is the fingerprint of its bytes. ``releases`` are all that support it, oldest first; in those of
+    ``other_bytes_in`` this version number had other bytes. ``status`` is that in the newest release: ``stable``,
     ``deprecated``, ``unstable`` or ``removed``.
     """
 
@@ -69,7 +67,7 @@ class VersionFacts:
 
 
 class MessageMatrix:
-    """One message: its versions, and what becomes of each in each other."""
+    """One message: its versions, and the conversions between them."""
 
     def __init__(self, name: str, data: Mapping[str, Any], releases: list[str]) -> None:
         self.name = name
@@ -81,36 +79,36 @@ class MessageMatrix:
     @cached_property
     def versions(self) -> dict[int, VersionFacts]:
         return {
-            one["version"]: VersionFacts(
-                version=one["version"],
-                header=one.get("header"),
-                flexible=one["flexible"],
-                layout=one["layout"],
-                status=one["status"],
-                releases=_expanded(one.get("releases", ""), self._releases),
-                other_bytes_in=_expanded(one.get("other_bytes_in", ""), self._releases),
+            row["version"]: VersionFacts(
+                version=row["version"],
+                header=row.get("header"),
+                flexible=row["flexible"],
+                layout=row["layout"],
+                status=row["status"],
+                releases=_expanded(row.get("releases", ""), self._releases),
+                other_bytes_in=_expanded(row.get("other_bytes_in", ""), self._releases),
             )
-            for one in self._data["versions"]
+            for row in self._data["versions"]
         }
 
     def convert(self, source: int, target: int) -> Conversion:
-        """What becomes of values of version ``source`` in version ``target``; ``KeyError`` for other versions."""
+        """The conversion from version ``source`` to version ``target``; ``KeyError`` for unknown versions."""
         return self._conversions[source, target]
 
     @cached_property
     def _conversions(self) -> dict[tuple[int, int], Conversion]:
-        found = {}
+        conversions = {}
         for row in self._data["conversions"]:
             names = ("lost", "blocking", "null", "missing")
             conversion = Conversion(row["relation"], *(tuple(row.get(name, ())) for name in names))
             for source in parse_versions(row["from"]):
                 for target in parse_versions(row["to"]):
-                    found[source, target] = conversion
-        return found
+                    conversions[source, target] = conversion
+        return conversions
 
 
 class Matrix(Mapping[str, MessageMatrix]):
-    """All messages by name. ``data`` is what ``compat.json`` in the package holds; it is read on first use."""
+    """All messages by name. ``data`` is the content of the package's ``compat.json``, which is read on first use."""
 
     def __init__(self, package: str) -> None:
         self._package = package
@@ -118,6 +116,9 @@ class Matrix(Mapping[str, MessageMatrix]):
 
     @cached_property
     def data(self) -> dict[str, Any]:
+        import json
+        from pkgutil import get_data
+
         text = get_data(self._package, "compat.json")
         assert text is not None
         data: dict[str, Any] = json.loads(text)
@@ -136,9 +137,9 @@ class Matrix(Mapping[str, MessageMatrix]):
 
 
 def _expanded(spans: str, order: list[str]) -> tuple[str, ...]:
-    """``2.2.2..3.9.1 4.0.1`` → all releases in it."""
-    found: list[str] = []
+    """All releases in spans such as ``2.2.2..3.9.1 4.0.1``."""
+    releases: list[str] = []
     for span in spans.split():
         first, _, last = span.partition("..")
-        found += order[order.index(first) : order.index(last or first) + 1]
-    return tuple(found)
+        releases += order[order.index(first) : order.index(last or first) + 1]
+    return tuple(releases)

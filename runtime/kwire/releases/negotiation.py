@@ -1,4 +1,4 @@
-"""What a client and a broker agree on, API by API."""
+"""The version of each API that a client and a broker agree on."""
 
 from __future__ import annotations
 
@@ -10,22 +10,23 @@ from kwire.releases.facts import NONE, Api, format_range
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What client and broker use for one API. ``client`` and ``broker`` are the versions that each of them offers.
+    """The version that client and broker use for one API. ``client`` and ``broker`` are the versions each side
+    offers.
 
-    ``version`` is the highest of both; ``None`` if there is none, and then ``reason`` says why:
+    ``version`` is the highest common one; ``None`` if there is none, for one of these reasons (``reason``):
 
     ``client``, ``broker``
         this side does not have the API
     ``listener``
-        the broker has it, but not on the listener that was asked for
+        the broker does not offer the API on the requested listener
     ``unadvertised``
-        the broker knows it, but does not say so: it is switched off, or not configured
+        the broker has the API but does not advertise it, because it is disabled or not configured
     ``unstable``
-        the versions in common are unstable on one side and switched off there
+        the common versions are unstable on one side and disabled there
     ``client too old``, ``client too new``
         all versions of the client are below those of the broker, or above
     ``refused``
-        the broker advertises what they would agree on, but closes the connection on it
+        the broker advertises the version, but closes the connection when it is used
     """
 
     key: int
@@ -36,17 +37,17 @@ class Choice:
     broker: range
 
     def __str__(self) -> str:
-        what = f"{self.name} ({self.key}): "
+        api = f"{self.name} ({self.key}): "
         if self.version is not None:
-            return f"{what}version {self.version}"
-        return f"{what}none: {self.reason} (client {format_range(self.client)}, broker {format_range(self.broker)})"
+            return f"{api}version {self.version}"
+        return f"{api}none: {self.reason} (client {format_range(self.client)}, broker {format_range(self.broker)})"
 
 
 class Negotiation(Mapping[int, Choice]):
-    """The choices by api key.
+    """The choices by API key.
 
-    ``blind`` is true of brokers before 0.10.0: these cannot be asked for their versions, so that a client finds the
-    choices only if it is told the release.
+    ``blind`` is true for brokers before 0.10.0, which cannot be asked for their versions: a client makes these
+    choices only if it is configured with the broker's release.
     """
 
     def __init__(self, choices: Iterable[Choice], *, blind: bool) -> None:
@@ -64,11 +65,12 @@ class Negotiation(Mapping[int, Choice]):
 
     @property
     def agreed(self) -> tuple[Choice, ...]:
+        """The APIs with a common version."""
         return tuple(choice for choice in self.values() if choice.version is not None)
 
     @property
     def failed(self) -> tuple[Choice, ...]:
-        """The APIs that both sides have and that they cannot use."""
+        """The APIs that both sides have but cannot use."""
         return tuple(
             choice for choice in self.values() if choice.version is None and choice.reason not in ("client", "broker")
         )
@@ -76,7 +78,8 @@ class Negotiation(Mapping[int, Choice]):
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """How one API of a client changes when its broker does. ``lost``: it worked before and does no more."""
+    """How the choice for one API changes with the broker. ``lost``: there was a common version and there is none
+    now."""
 
     before: Choice
     after: Choice
@@ -87,8 +90,9 @@ class Change:
 
 
 def choose(key: int, client: Api | None, broker: Api | None, listener: str | None, *, unstable: bool) -> Choice:
-    mine = client.taken(unstable=unstable) if client is not None else NONE
-    theirs = broker.offered(unstable=unstable) if broker is not None else NONE
+    """The choice for the API with this key; a side is ``None`` if it does not have the API."""
+    mine = client.all_accepted(unstable=unstable) if client is not None else NONE
+    theirs = broker.all_advertised(unstable=unstable) if broker is not None else NONE
     common = range(max(mine.start, theirs.start), min(mine.stop, theirs.stop))
     version: int | None = None
     if client is None or broker is None:
@@ -96,7 +100,7 @@ def choose(key: int, client: Api | None, broker: Api | None, listener: str | Non
     elif listener is not None and broker.listeners and listener not in broker.listeners:
         reason = "listener"
     elif common and mine and theirs:
-        version = common[-1] if common[-1] in broker.taken(unstable=unstable) else None
+        version = common[-1] if common[-1] in broker.all_accepted(unstable=unstable) else None
         reason = "" if version is not None else "refused"
     else:
         reason = _disjoint(client, broker, mine, theirs)
@@ -105,7 +109,8 @@ def choose(key: int, client: Api | None, broker: Api | None, listener: str | Non
 
 
 def _disjoint(client: Api, broker: Api, mine: range, theirs: range) -> str:
-    if set(client.taken(unstable=True)) & set(broker.offered(unstable=True)):
+    """The reason why ``mine`` and ``theirs`` have no version in common."""
+    if set(client.all_accepted(unstable=True)) & set(broker.all_advertised(unstable=True)):
         return "unstable"
     if not theirs:
         return "unadvertised" if broker.accepted else "unstable"

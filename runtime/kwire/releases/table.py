@@ -1,4 +1,4 @@
-"""The table of all releases, and the questions it answers."""
+"""All releases, and negotiation between them."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from kwire.releases.facts import Api, Release, TaggedField, parse_versions
 from kwire.releases.negotiation import Change, Negotiation, choose
 
 Row = tuple[str, str, str, str, str, str, str, str]
-"""First and last release for which it holds, name, accepted, advertised, deprecated and unstable versions as texts,
-listeners. Accepted are the unstable versions too; no advertised versions mean that they are the accepted ones."""
+"""First and last release of the row, name, accepted, advertised, deprecated and unstable versions as text, listeners.
+Accepted versions include the unstable ones; an empty text for advertised versions means the accepted ones."""
 
 
 class UnknownReleaseError(KwireError, KeyError):
-    """A release about which nothing is known; the message names those nearby."""
+    """An unknown release; the message lists the known ones nearby."""
 
     __str__ = Exception.__str__
 
@@ -45,7 +45,7 @@ class Releases(Mapping[str, Release]):
                 for name in order[order.index(first) : order.index(last) + 1]:
                     apis[name][key] = api
         return {
-            name: Release(name, source, apis[name], tuple(_tag(*one) for one in self._tagged.get(name, ())))
+            name: Release(name, source, apis[name], tuple(_tag(*row) for row in self._tagged.get(name, ())))
             for name, source in self._sources.items()
         }
 
@@ -56,7 +56,7 @@ class Releases(Mapping[str, Release]):
         if not line:
             major = name.split(".")[0]
             near = [known for known in self._releases if known.split(".")[0] == major] or list(self._releases)
-            raise UnknownReleaseError(f"nothing is known of release {name!r}, only of {', '.join(near)}")
+            raise UnknownReleaseError(f"unknown release {name!r}, expected one of {', '.join(near)}")
         return self._releases[line[-1]]
 
     def __contains__(self, name: object) -> bool:
@@ -70,19 +70,20 @@ class Releases(Mapping[str, Release]):
 
     @property
     def newest(self) -> Release:
+        """The newest known release."""
         return self._releases[list(self._sources)[-1]]
 
     def negotiate(
         self, client: object, broker: object, *, listener: str | None = None, unstable: bool = False
     ) -> Negotiation:
-        """The version that each API would use between ``client`` and ``broker``, or why none.
+        """The version of each API that ``client`` and ``broker`` would use, or the reason why there is none.
 
-        Each is the name of a release, a :class:`Release`, a decoded ApiVersionsResponse, or a mapping from api keys
-        or names to ranges. ``listener`` leaves out what the broker does not offer there; ``None`` is any listener.
-        ``unstable`` switches unstable versions on, on both sides.
+        Each side is the name of a release, a :class:`Release`, a decoded ApiVersionsResponse, or a mapping from API
+        keys or names to ranges. ``listener`` leaves out APIs that the broker does not offer there; ``None`` is any
+        listener. ``unstable`` enables unstable versions on both sides.
 
-        Of a broker that is not given as a release only what it advertises is known. What it accepts of that is taken
-        to be what releases do that advertise the same [KAFKA-18659].
+        A broker that is not given as a release is known only by what it advertises. It is assumed to accept what
+        releases that advertise the same accept [KAFKA-18659].
         """
         clients, brokers = self._peer(client, announced=False), self._peer(broker, announced=True)
         choices = [
@@ -100,14 +101,14 @@ class Releases(Mapping[str, Release]):
         listener: str | None = None,
         unstable: bool = False,
     ) -> list[Change]:
-        """The APIs of a client that use another version, or none, when broker ``after`` replaces ``before``."""
+        """The APIs for which a client uses another version, or none, when broker ``after`` replaces ``before``."""
         old = self.negotiate(client, before, listener=listener, unstable=unstable)
         new = self.negotiate(client, after, listener=listener, unstable=unstable)
         both = [Change(old[key], new[key]) for key in old if key in new]
         return [change for change in both if change.before.version != change.after.version]
 
     def _peer(self, side: object, *, announced: bool) -> Mapping[int, Api]:
-        """The APIs of one side. ``announced``: the ranges are what it says, and it may accept less."""
+        """The APIs of one side. ``announced``: its ranges are what it advertises, and it may accept less."""
         if isinstance(side, str):
             return self[side].apis
         if isinstance(side, Release):
@@ -122,10 +123,10 @@ class Releases(Mapping[str, Release]):
             for which, versions in side.items():
                 yield self._key(which), parse_versions(versions)
         elif hasattr(side, "api_keys"):
-            for one in side.api_keys:
-                yield one.api_key, range(one.min_version, one.max_version + 1)
+            for api in side.api_keys:
+                yield api.api_key, range(api.min_version, api.max_version + 1)
         else:
-            raise TypeError(f"{side!r} is neither a release nor an ApiVersionsResponse nor a mapping of ranges")
+            raise TypeError(f"expected a release, an ApiVersionsResponse or a mapping of ranges, got {side!r}")
 
     def _key(self, which: int | str) -> int:
         if isinstance(which, int):
@@ -133,30 +134,35 @@ class Releases(Mapping[str, Release]):
         for key, rows in self._rows.items():
             if any(row[2] == which for row in rows):
                 return key
-        raise UnknownApi(f"no release has an api {which!r}")
+        raise UnknownApi(f"unknown API {which!r}")
 
     def _name(self, key: int) -> str:
-        return self._rows[key][-1][2] if key in self._rows else f"api {key}"
+        return self._rows[key][-1][2] if key in self._rows else f"api key {key}"
 
     def _accepted(self, key: int, offered: range) -> range:
-        """What a broker accepts that offers this, going by the release with the nearest such offer from below."""
+        """The versions accepted by a broker that advertises ``offered``, as in the release with the nearest lower
+        offer."""
         known = [release.apis[key] for release in self._releases.values() if key in release.apis]
-        alike = [
-            a for a in known if a.advertised and a.advertised[0] == offered.start and a.advertised[-1] in offered
+        similar = [
+            api
+            for api in known
+            if api.advertised and api.advertised[0] == offered.start and api.advertised[-1] in offered
         ]
-        if not alike:
+        if not similar:
             return offered
-        nearest = max(alike, key=lambda api: api.advertised[-1])
+        nearest = max(similar, key=lambda api: api.advertised[-1])
         return range(max(offered.start, nearest.accepted.start), offered.stop)
 
 
 def _api(key: int, name: str, accepts: str, advertises: str, deprecated: str, unstable: str, listeners: str) -> Api:
-    beyond = parse_versions(unstable)
+    unstable_versions = parse_versions(unstable)
     accepted = parse_versions(accepts)
-    if beyond:  # always the end of the range
-        accepted = range(accepted.start, beyond.start)
+    if unstable_versions:  # always the end of the range
+        accepted = range(accepted.start, unstable_versions.start)
     advertised = parse_versions(advertises) if advertises else accepted
-    return Api(key, name, accepted, advertised, parse_versions(deprecated), beyond, tuple(listeners.split()))
+    return Api(
+        key, name, accepted, advertised, parse_versions(deprecated), unstable_versions, tuple(listeners.split())
+    )
 
 
 def _tag(message: str, field: str, tag: int, versions: str) -> TaggedField:
