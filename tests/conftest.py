@@ -18,8 +18,14 @@ from xdist.scheduler.loadgroup import LoadGroupScheduling
 EXAMPLES = 100
 GROUPS = ("spark", "releases")
 
-# No deadline and no complaint about slow examples: no test measures time.
-UNTIMED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+UNTIMED = settings(
+    deadline=None,
+    suppress_health_check=[
+        HealthCheck.too_slow,  # no test measures time
+        HealthCheck.data_too_large,
+        HealthCheck.function_scoped_fixture,  # one folder serves all examples
+    ],
+)
 settings.register_profile("default", UNTIMED, max_examples=EXAMPLES, derandomize="CI" in os.environ)
 settings.register_profile("deep", UNTIMED, max_examples=20 * EXAMPLES, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kwire.arrow import Columns
@@ -20,6 +20,7 @@ from kwire_kafka.api.fetch import FetchableTopicResponse, LeaderIdAndEpoch, Part
 from kwire_kafka.api.metadata import MetadataRequestTopic
 from kwire_kafka.arrow import ARROW
 from tests.conformance import vectors
+from tests.effort import examples
 from tests.properties.values import FIXED, NAMES, as_decoded, exact, instances, make
 
 SOURCES = [FIXED[name] for name in ("zero", "max", "min", "null", "unknown tags")]
@@ -61,7 +62,7 @@ def test_what_kafka_wrote_comes_back(release: str) -> None:
         assert [exact(one) for one in back] == [exact(one) for one in messages]
 
 
-@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@examples(0.6)
 @given(st.data())
 def test_any_messages_of_any_versions_come_back_in_their_order(data: st.DataObject) -> None:
     columns = ARROW[data.draw(st.sampled_from(NAMES))]

@@ -13,11 +13,13 @@ from kwirec.diagnostics.diagnostic import Report
 from kwirec.diff import Level, compare, judge
 from kwirec.diff.markdown import render_markdown
 from kwirec.diff.sides import Side, SideError, read_sides
+from kwirec.driver import load
 from kwirec.validation.examples import clock, field, struct
+from tests import kafka_releases
+from tests.kafka_releases import ARCHIVE
 
 ROOT = Path(__file__).parents[2]
 UNION = ROOT / "message_defs" / "kafka"
-ARCHIVE = ROOT / "tests" / "data" / "kafka_releases.zip"
 
 
 def sides(old: str, new: str, union: Path = UNION) -> tuple[Side, Side]:
@@ -25,6 +27,11 @@ def sides(old: str, new: str, union: Path = UNION) -> tuple[Side, Side]:
     found = read_sides(old, new, union, report)
     assert report.diagnostics == []
     return found
+
+
+def defined(release: str) -> Side:
+    """A release by its own definitions."""
+    return Side(release, kafka_releases.schema(release))
 
 
 def names(old: Side, new: Side, level: Level = Level.POLICY) -> list[str]:
@@ -113,13 +120,14 @@ def test_what_is_wrong_between_messages_keeps_nobody_from_a_diff() -> None:
     assert len(old.schema.messages) == 1
 
 
+@pytest.mark.releases
 @pytest.mark.parametrize(("old", "new"), [("3.9.1", "4.0.0"), ("2.8.2", "3.0.2")])
 def test_releases_of_the_union_say_what_their_definitions_say_of_bytes(old: str, new: str) -> None:
     """Names are those of the newest release, so the wire is compared; some internal records are uncertain."""
     mine = sides(f"release:{old}", f"release:{new}")
-    whole = sides(f"{ARCHIVE}!{old}.jsonl", f"{ARCHIVE}!{new}.jsonl")
+    whole = defined(old), defined(new)
     uncertain = mine[0].uncertain | mine[1].uncertain
-    newest = {alias: one.name for one in sides(str(UNION), str(UNION))[0].schema.messages for alias in one.aliases}
+    newest = {alias: one.name for one in load([UNION], Report()).schema.messages for alias in one.aliases}
 
     def of(pair: tuple[Side, Side]) -> set[str]:
         found = (line.split() for line in names(*pair, Level.WIRE))
@@ -128,11 +136,13 @@ def test_releases_of_the_union_say_what_their_definitions_say_of_bytes(old: str,
     assert of(mine) == of(whole)
 
 
+@pytest.mark.releases
 def test_a_release_has_only_the_tags_it_knew() -> None:
     found = names(*sides("release:3.6.2", "release:4.1.1"), Level.WIRE)
     assert any(line.startswith("TAG_ADDED") for line in found)
 
 
+@pytest.mark.releases
 def test_a_release_has_only_the_fields_of_its_versions() -> None:
     """Those that went with their versions are gone in the later release, as in its own definitions."""
 
@@ -145,6 +155,7 @@ def test_a_release_has_only_the_fields_of_its_versions() -> None:
     assert "Topics.Partitions.MaxNumOffsets" in mine
 
 
+@pytest.mark.releases
 def test_fields_before_and_after_are_those_of_the_release() -> None:
     """The definitions of the union speak of versions that a release does not have."""
     old, new = sides("release:4.0.1", "release:4.1.1")
@@ -157,6 +168,7 @@ def test_fields_before_and_after_are_those_of_the_release() -> None:
     assert any(line.startswith("Not compared") and "`ConsumerGroupMetadataKey`" in line for line in lines)
 
 
+@pytest.mark.releases
 def test_messages_whose_bytes_the_union_does_not_know_are_left_out() -> None:
     old, new = sides("release:2.8.2", "release:3.0.2")
     assert "PartitionRecord" in old.uncertain
@@ -164,6 +176,7 @@ def test_messages_whose_bytes_the_union_does_not_know_are_left_out() -> None:
     assert new.schema.message("PartitionRecord") is None
 
 
+@pytest.mark.releases
 def test_releases_before_there_were_definitions_have_what_their_brokers_accepted() -> None:
     old, _ = sides("release:0.9.0", "release:2.2.2")
     fetch = old.schema.message("FetchRequest")

@@ -6,7 +6,7 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kwirec.diagnostics.diagnostic import Report
@@ -57,14 +57,12 @@ def mutated(draw: Any) -> str:
     return text
 
 
-@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
 @given(mutated(), st.sampled_from(["a.json", "a.jsonl"]))
 def test_damaged_definitions(text: str, name: str) -> None:
     document, _, report = read(text, name)
     assert document.messages or report.diagnostics
 
 
-@settings(deadline=None)
 @given(st.sampled_from(DEFINITIONS), st.data())
 def test_a_definition_that_breaks_off_is_never_taken_for_whole(text: str, data: st.DataObject) -> None:
     text = text.rstrip()

@@ -1,4 +1,4 @@
-"""Fixtures of this folder: the Kafka releases and empty unions to merge into."""
+"""Fixtures of this folder: empty unions to merge into."""
 
 from __future__ import annotations
 
@@ -7,12 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.merge.support import Releases, Union
-
-
-@pytest.fixture(scope="session")
-def releases() -> Releases:
-    return Releases()
+from tests.merge.support import Union
 
 
 @pytest.fixture

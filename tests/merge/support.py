@@ -3,41 +3,26 @@
 from __future__ import annotations
 
 import json
-import zipfile
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from kwirec.diagnostics.diagnostic import Report
 from kwirec.merge import MergeOutcome, merge
-from kwirec.merge.history import release_key
-
-ARCHIVE = Path(__file__).parents[1] / "data" / "kafka_releases.zip"
+from tests import kafka_releases
 
 Definition = dict[str, Any]
 
 
-class Releases:
-    """The definitions of every release in the archive."""
-
-    def __init__(self) -> None:
-        with zipfile.ZipFile(ARCHIVE) as archive:
-            self.texts = {Path(name).stem: archive.read(name).decode() for name in archive.namelist()}
-
-    def __iter__(self) -> Any:
-        return iter(sorted(self.texts, key=release_key))
-
-    def bundle(self, folder: Path, release: str, only: Iterable[str] | None = None) -> Path:
-        """The release as a bundle in ``folder``, with all messages or those of ``only``."""
-        names = None if only is None else set(only)
-        lines = [
-            line
-            for line in self.texts[release].splitlines()
-            if names is None or json.loads(line)["schema"]["name"] in names
-        ]
-        path = folder / f"{release}.jsonl"
-        path.write_text("\n".join(lines) + "\n")
-        return path
+def bundle(folder: Path, release: str, only: Iterable[str] | None = None) -> Path:
+    """A Kafka release as a bundle in ``folder``, with all messages or those of ``only``."""
+    lines = kafka_releases.texts()[release].splitlines()
+    if only is not None:
+        names = set(only)
+        lines = [line for line in lines if json.loads(line)["schema"]["name"] in names]
+    path = folder / f"{release}.jsonl"
+    path.write_text("\n".join(lines) + "\n")
+    return path
 
 
 class Union:

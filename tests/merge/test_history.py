@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kwirec.merge.history import ApiFacts, ExceptionEntry, History, read_history, release_key, write_history
@@ -36,7 +36,6 @@ def written_and_read(history: History) -> History:
         return read_history(Path(folder))
 
 
-@settings(deadline=None)
 @given(histories())
 def test_layouts_read_as_they_were_written(history: History) -> None:
     again = written_and_read(history)
@@ -44,7 +43,6 @@ def test_layouts_read_as_they_were_written(history: History) -> None:
     assert again.merged == history.merged
 
 
-@settings(deadline=None)
 @given(histories(), st.sampled_from(RELEASES))
 def test_a_release_that_is_forgotten_leaves_no_trace(history: History, release: str) -> None:
     left = [other for other in history.merged if other != release]

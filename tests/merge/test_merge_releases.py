@@ -13,12 +13,10 @@ from typing import Any
 
 import pytest
 
-from kwirec.diagnostics.diagnostic import Report
-from kwirec.diagnostics.reading import read_sources
-from kwirec.frontend import parse
-from kwirec.ir import resolve
-from kwirec.versions import VersionRange
-from tests.merge.support import ARCHIVE, Releases, Union
+from tests import kafka_releases
+from tests.merge.support import Union, bundle
+
+pytestmark = pytest.mark.releases
 
 EVENTFUL = (
     # Renamed messages, structs and fields
@@ -39,39 +37,29 @@ EVENTFUL = (
 
 
 def test_every_release_reads_and_resolves_without_a_finding() -> None:
-    """The archive is read as it is: one bundle for each release in it."""
-    found: dict[str, int] = {}
-    for source in read_sources([ARCHIVE], Report()):
-        report = Report()
-        schema = resolve([parse(source, report)], report)
-        assert report.diagnostics == []
-        found[Path(source.name.rpartition("!")[2]).stem] = len(schema.messages)
+    found = {release: len(kafka_releases.schema(release).messages) for release in kafka_releases.texts()}
     assert len(found) == 20
     assert found["2.2.2"] == 90
     assert found["4.1.1"] == 280
 
 
 @pytest.fixture(scope="module")
-def whole(releases: Releases, tmp_path_factory: pytest.TempPathFactory) -> tuple[Union, Any]:
+def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Union, Any]:
     """The union of all releases, merged one after the other, and the outcome of the last merge."""
     union = Union(tmp_path_factory.mktemp("whole"))
     outcome = None
-    for release in releases:
-        outcome = union.merge(release, releases.bundle(union.sources, release))
+    for release in kafka_releases.texts():
+        outcome = union.merge(release, bundle(union.sources, release))
         assert (release, outcome.conflicts) == (release, [])
         assert outcome.proof is not None
         assert (release, outcome.proof.mismatches) == (release, ())
     return union, outcome
 
 
-def test_the_union_has_the_bytes_of_every_version_of_every_release(
-    whole: tuple[Union, Any], releases: Releases
-) -> None:
+def test_the_union_has_the_bytes_of_every_version_of_every_release(whole: tuple[Union, Any]) -> None:
     _, outcome = whole
-    valid = [
-        json.loads(line)["schema"]["validVersions"] for text in releases.texts.values() for line in text.splitlines()
-    ]
-    versions = sum(len(VersionRange.parse(range_)) for range_ in valid)
+    schemas = map(kafka_releases.schema, kafka_releases.texts())
+    versions = sum(len(message.valid) for schema in schemas for message in schema.messages)
     assert outcome.proof.proved + outcome.proof.excepted == versions
     assert not outcome.failed
 
@@ -93,13 +81,13 @@ def test_tags_that_came_later_and_former_names(whole: tuple[Union, Any], snapsho
     assert lines == snapshot
 
 
-def merge_in(order: Sequence[str], releases: Releases, union: Union) -> dict[str, str]:
+def merge_in(order: Sequence[str], union: Union) -> dict[str, str]:
     """Merge the eventful messages in ``order``; a release that leaves a gap in some range has to wait."""
     waiting = list(order)
     while waiting:
         refused = []
         for release in waiting:
-            outcome = union.merge(release, releases.bundle(union.sources, release, EVENTFUL))
+            outcome = union.merge(release, bundle(union.sources, release, EVENTFUL))
             if outcome.conflicts:
                 assert all("gaps" in conflict for conflict in outcome.conflicts)
                 refused.append(release)
@@ -111,12 +99,13 @@ def merge_in(order: Sequence[str], releases: Releases, union: Union) -> dict[str
     return files
 
 
-def test_the_order_of_merges_makes_no_difference(releases: Releases, new_union: Callable[[str], Union]) -> None:
-    expected = merge_in(list(releases), releases, new_union("in order"))
+def test_the_order_of_merges_makes_no_difference(new_union: Callable[[str], Union]) -> None:
+    releases = list(kafka_releases.texts())
+    expected = merge_in(releases, new_union("in order"))
     for seed in (1, 2):
         order = list(releases)
         random.Random(seed).shuffle(order)
-        files = merge_in(order, releases, new_union(f"shuffled {seed}"))
+        files = merge_in(order, new_union(f"shuffled {seed}"))
         assert files.keys() == expected.keys(), order
         for name, text in files.items():
             assert text == expected[name], (name, order)

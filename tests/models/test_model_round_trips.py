@@ -8,12 +8,13 @@ from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kwire.errors import EncodeError
 from kwire.message import Message
 from kwire.models import WITH_RECORDS, ModelOf
+from tests.effort import examples
 from tests.models.support import model_of
 from tests.properties.values import (
     FIXED,
@@ -27,10 +28,6 @@ from tests.properties.values import (
     make,
     message_class,
     pairs,
-)
-
-THOROUGH = settings(
-    max_examples=3, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck)
 )
 
 
@@ -64,7 +61,8 @@ def test_fixed_cases(cls: type[Message], version: int) -> None:
 @each_message
 def test_drawn_values(name: str) -> None:
     """Each example is one message of every version: setting Hypothesis up takes longer than a round trip."""
-    THOROUGH(given(st.tuples(*(instances(cls, version) for cls, version in pairs([name]))))(assert_round_trips))()
+    every_version = st.tuples(*(instances(cls, version) for cls, version in pairs([name])))
+    examples(0.03)(given(every_version)(assert_round_trips))()
 
 
 def test_models_refuse_the_codec_objects_that_cannot_be_encoded() -> None:

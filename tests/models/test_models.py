@@ -343,10 +343,11 @@ def test_who_lacks_pydantic_is_told_what_to_install(module: str) -> None:
     assert done.stderr.endswith("ModuleNotFoundError: models need pydantic: pip install 'kwire[models]'\n")
 
 
-def test_importing_the_models_of_an_api_is_quick() -> None:
-    """At most 60 ms above the codec and pydantic, on a machine that does nothing else: the least of a few runs."""
+def test_importing_the_models_of_an_api_builds_none_of_them() -> None:
+    """Fields and validators are built with the first version that is asked for: building all takes seconds."""
     code = (
-        "import time, pydantic, kwire_kafka.api.fetch; type('M', (pydantic.BaseModel,), {'__module__': 'm'}); "
-        "start = time.process_time(); import kwire_kafka.models.api.fetch; print(time.process_time() - start)"
+        "import kwire_kafka.models.api.fetch as models; found = list(vars(models).values()); "
+        "classes = [one for one in found if isinstance(one, type)]; "
+        "print(len(classes) > 10, [one for one in classes if one.model_fields or one.__pydantic_complete__])"
     )
-    assert min(float(run(code)) for _ in range(4)) < 0.060
+    assert run(code) == "True []\n"

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 import zstandard
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kwire.connection import CLIENT, SERVER, Direction
@@ -21,6 +21,7 @@ from kwire_spark.capture import Broken, Peer, Piece, pcapng, read_pieces
 from kwire_spark.capture.files import file_packets
 from kwire_spark.capture.packets import Packet
 from kwire_spark.streaming.packets import packet_batches
+from tests.effort import examples
 from tests.pipeline.capture_files import (
     COOKED,
     COOKED2,
@@ -426,7 +427,7 @@ def test_a_packet_of_an_interface_that_is_not_there_is_reported(path: Path) -> N
     assert broken(path) == [f"{first}: a packet of interface 7: the section describes 1"]
 
 
-@settings(deadline=None, max_examples=150)
+@examples(1.5)
 @given(
     st.sampled_from(["pcap", "pcapng", "pcap.gz", "pcapng.zst"]),
     st.lists(st.tuples(st.integers(0, 3000), st.binary(max_size=9)), max_size=6),
@@ -447,7 +448,7 @@ def test_no_bytes_whatsoever_raise(
     assert all(isinstance(one, Piece | Broken) for one in read_pieces([str(path)]))
 
 
-@settings(deadline=None, max_examples=150)
+@examples(1.5)
 @given(
     st.sampled_from([b"\xd4\xc3\xb2\xa1", b"\x0a\x0d\x0d\x0a", b"\x1f\x8b\x08\x00", b"\x28\xb5\x2f\xfd"]), st.binary()
 )

@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kwire.connection import CLIENT, SERVER
@@ -23,6 +23,7 @@ from kwire_spark.frames.batches import BATCH_ROWS
 from kwire_spark.frames.layout import arrow_batch
 from kwire_spark.frames.wanted import TABLES, Table
 from kwire_spark.options import BrokenInput
+from tests.effort import examples
 from tests.pipeline.capture_files import Segment, recorded, recordings
 from tests.pipeline.connection_pieces import answered, asked, cells, conversation_pieces, gap, pieces, values
 from tests.real_kafka.broker import USERS
@@ -180,7 +181,7 @@ def _damaged(piece: Piece, chance: random.Random) -> list[Piece]:
 CONVERSATIONS = [one for name in recordings() for one in recorded(name)[:6]]
 
 
-@settings(deadline=None, max_examples=40)
+@examples(0.4)
 @given(st.data())
 def test_it_does_not_matter_whether_a_connection_is_pickled_in_between(data: st.DataObject) -> None:
     table: Table = data.draw(st.sampled_from(["frames", "exchanges"]))
@@ -195,7 +196,7 @@ def test_it_does_not_matter_whether_a_connection_is_pickled_in_between(data: st.
     assert Wanted(table).batch(rows).to_pylist() == expected
 
 
-@settings(deadline=None, max_examples=60)
+@examples(0.6)
 @given(st.lists(st.tuples(st.sampled_from([CLIENT, SERVER]), st.binary(max_size=200)), max_size=8), st.booleans())
 def test_any_bytes_give_rows(said: list[tuple[Any, bytes]], complete: bool) -> None:
     segments = [(direction, 0.0, data) for direction, data in said]

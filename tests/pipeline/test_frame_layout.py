@@ -7,7 +7,7 @@ import gc
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kwire.headers import RequestHeader, ResponseHeader
@@ -27,7 +27,6 @@ TALK = [asked(HeartbeatRequest(), 4, 1), answered(HeartbeatResponse(), 4, 1)]
 
 
 @given(st.lists(st.none() | st.binary(max_size=20), max_size=30))
-@settings(deadline=None)
 def test_bytes_are_columns_as_arrow_makes_them(values: list[bytes | None]) -> None:
     schema = pa.schema([FRAMES.field("raw")])
     batch = arrow_batch([(value,) for value in values], schema) if values else None

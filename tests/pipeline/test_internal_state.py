@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kwire.logs import committed_offsets
@@ -152,7 +152,6 @@ SOME_BATCHES = st.lists(
 )
 
 
-@settings(deadline=None)
 @given(drawn=SOME_BATCHES, start=st.integers(-1, 20))
 def test_batches_of_share_groups_are_combined_offset_by_offset(drawn: list[Any], start: int) -> None:
     given = [(first, first + length, count, number) for first, length, count, number in drawn]

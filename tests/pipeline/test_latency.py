@@ -6,7 +6,7 @@ import io
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 from rich.console import Console
@@ -109,7 +109,6 @@ def test_nothing_to_measure(spark: SparkSession) -> None:
 TIMES = st.datetimes(datetime(1971, 1, 1), datetime(2200, 1, 1), timezones=st.just(UTC))
 
 
-@settings(deadline=None)
 @given(TIMES, TIMES)
 def test_steps_are_as_few_as_a_chart_can_show(one: datetime, other: datetime) -> None:
     first, last = min(one, other), max(one, other)

@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pyspark.sql import datasource as spark
 
 from kwire.records import Batch, Record, encode_batch, encode_message_set
 from kwire_spark.segments import Bounds
 from kwire_spark.segments.bounds import allows
+from tests.effort import examples
 from tests.pipeline.log_files import TIMES, offsets, rows, segment
 
 STEP = 1000
@@ -53,7 +54,7 @@ shifts = st.sampled_from([-1000, -1, 0, 1, 1000])
 """Microseconds by which a bound is off the time of a record."""
 
 
-@settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(1.5)
 @given(offset=st.tuples(numbers, numbers), time=st.tuples(numbers, numbers), shift=st.tuples(shifts, shifts))
 def test_rows_are_those_within_the_bounds_and_no_others(
     log: Path, offset: tuple[int | None, int | None], time: tuple[int | None, int | None], shift: tuple[int, int]

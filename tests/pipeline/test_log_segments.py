@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from crc32c import crc32c
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kwire.logs import LogSegment, scan
@@ -23,6 +23,7 @@ from kwire_spark.segments import Bounds, Selection, record_batches, segment_file
 from kwire_spark.segments.typed import raw_schema, typed_batches, typed_schema
 from kwire_spark.segments.window import WINDOW
 from kwire_spark.tables.record_structs import record_kind
+from tests.effort import examples
 from tests.pipeline.log_files import LOGS, TIMES, batch_at, broken, index, offsets, rows, segment
 
 REAL = [file.path for release in ("4.1.1", "4.1.1-running", "3.9.1") for file in scan(LOGS / release)]
@@ -71,7 +72,7 @@ def test_damage_is_reported_and_the_rest_is_there(damaged: Path) -> None:
     assert len(reasons) == 4
 
 
-@settings(deadline=None, max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(0.12)
 @given(size=st.integers(150, 3000), indexed=st.booleans())
 def test_splits_of_any_size_give_the_same_rows(damaged: Path, size: int, indexed: bool) -> None:
     path = damaged
@@ -84,7 +85,7 @@ def test_splits_of_any_size_give_the_same_rows(damaged: Path, size: int, indexed
     assert len(whole) == 54
 
 
-@settings(deadline=None, max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(0.3)
 @given(data=st.data())
 def test_any_damage_is_survived_alike_in_all_splits(tmp_path: Path, data: st.DataObject) -> None:
     content = bytearray(b"".join(BATCHES))

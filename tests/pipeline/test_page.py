@@ -9,7 +9,7 @@ from html.parser import HTMLParser
 
 import plotly.graph_objects as go
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kwire_spark.reports import charts
@@ -17,6 +17,7 @@ from kwire_spark.reports.charts import plain
 from kwire_spark.reports.page import embedded, page
 from kwire_spark.reports.report import Chart, Report, Table, columns
 from kwire_spark.reports.text import label, shown, visible
+from tests.effort import examples
 from tests.pipeline.report_samples import HOSTILE, all_charts, report
 
 
@@ -100,7 +101,7 @@ def test_without_charts_a_page_is_small() -> None:
     assert len(page(bare)) < 20_000
 
 
-@settings(deadline=None, max_examples=50)
+@examples(0.5)
 @given(st.text(max_size=300))
 def test_no_text_changes_what_a_page_is_made_of(text: str) -> None:
     table = Table("t", text, columns("a", "b"), ((text, 1), ("x", 2)), note=text)
@@ -111,7 +112,6 @@ def test_no_text_changes_what_a_page_is_made_of(text: str) -> None:
     ]
 
 
-@settings(deadline=None)
 @given(
     st.recursive(
         st.text() | st.integers() | st.none(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)
@@ -155,7 +155,6 @@ def test_plain_text_for_plotly() -> None:
     assert plain("<b>&lt;") == "&lt;b&gt;&amp;lt;"
 
 
-@settings(deadline=None)
 @given(st.text(max_size=400))
 def test_shown_text_can_be_seen_and_is_bounded(text: str) -> None:
     assert visible(text).isprintable()

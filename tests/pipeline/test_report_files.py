@@ -12,7 +12,7 @@ from types import ModuleType
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pyarrow import csv, parquet
 from rich.console import Console
@@ -22,6 +22,7 @@ from kwire_spark.reports import offsets, standing, text
 from kwire_spark.reports.files import arrow_table, write_report
 from kwire_spark.reports.report import Cell, Column, Report, Table, columns
 from kwire_spark.reports.terminal import print_report
+from tests.effort import examples
 from tests.pipeline.report_samples import HOSTILE, START, report
 
 
@@ -66,7 +67,7 @@ def test_writing_again_changes_nothing(tmp_path: Path) -> None:
 CELLS = st.none() | st.text() | st.lists(st.text(), max_size=3).map(tuple)
 
 
-@settings(deadline=None, max_examples=50)
+@examples(0.5)
 @given(st.lists(st.tuples(CELLS.filter(lambda cell: not isinstance(cell, tuple)), st.integers(-(2**63), 2**63 - 1))))
 def test_any_text_can_be_stored(rows: list[tuple[Cell, ...]]) -> None:
     table = arrow_table(Table("t", "T", columns("a", "b"), tuple(rows)))

@@ -13,7 +13,7 @@ from zoneinfo import ZoneInfo
 
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kwire.protocol import Request
@@ -23,6 +23,7 @@ from kwire_spark.columns import EXCHANGES
 from kwire_spark.frames.wanted import Condition
 from kwire_spark.options import BrokenInput
 from kwire_spark.text_logs import Chosen, Split, request_batches, requests, splits
+from tests.effort import examples
 
 LOGS = Path(__file__).parents[1] / "data" / "request_logs"
 TEXT = ("0.11.0.3", "1.1.1", "2.2.2", "2.4.1", "2.7.2")
@@ -170,7 +171,7 @@ def test_text_has_no_bytes_and_says_why(tmp_path: Path) -> None:
     assert "as text" in row["reason"]
 
 
-@settings(deadline=None, max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(0.2)
 @given(st.sampled_from(["2.7.2", "4.1.1"]), st.integers(500, 100_000))
 def test_splits_of_any_size_give_the_same_rows(tmp_path: Path, release: str, size: int) -> None:
     """2.7.2 has a message of many lines."""

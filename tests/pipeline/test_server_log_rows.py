@@ -11,13 +11,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kwire_kafka.releases import RELEASES
 from kwire_spark.columns import REFUSALS
 from kwire_spark.options import BrokenInput
 from kwire_spark.text_logs import Chosen, Split, refusal_batches, refusals, splits
+from tests.effort import examples
 
 LOGS = Path(__file__).parents[1] / "data" / "server_logs"
 ASKED_OF_4 = {
@@ -102,7 +103,7 @@ def test_each_refusal_is_one_row(release: str) -> None:
     assert [row["client_host"] for row in found] == ["127.0.0.1"] * len(found)
 
 
-@settings(deadline=None, max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(0.25)
 @given(st.integers(300, 20_000), st.integers(100, 5_000))
 def test_splits_of_any_size_give_the_same_rows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int, near: int

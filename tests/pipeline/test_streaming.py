@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.datasource import ReadMaxFiles
@@ -34,6 +34,7 @@ from kwire_spark.streaming.keeping import add_batch
 from kwire_spark.streaming.packets import PACKETS
 from kwire_spark.streaming.progress import too_late
 from kwire_spark.tables.clients import EXCHANGE_COLUMNS, KEYS, clients
+from tests.effort import examples
 from tests.pipeline.capture_files import ALICE, BROKER, RST, Conversation, merged, packets, recorded, write_pcap
 from tests.pipeline.capture_files import frame as link_frame
 
@@ -76,7 +77,7 @@ def taken(rows: DataFrame, folder: Path) -> StreamingQuery:
 
 
 @given(st.sets(st.integers(0, 700)))
-@settings(deadline=None, max_examples=15)
+@examples(0.15)
 def test_the_state_of_a_connection_can_be_stored_between_any_two_packets(
     tmp_path_factory: pytest.TempPathFactory, stops: set[int]
 ) -> None:

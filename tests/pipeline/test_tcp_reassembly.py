@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kwire.connection import CLIENT, SERVER, Direction
@@ -388,7 +388,6 @@ def conversation(said: Sequence[tuple[Direction, bytes]]) -> Conversation:
     return Conversation([(direction, number / 1000, data) for number, (direction, data) in enumerate(said)])
 
 
-@settings(deadline=None)
 @given(
     said=segments,
     size=st.integers(1, 50),
@@ -422,7 +421,6 @@ def test_whatever_is_doubled_or_late_the_conversation_is_the_same(
     assert [piece.time for piece in pieces] == sorted(piece.time for piece in pieces)
 
 
-@settings(deadline=None)
 @given(
     said=segments,
     size=st.integers(1, 50),
@@ -479,7 +477,6 @@ def in_order(pieces: Iterable[Piece], talk: Conversation) -> bool:
     return not ends[CLIENT]
 
 
-@settings(deadline=None)
 @given(
     st.lists(
         st.tuples(

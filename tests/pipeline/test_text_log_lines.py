@@ -9,7 +9,7 @@ from typing import IO, Any
 
 import pytest
 import zstandard
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kwire_spark.capture import streams
@@ -31,7 +31,6 @@ def expected(data: bytes) -> list[tuple[int, bytes]]:
     return found[:-1] if found[-1][1] == b"" else found
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(TEXTS, st.integers(1, 30), st.integers(1, 9))
 def test_splits_of_any_size_give_each_line_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, data: bytes, size: int, chunk: int

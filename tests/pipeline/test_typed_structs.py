@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kwire.logs import TOPICS, internal_records
@@ -29,6 +29,7 @@ from kwire_kafka import (
 from kwire_spark.columns import EXCHANGES, RECORDS
 from kwire_spark.tables.record_structs import RecordStructs, record_kind, record_kinds
 from kwire_spark.tables.structs import AT_ONCE, ExchangeStructs, in_pieces
+from tests.effort import examples
 
 HEARTBEAT, API_VERSIONS = 12, 18
 BYTES = st.none() | st.binary(max_size=40)
@@ -91,7 +92,7 @@ def test_what_cannot_be_decoded_has_a_reason_and_leaves_the_rest_alone(broken: d
     assert (good["request"]["group_id"], last["request"]["group_id"]) == ("g1", "g2")
 
 
-@settings(deadline=None, max_examples=40)
+@examples(0.4)
 @given(st.lists(st.tuples(BYTES, BYTES, st.integers(-2, 9))))
 def test_no_bytes_raise(rows: list[tuple[bytes | None, bytes | None, int]]) -> None:
     for api_key in (0, 3, HEARTBEAT, API_VERSIONS):
@@ -204,7 +205,7 @@ def test_control_records_say_what_they_are() -> None:
     assert (row["type"], row["value"]["leader_id"]) == ("leader_change", 2)
 
 
-@settings(deadline=None, max_examples=40)
+@examples(0.4)
 @given(BYTES, BYTES)
 def test_no_records_raise(key: bytes | None, value: bytes | None) -> None:
     for name in ("OffsetCommit", "TopicRecord", "ShareSnapshot", "EndTxnMarker", "RemoteLogSegmentMetadataRecord"):

@@ -13,7 +13,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, event, given, settings
+from hypothesis import event, given
 from hypothesis import strategies as st
 from librt.strings import BytesWriter
 
@@ -28,6 +28,7 @@ from kwirec.emitters.modules import group_modules
 from kwirec.frontend import parse
 from kwirec.ir import resolve
 from kwirec.validation import validate
+from tests.effort import examples
 from tests.properties.values import DrawnSource, as_decoded, exact, make
 
 NUMBERS = ("int8", "int16", "uint16", "int32", "uint32", "int64")
@@ -222,7 +223,7 @@ def disturb(value: Struct) -> None:
             setattr(value, field.name, None)
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@examples(1.5)
 @given(definition=definitions(), data=st.data())
 def test_any_schema_round_trips(definition: dict[str, Any], data: st.DataObject) -> None:
     cls = compiled(definition)
@@ -246,7 +247,7 @@ def test_any_schema_round_trips(definition: dict[str, Any], data: st.DataObject)
         del sys.modules[cls.__module__]
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@examples(0.6)
 @given(definition=definitions(), noise=st.binary(max_size=60), cut=st.integers(0, 60), data=st.data())
 def test_any_schema_agrees_on_what_is_wrong(
     definition: dict[str, Any], noise: bytes, cut: int, data: st.DataObject

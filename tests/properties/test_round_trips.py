@@ -6,12 +6,13 @@ The emitted ``_read`` and ``_write`` are called as they are, so a codec that alw
 from __future__ import annotations
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from librt.strings import BytesWriter
 
 from kwire import STRICT, DecodeError, explain
 from kwire.message import Message
+from tests.effort import examples
 from tests.properties.values import (
     FIXED,
     NAMES,
@@ -23,10 +24,6 @@ from tests.properties.values import (
     make,
     message_class,
     pairs,
-)
-
-THOROUGH = settings(
-    max_examples=12, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck)
 )
 
 
@@ -54,8 +51,9 @@ def assert_round_trip(message: Message, version: int) -> bytes:
     return data
 
 
-def assert_round_trip_of(message: Message, version: int) -> None:
-    assert_round_trip(message, version)
+def assert_round_trips(messages: tuple[Message, ...]) -> None:
+    for message, version in zip(messages, type(messages[0]).VALID_VERSIONS, strict=True):
+        assert_round_trip(message, version)
 
 
 def test_every_message_is_here() -> None:
@@ -68,9 +66,11 @@ def test_fixed_cases(cls: type[Message], version: int) -> None:
         assert_round_trip(make(cls, version, source), version)
 
 
-@each_version
-def test_drawn_values(cls: type[Message], version: int) -> None:
-    THOROUGH(given(instances(cls, version), st.just(version))(assert_round_trip_of))()
+@each_message
+def test_drawn_values(name: str) -> None:
+    """Each example is one message of every version: setting Hypothesis up takes longer than a round trip."""
+    every_version = st.tuples(*(instances(cls, version) for cls, version in pairs([name])))
+    examples(0.05)(given(every_version)(assert_round_trips))()
 
 
 @each_version
@@ -106,7 +106,7 @@ def test_every_cut_is_refused(name: str) -> None:
                 cls.decode_from(data[:size], 0, version)
 
 
-@settings(max_examples=300, deadline=None, derandomize=True, database=None)
+@examples(3)
 @given(st.data())
 def test_long_examples_of_any_message(data: st.DataObject) -> None:
     """More examples where Hypothesis chooses message and version too: it shrinks to the smallest of both."""

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from syrupy.assertion import SnapshotAssertion
 
@@ -27,12 +27,13 @@ from kwire.logs import TOPICS, decode_record
 from kwire.records import Record, RecordsError, encode_batch, encode_message_set, read_batches
 from kwire_kafka import PROTOCOL, ApiVersionsResponse, FetchResponse, HeartbeatRequest
 from kwire_kafka.api.fetch import FetchableTopicResponse, PartitionData
+from tests.effort import examples
 from tests.properties.values import FIXED, each_message, make, message_class
 
 FRAMES = Path(__file__).parents[1] / "data" / "real_frames" / "frames.jsonl"
 POLICIES = (STRICT, LIKE_KAFKA, Policy(tags="preserve"))
 SCALARS = ("bool", "int8", "int16", "int32", "int64", "uint16", "uint32", "float64", "uuid")
-CUTS = 200
+CUTS = 100
 """The most cuts of one message."""
 PLAIN = [
     Record(key=b"k", value=b"v" * 40, timestamp=1_700_000_000_000),
@@ -124,7 +125,7 @@ def test_every_real_frame() -> None:
             assert_tiles(found)
 
 
-@settings(max_examples=300, deadline=None)
+@examples(3)
 @given(st.data())
 def test_damaged_frames(draw: st.DataObject) -> None:
     """What a trace ends with is what decoding raises, and the lines hold all bytes whatever they are."""
@@ -152,7 +153,6 @@ def test_damaged_frames(draw: st.DataObject) -> None:
         assert error.annotated().startswith(str(error))
 
 
-@settings(deadline=None)
 @given(st.binary(max_size=200), st.integers(0, 30))
 def test_records_that_are_none(noise: bytes, cut: int) -> None:
     for block in (encode_batch(RECORDS) + noise, encode_batch(RECORDS)[:-cut] + noise, noise):
@@ -252,7 +252,6 @@ def broken() -> DecodeError:
     return caught.value
 
 
-@settings(deadline=None)
 @given(st.sampled_from(sorted(TOPICS)), st.binary(max_size=60), st.binary(max_size=60), st.sampled_from(POLICIES))
 def test_records_of_internal_topics(topic: str, key: bytes, value: bytes, policy: Policy) -> None:
     """Every byte is in one line, and what ends a trace is what ends decoding."""
@@ -266,7 +265,7 @@ def test_records_of_internal_topics(topic: str, key: bytes, value: bytes, policy
             assert found.end == len(raw) or policy.trailing == "ignore"
 
 
-@settings(max_examples=50, deadline=None)
+@examples(0.5)
 @given(st.data())
 def test_good_records_of_internal_topics(draw: st.DataObject) -> None:
     topic = draw.draw(st.sampled_from(sorted(TOPICS)))

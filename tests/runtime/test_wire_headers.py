@@ -6,7 +6,7 @@ import copy
 import pickle
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kwire import DecodeError, EncodeError
@@ -35,7 +35,6 @@ def request_headers(draw: st.DrawFn) -> tuple[RequestHeader, int]:
     )
 
 
-@settings(deadline=None)
 @given(request_headers(), st.binary(max_size=3))
 def test_request_headers(drawn: tuple[RequestHeader, int], around: bytes) -> None:
     header, version = drawn
@@ -56,7 +55,6 @@ def test_request_headers(drawn: tuple[RequestHeader, int], around: bytes) -> Non
             RequestHeader.decode_from(data[:size], 0, version)
 
 
-@settings(deadline=None)
 @given(INT32, TAGS, st.integers(0, 1), st.binary(max_size=3))
 def test_response_headers(
     correlation_id: int, tags: tuple[tuple[int, bytes], ...], version: int, around: bytes

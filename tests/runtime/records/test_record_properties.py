@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kwire import DecodeError
 from kwire.records import Record, RecordsError, encode_batch, encode_message_set, read_batches
+from tests.effort import examples
 
 INT64 = st.integers(-(2**63), 2**63 - 1)
 TIMES = st.integers(-1, 2**43) | INT64
@@ -84,7 +85,7 @@ def test_message_sets_round_trip(data: st.DataObject, magic: int, codec: int, ap
     assert read == records
 
 
-@settings(max_examples=300, deadline=None)
+@examples(3)
 @given(logs(), st.integers(0, 4), st.data())
 def test_damage_gives_typed_errors_and_loses_nothing(records: list[Record], codec: int, data: st.DataObject) -> None:
     """With checksums ignored, so that what lies behind them is reached."""
