@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from kwire.connection.framing import Framing
 
 MAX_CANDIDATES = 128
-"""How many candidates are followed at once; beyond that, the longer half is dropped."""
+"""How many candidates are followed at once; beyond that, the longer half is dropped,
+but never the frame that is expected after a whole one."""
 
 MAX_EFFORT = 8
 """Upper limit of bytes decoded to score candidates, as a multiple of the bytes searched."""
@@ -109,7 +110,9 @@ class Search:
         end = start + 4 + size
         heappush(self._candidates, Candidate(end, start, end, time, EXPECTED, False))
         if len(self._candidates) > MAX_CANDIDATES:
-            self._candidates = sorted(self._candidates)[: MAX_CANDIDATES // 2]
+            ordered, half = sorted(self._candidates), MAX_CANDIDATES // 2
+            expected = [candidate for candidate in ordered[half:] if candidate.expected and self._trusted]
+            self._candidates = ordered[:half] + expected
 
     def _can_afford(self, candidate: Candidate) -> bool:
         """Whether to score ``candidate``. The expected one always is, once or twice."""

@@ -98,3 +98,20 @@ def test_every_start_of_a_hello_is_enough_or_not() -> None:
     assert [bool(found) and isinstance(found[0], NotKafka) for found in events] == [False] * 5 + [True] * 5
     assert all(sum(map(accounted, found)) == size for size, found in enumerate(events))
     assert all(accounted(first[0]) <= accounted(second[0]) for first, second in pairwise(events[5:]))
+
+
+def test_too_few_bytes_to_name_a_protocol_are_not_kafka_either() -> None:
+    for data in (CLIENT_HELLO[:4], b"GET / HT"):
+        found, *rest = play([(CLIENT, data)])
+        assert isinstance(found, NotKafka)
+        assert (found.protocol, sum(map(accounted, [found, *rest]))) == ("unknown", len(data))
+
+
+def test_the_bytes_of_a_frame_with_a_hole_are_counted_too() -> None:
+    """The client's frame is under way when the server turns out to speak something else."""
+    connection = decoder()
+    _, data = asked(HeartbeatRequest(group_id="g" * 100), 4, 1)
+    events = connection.feed(CLIENT, data[:30], 1.0) + connection.gap(CLIENT, 10, 1.0)
+    events += connection.feed(CLIENT, data[40:60], 1.0) + connection.feed(SERVER, ALERT, 2.0) + connection.close(3.0)
+    assert any(isinstance(event, NotKafka) for event in events)
+    assert sum(map(accounted, events)) == 50 + len(ALERT)

@@ -115,6 +115,14 @@ def test_large_requests_are_kept_within_bounds_too() -> None:
     assert connection.in_flight == 1
 
 
+def test_as_many_bytes_as_are_allowed_wait() -> None:
+    _, data = asked(BEAT, 4, 1)
+    for allowed, kept in ((2 * (len(data) - 4), 2), (2 * (len(data) - 4) - 1, 1)):
+        connection = decoder(max_in_flight_bytes=allowed)
+        connection.feed(CLIENT, data + data, 1.0)
+        assert connection.in_flight == kept
+
+
 @pytest.mark.parametrize("start", ["unknown", "beginning"])
 def test_responses_to_requests_before_the_capture(start: str) -> None:
     segments = [answered(HeartbeatResponse(), 4, 1), answered(MetadataResponse(), 12, 2), asked(BEAT, 4, 3)]

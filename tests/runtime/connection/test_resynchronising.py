@@ -22,6 +22,7 @@ from kwire.connection import (
 )
 from kwire.frames import frame
 from kwire_kafka import (
+    EnvelopeRequest,
     FetchResponse,
     HeartbeatRequest,
     HeartbeatResponse,
@@ -212,6 +213,31 @@ def test_what_begins_after_a_doubtful_frame_does_not_cost_that_frame() -> None:
         assert messages(events) == [(CLIENT, request[4:])]
 
 
+def test_a_doubtful_frame_that_ends_with_the_stream_is_kept() -> None:
+    broken = frame(raw("000c 0000 00000001 0002 6d65 | 7fff"))
+    assert [type(event) for event in play([(CLIENT, broken)], decoder("unknown"))] == [Undecodable, Unanswered]
+
+
+@pytest.mark.parametrize("pretenders", [100, 1000])
+def test_of_many_beginnings_the_one_that_ends_first_is_followed(pretenders: int) -> None:
+    """Each of them claims 90 MB, and there are too many to follow them all."""
+    within = raw("05500000 | 0003 0009 00000001 0002 6d65 00") * pretenders
+    large = EnvelopeRequest(request_data=within, request_principal=b"", client_host_address=b"\x7f\0\0\1")
+    segments = [(CLIENT, b"\xff" * 4 + asked(large, 0, 1)[1]), asked(HeartbeatRequest(), 4, 2)]
+    found = [event.name for event in play(segments, decoder("unknown")) if isinstance(event, RequestEvent)]
+    assert found == ["Envelope", "Heartbeat"]
+
+
+@pytest.mark.parametrize("pretenders", [60, 1000])
+def test_a_frame_that_is_expected_is_read_whatever_seems_to_begin_within(pretenders: int) -> None:
+    """Of an unknown API; what seems to begin within ends right before it does, and takes all the effort."""
+    sizes = [16 * left - 5 for left in range(pretenders, 0, -1)]
+    head = raw("01f4 0000 00000001 0002 6d65")
+    within = b"".join(raw(f"{size:08x} | 0003 0009 00000001 0002 6d65") for size in sizes)
+    events = play([(CLIENT, frame(head + within))])
+    assert messages(events) == [(CLIENT, head + within)]
+
+
 @pytest.mark.parametrize("ids", [3, 16, 17, 40])
 def test_responses_are_found_whatever_ids_a_client_takes(ids: int) -> None:
     connection = decoder()
@@ -366,6 +392,19 @@ def test_lost_responses_are_told_from_missing_ones() -> None:
         lost,
         "a later request was answered",
     ]
+
+
+def test_a_response_may_be_in_bytes_that_were_skipped() -> None:
+    connection = decoder()
+    for number in (0, 1, 2):
+        connection.feed(*asked(HeartbeatRequest(), 0, number), 1.0)
+    connection.feed(*answered(HeartbeatResponse(), 0, 0), 1.0)
+    noise = b"\xff" * 9
+    skipped, unanswered, response = connection.feed(SERVER, noise + answered(HeartbeatResponse(), 0, 2)[1], 2.0)
+    assert isinstance(skipped, Skipped)
+    assert isinstance(response, ResponseEvent)
+    assert isinstance(unanswered, Unanswered)
+    assert "bytes of the server are missing since it was sent" in unanswered.reason
 
 
 def test_a_gap_has_a_size() -> None:
