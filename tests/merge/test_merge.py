@@ -112,6 +112,14 @@ def test_tags_in_a_struct_that_is_renamed_later_say_since_when(union: Union) -> 
     assert '"since": "2.0.0"' in union.definition("ClockRequest")
 
 
+@pytest.mark.parametrize("order", [("2.0.0", "3.0.0", "1.0.0"), ("1.0.0", "3.0.0", "2.0.0", "0.9.0")])
+def test_the_release_that_brought_a_tag_does_not_depend_on_the_order(union: Union, order: tuple[str, ...]) -> None:
+    for release in order:
+        extra = [tagged("Extra", 0)] if release >= "2" else []
+        assert not union.merge(release, request(field("Id"), *extra)).failed
+    assert '"tag": 0, "since": "2.0.0"' in union.definition("ClockRequest")
+
+
 def test_tags_of_a_new_version_need_no_since(union: Union) -> None:
     union.merge("1.0.0", request(field("Id")))
     union.merge("2.0.0", request(field("Id"), tagged("Extra", 0, "2+"), valid="0-2"))
@@ -137,6 +145,33 @@ def test_changed_bytes_go_to_the_newer_release_and_are_listed(union: Union) -> N
     assert '"type": "int64"' in union.definition("Clock")
     [entry] = json.loads((union.root / "exceptions.json").read_text())
     assert entry == {"message": "Clock", "version": 0, "releases": "1.0.0", "reason": ""}
+
+
+def test_fields_that_came_to_an_existing_version_are_listed_too(union: Union) -> None:
+    union.merge("1.0.0", request(field("Id")))
+    assert not union.merge("2.0.0", request(field("Id"), field("More"))).failed
+    entries = json.loads((union.root / "exceptions.json").read_text())
+    assert [(entry["version"], entry["releases"]) for entry in entries] == [(0, "1.0.0"), (1, "1.0.0")]
+
+
+def test_exceptions_follow_their_message_to_its_new_name(union: Union) -> None:
+    union.merge("1.0.0", request(field("Id"), valid="0", name="WatchRequest"))
+    union.merge("2.0.0", request(field("Id", "int64"), valid="0", name="WatchRequest"))
+    outcome = union.merge("3.0.0", request(field("Id", "int64"), valid="0"))
+    assert outcome.proof is not None
+    assert (outcome.proof.excepted, outcome.proof.mismatches) == (1, ())
+    [entry] = json.loads((union.root / "exceptions.json").read_text())
+    assert (entry["message"], entry["releases"]) == ("ClockRequest", "1.0.0")
+
+
+def test_an_exception_that_names_the_wrong_version_does_not_pass_the_proof(union: Union) -> None:
+    union.merge("1.0.0", data(field("Time", "int32")))
+    union.merge("2.0.0", data(field("Time", "int64"), valid="0-1"))
+    path = union.root / "exceptions.json"
+    path.write_text(path.read_text().replace('"reason"', '"now": 1, "reason"'))
+    outcome = union.merge("3.0.0", data(field("Time", "int64"), valid="0-1"))
+    assert outcome.proof is not None
+    assert list(map(str, outcome.proof.mismatches)) == ["Clock version 0 of 1.0.0: not the bytes of version 1 either"]
 
 
 def test_an_array_may_become_one_of_structs_with_that_field_alone(union: Union) -> None:
@@ -245,6 +280,7 @@ def test_facts_noted_by_hand_survive_another_merge_of_their_release(union: Union
     before = union.files()
     assert '"advertises": "0-1"' in before["releases.json"]
     assert not union.merge("2.0.0", data(field("Time", "int64")), request(field("Id"), valid="1")).failed
+    assert not union.merge("1.0.0", data(field("Time", "int32")), request(field("Id"))).failed
     assert union.files() == before
 
 
@@ -308,6 +344,82 @@ def test_fields_of_old_versions_keep_their_order(union: Union, order: tuple[str,
         assert not union.merge(release, definitions[release]).failed
     found = [one["name"] for one in json.loads(union.definition("ClockRequest"))["fields"]]
     assert found == ["Id", "First", "Second", "Third"]
+
+
+def test_a_former_name_is_known_where_no_version_is_shared(union: Union) -> None:
+    union.merge("2.0.0", request(field("Id"), valid="1"))
+    union.merge("3.0.0", request(field("Number"), valid="1-2"))
+    assert not union.merge("1.0.0", request(field("Id"), valid="0")).failed
+    [one] = json.loads(union.definition("ClockRequest"))["fields"]
+    assert (one["name"], one["versions"], one["aliases"]) == ("Number", "0+", ["Id"])
+
+
+def test_a_name_that_was_given_to_another_field_is_a_field_of_its_own(union: Union) -> None:
+    union.merge("1.0.0", data(field("B")))
+    assert not union.merge("2.0.0", data(field("A", versions="0"), field("B", versions="1"), valid="0-1")).failed
+    found = json.loads(union.definition("Clock"))["fields"]
+    assert [(one["name"], one["versions"]) for one in found] == [("A", "0"), ("B", "1+")]
+
+
+def test_a_field_may_lose_its_tag(union: Union) -> None:
+    union.merge("1.0.0", request(field("Id"), tagged("Extra", 0, "1")))
+    assert not union.merge("2.0.0", request(field("Id"), field("Extra", versions="2"), valid="2")).failed
+    found = json.loads(union.definition("ClockRequest"))["fields"][1]
+    assert (found["versions"], found["taggedVersions"], found["tag"]) == ("1+", "1", 0)
+
+
+def test_fields_that_no_version_has_both_of_have_no_order_to_keep(union: Union) -> None:
+    first, second = field("First", versions="0"), field("Second", versions="1")
+    union.merge("1.0.0", data(first, second, valid="0-1"))
+    assert not union.merge("2.0.0", data(second, first, valid="0-1")).failed
+
+
+def test_a_field_may_keep_its_classic_length_in_versions_of_both(union: Union) -> None:
+    name = field("Name", "string", flexibleVersions="none")
+    union.merge("1.0.0", request(name, valid="0-1"))
+    outcome = union.merge("2.0.0", request(name, valid="2-3"))
+    assert outcome.proof is not None
+    assert (outcome.proof.proved, outcome.proof.mismatches) == (4, ())
+    assert '"flexibleVersions": "none"' in union.definition("ClockRequest").partition('"fields"')[2]
+
+
+def test_fields_of_old_versions_follow_their_struct_to_its_new_name(union: Union) -> None:
+    def zones(name: str, *fields: Definition, valid: str) -> Definition:
+        common = {"name": name, "versions": "0+", "fields": [field("Id")]}
+        return request(field("Zones", f"[]{name}"), *fields, valid=valid, commonStructs=[common])
+
+    union.merge("1.0.0", zones("Zone", field("Old", "[]Zone", "0"), valid="0-1"))
+    assert not union.merge("2.0.0", zones("Area", valid="1-2")).failed
+    found = {one["name"]: one["type"] for one in json.loads(union.definition("ClockRequest"))["fields"]}
+    assert found == {"Zones": "[]Area", "Old": "[]Area"}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "reason"),
+    [
+        (
+            [field("X", versions="0"), field("Y"), field("Z", versions="1")],
+            [field("A"), field("B")],
+            "`A` is `X` in one version and `Y` in version 1",
+        ),
+        ([field("Y")], [field("A", versions="0"), field("B", versions="1")], "`Y` is both `A` and `B`"),
+    ],
+)
+def test_releases_that_disagree_about_what_a_field_is_are_refused(
+    union: Union, old: list[Definition], new: list[Definition], reason: str
+) -> None:
+    union.merge("1.0.0", data(*old, valid="0-1"))
+    before = union.files()
+    outcome = union.merge("2.0.0", data(*new, valid="0-1"))
+    assert any(reason in conflict for conflict in outcome.conflicts), outcome.conflicts
+    assert union.files() == before
+
+
+def test_an_array_of_structs_and_one_struct_are_different_fields(union: Union) -> None:
+    inner = [field("Name", "string")]
+    union.merge("1.0.0", data(field("Zone", "[]Zone", "0", fields=inner)))
+    outcome = union.merge("2.0.0", data(field("Zone", "Zone", "1", fields=inner), valid="1"))
+    assert outcome.conflicts == ["Clock: `Clock.Zone` has the name of a field of another type"]
 
 
 def record(name: str, *fields: Definition, key: int = 3) -> Definition:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import math
 import pickle
 import subprocess
 import sys
@@ -20,6 +21,7 @@ from kwire.models import WITH_RECORDS
 from kwire.request_log import parse_line
 from kwire_kafka import (
     PROTOCOL,
+    AlterClientQuotasRequest,
     CreateTopicsRequest,
     FetchRequest,
     FetchResponse,
@@ -27,6 +29,7 @@ from kwire_kafka import (
     MetadataResponse,
     ProduceRequest,
     SaslAuthenticateRequest,
+    SaslHandshakeRequest,
 )
 from kwire_kafka.api.metadata import MetadataRequestTopic
 from tests.conformance import vectors
@@ -181,6 +184,31 @@ def test_bytes_are_base64_as_kafka_writes_it(text: str, value: bytes | None) -> 
             SaslAuthenticateRequest.from_json(body, 0)
     else:
         assert SaslAuthenticateRequest.from_json(body, 0) == SaslAuthenticateRequest(auth_bytes=value)
+
+
+def test_strings_are_measured_in_utf_8() -> None:
+    body: dict[str, Any] = {"mechanism": "ü" * 16_383}
+    assert from_json(SaslHandshakeRequest, 1, body).mechanism == body["mechanism"]
+    for text, reason in (("ü" * 16_384, "a string of 32768 bytes"), ("\ud800", "lone surrogates")):
+        body["mechanism"] = text
+        assert by_model(SaslHandshakeRequest, 1, body) is None
+        with pytest.raises(JsonFormError, match=f"field mechanism: .*{reason}"):
+            from_json(SaslHandshakeRequest, 1, body)
+
+
+@pytest.mark.parametrize(
+    ("number", "value"),
+    [(7, 7.0), (2**53, 2.0**53), ("-Infinity", -math.inf), (10**400, None), ("7", None), (True, None), (None, None)],
+)
+def test_numbers_for_float64(number: Any, value: float | None) -> None:
+    op = {"key": "k", "value": number, "remove": False}
+    body = {"entries": [{"entity": [], "ops": [op]}], "validateOnly": True}
+    assert (by_model(AlterClientQuotasRequest, 0, body) is None) == (value is None)
+    if value is None:
+        with pytest.raises(JsonFormError, match=r"field entries\[0\]\.ops\[0\]\.value: .*number"):
+            from_json(AlterClientQuotasRequest, 0, body)
+    else:
+        assert repr(from_json(AlterClientQuotasRequest, 0, body).entries[0].ops[0].value) == repr(value)
 
 
 def test_versions_that_there_are_not() -> None:

@@ -111,6 +111,18 @@ def test_bytes_of_java(codec: int, magic: int, data: bytes, written: str) -> Non
         assert compress(codec, data, magic=magic).hex() == written
 
 
+@pytest.mark.parametrize("repeated", [4, 5])
+def test_a_block_of_lz4_that_would_not_shrink_is_stored(repeated: int) -> None:
+    """To say that 4 bytes repeat takes as many as they are."""
+    start = b"abcdefghijkl"
+    data = start + start[:repeated] + b"0123456789AB"
+    saved = repeated - 4
+    assert len(bytes(cramjam.lz4.compress_block(data, store_size=False))) == len(data) - saved
+    written = compress(LZ4, data)
+    assert int.from_bytes(written[7:11], "little") == len(data) - saved | (0 if saved else 1 << 31)
+    assert decompress(LZ4, written) == data
+
+
 def test_levels() -> None:
     data = b"".join(b"key-%d value-%d;" % (number, number * number) for number in range(5000))
     for codec, weak, strong in ((GZIP, 1, 9), (LZ4, 9, 12), (ZSTD, -5, 19)):
