@@ -18,7 +18,14 @@ from hypothesis import strategies as st
 
 from kwire.protocol import Request
 from kwire.request_log import parse_line
-from kwire_kafka import PROTOCOL, DescribeConfigsRequest, ProduceRequest, SaslAuthenticateRequest
+from kwire_kafka import (
+    PROTOCOL,
+    DescribeConfigsRequest,
+    EnvelopeResponse,
+    ProduceRequest,
+    SaslAuthenticateRequest,
+    SaslAuthenticateResponse,
+)
 from kwire_spark.columns import EXCHANGES
 from kwire_spark.frames.wanted import Condition
 from kwire_spark.options import BrokenInput
@@ -253,11 +260,12 @@ PASSWORD = b"correct-horse"
 WRAPPED = PROTOCOL.encode_request(
     SaslAuthenticateRequest(auth_bytes=b"\0alice\0" + PASSWORD), 1, correlation_id=1, client_id="inner"
 )
+WRAPPED_ANSWER = PROTOCOL.encode_response(SaslAuthenticateResponse(auth_bytes=PASSWORD), 1, correlation_id=1)
 WITH_SECRETS = [
     line_of(
         {"requestApiKey": 36, "requestApiVersion": 1},
         {"authBytes": base64(b"\0alice\0" + PASSWORD)},
-        {"errorCode": 0, "errorMessage": None, "authBytes": base64(PASSWORD), "sessionLifetimeMs": "0"},
+        {"errorCode": 0, "errorMessage": None, "authBytes": base64(PASSWORD), "sessionLifetimeMs": 0},
     ),
     line_of(
         {"requestApiKey": 51, "requestApiVersion": 0},
@@ -297,19 +305,76 @@ WITH_SECRETS = [
         {"requestData": base64(WRAPPED), "requestPrincipal": None, "clientHostAddress": base64(bytes(4))},
         {"responseData": None, "errorCode": 31},
     ),
+    line_of(
+        {"requestApiKey": 58, "requestApiVersion": 0},
+        {"requestData": base64(WRAPPED), "requestPrincipal": None, "clientHostAddress": base64(bytes(4))},
+        {"responseData": base64(WRAPPED_ANSWER), "errorCode": 0},
+    ),
 ]
+UNREADABLE = [
+    line_of(
+        {"requestApiKey": 36, "requestApiVersion": 1},
+        {"authBytes": PASSWORD.decode() + "!"},
+        {"errorCode": 0, "errorMessage": None, "authBytes": [PASSWORD.decode()], "sessionLifetimeMs": 0},
+    ),
+    line_of(
+        {"requestApiKey": 33, "requestApiVersion": 1},
+        {"resources": [{"resourceType": 4, "configs": [{"name": "x", "value": {"is": PASSWORD.decode()}}]}]},
+        {"throttleTimeMs": 0, "responses": []},
+    ),
+    line_of(
+        {"requestApiKey": 58, "requestApiVersion": 0},
+        {
+            "requestData": base64(WRAPPED[:2] + b"\0\x63" + WRAPPED[4:]),  # of a version that nobody knows
+            "requestPrincipal": None,
+            "clientHostAddress": base64(bytes(4)),
+        },
+        {"responseData": base64(WRAPPED_ANSWER), "errorCode": 0},
+    ),
+]
+"""Lines whose secrets are not where or what they should be."""
 
 
 @pytest.mark.parametrize("line", WITH_SECRETS)
 def test_secrets_are_in_no_cell(line: bytes) -> None:
     found = bytes_of(line)
-    assert found
-    for row in found:
-        for value in row.values():
-            data = value if isinstance(value, bytes) else str(value).encode()
-            assert PASSWORD not in data
-            assert b64encode(PASSWORD)[:12] not in data
+    assert not leaks(found)
     assert found[0]["request"] is not None
+    assert found[0]["response"] is not None
+    assert found[0]["reason"] is None
+    assert [row["response"] for row in found if row["response_version"] is not None and not row["response"]] == []
+
+
+def test_the_answer_to_an_envelope_is_there_without_its_secrets() -> None:
+    outer, inner = bytes_of(WITH_SECRETS[-1])
+    clean = PROTOCOL.encode_response(SaslAuthenticateResponse(), 1, correlation_id=1)
+    assert inner["response"] == clean
+    assert PROTOCOL.decode_response(outer["response"], 58, 0).message == EnvelopeResponse(response_data=clean)
+
+
+@pytest.mark.parametrize("line", UNREADABLE)
+def test_secrets_that_cannot_be_read_are_in_no_cell_either(line: bytes) -> None:
+    """Not even in the reason, which says where they are."""
+    outer, *inner = bytes_of(line)
+    assert not leaks([outer, *inner])
+    if inner:
+        assert [(row["api"], row["version"], row["request"], row["response"]) for row in inner] == [
+            ("SaslAuthenticate", 99, None, None)
+        ]
+    else:
+        assert outer["request"] is None
+        assert ", field " in outer["reason"]
+
+
+def leaks(found: Rows) -> list[str]:
+    """The columns in which the password is."""
+    return [
+        name
+        for row in found
+        for name, value in row.items()
+        for data in [value if isinstance(value, bytes) else str(value).encode()]
+        if PASSWORD in data or b64encode(PASSWORD)[:12] in data
+    ]
 
 
 def test_what_an_envelope_holds_is_a_row_of_its_own() -> None:

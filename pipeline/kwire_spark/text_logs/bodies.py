@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from kwire.errors import KwireError
 from kwire.request_log import RequestLogLine
 from kwire_kafka import PROTOCOL
-from kwire_spark.secrets import redacted
+from kwire_spark.secrets import may_have_secrets, redacted
 
 if TYPE_CHECKING:
     from kwire.protocol import Request, Response
@@ -24,8 +24,10 @@ def payloads(line: RequestLogLine) -> tuple[bytes | None, bytes | None, str | No
     """
     if line.request_text is not None:
         return None, None, TEXT
-    request, wrong = _tried(lambda: _request(line))
-    response, other = _tried(lambda: _response(line))
+    key = line.header.api_key
+    api = PROTOCOL.api_name(key) if key in PROTOCOL.api_keys else ""
+    request, wrong = _tried(lambda: _request(line), f"{api}Request")
+    response, other = _tried(lambda: _response(line), f"{api}Response")
     return request, response, wrong or other
 
 
@@ -70,8 +72,10 @@ def _opened(line: RequestLogLine) -> Request | None:
     return opened[0] if opened else None
 
 
-def _tried(make: Callable[[], bytes | None]) -> tuple[bytes | None, str | None]:
+def _tried(make: Callable[[], bytes | None], name: str) -> tuple[bytes | None, str | None]:
+    """The bytes, or why there are none. Errors quote values: those of messages with secrets only name the field."""
     try:
         return make(), None
     except (KwireError, LookupError) as error:
-        return None, str(error)
+        where, _, reason = str(error).partition(": ")
+        return None, f"{where}: the value is wrong" if reason and may_have_secrets(name) else str(error)
