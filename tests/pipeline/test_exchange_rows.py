@@ -149,6 +149,7 @@ def test_what_an_envelope_holds_is_a_row_of_its_own() -> None:
         "me",
     )
     assert b"hunter2" not in outer["request"] + row["request"]
+    assert PROTOCOL.decode_response(outer["response"], 58, 0).message == EnvelopeResponse(response_data=reply)
 
 
 @pytest.mark.parametrize(

@@ -221,3 +221,16 @@ def test_a_password_without_its_handshake_is_no_client_id(table: Table, complete
     rows = cells(pieces(segments, complete=complete), table=table)
     assert "passpass" not in repr(rows)
     assert sum(row["api"] == "Heartbeat" and row.get("kind", "request") == "request" for row in rows) == 2
+
+
+def test_what_is_kept_of_a_connection_is_bounded_however_many_clients_its_requests_name() -> None:
+    first, *_ = pieces([])
+    rows = ConnectionRows(first.connection, Wanted("exchanges"))
+    sizes = []
+    for number in range(1200):
+        exchanged = [asked(HeartbeatRequest(), 4, number, client_id=f"client {number}")]
+        exchanged.append(answered(HeartbeatResponse(), 4, number))
+        for piece in pieces(exchanged, connection=first.connection)[:-1]:
+            rows.feed(piece)
+        sizes.append(len(pickle.dumps(rows)))
+    assert max(sizes[400:]) < 1.2 * max(sizes[:400])

@@ -19,6 +19,7 @@ from kwire_kafka import (
 from kwire_kafka.api.fetch import FetchableTopicResponse, PartitionData
 from kwire_spark.capture import Broken, Piece
 from kwire_spark.frames.answers import error_codes
+from kwire_spark.frames.wanted import Table
 from tests.pipeline.capture_files import Segment, recorded, recordings
 from tests.pipeline.connection_pieces import answered, asked, cells, conversation_pieces, gap, pieces, values
 
@@ -181,6 +182,27 @@ def test_secrets_are_not_in_the_bytes() -> None:
     rows = cells(pieces([asked(login, 2, 1), asked(MetadataRequest(), 12, 2)]))
     assert asked(SaslAuthenticateRequest(auth_bytes=b""), 2, 1)[2][4:] == rows[0]["raw"]
     assert rows[1]["raw"] == asked(MetadataRequest(), 12, 2)[2][4:]
+
+
+@pytest.mark.parametrize("table", ["frames", "exchanges"])
+def test_of_frames_with_bytes_missing_none_are_shown(table: Table) -> None:
+    """What is there may be anything."""
+    request, response = asked(BEAT, 4, 1)[2], answered(BEATEN, 4, 1)[2]
+    halves: list[Segment | Piece] = [(CLIENT, 0.0, request[:20]), gap(CLIENT, len(request) - 20), asked(BEAT, 4, 2)]
+    halves += [answered(BEATEN, 4, 2), asked(BEAT, 4, 1), (SERVER, 0.0, response[:9]), gap(SERVER, len(response) - 9)]
+    column = ("raw",) if table == "frames" else ("request", "response")
+    rows = cells(pieces(halves), table=table)
+    shown = [row[name] for row in rows for name in column if row[name] is not None]
+    assert shown == [asked(BEAT, 4, 2)[2][4:], answered(BEATEN, 4, 2)[2][4:], asked(BEAT, 4, 1)[2][4:]]
+
+
+@pytest.mark.parametrize("table", ["frames", "exchanges"])
+def test_rows_name_the_file_in_which_their_packet_was_seen(table: Table) -> None:
+    given = pieces([step for number in range(3) for step in (asked(BEAT, 4, number), answered(BEATEN, 4, number))])
+    for piece, name in zip(given, "aabbcc", strict=False):
+        piece.source = f"{name}.pcap"
+    names = [source for source in "abc" for _ in (range(2) if table == "frames" else range(1))]
+    assert values(given, "source", table=table) == [f"{name}.pcap" for name in names]
 
 
 def test_secrets_that_cannot_be_decoded_are_not_shown() -> None:

@@ -69,6 +69,26 @@ def test_who_logs_in_again_keeps_the_name_meanwhile() -> None:
     assert principals([*segments, *segments, *BEATING]) == [None, None, *["User:alice"] * 3]
 
 
+def test_another_handshake_begins_another_login() -> None:
+    """Whoever was named before it was never accepted."""
+    unanswered = login("PLAIN", (b"\0alice\0x", b""))[:-1]
+    assert principals([*unanswered, *login("PLAIN", (b"\0bob\0x", b"")), *BEATING])[-1] == "User:bob"
+    assert principals([*unanswered, *login("GSSAPI", (b"\x60", b"")), *BEATING])[-1] is None
+
+
+def test_who_logged_in_keeps_the_name_when_it_tells_its_software() -> None:
+    told = asked(ApiVersionsRequest(client_software_name="lib", client_software_version="1"), 3, 8)
+    segments = [*login("PLAIN", (b"\0alice\0x", b"")), told, answered(ApiVersionsResponse(), 3, 8), *BEATING]
+    assert (
+        values(pieces(segments), "software_name", "principal", table="exchanges")[-2:] == [("lib", "User:alice")] * 2
+    )
+
+
+def test_escapes_in_a_name_are_read_once() -> None:
+    rounds = [(b"n,,n=a=3D2Cb,r=x", SCRAM[0][1]), SCRAM[1]]
+    assert principals([*login("SCRAM-SHA-256", *rounds), *BEATING])[-1] == "User:a=2Cb"
+
+
 def test_who_is_refused_is_nobody() -> None:
     assert principals([*login("PLAIN", (b"\0alice\0wrong", b""), error=58), *BEATING])[-1] is None
 
@@ -81,6 +101,7 @@ def test_who_is_refused_is_nobody() -> None:
         ("PLAIN", b"alice"),
         ("PLAIN", b"\0\0"),
         ("SCRAM-SHA-256", b"n,,n=tokenid,r=x,tokenauth=true"),
+        ("SCRAM-SHA-256", b"n,,m=extension,n=bob,r=x"),
         ("SCRAM-SHA-256", b""),
     ],
 )

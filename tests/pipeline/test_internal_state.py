@@ -16,7 +16,9 @@ from hypothesis import strategies as st
 
 from kwire.logs import committed_offsets
 from kwire.records import Record, encode_batch, encode_control
+from kwire.uuids import Uuid
 from kwire_kafka import PROTOCOL, ConfigRecord, EndTxnMarker, TransactionLogKey, TransactionLogValue
+from kwire_kafka.coordinator.group_metadata import MemberMetadata
 from kwire_spark.columns import RECORDS
 from kwire_spark.segments import record_batches, segment_files, splits
 from kwire_spark.state import columns
@@ -180,11 +182,11 @@ def test_what_cannot_be_read_is_told(release: str) -> None:
 
 
 def record(
-    name: str, key: dict[str, Any], value: dict[str, Any] | None, version: int = 0
+    name: str, key: dict[str, Any], value: dict[str, Any] | None, version: int = 0, log: str = "group"
 ) -> tuple[bytes, bytes | None]:
     key_class: Any = PROTOCOL.message(f"{name}Key")
     value_class: Any = PROTOCOL.message(f"{name}Value")
-    [number] = [each for each in PROTOCOL.record_types("group") if PROTOCOL.record("group", each)[0] is key_class]
+    [number] = [each for each in PROTOCOL.record_types(log) if PROTOCOL.record(log, each)[0] is key_class]
     made = number.to_bytes(2) + key_class(**key).encode(0)
     return made, None if value is None else version.to_bytes(2) + value_class(**value).encode(version)
 
@@ -227,6 +229,8 @@ def test_offsets_of_transactions_count_from_their_commit(tmp_path: Path) -> None
     assert offset(commit(log, 6, producer_id=9).end("commit", 9)) == [6]
     assert offset(commit(commit(log, 7, producer_id=9), 8).end("commit", 9)) == [8]  # committed since: stays
     assert offset(commit(log, None)) == []
+    assert offset(log.end("commit", 9)) == []  # of a transaction without offsets: earlier ones are over
+    assert offset(commit(log, 9, producer_id=9).end("abort", 9).end("commit", 9)) == []
 
 
 def records(source: str, values: Mapping[int, tuple[bytes | None, bytes | None]]) -> pa.RecordBatch:
@@ -310,6 +314,66 @@ def test_states_of_consumer_groups(tmp_path: Path, epochs: tuple[int, int, int],
     assert log.state(Groups, columns.GROUPS)
     log.put("ConsumerGroupMetadata", {"group_id": "c"}, None)
     assert log.state(Groups, columns.GROUPS) == []
+
+
+def test_another_member_state_than_stable_is_reconciling(tmp_path: Path) -> None:
+    log = consumer(Log(tmp_path), 3, 3, 3)
+    key = {"group_id": "c", "member_id": "m"}
+    log.put("ConsumerGroupCurrentMemberAssignment", key, {"member_epoch": 3, "state": 1})
+    assert log.state(Groups, columns.GROUPS)[0]["state"] == "Reconciling"
+    assert log.state(Members, columns.MEMBERS)[0]["state"] == "UnrevokedPartitions"
+
+
+def test_share_groups_do_not_reconcile(tmp_path: Path) -> None:
+    log = Log(tmp_path).put("ShareGroupMetadata", {"group_id": "s"}, {"epoch": 3})
+    assert [row["state"] for row in log.state(Groups, columns.GROUPS)] == ["Empty"]
+    log.put("ShareGroupMemberMetadata", {"group_id": "s", "member_id": "m"}, {"client_id": "x"})
+    assert [row["state"] for row in log.state(Groups, columns.GROUPS)] == ["Stable"]
+
+
+def test_classic_groups_with_and_without_members(tmp_path: Path) -> None:
+    members = [MemberMetadata(member_id=name, subscription=b"", assignment=b"") for name in ("m1", "m2")]
+    log = Log(tmp_path)
+    for name, within in (("with", members), ("without", [])):
+        value = {"protocol_type": "consumer", "generation": 4, "leader": "m2", "members": within}
+        log.put("GroupMetadata", {"group": name}, value)
+    found = {row["group"]: (row["state"], row["members"], row["epoch"]) for row in log.state(Groups, columns.GROUPS)}
+    assert found == {"with": ("Stable", 2, 4), "without": ("Empty", 0, 4)}
+    leaders = {row["member_id"]: row["leader"] for row in log.state(Members, columns.MEMBERS)}
+    assert leaders == {"m1": False, "m2": True}
+
+
+def test_a_tombstone_of_another_kind_deletes_no_group(tmp_path: Path) -> None:
+    log = Log(tmp_path).put("GroupMetadata", {"group": "g"}, {"protocol_type": "consumer", "members": []})
+    log.put("ConsumerGroupMemberMetadata", {"group_id": "g", "member_id": "m"}, None)
+    log.put("ConsumerGroupMetadata", {"group_id": "g"}, None)
+    assert [(row["group"], row["type"]) for row in log.state(Groups, columns.GROUPS)] == [("g", "classic")]
+
+
+def test_a_value_that_cannot_be_read_is_no_tombstone() -> None:
+    group, _ = record("GroupMetadata", {"group": "g"}, None)
+    _, value = record("GroupMetadata", {"group": "g"}, {"protocol_type": "consumer", "members": []})
+    place, committed = record("OffsetCommit", {"group": "g", "topic": "t", "partition": 0}, {"offset": 5})
+    source = f"/data/__consumer_offsets-0/{0:020}.log"
+    log = records(source, {0: (group, value), 1: (place, committed), 2: (group, b"\0\0cut"), 3: (place, b"\0\0cut")})
+    assert [row["protocol_type"] for row in state(Groups, columns.GROUPS, [log])] == ["consumer"]
+    assert [row["offset"] for row in state(CommittedOffsets, columns.COMMITTED, [log])] == [5]
+
+
+def test_an_update_of_a_share_group_leaves_what_it_does_not_name() -> None:
+    key = {"group_id": "s", "topic_id": Uuid(b"0123456789abcdef"), "partition": 0}
+    whole = {"snapshot_epoch": 2, "leader_epoch": 4, "start_offset": 10}
+    source = f"/data/__share_group_state-0/{0:020}.log"
+
+    def after(**update: int) -> tuple[int, int]:
+        values = {0: record("ShareSnapshot", key, whole, log="share")}
+        values[1] = record("ShareUpdate", key, {"leader_epoch": -1, "start_offset": -1} | update, log="share")
+        [row] = state(ShareStates, columns.SHARE_STATES, [records(source, values)])
+        return row["start_offset"], row["leader_epoch"]
+
+    assert after() == (10, 4)
+    assert after(start_offset=12) == (12, 4)
+    assert after(leader_epoch=5) == (10, 5)
 
 
 def test_a_record_of_two_replicas_counts_once(tmp_path: Path) -> None:

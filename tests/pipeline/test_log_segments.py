@@ -205,6 +205,14 @@ def test_a_batch_whose_records_do_not_fit_is_reported_and_none_of_it_is_given(
     assert raised.value.args[:2] == (str(path), SIZE)
 
 
+def test_a_batch_with_less_than_no_records_is_reported_even_if_only_headers_are_read(tmp_path: Path) -> None:
+    path = segment(tmp_path, BATCHES[0], with_records(-1, b""), BATCHES[1])
+    for columns in (("topic", "position", "_corrupt"), ("offset", "position", "_corrupt")):
+        found = rows(path, columns=columns)
+        assert len(found) == 21
+        assert [position for position, _ in broken(found)] == [SIZE]
+
+
 def test_the_records_of_such_a_batch_would_fit() -> None:
     assert with_records(1, PLAIN) == encode_batch([Record(None, b"v", (), TIMES, 0)])
 
@@ -344,6 +352,16 @@ def test_an_incomplete_batch_elsewhere_is_damage(tmp_path: Path) -> None:
         rows(checkpoint, failfast=True)
 
 
+def test_a_batch_that_would_end_behind_the_file_is_damage_if_another_follows(tmp_path: Path) -> None:
+    false = BATCHES[1][:8] + struct.pack(">i", 10 * SIZE) + BATCHES[1][12:]
+    path = segment(tmp_path, BATCHES[0], false, BATCHES[2])
+    found = rows(path)
+    assert offsets(found) == [*range(10), *range(20, 30)]
+    assert [position for position, _ in broken(found)] == [SIZE]
+    with pytest.raises(BrokenInput, match="incomplete"):
+        rows(path, failfast=True)
+
+
 def test_a_false_header_does_not_hide_the_batch_behind_it(tmp_path: Path) -> None:
     """It leads past an intact batch, to where another begins: a flipped size looks like this."""
     false = bytearray(BATCHES[1])
@@ -355,6 +373,7 @@ def test_a_false_header_does_not_hide_the_batch_behind_it(tmp_path: Path) -> Non
         [(position, reason)] = broken(found)
         assert position == SIZE
         assert "checksum" in reason
+        assert f"({SIZE} bytes are passed over)" in reason
     # Not even where only its header would be looked at, as nobody asks for its offsets.
     assert offsets(rows(path, bounds=Bounds(first_offset=25))) == list(range(25, 40))
 

@@ -29,14 +29,17 @@ from kwire_spark.options import Options
 from kwire_spark.sources.packets import PacketStream
 from kwire_spark.spark_types import spark_schema
 from kwire_spark.streaming import follow, keep_clients, packets_in, topic
+from kwire_spark.streaming.connections import Follower
 from kwire_spark.streaming.ends import Ends
 from kwire_spark.streaming.keeping import add_batch
-from kwire_spark.streaming.packets import PACKETS
+from kwire_spark.streaming.keeping import merged as merged_clients
+from kwire_spark.streaming.packets import PACKETS, packet_batches
 from kwire_spark.streaming.progress import too_late
 from kwire_spark.tables.clients import EXCHANGE_COLUMNS, KEYS, clients
 from tests.effort import examples
 from tests.pipeline.capture_files import ALICE, BROKER, RST, Conversation, merged, packets, recorded, write_pcap
 from tests.pipeline.capture_files import frame as link_frame
+from tests.pipeline.report_rows import client, clients_of, exchange, exchanges_of
 
 RECORDING = "kafka-python-on-3.9.1"
 ETHERNET = 1
@@ -114,6 +117,40 @@ def test_a_reset_connection_is_closed_sooner_than_an_idle_one(tmp_path: Path) ->
     assert [LAYOUTS["frames"].value(row, "kind") for row in rows] == ["request"]
     assert ends.closes_ms(600_000) == int((found[-1].time + 1) * 1000)
     assert [LAYOUTS["frames"].value(row, "kind") for row in ends.close()] == ["unanswered"]
+
+
+def test_a_late_packet_does_not_have_an_idle_connection_closed_sooner() -> None:
+    early, late = (Packet(bytes(12), time, "a.pcap", 0, 1, 1, 16, b"") for time in (5.0, 9.0))
+    ends = Ends(bytes(12), (), Wanted("frames"))
+    for packet in (late, early):
+        assert list(ends.add(packet)) == []
+        assert ends.closes_ms(1000) == 10_000
+
+
+def test_packets_of_one_batch_may_come_in_any_order(tmp_path: Path) -> None:
+    path = write_pcap(tmp_path / "a.pcap", packets(recorded(RECORDING)[0]))
+    (batch,) = packet_batches(file_packets(str(path)))
+    frame = batch.to_pandas()
+    frame["micros"] = batch.column("time").cast(pa.int64()).to_pylist()
+    advance = Follower(Wanted("frames"), (), 1000).advance
+    state: Any = NewState()
+    found = [list(advance((frame["flow"][0],), iter([part]), state)) for part in (frame, frame[::-1])]
+    assert len(found[0]) == 1
+    assert [part.to_csv() for part in found[0]] == [part.to_csv() for part in found[1]]
+    assert len(found[0][0]) == len(in_one_go(path))
+
+
+class NewState:
+    """The state of ends that were not seen before, as far as it is asked."""
+
+    exists = hasTimedOut = False
+
+    def update(self, stored: Any) -> None: ...
+
+    def setTimeoutTimestamp(self, when: int) -> None: ...
+
+    def getCurrentWatermarkMs(self) -> int:
+        return 0
 
 
 def test_files_that_arrive_one_by_one(stream: SparkSession, tmp_path: Path) -> None:
@@ -282,6 +319,21 @@ def test_packets_out_of_a_topic(stream: SparkSession, tmp_path: Path) -> None:
     whole = stream.read.format("kafka_capture").load(str(capture_of(tmp_path / "all.pcap"))).collect()
     assert sorted([tuple(row)[2:] for row in rows], key=repr) == sorted([tuple(row)[2:] for row in whole], key=repr)
     assert {row.source for row in rows} == {"packets-0"}
+
+
+def test_a_stream_that_begins_with_nothing_goes_on(stream: SparkSession, tmp_path: Path) -> None:
+    add_batch(str(tmp_path), "clients", "parquet", exchanges_of(stream), 0)
+    assert pq.read_table(tmp_path / "clients").num_rows == 0
+    add_batch(str(tmp_path), "clients", "parquet", exchanges_of(stream, exchange(), exchange()), 1)
+    assert pq.read_table(tmp_path / "clients").column("requests").to_pylist() == [2]
+
+
+def test_counts_of_batches_are_added_and_the_example_is_the_first_whose_time_is_known(spark: SparkSession) -> None:
+    counts = {"errors": 1, "refused": 2, "connections": 3}
+    rows = client(requests=4, position=9, **counts), client(requests=5, position=1, first_seen=None, **counts)
+    (row,) = merged_clients(clients_of(spark, *rows)).collect()
+    assert [row[name] for name in ("requests", "errors", "refused", "connections")] == [9, 2, 4, 6]
+    assert (row["position"], row["first_seen"]) == (9, rows[0]["first_seen"].replace(tzinfo=None))
 
 
 def test_a_table_without_its_checkpoint_is_not_counted_into(spark: SparkSession, tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from kwire.connection import CLIENT, SERVER, Direction
 from kwire_spark.capture import Piece, TcpConnection
 from kwire_spark.capture.connections import Connections
 from kwire_spark.capture.lane import FAR, MASK, Lane
-from kwire_spark.capture.packets import Packet
+from kwire_spark.capture.packets import Packet, reverse
 from tests.pipeline.capture_files import (
     ACK,
     ALICE,
@@ -194,6 +194,35 @@ def test_a_response_waits_for_its_request() -> None:
     assert [piece.time for piece in pieces] == sorted(piece.time for piece in pieces)
 
 
+def test_time_does_not_run_backwards_where_clocks_do() -> None:
+    made = [replace(packet, time=EPOCH - number) for number, packet in enumerate(packets(TALK, ending=0))]
+    assert {piece.time for piece in reassembled(made)} == {EPOCH}
+
+
+def test_a_handshake_that_is_seen_after_data_does_not_change_the_connection() -> None:
+    made = packets(TALK, acks=False)
+    pieces = reassembled([made[3], *made[:3], *made[4:]])
+    assert told(pieces) == joined(TALK)
+    (connection,) = {piece.connection for piece in pieces}
+    assert not connection.complete
+
+
+def test_what_is_acknowledged_beyond_the_end_of_a_direction_is_not_missing() -> None:
+    made = packets(TALK, acks=False)
+    beyond = replace(made[4], seq=made[8].seq, ack=made[7].seq + 100, data=b"", flags=ACK)
+    assert told(reassembled([*made[:8], beyond])) == joined(TALK)
+
+
+def test_a_byte_that_was_taken_for_an_end_is_a_gap_once_more_follows() -> None:
+    """Of a capture without payloads: what answers it has none either."""
+    talk = Conversation([(CLIENT, 0.0, b"?"), (SERVER, 0.1, b"answer"), (SERVER, 2.0, b"more"), (CLIENT, 3.0, b"ab")])
+    made = packets(talk, acks=False, ending=0)
+    cut = [replace(packet, cut=len(packet.data)) for packet in made]
+    pieces = told(reassembled(cut[:3] + cut[4:]))
+    assert {one for one in pieces if one[1:2] == (SERVER,)} == {("gap", SERVER, 6), ("gap", SERVER, 4)}
+    assert [one for one in pieces if one[1:2] == (CLIENT,)] == [("gap", CLIENT, 1), ("gap", CLIENT, 2)]
+
+
 def test_a_late_packet_is_waited_for_as_long_as_its_receiver_waits() -> None:
     """Lost before the capture, and sent again after seconds: the other side did not acknowledge it."""
     made = packets(Conversation([(CLIENT, 0.0, b"abcd"), (SERVER, 9.0, b"got it")]), size=1, acks=False)
@@ -347,6 +376,50 @@ def test_data_on_its_way_at_a_reset_belongs_to_the_connection() -> None:
     other = replace(seen(made[0]), key=FORTH[:-1] + b"\x85") if False else seen(replace(made[0], time=EPOCH + 9))
     other.key = FORTH[:-1] + b"\x85"
     assert told(connections.add(other)) == [("closed",)]
+
+
+@pytest.mark.parametrize(("seconds", "same"), [(1.0, True), (1.25, False)])
+def test_a_reset_connection_ends_a_second_after_its_first_reset(seconds: float, same: bool) -> None:
+    made = packets(TALK, ending=RST, acks=False)
+    start = EPOCH + 1
+    reset, again = (replace(made[-1], time=start + later) for later in (0, 0.75))
+    answer = replace(made[-2], time=start + seconds)
+    pieces = reassembled([*made[:-2], reset, again, answer])
+    answered = [(SERVER, b"2nd"), ("closed",)]
+    assert told(pieces) == [*joined(TALK)[:-2], *([] if same else [("closed",)]), *answered]
+    connections = Connections()
+    for packet in [*made[:-2], reset]:
+        connections.add(seen(packet))
+    other = seen(replace(made[0], time=start + seconds))
+    other.key = FORTH[:-1] + b"\x85"
+    assert told(connections.add(other)) == ([] if same else [("closed",)])
+
+
+def test_a_connection_that_begins_after_a_reset_is_not_closed_for_it() -> None:
+    """Even if nobody had closed the one before yet."""
+    first = packets(TALK, ending=RST, acks=False)
+    later = Conversation([(direction, time + 0.5, data) for direction, time, data in TALK.segments])
+    second = packets(later, isns=(0x70000000, 0x60000000), acks=False, ending=0)
+    connections = Connections()
+    pieces = [piece for packet in [*first, *second] for piece in connections.add(seen(packet))]
+    assert told(pieces) == [*joined(TALK), *joined(later)[:-1]]
+    assert len({piece.connection for piece in pieces}) == 2
+
+
+def test_a_reset_alone_is_no_connection() -> None:
+    assert reassembled(packets(TALK, ending=RST)[-1:]) == []
+
+
+def test_both_directions_belong_to_the_same_share_whichever_is_seen_first() -> None:
+    for number in range(64):
+        packet = seen(packets(TALK)[0])
+        packet.key = PAIR + number.to_bytes(2, "big") + FORTH[-2:]
+        mine = []
+        for key in (packet.key, reverse(packet.key)):
+            packet.key, share = key, Connections(share=(0, 2))
+            share.add(packet)
+            mine.append(key not in share.passed)
+        assert mine[0] == mine[1]
 
 
 def test_of_many_connections_the_longest_idle_are_closed() -> None:
