@@ -237,9 +237,9 @@ def diff(old: str, new: str, level: str | None, form: str, config: Path | None, 
     a numbered version), json (names in request logs), source (generated Python), policy (rules on evolution).
     """
     from kwirec.diff import Level, compare, judge
+    from kwirec.diff.config import load_diff_config
     from kwirec.diff.report import diff_summary, render_diff
     from kwirec.diff.sides import SideError, read_sides
-    from kwirec.diff.waivers import load_diff_config
 
     path = config or _nearest_config()
     try:
@@ -258,7 +258,7 @@ def diff(old: str, new: str, level: str | None, form: str, config: Path | None, 
     judgement = judge(compare(before.schema, after.schema), at, old=before.schema, waivers=settings.waivers)
     click.echo(render_diff(judgement, before, after, form, color=form == "text" and sys.stdout.isatty()), nl=False)
     for waiver in judgement.unused:
-        click.echo(f"the waiver of {waiver.rule} for `{waiver.message}` covers nothing: remove it", err=True)
+        click.echo(f"the waiver of {waiver.code} for `{waiver.message}` covers nothing: remove it", err=True)
     if uncertain := sorted(before.uncertain | after.uncertain):
         click.echo(f"not compared, for the union has other bytes than the release: {', '.join(uncertain)}", err=True)
     click.echo(diff_summary(judgement, at), err=True)

@@ -1,6 +1,6 @@
-"""What a project says about findings in its ``pyproject.toml``.
+"""The settings of a project in its ``pyproject.toml``: severities, and waivers for single findings.
 
-Takes the path of the file, gives the severities and waivers for a ``Report``::
+::
 
     [tool.kwirec]
     severity = { K207 = "off", tag-gap = "error" }
@@ -8,30 +8,31 @@ Takes the path of the file, gives the severities and waivers for a ``Report``::
     [[tool.kwirec.waivers]]
     code = "K603"
     message = "FetchRequest"            # `*` for any
-    field = "Topics.Partitions.Private" # left out: the whole message
+    field = "Topics.Partitions.Private" # default: the message and all its fields
     reason = "tags from 10000 on are ours"
 
-Mistakes in it are collected and raised together.
+``kwirec.diff.config`` reads the section of ``kwirec diff`` with the same functions. All mistakes are collected and
+raised together, as :class:`ConfigError`.
 """
 
 from __future__ import annotations
 
+import datetime
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from kwirec import catalogue
 from kwirec.diagnostics.diagnostic import Code, Severity, Waiver, did_you_mean
+from kwirec.versions import VersionRange
 
-SECTION_KEYS = ("severity", "waivers")
-WAIVER_KEYS = ("code", "message", "field", "reason")
 SEVERITIES = tuple(severity.value for severity in Severity)
 
 
 class ConfigError(Exception):
-    """The configuration cannot be used. ``problems`` says why, a sentence each."""
+    """Invalid settings. ``problems`` has a sentence for each mistake."""
 
     def __init__(self, path: Path, problems: list[str]) -> None:
         self.path = path
@@ -48,79 +49,131 @@ class Config:
 
 
 def load_config(path: Path) -> Config:
-    """The section ``[tool.kwirec]`` of a file; without the section nothing is changed. Raises ``ConfigError``."""
-    try:
-        tool = tomllib.loads(path.read_text(encoding="utf-8")).get("tool", {})
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as problem:
-        raise ConfigError(path, [str(problem)]) from problem
-    section = tool.get("kwirec", {}) if isinstance(tool, dict) else {}
+    """The section ``[tool.kwirec]`` of a file, which may be missing. Raises :class:`ConfigError`."""
     problems: list[str] = []
-    reader = _Reader(problems)
-    config = Config(severities=reader.severities(section), waivers=reader.waivers(section))
+    section = read_section(path, "kwirec", problems)
+    for key in section:
+        # Other parts of kwire may have settings here too, so only likely misspellings are mistakes.
+        if key not in ("severity", "waivers") and (hint := did_you_mean(key, ("severity", "waivers"))):
+            problems.append(f"[tool.kwirec] has no `{key}`; {hint}")
+    config = Config(
+        severities=_read_severities(section.get("severity", {}), problems),
+        waivers=read_waivers(section, "kwirec", "code", ("field",), _relaxable, problems),
+    )
     if problems:
         raise ConfigError(path, problems)
     return config
 
 
-class _Reader:
-    """Reads the parts of the section and notes what is wrong with them."""
-
-    def __init__(self, problems: list[str]) -> None:
-        self._problems = problems
-
-    def severities(self, section: Mapping[str, Any]) -> dict[str, Severity]:
-        for key in section:
-            # Other parts of kwire may keep their settings here too, so only likely misspellings are mistakes.
-            if key not in SECTION_KEYS and (hint := did_you_mean(key, SECTION_KEYS)):
-                self._problems.append(f"[tool.kwirec] has no `{key}`; {hint}")
-        found: dict[str, Severity] = {}
-        table = section.get("severity", {})
+def read_section(path: Path, name: str, problems: list[str]) -> dict[str, Any]:
+    """The table ``[tool.NAME]`` of a TOML file, empty if there is none."""
+    try:
+        table: Any = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as problem:
+        raise ConfigError(path, [str(problem)]) from problem
+    for key in ("tool", *name.split(".")):
+        table = table.get(key, {})
         if not isinstance(table, dict):
-            self._problems.append('`severity` has to be a table such as { K207 = "off" }')
-            return found
-        for key, value in table.items():
-            code = self._code(key, "severity")
-            if value not in SEVERITIES:
-                self._problems.append(f"severity: `{value}` for {key} is none of {', '.join(SEVERITIES)}")
-            elif code is not None:
-                if code.number in found:
-                    self._problems.append(f"severity: {code.number} is given twice, once as `{code.name}`")
-                found[code.number] = Severity(value)
-        return found
+            problems.append(f"`{key}` must be a table, as in [tool.{name}]")
+            return {}
+    return dict(table)
 
-    def waivers(self, section: Mapping[str, Any]) -> tuple[Waiver, ...]:
-        tables = section.get("waivers", [])
-        if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
-            self._problems.append("waivers are written as [[tool.kwirec.waivers]], one for each")
-            return ()
-        read = (self._waiver(table, f"waiver {number}") for number, table in enumerate(tables, 1))
-        return tuple(waiver for waiver in read if waiver is not None)
 
-    def _waiver(self, table: Mapping[str, Any], where: str) -> Waiver | None:
-        before = len(self._problems)
-        for key, value in table.items():
-            if key not in WAIVER_KEYS:
-                hint = did_you_mean(key, WAIVER_KEYS) or f"known are {', '.join(WAIVER_KEYS)}"
-                self._problems.append(f"{where}: there is no `{key}`; {hint}")
-            elif not isinstance(value, str):
-                self._problems.append(f"{where}: `{key}` has to be a string")
-        for key in ("code", "message", "reason"):
-            if not str(table.get(key, "")).strip():
-                self._problems.append(f"{where}: no `{key}` is given")
-        code = self._code(str(table["code"]), where) if table.get("code") else None
-        if code is None or len(self._problems) > before:
-            return None
-        return Waiver(
-            code=code.number, message=table["message"], field=table.get("field", "*"), reason=table["reason"]
-        )
+def read_waivers(
+    section: Mapping[str, Any],
+    name: str,
+    code_key: str,
+    optional: tuple[str, ...],
+    resolve: Callable[[str], tuple[str, str]],
+    problems: list[str],
+) -> tuple[Waiver, ...]:
+    """The array of tables ``[[tool.NAME.waivers]]``.
 
-    def _code(self, word: str, where: str) -> Code | None:
-        """A code that may be relaxed."""
-        code = catalogue.find(word)
-        if code is None:
-            hint = catalogue.suggestion(word)
-            self._problems.append(f"{where}: there is no code `{word}`" + (f"; {hint}" if hint else ""))
-        elif not code.relaxable:
-            self._problems.append(f"{where}: {code.number} ({code.name}) is an error that cannot be relaxed")
-            return None
-        return code
+    ``code_key`` is the key that names what is waived. ``resolve`` takes its value and returns the code, or an
+    empty string and what is wrong. ``optional`` are the keys that a waiver may have besides it, message and reason.
+    """
+    tables = section.get("waivers", [])
+    if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
+        problems.append(f"write each waiver as its own [[tool.{name}.waivers]]")
+        return ()
+    waivers = []
+    for number, table in enumerate(tables, 1):
+        mistakes: list[str] = []
+        waiver = _read_waiver(table, code_key, optional, resolve, mistakes)
+        problems += (f"waiver {number}: {mistake}" for mistake in mistakes)
+        if not mistakes:
+            waivers.append(waiver)
+    return tuple(waivers)
+
+
+def _read_waiver(
+    table: Mapping[str, Any],
+    code_key: str,
+    optional: tuple[str, ...],
+    resolve: Callable[[str], tuple[str, str]],
+    mistakes: list[str],
+) -> Waiver:
+    required = (code_key, "message", "reason")
+    keys = (*required, *optional)
+    for key, value in table.items():
+        if key not in keys:
+            hint = did_you_mean(key, keys) or f"the keys are {', '.join(keys)}"
+            mistakes.append(f"unknown key `{key}`; {hint}")
+        elif key == "expires":
+            if not isinstance(value, datetime.date) or isinstance(value, datetime.datetime):
+                mistakes.append("`expires` must be a date such as 2027-01-31, without quotes")
+        elif not isinstance(value, str):
+            mistakes.append(f"`{key}` must be a string")
+    mistakes += (f"`{key}` is missing" for key in required if not str(table.get(key, "")).strip())
+    code, mistake = resolve(str(table[code_key])) if table.get(code_key) else ("", "")
+    if mistake:
+        mistakes.append(mistake)
+    versions = str(table.get("versions", "0+"))
+    try:
+        parsed = VersionRange.parse(versions)
+    except ValueError as problem:
+        mistakes.append(f"versions: {problem}")
+        parsed = VersionRange.parse("0+")
+    return Waiver(
+        code=code,
+        message=str(table.get("message")),
+        field=str(table.get("field", "*")),
+        versions=parsed,
+        reason=str(table.get("reason")),
+        expires=table.get("expires"),
+    )
+
+
+def _read_severities(table: object, problems: list[str]) -> dict[str, Severity]:
+    severities: dict[str, Severity] = {}
+    if not isinstance(table, dict):
+        problems.append('`severity` must be a table such as { K207 = "off" }')
+        return severities
+    for key, value in table.items():
+        number, mistake = _relaxable(key)
+        if mistake:
+            problems.append(f"severity: {mistake}")
+        if value not in SEVERITIES:
+            problems.append(f"severity: `{value}` for {key} is not one of {', '.join(SEVERITIES)}")
+        elif number in severities:
+            problems.append(f"severity: {number} is given twice, once as `{_code(number).name}`")
+        elif number:
+            severities[number] = Severity(value)
+    return severities
+
+
+def _relaxable(word: str) -> tuple[str, str]:
+    """The number of a code that may be relaxed, or what is wrong with ``word``."""
+    code = catalogue.find(word)
+    if code is None:
+        hint = catalogue.suggestion(word)
+        return "", f"unknown code `{word}`" + (f"; {hint}" if hint else "")
+    if not code.relaxable:
+        return "", f"{code.number} ({code.name}) is an error that cannot be relaxed"
+    return code.number, ""
+
+
+def _code(number: str) -> Code:
+    code = catalogue.find(number)
+    assert code is not None
+    return code

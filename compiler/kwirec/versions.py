@@ -116,3 +116,21 @@ NONE = VersionRange(0, -1)
 
 ALL = VersionRange(0, MAX_VERSION)
 """Every version, written ``0+``."""
+
+
+def in_words(versions: VersionRange) -> str:
+    """A range in words: ``version 3``, ``versions 1+``."""
+    return f"{'version' if len(versions) == 1 else 'versions'} {versions}"
+
+
+def spoken(versions: Iterable[int]) -> str:
+    """Versions in words: ``version 3``, ``versions 0-3 and 5``."""
+    runs: list[list[int]] = []
+    for version in sorted(versions):
+        if runs and version == runs[-1][-1] + 1:
+            runs[-1].append(version)
+        else:
+            runs.append([version])
+    texts = [str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs]
+    listed = texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} and {texts[-1]}" if texts else "none"
+    return f"version {listed}" if len(runs) == 1 and len(runs[0]) == 1 else f"versions {listed}"

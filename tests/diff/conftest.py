@@ -8,10 +8,9 @@ from collections.abc import Callable, Iterable
 
 import pytest
 
-from kwirec.diagnostics.diagnostic import Report
+from kwirec.diagnostics.diagnostic import Report, Waiver
 from kwirec.diagnostics.source import Source
 from kwirec.diff import Judgement, Level, compare, judge
-from kwirec.diff.waivers import Waiver
 from kwirec.frontend import parse
 from kwirec.ir import Schema, resolve
 from kwirec.validation.examples import ANOTHER_FILE

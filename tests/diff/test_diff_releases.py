@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from kwirec.diagnostics.diagnostic import Severity
-from kwirec.diff import Finding, Judgement, Level, compare, judge
+from kwirec.diff import JudgedChange, Judgement, Level, compare, judge
 from kwirec.diff import changes as c
 from kwirec.diff.markdown import render_markdown
 from kwirec.diff.report import FORMATS, render_diff
@@ -44,11 +44,11 @@ def judgement(old: str, new: str, level: Level = Level.WIRE) -> Judgement:
     return judge(changes(old, new), level, old=kafka_releases.schema(old))
 
 
-def findings(old: str, new: str, level: Level = Level.WIRE) -> tuple[Finding, ...]:
+def findings(old: str, new: str, level: Level = Level.WIRE) -> tuple[JudgedChange, ...]:
     return judgement(old, new, level).findings
 
 
-def removals(found: tuple[Finding, ...], kind: MessageKind) -> dict[int | None, str]:
+def removals(found: tuple[JudgedChange, ...], kind: MessageKind) -> dict[int | None, str]:
     names = ("VERSION_MIN_RAISED", "VERSION_MAX_LOWERED", "MESSAGE_REMOVED")
     lists = {
         one.change.message.api_key: sorted(one.change.versions)

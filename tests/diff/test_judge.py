@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from kwirec.config import ConfigError
-from kwirec.diagnostics.diagnostic import Severity
+from kwirec.diagnostics.diagnostic import Severity, Waiver
 from kwirec.diff import Level
-from kwirec.diff.waivers import Waiver, load_diff_config
+from kwirec.diff.config import load_diff_config
 from kwirec.validation.examples import clock, field, request
 from kwirec.versions import VersionRange
 
@@ -62,7 +62,7 @@ def test_an_unstable_version_of_the_new_side_excuses_nothing(diff: Any) -> None:
 
 
 def waiver(**changes: Any) -> Waiver:
-    return Waiver(**{"rule": "FIELD_TYPE_CHANGED", "message": "ClockRequest", "reason": "never spoken", **changes})
+    return Waiver(**{"code": "FIELD_TYPE_CHANGED", "message": "ClockRequest", "reason": "never used", **changes})
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def waiver(**changes: Any) -> Waiver:
         (True, {"field": "A"}),
         (True, {"versions": VersionRange(1, 2)}),
         (True, {"expires": JUNE}),
-        (False, {"rule": "FIELD_RENAMED"}),
+        (False, {"code": "FIELD_RENAMED"}),
         (False, {"message": "Clock"}),
         (False, {"field": "B"}),
         (False, {"versions": VersionRange(1, 1)}),
@@ -88,26 +88,26 @@ def test_waiver(diff: Any, accepts: bool, changes: dict[str, Any]) -> None:
 
 def test_a_renamed_field_is_waived_by_either_name(diff: Any) -> None:
     for name in ("B", "X"):
-        judgement = diff(BEFORE, AFTER, Level.JSON, [waiver(rule="FIELD_RENAMED", field=name)])
+        judgement = diff(BEFORE, AFTER, Level.JSON, [waiver(code="FIELD_RENAMED", field=name)])
         assert names(judgement.waived) == {"FIELD_RENAMED"}
 
 
 def test_waived_findings_do_not_break(diff: Any) -> None:
-    judgement = diff(clock(), clock(validVersions="0-1"), waivers=[waiver(rule="VERSION_MAX_LOWERED", message="*")])
+    judgement = diff(clock(), clock(validVersions="0-1"), waivers=[waiver(code="VERSION_MAX_LOWERED", message="*")])
     assert not judgement.breaking
-    assert [one.waiver.reason for one in judgement.waived] == ["never spoken"]
+    assert [one.waiver.reason for one in judgement.waived] == ["never used"]
 
 
 def test_an_expired_waiver_is_said_so(diff: Any) -> None:
     expired = waiver(expires=JUNE)
     judgement = diff(BEFORE, AFTER, Level.WIRE, [expired], JUNE + datetime.timedelta(1))
     [one] = [one for one in judgement.findings if one.rule.name == "FIELD_TYPE_CHANGED"]
-    assert one.diagnostic.notes == ("its waiver expired on 2026-06-01: never spoken",)
+    assert one.diagnostic.notes == ("its waiver expired on 2026-06-01: never used",)
     assert judgement.unused == ()
 
 
 def test_a_waiver_that_covers_nothing_is_named_unless_its_level_was_not_looked_at(diff: Any) -> None:
-    idle, beyond = waiver(field="B"), waiver(rule="FIELD_RENAMED", message="Nothing")
+    idle, beyond = waiver(field="B"), waiver(code="FIELD_RENAMED", message="Nothing")
     assert diff(BEFORE, AFTER, Level.WIRE, [idle, beyond]).unused == (idle,)
     assert diff(BEFORE, AFTER, Level.JSON, [idle, beyond]).unused == (idle, beyond)
 
@@ -120,7 +120,7 @@ level = "source"
 rule = "version-min-raised"
 message = "AlarmRequest"
 versions = "0-1"
-reason = "no client ever spoke them"
+reason = "no client ever used them"
 expires = 2027-01-31
 """
 
@@ -132,10 +132,10 @@ def test_configuration(tmp_path: Path) -> None:
     assert config.level is Level.SOURCE
     assert config.waivers == (
         waiver(
-            rule="VERSION_MIN_RAISED",
+            code="VERSION_MIN_RAISED",
             message="AlarmRequest",
             versions=VersionRange(0, 1),
-            reason="no client ever spoke them",
+            reason="no client ever used them",
             expires=datetime.date(2027, 1, 31),
         ),
     )
@@ -148,7 +148,7 @@ def test_no_configuration_is_the_default(tmp_path: Path) -> None:
     assert load_diff_config(None).level is Level.WIRE
 
 
-def test_all_mistakes_in_a_configuration_are_told(tmp_path: Path) -> None:
+def test_all_mistakes_in_a_configuration_are_reported(tmp_path: Path) -> None:
     path = tmp_path / "pyproject.toml"
     path.write_text(
         '[tool.kwirec.diff]\nlevel = "wires"\nwaiver = []\n'
@@ -158,13 +158,13 @@ def test_all_mistakes_in_a_configuration_are_told(tmp_path: Path) -> None:
     with pytest.raises(ConfigError) as caught:
         load_diff_config(path)
     assert caught.value.problems == (
-        "[tool.kwirec.diff] has no `waiver`; known are level, waivers",
-        "level: `wires` is none of wire, json, source, policy",
-        "waiver 1: `expires` has to be a date such as 2027-01-31, without quotes",
-        "waiver 1: there is no `mesage`; did you mean `message`?",
-        "waiver 1: `field` has to be a string",
-        "waiver 1: no `reason` is given",
-        "waiver 1: there is no rule `FIELD_RENAMES`; did you mean `FIELD_RENAMED`?",
+        "[tool.kwirec.diff] has no `waiver`; the keys are level, waivers",
+        "level: `wires` is not one of wire, json, source, policy",
+        "waiver 1: `expires` must be a date such as 2027-01-31, without quotes",
+        "waiver 1: unknown key `mesage`; did you mean `message`?",
+        "waiver 1: `field` must be a string",
+        "waiver 1: `reason` is missing",
+        "waiver 1: unknown rule `FIELD_RENAMES`; did you mean `FIELD_RENAMED`?",
         "waiver 1: versions: expected `N`, `N-M`, `N+` or `none`",
     )
     for text in (

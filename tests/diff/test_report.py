@@ -137,7 +137,7 @@ def test_a_configuration_with_mistakes_exits_2() -> None:
     Path("pyproject.toml").write_text("[tool.kwirec.diff]\nlevel = 3\n")
     result = kwirec("diff", "old", "new")
     assert (result.exit_code, result.stdout) == (2, "")
-    assert "level: `3` is none of wire" in result.stderr
+    assert "level: `3` is not one of wire" in result.stderr
 
 
 def test_lint_rules_lists_the_catalogue() -> None:

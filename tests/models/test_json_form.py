@@ -188,12 +188,12 @@ def test_bytes_are_base64_as_kafka_writes_it(text: str, value: bytes | None) -> 
 
 def test_strings_are_measured_in_utf_8() -> None:
     body: dict[str, Any] = {"mechanism": "ü" * 16_383}
-    assert from_json(SaslHandshakeRequest, 1, body).mechanism == body["mechanism"]
-    for text, reason in (("ü" * 16_384, "a string of 32768 bytes"), ("\ud800", "lone surrogates")):
+    assert SaslHandshakeRequest.from_json(body, 1).mechanism == body["mechanism"]
+    for text, reason in (("ü" * 16_384, "this string has 32768 bytes"), ("\ud800", "lone surrogates")):
         body["mechanism"] = text
         assert by_model(SaslHandshakeRequest, 1, body) is None
         with pytest.raises(JsonFormError, match=f"field mechanism: .*{reason}"):
-            from_json(SaslHandshakeRequest, 1, body)
+            SaslHandshakeRequest.from_json(body, 1)
 
 
 @pytest.mark.parametrize(
@@ -206,9 +206,9 @@ def test_numbers_for_float64(number: Any, value: float | None) -> None:
     assert (by_model(AlterClientQuotasRequest, 0, body) is None) == (value is None)
     if value is None:
         with pytest.raises(JsonFormError, match=r"field entries\[0\]\.ops\[0\]\.value: .*number"):
-            from_json(AlterClientQuotasRequest, 0, body)
+            AlterClientQuotasRequest.from_json(body, 0)
     else:
-        assert repr(from_json(AlterClientQuotasRequest, 0, body).entries[0].ops[0].value) == repr(value)
+        assert repr(AlterClientQuotasRequest.from_json(body, 0).entries[0].ops[0].value) == repr(value)
 
 
 def test_versions_that_there_are_not() -> None:

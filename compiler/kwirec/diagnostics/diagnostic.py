@@ -1,21 +1,24 @@
-"""Findings and the collector that passes hand them to.
+"""Findings, and the report that collects them.
 
-A pass calls :meth:`Report.add`; nothing is raised and nothing is printed. The driver stops after a pass that
-left errors, and a renderer turns the sorted findings into text, JSON, GitHub annotations or JUnit.
+A pass calls :meth:`Report.add`; it neither raises nor prints. The driver stops after a pass that reported errors,
+and a renderer turns the sorted diagnostics into text, JSON, GitHub annotations or JUnit.
 """
 
 from __future__ import annotations
 
+import datetime
 import difflib
 import enum
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import TypedDict, Unpack
 
 from kwirec.diagnostics.source import Span
+from kwirec.versions import ALL, VersionRange
 
 
 class Severity(enum.Enum):
-    """How much a finding weighs. Errors stop the compiler; warnings and errors make ``check`` fail."""
+    """Errors stop the compiler; warnings and errors make ``check`` fail."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -25,10 +28,10 @@ class Severity(enum.Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class Code:
-    """One numbered kind of finding with everything that is said about it anywhere.
+    """A numbered kind of finding with its explanation.
 
-    ``relaxable`` codes may be given another severity in ``[tool.kwirec]``. ``offending`` and ``corrected`` are
-    whole definitions: the tests compile them.
+    Projects may change the severity of ``relaxable`` codes in ``[tool.kwirec]``. ``offending`` and ``corrected`` are
+    complete definitions, which the tests compile.
     """
 
     number: str
@@ -46,18 +49,19 @@ class Code:
 
 @dataclass(frozen=True)
 class Label:
-    """A place and the few words that the carets under it carry."""
+    """A place, and the few words next to the carets under it."""
 
     span: Span
     text: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Diagnostic:
-    """One finding: a code, a message that stands alone, the primary place and whatever else helps."""
+class Finding:
+    """What a check found: a message that stands alone, the primary place and whatever else helps.
 
-    code: Code
-    severity: Severity
+    ``message_name`` and ``field_path`` say which part of the protocol it is about; waivers refer to them.
+    """
+
     message: str
     primary: Label
     others: tuple[Label, ...] = ()
@@ -66,6 +70,41 @@ class Diagnostic:
     message_name: str | None = None
     field_path: str | None = None
 
+
+class Details(TypedDict, total=False):
+    """The optional parts of a finding."""
+
+    others: Iterable[tuple[Span, str]]
+    notes: Iterable[str]
+    helps: Iterable[str]
+    message_name: str | None
+    field_path: str | None
+
+
+def finding(message: str, span: Span, label: str = "", **details: Unpack[Details]) -> Finding:
+    """A :class:`Finding` from plain values. Empty helps are left out."""
+    return Finding(
+        message=message,
+        primary=Label(span, label),
+        others=tuple(Label(*other) for other in details.get("others", ())),
+        notes=tuple(details.get("notes", ())),
+        helps=tuple(filter(None, details.get("helps", ()))),
+        message_name=details.get("message_name"),
+        field_path=details.get("field_path"),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Diagnostic(Finding):
+    """A finding with its code and severity."""
+
+    code: Code
+    severity: Severity
+
+    @classmethod
+    def of(cls, finding: Finding, code: Code, severity: Severity) -> Diagnostic:
+        return cls(code=code, severity=severity, **vars(finding))
+
     @property
     def sort_key(self) -> tuple[tuple[str, int, int], str, str]:
         return self.primary.span.sort_key, self.code.number, self.message
@@ -73,83 +112,77 @@ class Diagnostic:
 
 @dataclass(frozen=True, kw_only=True)
 class Waiver:
-    """One finding that a project accepts, and why.
-
-    ``message`` and ``field`` are the names a diagnostic carries; ``*`` stands for any.
-    """
+    """A finding that a project accepts, and why. ``*`` stands for any message or field."""
 
     code: str
+    """The number of a code, or the name of a rule of ``kwirec diff``."""
     message: str
-    field: str
+    field: str = "*"
+    versions: VersionRange = ALL
+    """The finding must be about no other versions. Only for ``kwirec diff``."""
     reason: str
+    expires: datetime.date | None = None
+    """The last day on which the waiver holds. Only for ``kwirec diff``."""
 
-    def covers(self, diagnostic: Diagnostic) -> bool:
+    def covers(
+        self, code: str, messages: Iterable[str | None], fields: Iterable[str | None], versions: Iterable[int] = ()
+    ) -> bool:
+        """Whether this accepts a finding of ``code`` about a message and field with one of these names."""
         return (
-            self.code in (diagnostic.code.number, diagnostic.code.name)
-            and self.message in ("*", diagnostic.message_name)
-            and self.field in ("*", diagnostic.field_path)
+            self.code == code
+            and (self.message == "*" or self.message in messages)
+            and (self.field == "*" or self.field in fields)
+            and all(version in self.versions for version in versions)
         )
+
+    def has_expired(self, today: datetime.date) -> bool:
+        return self.expires is not None and self.expires < today
 
 
 @dataclass
 class Report:
-    """Collects findings, applying the project's severities and waivers as they come in."""
+    """Collects findings and applies the project's severities and waivers to them."""
 
     severities: Mapping[str, Severity] = field(default_factory=dict)
     waivers: tuple[Waiver, ...] = ()
     used_waivers: set[Waiver] = field(default_factory=set)
-    _found: dict[tuple[object, ...], Diagnostic] = field(default_factory=dict)
+    _diagnostics: dict[tuple[object, ...], Diagnostic] = field(default_factory=dict)
 
-    def add(
-        self,
-        code: Code,
-        message: str,
-        span: Span,
-        *,
-        label: str = "",
-        others: Iterable[tuple[Span, str]] = (),
-        notes: Iterable[str] = (),
-        helps: Iterable[str] = (),
-        message_name: str | None = None,
-        field_path: str | None = None,
-    ) -> None:
-        """Record one finding. The same code, place and message is recorded once."""
+    def add(self, code: Code, message: str, span: Span, label: str = "", **details: Unpack[Details]) -> None:
+        """Record what :func:`finding` makes of the other arguments."""
+        self.record(code, finding(message, span, label, **details))
+
+    def record(self, code: Code, found: Finding) -> None:
+        """Record a finding, unless the project turned it off or waived it. Duplicates are recorded once."""
         severity = self.severities.get(code.number, code.severity) if code.relaxable else code.severity
-        if severity is Severity.OFF:
-            return
-        self.merge(
-            Diagnostic(
-                code=code,
-                severity=severity,
-                message=message,
-                primary=Label(span, label),
-                others=tuple(Label(s, text) for s, text in others),
-                notes=tuple(notes),
-                helps=tuple(h for h in helps if h),
-                message_name=message_name,
-                field_path=field_path,
-            )
-        )
+        if severity is not Severity.OFF:
+            self.merge(Diagnostic.of(found, code, severity))
 
     def merge(self, diagnostic: Diagnostic) -> None:
-        """Record a finding that was made elsewhere, unless a waiver covers it."""
+        """Record a diagnostic of another report, unless a waiver covers it."""
         if diagnostic.code.relaxable:
             for waiver in self.waivers:
-                if waiver.covers(diagnostic):
+                if waiver.covers(diagnostic.code.number, [diagnostic.message_name], [diagnostic.field_path]):
                     self.used_waivers.add(waiver)
                     return
-        self._found.setdefault((diagnostic.code.number, diagnostic.sort_key), diagnostic)
+        self._diagnostics.setdefault((diagnostic.code.number, diagnostic.sort_key), diagnostic)
 
     @property
     def diagnostics(self) -> list[Diagnostic]:
-        """All findings, ordered by file, place and code."""
-        return sorted(self._found.values(), key=lambda d: d.sort_key)
+        """All diagnostics, ordered by file, position and code."""
+        return sorted(self._diagnostics.values(), key=lambda diagnostic: diagnostic.sort_key)
 
     def has_errors(self) -> bool:
-        return any(d.severity is Severity.ERROR for d in self._found.values())
+        return any(diagnostic.severity is Severity.ERROR for diagnostic in self._diagnostics.values())
 
     def count(self, severity: Severity) -> int:
-        return sum(d.severity is severity for d in self._found.values())
+        return sum(diagnostic.severity is severity for diagnostic in self._diagnostics.values())
+
+
+def explanation(docstring: str | None) -> tuple[str, str]:
+    """The first two paragraphs of a rule's docstring: what it finds, and why that matters."""
+    what, why = ((docstring or "") + "\n\n").split("\n\n")[:2]
+    return " ".join(what.split()), " ".join(why.split())
 
 
 def closest(word: str, candidates: Iterable[str]) -> str | None:

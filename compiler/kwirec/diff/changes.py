@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kwirec.ir.schema import Message
-from kwirec.validation.sites import FieldSite, MessageSite, StructSite
+from kwirec.ir.sites import FieldSite, MessageSite, StructSite
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

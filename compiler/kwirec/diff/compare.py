@@ -12,9 +12,9 @@ from kwirec.diff import changes as c
 from kwirec.diff.compare_fields import compare_fields
 from kwirec.diff.pairing import RPC, MessagePair, Pairing, pair, unstable
 from kwirec.ir.schema import Schema
+from kwirec.ir.sites import FieldSite, MessageSite
 from kwirec.lowering import lower_message
 from kwirec.lowering.headers import header_versions
-from kwirec.validation.sites import FieldSite, MessageSite
 
 
 def compare(old: Schema, new: Schema) -> list[c.Change]:

@@ -1,7 +1,7 @@
-"""Changes → findings: each rule looks at each change; instability, waivers and the level are applied here.
+"""Changes → judgement: every rule looks at every change; instability, waivers and the level are applied here.
 
-A finding about nothing but versions that were unstable on the old side is a warning: such versions are promised to
-nobody. Warnings and notes are shown and do not count as breaking.
+A finding that concerns only versions which were unstable on the old side is a warning, because such versions carry no
+promise. Warnings and notes are shown but do not count as breaking.
 """
 
 from __future__ import annotations
@@ -10,19 +10,18 @@ import datetime
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from kwirec.diagnostics.diagnostic import Diagnostic, Severity
+from kwirec.diagnostics.diagnostic import Diagnostic, Finding, Severity, Waiver
 from kwirec.diff.changes import Change, FieldChange
 from kwirec.diff.pairing import unstable
-from kwirec.diff.rule import Level, Rule, Said
+from kwirec.diff.rule import Level, Rule
 from kwirec.diff.rules import RULES
-from kwirec.diff.waivers import Waiver
 from kwirec.ir.schema import Schema
-from kwirec.validation.sites import spoken
+from kwirec.versions import spoken
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Finding:
-    """What a rule found in a change. ``waiver`` is the one that accepts it, if any."""
+class JudgedChange:
+    """A change that a rule objects to. ``waiver`` is the one that accepts it, if any."""
 
     rule: Rule
     change: Change
@@ -36,15 +35,15 @@ class Finding:
 
 @dataclass(frozen=True)
 class Judgement:
-    """All findings up to a level, those that are waived apart, and the waivers that covered nothing."""
+    """What the rules up to a level object to, what of it is waived, and the waivers that covered nothing."""
 
-    findings: tuple[Finding, ...]
-    waived: tuple[Finding, ...]
+    findings: tuple[JudgedChange, ...]
+    waived: tuple[JudgedChange, ...]
     unused: tuple[Waiver, ...]
 
     @property
     def breaking(self) -> bool:
-        return any(one.severity is Severity.ERROR for one in self.findings)
+        return any(judged.severity is Severity.ERROR for judged in self.findings)
 
 
 def judge(
@@ -55,58 +54,56 @@ def judge(
     waivers: Iterable[Waiver] = (),
     today: datetime.date | None = None,
 ) -> Judgement:
-    """Weigh changes by all rules up to ``level``. ``old`` is the schema that says which versions were unstable."""
+    """Apply all rules up to ``level``. ``old`` is the schema that says which versions were unstable."""
     known = tuple(waivers)
-    at = today or datetime.date.today()
-    findings: list[Finding] = []
-    waived: list[Finding] = []
+    day = today or datetime.date.today()
+    findings: list[JudgedChange] = []
+    waived: list[JudgedChange] = []
     used: set[Waiver] = set()
-    shaky = _unstable_versions(old) if old is not None else {}
+    unstable_versions = {message.name: unstable(message, old) for message in old.messages} if old else {}
     for change in changes:
         for rule in RULES:
-            if rule.level > level or (said := rule.look_at(change)) is None:
+            if rule.level > level or (finding := rule.look_at(change)) is None:
                 continue
-            finding = Finding(rule=rule, change=change, diagnostic=_diagnostic(rule, change, said, shaky))
-            covering = [one for one in known if one.covers(rule.name, change)]
+            judged = JudgedChange(
+                rule=rule, change=change, diagnostic=_diagnostic(rule, change, finding, unstable_versions)
+            )
+            covering = [waiver for waiver in known if covers(waiver, rule, change)]
             used.update(covering)
-            valid = next((one for one in covering if not one.has_expired(at)), None)
-            if valid is not None and finding.severity is not Severity.NOTE:
-                waived.append(replace(finding, waiver=valid))
+            valid = next((waiver for waiver in covering if not waiver.has_expired(day)), None)
+            if valid is not None and judged.severity is not Severity.NOTE:
+                waived.append(replace(judged, waiver=valid))
             else:
-                findings.append(_expired(finding, covering))
+                findings.append(_with_expired(judged, covering))
     names = {rule.name for rule in RULES if rule.level <= level}
-    unused = tuple(one for one in known if one not in used and one.rule in names)
+    unused = tuple(waiver for waiver in known if waiver not in used and waiver.code in names)
     return Judgement(tuple(findings), tuple(waived), unused)
 
 
-def _diagnostic(rule: Rule, change: Change, said: Said, shaky: Mapping[str, frozenset[int]]) -> Diagnostic:
+def covers(waiver: Waiver, rule: Rule, change: Change) -> bool:
+    """Whether a waiver accepts what ``rule`` finds in ``change``; the names on either side count."""
+    messages = [site.message.name for site in (change.old, change.new) if site is not None]
+    sides = (change.before, change.after) if isinstance(change, FieldChange) else ()
+    return waiver.covers(rule.name, messages, [site.path for site in sides if site is not None], change.versions)
+
+
+def _diagnostic(
+    rule: Rule, change: Change, finding: Finding, unstable_versions: Mapping[str, frozenset[int]]
+) -> Diagnostic:
     severity = rule.code.severity
-    notes = said.notes
+    notes = finding.notes
     if change.old is not None and severity is Severity.ERROR and change.versions:
-        if change.versions <= shaky.get(change.old.message.name, frozenset()):
+        if change.versions <= unstable_versions.get(change.old.message.name, frozenset()):
             severity = Severity.WARNING
             notes += (f"{spoken(change.versions)} was unstable",)
-    return Diagnostic(
-        code=rule.code,
-        severity=severity,
-        message=said.text,
-        primary=said.primary,
-        others=said.others,
-        notes=notes,
-        helps=said.helps,
-        message_name=change.message.name,
-        field_path=change.path if isinstance(change, FieldChange) else None,
-    )
+    path = change.path if isinstance(change, FieldChange) else None
+    finding = replace(finding, notes=notes, message_name=change.message.name, field_path=path)
+    return Diagnostic.of(finding, rule.code, severity)
 
 
-def _expired(finding: Finding, waivers: Iterable[Waiver]) -> Finding:
-    """The finding with a note for every waiver that would cover it, had it not expired."""
-    if finding.severity is Severity.NOTE:
-        return finding
-    notes = tuple(f"its waiver expired on {one.expires}: {one.reason}" for one in waivers)
-    diagnostic = replace(finding.diagnostic, notes=finding.diagnostic.notes + notes)
-    return replace(finding, diagnostic=diagnostic)
-
-
-def _unstable_versions(schema: Schema) -> dict[str, frozenset[int]]:
-    return {message.name: unstable(message, schema) for message in schema.messages}
+def _with_expired(judged: JudgedChange, waivers: Iterable[Waiver]) -> JudgedChange:
+    """``judged`` with a note for every waiver that has expired."""
+    if judged.severity is Severity.NOTE:
+        return judged
+    notes = tuple(f"its waiver expired on {waiver.expires}: {waiver.reason}" for waiver in waivers)
+    return replace(judged, diagnostic=replace(judged.diagnostic, notes=judged.diagnostic.notes + notes))

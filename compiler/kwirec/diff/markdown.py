@@ -8,10 +8,11 @@ from kwirec.diagnostics.diagnostic import Severity
 from kwirec.diagnostics.render_text import summary
 from kwirec.diff.changes import ApiKeyReused, Change, FieldChange, FieldReordered, RangesDiverged, VersionAdded
 from kwirec.diff.compare_fields import default_text
-from kwirec.diff.judge import Finding, Judgement
+from kwirec.diff.judge import JudgedChange, Judgement
 from kwirec.diff.sides import Side
 from kwirec.ir.schema import Message, MessageKind
-from kwirec.validation.sites import FieldSite, in_words
+from kwirec.ir.sites import FieldSite
+from kwirec.versions import in_words
 
 SIGNS = {Severity.ERROR: "🔴", Severity.WARNING: "🟡", Severity.NOTE: "⚪"}
 
@@ -25,7 +26,7 @@ def render_markdown(judgement: Judgement, old: Side, new: Side) -> str:
     if uncertain := sorted(old.uncertain | new.uncertain):
         names = ", ".join(map(_code, uncertain))
         lines += ["", f"Not compared, for the union has other bytes than the release: {names}."]
-    groups: dict[tuple[int, str], list[Finding]] = {}
+    groups: dict[tuple[int, str], list[JudgedChange]] = {}
     for one in judgement.findings:
         groups.setdefault(_group(one.change.message), []).append(one)
     for (_, title), findings in sorted(groups.items()):
@@ -36,7 +37,7 @@ def render_markdown(judgement: Judgement, old: Side, new: Side) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _reason(one: Finding) -> str:
+def _reason(one: JudgedChange) -> str:
     if one.waiver is None:
         return ""
     until = f" (until {one.waiver.expires})" if one.waiver.expires else ""
@@ -50,7 +51,7 @@ def _group(message: Message) -> tuple[int, str]:
     return 1 << 16, message.name
 
 
-def _section(title: str, findings: list[Finding]) -> Iterator[str]:
+def _section(title: str, findings: list[JudgedChange]) -> Iterator[str]:
     yield f"### {title}"
     yield ""
     shown = sorted(findings, key=lambda one: (one.rule.level, one.severity is Severity.NOTE))

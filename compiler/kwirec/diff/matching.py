@@ -12,8 +12,8 @@ import bisect
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from kwirec.ir.sites import FieldSite
 from kwirec.lowering.layout import ArrayKind, Kind, StructKind, TagLayout
-from kwirec.validation.sites import FieldSite
 
 
 @dataclass(frozen=True, eq=False)

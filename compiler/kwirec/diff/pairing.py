@@ -14,9 +14,9 @@ from functools import cached_property
 
 from kwirec.diff.matching import Entry, match
 from kwirec.ir.schema import Message, MessageKind, Schema
+from kwirec.ir.sites import FieldSite, MessageSite, Sites, StructSite
 from kwirec.lowering import lower_message
 from kwirec.lowering.layout import ArrayKind, Kind, StructKind
-from kwirec.validation.sites import FieldSite, MessageSite, Sites, StructSite
 
 RPC = (MessageKind.REQUEST, MessageKind.RESPONSE)
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from kwirec.diagnostics.diagnostic import Label
 from kwirec.diagnostics.render import render, summary
-from kwirec.diff.judge import Finding, Judgement
+from kwirec.diff.judge import JudgedChange, Judgement
 from kwirec.diff.markdown import render_markdown
 from kwirec.diff.rule import Level, Rule
 from kwirec.diff.sides import Side
@@ -34,7 +34,7 @@ def diff_summary(judgement: Judgement, level: Level) -> str:
     return f"{summary(one.diagnostic for one in judgement.findings)} at level {level.word}{waived}"
 
 
-def _as_dict(one: Finding) -> dict[str, Any]:
+def _as_dict(one: JudgedChange) -> dict[str, Any]:
     """All that is known of a finding; ``places`` begins with the one that the finding is about."""
     said, message = one.diagnostic, one.change.message
     return {

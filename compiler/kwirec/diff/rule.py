@@ -3,7 +3,7 @@
 ::
 
     @rule(c.FieldRenamed, Level.JSON, before=clock(field("Zone")), after=clock(field("Region")))
-    def field_renamed(it: c.FieldRenamed) -> Said | None:
+    def field_renamed(it: c.FieldRenamed) -> Finding | None:
         \"\"\"A field has another name.
 
         Request logs print names, and so …
@@ -16,12 +16,11 @@ the reason. A check that returns ``None`` has nothing to say about this change.
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from kwirec.diagnostics.diagnostic import Code, Label, Severity
-from kwirec.diagnostics.source import Span
+from kwirec.diagnostics.diagnostic import Code, Finding, Severity, explanation
 from kwirec.diff.changes import Change
 
 C = TypeVar("C", bound=Change)
@@ -48,37 +47,13 @@ LEVELS = tuple(level.word for level in Level)
 
 
 @dataclass(frozen=True)
-class Said:
-    """What a check says about one change. The first place is the one that the finding is about."""
-
-    text: str
-    primary: Label
-    others: tuple[Label, ...] = ()
-    notes: tuple[str, ...] = ()
-    helps: tuple[str, ...] = ()
-
-
-def said(
-    text: str,
-    span: Span,
-    label: str = "",
-    *,
-    others: Iterable[tuple[Span, str]] = (),
-    notes: Iterable[str] = (),
-    helps: Iterable[str] = (),
-) -> Said:
-    """``Said`` without the wrapping."""
-    return Said(text, Label(span, label), tuple(Label(*one) for one in others), tuple(notes), tuple(helps))
-
-
-@dataclass(frozen=True)
 class Rule:
     """A code with its level and its check. In ``code`` the examples are the case before and after the change."""
 
     code: Code
     level: Level
     kind: type[Change]
-    check: Callable[[Any], Said | None]
+    check: Callable[[Any], Finding | None]
 
     @property
     def name(self) -> str:
@@ -88,23 +63,23 @@ class Rule:
     def purpose(self) -> str:
         return self.code.what
 
-    def look_at(self, change: Change) -> Said | None:
+    def look_at(self, change: Change) -> Finding | None:
         """What the rule says about a change, ``None`` if it is not about such changes."""
         return self.check(change) if type(change) is self.kind else None
 
 
 def rule(
     kind: type[C], level: Level, *, before: str, after: str, severity: Severity = Severity.ERROR
-) -> Callable[[Callable[[C], Said | None]], Rule]:
+) -> Callable[[Callable[[C], Finding | None]], Rule]:
     """Make a rule of a check for changes of one kind."""
 
-    def decorate(check: Callable[[C], Said | None]) -> Rule:
-        what, why = ((check.__doc__ or "") + "\n\n").split("\n\n")[:2]
+    def decorate(check: Callable[[C], Finding | None]) -> Rule:
+        what, why = explanation(check.__doc__)
         code = Code(
             number=check.__name__.upper(),
             name=level.word,  # Annotations print it beside the identifier.
-            what=" ".join(what.split()),
-            why=" ".join(why.split()),
+            what=what,
+            why=why,
             offending=before,
             corrected=after,
             severity=severity,

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kwirec.diagnostics.diagnostic import Severity
+from kwirec.diagnostics.diagnostic import Finding, Severity, finding
 from kwirec.diagnostics.source import Span
 from kwirec.diff import changes as c
-from kwirec.diff.rule import Level, Rule, Said, rule, said
+from kwirec.diff.rule import Level, Rule, rule
+from kwirec.ir.sites import FieldSite
 from kwirec.validation.examples import clock, field
-from kwirec.validation.sites import FieldSite, spoken
+from kwirec.versions import spoken
 
 
 def full(it: c.FieldChange) -> str:
@@ -40,12 +41,12 @@ def was(site: FieldSite | None, words: str) -> Iterator[tuple[Span, str]]:
     before=clock(field("Zone"), field("Hour", "int8")),
     after=clock(field("Zone")),
 )
-def field_removed_from_version(it: c.FieldLost) -> Said | None:
+def field_removed_from_version(it: c.FieldLost) -> Finding | None:
     """A version lost a field that it had.
 
     Everything behind it is read from the wrong place. To remove a field, close its range before the next version.
     """
-    return said(
+    return finding(
         f"`{full(it)}` is gone from {spoken(it.versions)}",
         surviving(it),
         "other versions still have it" if it.after else f"`{it.before.field.name}` was in here",
@@ -60,13 +61,13 @@ def field_removed_from_version(it: c.FieldLost) -> Said | None:
     before=clock(field("Zone")),
     after=clock(field("Zone"), field("Hour", "int8")),
 )
-def field_added_to_version(it: c.FieldAdded) -> Said | None:
+def field_added_to_version(it: c.FieldAdded) -> Finding | None:
     """A version got a field that it did not have.
 
     Everything behind it is read from the wrong place. An untagged field needs a new version.
     """
     others = list(was(it.before, "versions it was in")) or [(it.struct.name_span, "not in here")]
-    return said(
+    return finding(
         f"`{full(it)}` was added to {spoken(it.versions)}",
         ranges_of(it.after) if it.before else it.after.decl.name.span,
         "came to versions that existed" if it.before else "new in versions that existed",
@@ -81,12 +82,12 @@ def field_added_to_version(it: c.FieldAdded) -> Said | None:
     before=clock(field("Zone"), field("Hour", "int8"), field("Minute", "int8")),
     after=clock(field("Zone"), field("Minute", "int8"), field("Hour", "int8")),
 )
-def field_reordered(it: c.FieldReordered) -> Said | None:
+def field_reordered(it: c.FieldReordered) -> Finding | None:
     """A field stands at another place among the fields of its struct.
 
     Fields are known by their place alone: others are now read as this one, silently where their types agree.
     """
-    return said(
+    return finding(
         f"`{full(it)}` moved among its neighbours in {spoken(it.versions)}",
         it.after.decl.name.span,
         "moved here",
@@ -96,7 +97,7 @@ def field_reordered(it: c.FieldReordered) -> Said | None:
 
 
 @rule(c.FieldRetyped, Level.WIRE, before=clock(field("Hour", "int8")), after=clock(field("Hour", "int16")))
-def field_type_changed(it: c.FieldRetyped) -> Said | None:
+def field_type_changed(it: c.FieldRetyped) -> Finding | None:
     """A field has a type with other bytes.
 
     Its value, and everything behind it, is misread.
@@ -110,7 +111,7 @@ def field_type_changed(it: c.FieldRetyped) -> Said | None:
     before=clock(field("Hours", "[]int32", versions="0"), flexibleVersions="1+"),
     after=clock(field("Hours", "[]Hour", versions="0", fields=[field("Value", "int32")]), flexibleVersions="1+"),
 )
-def field_type_wire_equivalent(it: c.FieldRetypedAlike) -> Said | None:
+def field_type_wire_equivalent(it: c.FieldRetypedAlike) -> Finding | None:
     """A field has another type with the same bytes.
 
     Peers see no difference, unless a value is beyond the range of the other type; readers of JSON and users of the
@@ -119,10 +120,10 @@ def field_type_wire_equivalent(it: c.FieldRetypedAlike) -> Said | None:
     return _retyped(it, "keeps its bytes")
 
 
-def _retyped(it: c.FieldPersists, effect: str) -> Said:
+def _retyped(it: c.FieldPersists, effect: str) -> Finding:
     old, new = it.before.decl.type, it.after.decl.type
     text = f"`{full(it)}` is `{new}` and no longer `{old}`, which {effect} in {spoken(it.versions)}"
-    return said(text, new.span, f"was `{old}`", others=[(old.span, "the old type")])
+    return finding(text, new.span, f"was `{old}`", others=[(old.span, "the old type")])
 
 
 @rule(
@@ -131,7 +132,7 @@ def _retyped(it: c.FieldPersists, effect: str) -> Said:
     before=clock(field("Zone", nullableVersions="2+")),
     after=clock(field("Zone", nullableVersions="1+")),
 )
-def field_nullability_widened(it: c.NullabilityWidened) -> Said | None:
+def field_nullability_widened(it: c.NullabilityWidened) -> Finding | None:
     """A field may be null in versions in which it could not be.
 
     Peers that know the version do not expect a null; a struct even gets a byte that was not there.
@@ -145,7 +146,7 @@ def field_nullability_widened(it: c.NullabilityWidened) -> Said | None:
     before=clock(field("Zone", nullableVersions="1+")),
     after=clock(field("Zone", nullableVersions="2+")),
 )
-def field_nullability_narrowed(it: c.NullabilityNarrowed) -> Said | None:
+def field_nullability_narrowed(it: c.NullabilityNarrowed) -> Finding | None:
     """A field cannot be null in versions in which it could be.
 
     The null that a peer may send, or that was stored, can no longer be read.
@@ -153,9 +154,9 @@ def field_nullability_narrowed(it: c.NullabilityNarrowed) -> Said | None:
     return _nullability(it, "can no longer be null")
 
 
-def _nullability(it: c.FieldPersists, words: str) -> Said:
+def _nullability(it: c.FieldPersists, words: str) -> Finding:
     old, new = it.before.decl, it.after.decl
-    return said(
+    return finding(
         f"`{full(it)}` {words} in {spoken(it.versions)}",
         (new.nullable_versions or new.name).span,
         f"null in versions {it.after.field.nullable} now",
@@ -169,13 +170,13 @@ def _nullability(it: c.FieldPersists, words: str) -> Said:
     before=clock(field("Zone")),
     after=clock(field("Zone", flexibleVersions="none")),
 )
-def field_length_coding_changed(it: c.LengthCodingChanged) -> Said | None:
+def field_length_coding_changed(it: c.LengthCodingChanged) -> Finding | None:
     """A string or bytes field codes its length differently, by flexible versions of its own.
 
     The length, and everything behind it, is misread.
     """
     old, new = it.before.decl, it.after.decl
-    return said(
+    return finding(
         f"`{full(it)}` codes its length differently in {spoken(it.versions)}",
         (new.flexible_versions or new.name).span,
         "because of this" if new.flexible_versions else "has no flexible versions of its own any more",
@@ -184,13 +185,13 @@ def field_length_coding_changed(it: c.LengthCodingChanged) -> Said | None:
 
 
 @rule(c.FieldRenamed, Level.JSON, before=clock(field("Zone")), after=clock(field("Region")))
-def field_renamed(it: c.FieldRenamed) -> Said | None:
+def field_renamed(it: c.FieldRenamed) -> Finding | None:
     """A field has another name.
 
     Request logs and generated classes know it by its name. `aliases` keeps a former one understood.
     """
     old, new = it.before.field.name, it.after.field.name
-    return said(
+    return finding(
         f"`{it.message.name}.{it.before.path}` is named `{new}` now",
         it.after.decl.name.span,
         "the new name",
@@ -205,12 +206,12 @@ def field_renamed(it: c.FieldRenamed) -> Said | None:
     before=clock(field("Zone"), field("Hour", "int8", versions="0")),
     after=clock(field("Zone"), validVersions="1-2"),
 )
-def field_removed(it: c.FieldDropped) -> Said | None:
+def field_removed(it: c.FieldDropped) -> Finding | None:
     """A field is gone together with the versions that had it.
 
     The attribute of the generated class is gone too, and code that sets or reads it breaks.
     """
-    return said(
+    return finding(
         f"`{full(it)}` is gone together with {spoken(it.versions)}",
         surviving(it),
         f"`{it.before.field.name}` was in here",
@@ -224,13 +225,13 @@ def field_removed(it: c.FieldDropped) -> Said | None:
     before=clock(field("Zones", "[]Zone", fields=[field("Name")])),
     after=clock(field("Zones", "[]Region", fields=[field("Name")])),
 )
-def struct_renamed(it: c.StructRenamed) -> Said | None:
+def struct_renamed(it: c.StructRenamed) -> Finding | None:
     """The struct of a field has another name.
 
     The generated class has it too, and code that makes one breaks. Nothing is seen outside of Python.
     """
     old, new = it.before.decl.type, it.after.decl.type
-    return said(
+    return finding(
         f"struct `{old.name}` of `{full(it)}` is named `{new.name}` now",
         new.name_span,
         "the new name",
@@ -244,7 +245,7 @@ def struct_renamed(it: c.StructRenamed) -> Said | None:
     before=clock(field("Hour", "int8", versions="1+", default="1")),
     after=clock(field("Hour", "int8", versions="1+", default="2")),
 )
-def field_default_changed(it: c.AttributeChanged) -> Said | None:
+def field_default_changed(it: c.AttributeChanged) -> Finding | None:
     """An untagged field has another default.
 
     It is what versions without the field are read as, and what the generated class starts with.
@@ -259,7 +260,7 @@ def field_default_changed(it: c.AttributeChanged) -> Said | None:
     before=clock(field("Hour", "int8", versions="1+", ignorable=True)),
     after=clock(field("Hour", "int8", versions="1+")),
 )
-def field_ignorable_changed(it: c.AttributeChanged) -> Said | None:
+def field_ignorable_changed(it: c.AttributeChanged) -> Finding | None:
     """A field became ignorable, or stopped being so.
 
     For versions without the field it decides whether a value is silently left out or refused.
@@ -275,7 +276,7 @@ def field_ignorable_changed(it: c.AttributeChanged) -> Said | None:
     after=clock(field("Zone", entityType="topicName")),
     severity=Severity.NOTE,
 )
-def entity_type_changed(it: c.AttributeChanged) -> Said | None:
+def entity_type_changed(it: c.AttributeChanged) -> Finding | None:
     """A field is marked as another kind of entity.
 
     No byte and no name changes, only what tools can tell about the field.
@@ -291,7 +292,7 @@ def entity_type_changed(it: c.AttributeChanged) -> Said | None:
     after=clock(field("Zones", "[]Zone", fields=[field("Name", mapKey=True)])),
     severity=Severity.NOTE,
 )
-def map_key_changed(it: c.AttributeChanged) -> Said | None:
+def map_key_changed(it: c.AttributeChanged) -> Finding | None:
     """A field became a map key, or stopped being one.
 
     It chooses the collection in Kafka's Java classes. No byte changes, and nothing in Python.
@@ -300,11 +301,11 @@ def map_key_changed(it: c.AttributeChanged) -> Said | None:
     return _attribute(it, "mapKey", (old.map_key or old.name).span, (new.map_key or new.name).span)
 
 
-def _attribute(it: c.AttributeChanged, attribute: str, old: Span, new: Span) -> Said | None:
+def _attribute(it: c.AttributeChanged, attribute: str, old: Span, new: Span) -> Finding | None:
     if it.attribute != attribute:
         return None
     text = f"`{attribute}` of `{full(it)}` is {it.now} and no longer {it.was}"
-    return said(text, new, f"was {it.was}", others=[(old, "the field before")])
+    return finding(text, new, f"was {it.was}", others=[(old, "the field before")])
 
 
 RULES: tuple[Rule, ...] = (

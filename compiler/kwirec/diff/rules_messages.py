@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from kwirec.diagnostics.diagnostic import Severity
+from kwirec.diagnostics.diagnostic import Finding, Severity, finding
 from kwirec.diff import changes as c
-from kwirec.diff.rule import Level, Rule, Said, rule, said
+from kwirec.diff.rule import Level, Rule, rule
 from kwirec.diff.rules_versions import place
 from kwirec.validation.examples import ABSENT, clock, field, files, request, response
-from kwirec.validation.sites import spoken
+from kwirec.versions import spoken
 
 
 @rule(c.ApiKeyChanged, Level.WIRE, before=request(), after=request(apiKey=901))
-def api_key_changed(it: c.ApiKeyChanged) -> Said | None:
+def api_key_changed(it: c.ApiKeyChanged) -> Finding | None:
     """A message has another api key.
 
     The number on the wire is all that says which message follows.
     """
     old, new = it.old.decl, it.new.decl
     was, now = it.old.message.api_key, it.new.message.api_key
-    return said(
+    return finding(
         f"`{it.message.name}` has the api key {now} and no longer {was}",
         (new.api_key or new.name).span,
         f"was {was}",
@@ -32,13 +32,13 @@ def api_key_changed(it: c.ApiKeyChanged) -> Said | None:
     before=request(validVersions="none", flexibleVersions=ABSENT, fields=ABSENT),
     after=request(field("Volume", "int8"), name="AlarmRequest"),
 )
-def api_key_reused(it: c.ApiKeyReused) -> Said | None:
+def api_key_reused(it: c.ApiKeyReused) -> Finding | None:
     """The api key of one request now belongs to another.
 
     Peers that know the number from before send and expect something else under it, for good.
     """
     old, new = it.old.decl, it.new.decl
-    return said(
+    return finding(
         f"api key {it.message.api_key} was that of `{it.old.message.name}` and is now that of `{it.message.name}`",
         (new.api_key or new.name).span,
         "taken before",
@@ -48,14 +48,14 @@ def api_key_reused(it: c.ApiKeyReused) -> Said | None:
 
 
 @rule(c.FlexibilityChanged, Level.WIRE, before=clock(), after=clock(flexibleVersions="2+"))
-def flexible_range_changed(it: c.FlexibilityChanged) -> Said | None:
+def flexible_range_changed(it: c.FlexibilityChanged) -> Finding | None:
     """Versions became flexible, or stopped being so, that existed before.
 
     Lengths are coded in another way and tagged fields come or go, in every struct and in the header.
     """
     new, old = it.new.decl.flexible_versions, it.old.decl.flexible_versions
     verb = "became flexible" if it.flexible else "stopped being flexible"
-    return said(
+    return finding(
         f"{spoken(it.versions)} of `{it.message.name}` {verb}",
         place(it.new, new),
         f"is {it.new.message.flexible} now",
@@ -69,12 +69,12 @@ def flexible_range_changed(it: c.FlexibilityChanged) -> Said | None:
     before=request(field("BrokerId", "int32"), name="ControlledShutdownRequest", apiKey=7),
     after=request(field("BrokerId", "int32"), name="StopRequest", apiKey=7),
 )
-def header_version_changed(it: c.HeaderChanged) -> Said | None:
+def header_version_changed(it: c.HeaderChanged) -> Finding | None:
     """Another header stands before versions that existed before.
 
     No definition says which header a message has; it follows from name, api key and flexible versions.
     """
-    return said(
+    return finding(
         f"{spoken(it.versions)} of `{it.message.name}` has header {it.after} and no longer {it.before}",
         it.new.decl.name.span,
         "its header follows from this",
@@ -88,13 +88,13 @@ def header_version_changed(it: c.HeaderChanged) -> Said | None:
     before=request(field("Zone")),
     after=request(field("Zone"), name="AlarmRequest"),
 )
-def message_renamed(it: c.MessageRenamed) -> Said | None:
+def message_renamed(it: c.MessageRenamed) -> Finding | None:
     """A message has another name.
 
     Request logs, metrics and generated classes are known by it. `aliases` keeps a former name understood.
     """
     old, new = it.old.message.name, it.new.message.name
-    return said(
+    return finding(
         f"`{old}` is named `{new}` now",
         it.new.decl.name.span,
         "the new name",
@@ -104,13 +104,13 @@ def message_renamed(it: c.MessageRenamed) -> Said | None:
 
 
 @rule(c.KindChanged, Level.SOURCE, before=clock(), after=clock(type="metadata", apiKey=9))
-def message_kind_changed(it: c.KindChanged) -> Said | None:
+def message_kind_changed(it: c.KindChanged) -> Finding | None:
     """A message has another type.
 
     Its bytes are the same, but not what stands around them, nor the place of its class in the generated package.
     """
     old, new = it.old.decl.type, it.new.decl.type
-    return said(
+    return finding(
         f"`{it.message.name}` is of type `{new.value}` and no longer `{old.value}`",
         new.span,
         f"was `{old.value}`",
@@ -124,13 +124,13 @@ def message_kind_changed(it: c.KindChanged) -> Said | None:
     before=files(request(), response()),
     after=files(request(), response(validVersions="0-1")),
 )
-def request_response_range_mismatch(it: c.RangesDiverged) -> Said | None:
+def request_response_range_mismatch(it: c.RangesDiverged) -> Finding | None:
     """A request and its response, whose versions were the same, have different ones now.
 
     The response is written in the version of its request, so both need all versions.
     """
     request_, response_ = it.old, it.new
-    return said(
+    return finding(
         f"`{request_.message.name}` has versions {request_.message.valid}, "
         f"`{response_.message.name}` has {response_.message.valid}",
         place(response_, response_.decl.valid_versions),
@@ -146,7 +146,7 @@ def request_response_range_mismatch(it: c.RangesDiverged) -> Said | None:
     after=request(listeners=["broker", "controller"]),
     severity=Severity.NOTE,
 )
-def listeners_changed(it: c.ListenersChanged) -> Said | None:
+def listeners_changed(it: c.ListenersChanged) -> Finding | None:
     """A request is served by other listeners.
 
     Where a listener stops serving it, clients that ask there are turned away.
@@ -154,7 +154,7 @@ def listeners_changed(it: c.ListenersChanged) -> Said | None:
     old, new = it.old.message.listeners, it.new.message.listeners
     changed = [f"gone: {', '.join(gone)}"] if (gone := [one for one in old if one not in new]) else []
     changed += [f"new: {', '.join(added)}"] if (added := [one for one in new if one not in old]) else []
-    return said(
+    return finding(
         f"`{it.message.name}` is served by {', '.join(new) or 'no listener'}",
         it.new.decl.name.span,
         "; ".join(changed),

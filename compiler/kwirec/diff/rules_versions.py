@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kwirec.diagnostics.diagnostic import Severity
+from kwirec.diagnostics.diagnostic import Finding, Severity, finding
 from kwirec.diagnostics.source import Span
 from kwirec.diff import changes as c
-from kwirec.diff.rule import Level, Rule, Said, rule, said
+from kwirec.diff.rule import Level, Rule, rule
 from kwirec.frontend.syntax import Spanned
 from kwirec.ir.schema import Message, MessageKind
+from kwirec.ir.sites import FieldSite, MessageSite
 from kwirec.validation.examples import ABSENT, clock, field, files, request, response
-from kwirec.validation.sites import FieldSite, MessageSite, spoken
-from kwirec.versions import VersionRange
+from kwirec.versions import VersionRange, spoken
 
 GONE = {"validVersions": "none", "flexibleVersions": ABSENT, "fields": ABSENT}
 
@@ -33,7 +33,7 @@ def place(site: MessageSite, written: Spanned[VersionRange] | None = None) -> Sp
 @rule(
     c.MessageRemoved, Level.WIRE, before=files(request(), response()), after=files(request(**GONE), response(**GONE))
 )
-def message_removed(it: c.MessageRemoved) -> Said | None:
+def message_removed(it: c.MessageRemoved) -> Finding | None:
     """A message has no version any more.
 
     Whoever speaks one of its versions is no longer understood. A definition without versions keeps the number
@@ -42,22 +42,22 @@ def message_removed(it: c.MessageRemoved) -> Said | None:
     text = f"{named(it.old.message)} with {spoken(it.versions)} is gone"
     old = place(it.old, it.old.decl.valid_versions)
     if it.new is None:
-        return said(text, it.old.decl.name.span, "was defined here")
-    return said(text, place(it.new, it.new.decl.valid_versions), "has no versions", others=[(old, "had these")])
+        return finding(text, it.old.decl.name.span, "was defined here")
+    return finding(text, place(it.new, it.new.decl.valid_versions), "has no versions", others=[(old, "had these")])
 
 
 @rule(c.MessageAdded, Level.WIRE, before=clock(), after=files(clock(), clock(name="Alarm")), severity=Severity.NOTE)
-def message_added(it: c.MessageAdded) -> Said | None:
+def message_added(it: c.MessageAdded) -> Finding | None:
     """A message is new.
 
     Nobody speaks it yet, so it breaks nobody.
     """
     text = f"{named(it.new.message)} is new, with {spoken(it.versions)}"
-    return said(text, it.new.decl.name.span, "is new")
+    return finding(text, it.new.decl.name.span, "is new")
 
 
 @rule(c.MinRaised, Level.WIRE, before=request(), after=request(validVersions="1-2"))
-def version_min_raised(it: c.MinRaised) -> Said | None:
+def version_min_raised(it: c.MinRaised) -> Finding | None:
     """The lowest versions of a message are gone.
 
     Peers that speak nothing newer are no longer understood; of Kafka's own APIs it takes a KIP.
@@ -66,7 +66,7 @@ def version_min_raised(it: c.MinRaised) -> Said | None:
 
 
 @rule(c.MaxLowered, Level.WIRE, before=request(), after=request(validVersions="0-1"))
-def version_max_lowered(it: c.MaxLowered) -> Said | None:
+def version_max_lowered(it: c.MaxLowered) -> Finding | None:
     """The highest versions of a message are gone.
 
     A released version stays: peers that have agreed on it, or data that was stored with it, can no longer be read.
@@ -81,7 +81,7 @@ def version_max_lowered(it: c.MaxLowered) -> Said | None:
     after=request(),
     severity=Severity.NOTE,
 )
-def version_restored(it: c.VersionsRestored) -> Said | None:
+def version_restored(it: c.VersionsRestored) -> Finding | None:
     """Versions are there that are lower than the lowest before: as a rule they were removed once and came back.
 
     Peers that speak nothing newer are understood again, and nobody else is concerned.
@@ -89,10 +89,10 @@ def version_restored(it: c.VersionsRestored) -> Said | None:
     return _range_changed(it, f"`{it.message.name}` has {spoken(it.versions)} again, below its lowest so far")
 
 
-def _range_changed(it: c.MessageChange, text: str) -> Said:
+def _range_changed(it: c.MessageChange, text: str) -> Finding:
     new, old = it.new.decl.valid_versions, it.old.decl.valid_versions
     was = f"was {it.old.message.valid}"
-    return said(text, place(it.new, new), f"is {it.new.message.valid} now", others=[(place(it.old, old), was)])
+    return finding(text, place(it.new, new), f"is {it.new.message.valid} now", others=[(place(it.old, old), was)])
 
 
 @rule(
@@ -102,7 +102,7 @@ def _range_changed(it: c.MessageChange, text: str) -> Said:
     after=request(field("Zone", versions="3+", ignorable=True), validVersions="0-3"),
     severity=Severity.NOTE,
 )
-def version_added(it: c.VersionAdded) -> Said | None:
+def version_added(it: c.VersionAdded) -> Finding | None:
     """A message has a new version with bytes of its own.
 
     Nobody speaks it yet, so it breaks nobody. The finding says which fields are in it and which are not.
@@ -110,7 +110,7 @@ def version_added(it: c.VersionAdded) -> Said | None:
     if it.same_bytes:
         return None
     text = f"`{it.message.name}` has the new {spoken(it.versions)}"
-    return said(text, place(it.new, it.new.decl.valid_versions), "new version", notes=_news(it))
+    return finding(text, place(it.new, it.new.decl.valid_versions), "new version", notes=_news(it))
 
 
 def _news(it: c.VersionAdded) -> Iterator[str]:
@@ -138,7 +138,7 @@ def _listed(sites: tuple[FieldSite, ...]) -> str:
     after=request(validVersions="0-3"),
     severity=Severity.NOTE,
 )
-def version_added_same_bytes(it: c.VersionAdded) -> Said | None:
+def version_added_same_bytes(it: c.VersionAdded) -> Finding | None:
     """A message has a new version without any change on the wire.
 
     Only the meaning is another one, which the definition does not tell: look for it in the description of the API.
@@ -147,7 +147,7 @@ def version_added_same_bytes(it: c.VersionAdded) -> Said | None:
         return None
     text = f"`{it.message.name}` has the new {spoken(it.versions)}: no wire change"
     note = f"its bytes are those of version {it.before}"
-    return said(text, place(it.new, it.new.decl.valid_versions), "new version", notes=[note])
+    return finding(text, place(it.new, it.new.decl.valid_versions), "new version", notes=[note])
 
 
 @rule(
@@ -156,7 +156,7 @@ def version_added_same_bytes(it: c.VersionAdded) -> Said | None:
     before=request(deprecatedVersions="0"),
     after=request(validVersions="2"),
 )
-def version_removed_undeprecated(it: c.MinRaised) -> Said | None:
+def version_removed_undeprecated(it: c.MinRaised) -> Finding | None:
     """The lowest versions of a request are gone without having been deprecated.
 
     Operators look for users of deprecated versions before they upgrade; for these there was nothing to look for.
@@ -165,7 +165,7 @@ def version_removed_undeprecated(it: c.MinRaised) -> Said | None:
     silent = {version for version in it.versions if version not in old.deprecated}
     if old.kind is not MessageKind.REQUEST or not silent:
         return None
-    return said(
+    return finding(
         f"{spoken(silent)} of `{it.message.name}` went without having been deprecated",
         place(it.new, it.new.decl.valid_versions),
         f"is {it.new.message.valid} now",
@@ -185,12 +185,12 @@ def version_removed_undeprecated(it: c.MinRaised) -> Said | None:
     before=request(),
     after=request(latestVersionUnstable=True),
 )
-def unstable_demoted(it: c.StabilityLost) -> Said | None:
+def unstable_demoted(it: c.StabilityLost) -> Finding | None:
     """A stable version is marked as unstable.
 
     Brokers stop offering it, although peers may rely on it already.
     """
-    return said(
+    return finding(
         f"{spoken(it.versions)} of `{it.message.name}` is marked as unstable",
         place(it.new, it.new.decl.valid_versions),
         "newest of these",
@@ -205,12 +205,12 @@ def unstable_demoted(it: c.StabilityLost) -> Said | None:
     after=request(),
     severity=Severity.NOTE,
 )
-def unstable_promoted(it: c.StabilityGained) -> Said | None:
+def unstable_promoted(it: c.StabilityGained) -> Finding | None:
     """An unstable version is stable now.
 
     From here on its bytes are frozen, and brokers offer it without being asked to.
     """
-    return said(
+    return finding(
         f"{spoken(it.versions)} of `{it.message.name}` is stable now",
         place(it.new, it.new.decl.valid_versions),
         "newest of these",
@@ -225,7 +225,7 @@ def unstable_promoted(it: c.StabilityGained) -> Said | None:
     after=request(deprecatedVersions="0"),
     severity=Severity.NOTE,
 )
-def deprecated_range_changed(it: c.DeprecationChanged) -> Said | None:
+def deprecated_range_changed(it: c.DeprecationChanged) -> Finding | None:
     """Versions became deprecated, or are no longer.
 
     A deprecated version still works; brokers count and log who uses it, and it may go in the next major release.
@@ -233,7 +233,7 @@ def deprecated_range_changed(it: c.DeprecationChanged) -> Said | None:
     verb = "became deprecated" if it.deprecated else "no longer deprecated"
     old, new = it.old.decl, it.new.decl
     was = [(place(it.old, old.deprecated_versions), f"was {it.old.message.deprecated}")]
-    return said(
+    return finding(
         f"{spoken(it.versions)} of `{it.message.name}` {verb}",
         place(it.new, new.deprecated_versions or new.valid_versions),
         f"is {it.new.message.deprecated} now" if new.deprecated_versions else "none of these is now",

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kwirec.diagnostics.diagnostic import Severity
+from kwirec.diagnostics.diagnostic import Finding, Severity
+from kwirec.ir.sites import FieldSite
 from kwirec.validation.examples import clock, field
 from kwirec.validation.rule import on_field
-from kwirec.validation.sites import FieldSite, Finding, spoken
+from kwirec.versions import spoken
 
 
 @on_field(

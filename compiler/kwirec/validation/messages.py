@@ -7,13 +7,13 @@ import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
 
-from kwirec.diagnostics.diagnostic import Severity, did_you_mean
+from kwirec.diagnostics.diagnostic import Finding, Severity, did_you_mean
 from kwirec.diagnostics.source import Span
 from kwirec.frontend.syntax import Spanned
 from kwirec.ir.schema import MessageKind
+from kwirec.ir.sites import MessageSite, Sites
 from kwirec.validation.examples import clock, files, request, response
 from kwirec.validation.rule import on_message, on_schema
-from kwirec.validation.sites import Finding, MessageSite, Sites
 from kwirec.versions import MAX_VERSION, VersionRange
 
 KEYED = {

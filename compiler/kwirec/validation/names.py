@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from kwirec.diagnostics.diagnostic import Severity
+from kwirec.diagnostics.diagnostic import Finding, Severity
 from kwirec.frontend.syntax import FieldDecl
+from kwirec.ir.sites import FieldSite, MessageSite, Sites, StructSite
 from kwirec.naming import RESERVED_CLASSES, is_python_keyword, python_name, snake_case
 from kwirec.validation.examples import clock, field, files
 from kwirec.validation.rule import on_field, on_message, on_schema, on_struct
-from kwirec.validation.sites import FieldSite, Finding, MessageSite, Sites, StructSite, in_words
+from kwirec.versions import in_words
 
 _FIELD_NAME = re.compile(r"[A-Za-z][A-Za-z0-9]*")
 _TYPE_NAME = re.compile(r"[A-Z][A-Za-z0-9]*")

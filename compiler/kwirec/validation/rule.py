@@ -20,8 +20,8 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import NotRequired, TypedDict, TypeVar, Unpack
 
-from kwirec.diagnostics.diagnostic import Code, Severity
-from kwirec.validation.sites import FieldSite, Finding, MessageSite, Site, Sites, StructSite
+from kwirec.diagnostics.diagnostic import Code, Finding, Severity, explanation
+from kwirec.ir.sites import FieldSite, MessageSite, Site, Sites, StructSite
 
 S = TypeVar("S", bound=Site)
 Check = Callable[[S], Iterator[Finding]]
@@ -79,5 +79,5 @@ def _on_each(
 
 
 def _code(number: str, name: str, docstring: str | None, explained: Explained) -> Code:
-    what, why = ((docstring or "") + "\n\n").split("\n\n")[:2]
-    return Code(number=number, name=name, what=" ".join(what.split()), why=" ".join(why.split()), **explained)
+    what, why = explanation(docstring)
+    return Code(number=number, name=name, what=what, why=why, **explained)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kwirec.diagnostics.diagnostic import Severity
+from kwirec.diagnostics.diagnostic import Finding, Severity
 from kwirec.ir.schema import Struct
+from kwirec.ir.sites import FieldSite, StructSite
 from kwirec.validation.examples import clock, field
 from kwirec.validation.rule import on_field, on_struct
-from kwirec.validation.sites import FieldSite, Finding, StructSite, in_words, spoken
+from kwirec.versions import in_words, spoken
 
 MAX_TAG = 0x7FFFFFFE
 

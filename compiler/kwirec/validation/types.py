@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from kwirec.diagnostics.diagnostic import Severity, did_you_mean
+from kwirec.diagnostics.diagnostic import Finding, Severity, did_you_mean
 from kwirec.ir.schema import ENTITY_TYPES, NULLABLE_PRIMITIVES, PrimitiveType, StructType
+from kwirec.ir.sites import FieldSite, MessageSite, StructSite
 from kwirec.validation.examples import clock, field, struct
 from kwirec.validation.rule import on_field, on_message, on_struct
-from kwirec.validation.sites import FieldSite, Finding, MessageSite, StructSite
 
 MAX_NESTING = 16
 """So many levels of structs a message may have below itself."""

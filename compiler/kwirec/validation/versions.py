@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kwirec.diagnostics.diagnostic import Severity
+from kwirec.diagnostics.diagnostic import Finding, Severity
 from kwirec.frontend.syntax import StructDecl
 from kwirec.ir.schema import StructType
+from kwirec.ir.sites import FieldSite, MessageSite
 from kwirec.validation.examples import ABSENT, clock, field, struct
 from kwirec.validation.rule import on_field, on_message
-from kwirec.validation.sites import FieldSite, Finding, MessageSite, spoken
-from kwirec.versions import VersionRange
+from kwirec.versions import VersionRange, spoken
 
 MAX_VALID_VERSIONS = 1000
 """So many versions of one message are compiled without asking."""

@@ -12,28 +12,16 @@ Waivers name findings by these two.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Unpack
 
+from kwirec.diagnostics.diagnostic import Details, Finding, finding
 from kwirec.diagnostics.source import Span
 from kwirec.frontend.syntax import FieldDecl, MessageDecl, Spanned, StructDecl
 from kwirec.ir.schema import Field, Message, PrimitiveType, Schema, Struct, StructType, base_type
 from kwirec.versions import VersionRange
-
-
-@dataclass(frozen=True, kw_only=True)
-class Finding:
-    """One violation of a rule; the rule's code and its severity are added when it is reported."""
-
-    text: str
-    span: Span
-    label: str = ""
-    others: tuple[tuple[Span, str], ...] = ()
-    notes: tuple[str, ...] = ()
-    helps: tuple[str, ...] = ()
-    message_name: str
-    field_path: str | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,26 +37,10 @@ class Site:
         written = self.message.decl.valid_versions
         return [(written.span, "the valid versions")] if written else []
 
-    def finding(
-        self,
-        text: str,
-        span: Span,
-        label: str = "",
-        *,
-        others: Iterable[tuple[Span, str]] = (),
-        notes: Iterable[str] = (),
-        helps: Iterable[str] = (),
-    ) -> Finding:
-        return Finding(
-            text=text,
-            span=span,
-            label=label,
-            others=tuple(others),
-            notes=tuple(notes),
-            helps=tuple(helps),
-            message_name=self.message.name,
-            field_path=self.path,
-        )
+    def finding(self, message: str, span: Span, label: str = "", **details: Unpack[Details]) -> Finding:
+        """A finding about this site."""
+        details |= {"message_name": self.message.name, "field_path": self.path}
+        return finding(message, span, label, **details)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -195,24 +167,6 @@ class Sites:
     def fields(self) -> Iterator[FieldSite]:
         for message in self.messages:
             yield from message.fields
-
-
-def in_words(versions: VersionRange) -> str:
-    """A range as people say it: ``version 3``, ``versions 1+``."""
-    return f"{'version' if len(versions) == 1 else 'versions'} {versions}"
-
-
-def spoken(versions: Iterable[int]) -> str:
-    """Versions as people say them: ``version 3``, ``versions 0-3 and 5``."""
-    runs: list[list[int]] = []
-    for version in sorted(versions):
-        if runs and version == runs[-1][-1] + 1:
-            runs[-1].append(version)
-        else:
-            runs.append([version])
-    texts = [str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs]
-    listed = texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} and {texts[-1]}" if texts else "none"
-    return f"version {listed}" if len(runs) == 1 and len(runs[0]) == 1 else f"versions {listed}"
 
 
 def _message_site(message: Message) -> MessageSite:
