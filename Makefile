@@ -6,6 +6,7 @@ READY := $(VENV)/.ready
 OURS := compiler runtime pipeline tests benchmarks docs/examples
 UNION := message_defs/kafka
 KAFKA := $(UNION) --package kwire_kafka --out generated
+CLOCKWORK := tests/data/clockwork --package clockwork_wire --out tests/generated
 
 export BASE ?= main
 FORMAT ?= text
@@ -33,8 +34,9 @@ help:  ## list these commands
 test-fast: $(READY)  ## the tests without Spark and without whole releases, in under a minute; TESTS=tests/rules
 	$(PYTEST) -m $(FAST) $(TESTS)
 
-generate: $(READY)  ## compile message_defs/kafka into generated/kwire_kafka
+generate: $(READY)  ## compile message_defs/kafka into generated/, and the small protocol of the tests
 	$(BIN)/kwirec generate $(KAFKA)
+	$(BIN)/kwirec generate --quiet $(CLOCKWORK)
 
 snapshots: $(READY)  ## rewrite the snapshots of the tests: read the diff before you commit
 	$(PYTEST) --snapshot-update $(TESTS)

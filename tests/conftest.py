@@ -9,6 +9,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -52,3 +54,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             if item.get_closest_marker(group):
                 item.add_marker(pytest.mark.xdist_group(group))
     items.sort(key=lambda item: next((n for n, group in enumerate(GROUPS) if item.get_closest_marker(group)), 9))
+
+
+@pytest.fixture(scope="session")
+def packages(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A folder for packages that tests generate: what is in it can be imported."""
+    with pytest.MonkeyPatch.context() as patch:
+        folder = tmp_path_factory.mktemp("packages")
+        patch.syspath_prepend(folder)
+        yield folder

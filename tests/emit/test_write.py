@@ -102,9 +102,3 @@ def test_a_folder_of_somebody_else_is_left_alone(tmp_path: Path) -> None:
     with pytest.raises(NotOurs):
         generate(load([CLOCKWORK], Report()), [CLOCKWORK], package="acme", out=tmp_path)
     assert foreign.read_text() == "mine"
-
-
-def test_generation_is_deterministic(tmp_path: Path) -> None:
-    for name in ("one", "two"):
-        generate(load([CLOCKWORK], Report()), [CLOCKWORK], package="clock", out=tmp_path / name)
-    assert tree(tmp_path / "one") == tree(tmp_path / "two")

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import importlib
 import shutil
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
@@ -39,20 +37,17 @@ def history(definitions: Path) -> History:
 
 
 @pytest.fixture(scope="session")
-def clockwork_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def clockwork_folder(packages: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of the compiled package ``clockwork_releases``."""
     definitions = tmp_path_factory.mktemp("definitions") / "clockwork"
     shutil.copytree(CLOCKWORK, definitions)
     write_history(definitions, history(definitions))
-    out = tmp_path_factory.mktemp("generated")
     report = Report()
     loaded = load([definitions], report)
     assert not report.has_errors(), [found.message for found in report.diagnostics]
-    generate(loaded, [definitions], package="clockwork_releases", out=out)
-    sys.path.insert(0, str(out))
+    generate(loaded, [definitions], package="clockwork_releases", out=packages)
     importlib.invalidate_caches()
-    yield out / "clockwork_releases"
-    sys.path.remove(str(out))
+    return packages / "clockwork_releases"
 
 
 @pytest.fixture(scope="session")

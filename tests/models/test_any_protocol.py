@@ -5,23 +5,21 @@ from __future__ import annotations
 import ast
 import importlib
 import json
-import sys
-from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
 
+import clockwork_wire
+from clockwork_wire import models
 from kwire.models import WITH_RECORDS
 from kwirec.diagnostics.diagnostic import Report
 from kwirec.driver import load
-from kwirec.emitters.codecs import emit_module
 from kwirec.emitters.models import emit_models
 from kwirec.emitters.modules import group_modules
-from kwirec.emitters.package import emit_package
 from kwirec.emitters.write import format_text
+from tests.packages import compiled
 from tests.properties.values import FIXED, make
 
 CLOCKWORK = Path(__file__).parent.parent / "data" / "clockwork"
@@ -41,29 +39,6 @@ NAMES = (
 """Fields that would hide what models need themselves."""
 
 
-@pytest.fixture(scope="module")
-def packages(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    out = tmp_path_factory.mktemp("packages")
-    sys.path.insert(0, str(out))
-    yield out
-    sys.path.remove(str(out))
-
-
-def compiled(definitions: Path, package: str, out: Path) -> ModuleType:
-    """The package as it is emitted; formatting would take most of the time."""
-    report = Report()
-    groups = group_modules(load([definitions], report).schema)
-    assert not report.has_errors(), [diagnostic.message for diagnostic in report.diagnostics]
-    artifacts = [emit_module(group) for group in groups]
-    artifacts += emit_package(groups, name=package, errors=[]) + emit_models(groups, package=package)
-    for artifact in artifacts:
-        path = out / package / artifact.path
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(artifact.text, encoding="utf-8")
-    importlib.invalidate_caches()
-    return importlib.import_module(package)
-
-
 def test_emission_is_the_same_each_time_and_only_formatted_by_black() -> None:
     paths = sorted(CLOCKWORK.rglob("*.json"))
     forwards, backwards = (group_modules(load(order, Report()).schema) for order in (paths, paths[::-1]))
@@ -73,12 +48,10 @@ def test_emission_is_the_same_each_time_and_only_formatted_by_black() -> None:
         assert ast.dump(ast.parse(artifact.text)) == ast.dump(ast.parse(format_text(artifact)))
 
 
-def test_a_protocol_with_every_feature(packages: Path) -> None:
-    package = compiled(CLOCKWORK, "clockwork_models", packages)
-    models = importlib.import_module("clockwork_models.models")
+def test_a_protocol_with_every_feature() -> None:
     judged = 0
-    for name in package.MODULES:
-        cls = getattr(package, name)
+    for name in clockwork_wire.MODULES:
+        cls = getattr(clockwork_wire, name)
         for version in cls.VALID_VERSIONS:
             model = getattr(models, f"{name}Model").for_version(version)
             judge = Draft202012Validator(model.model_json_schema())
