@@ -5,11 +5,12 @@ from __future__ import annotations
 from itertools import groupby
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kwire.connection import CLIENT, SERVER, Event, NotKafka
 from kwire_kafka import HeartbeatRequest
+from tests.effort import examples
 from tests.runtime.connection.conversations import Segment, accounted, asked, decoder, real
 
 GAP = -1
@@ -62,7 +63,7 @@ OPTIONS = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@examples(3)
 @given(streams(), OPTIONS, st.lists(st.integers(1, 200), min_size=1, max_size=5))
 def test_any_pieces_give_the_same_events(segments: list[Segment], options: dict[str, Any], sizes: list[int]) -> None:
     whole = feed(segments, options, [1 << 30])
@@ -72,7 +73,7 @@ def test_any_pieces_give_the_same_events(segments: list[Segment], options: dict[
     assert all(isinstance(repr(event), str) for event in whole)
 
 
-@settings(max_examples=300, deadline=None)
+@examples(3)
 @given(st.lists(st.tuples(st.sampled_from([CLIENT, SERVER, "gap"]), st.binary(max_size=60)), max_size=30), OPTIONS)
 def test_no_bytes_do_any_harm(steps: list[tuple[Any, bytes]], options: dict[str, Any]) -> None:
     connection = decoder(**options)

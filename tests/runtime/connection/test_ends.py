@@ -5,7 +5,7 @@ from __future__ import annotations
 import pickle
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kwire import DecodeError, EncodeError, Protocol, UnexpectedMessage
@@ -65,7 +65,6 @@ def test_client_and_server_understand_each_other() -> None:
     assert client.in_flight == 0
 
 
-@settings(deadline=None)
 @given(st.lists(st.integers(1, 30), min_size=1))
 def test_any_pieces_of_any_number_of_responses(sizes: list[int]) -> None:
     client, server = pair()
