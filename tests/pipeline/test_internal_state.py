@@ -17,12 +17,13 @@ from hypothesis import strategies as st
 from kwire.logs import committed_offsets
 from kwire.records import Record, encode_batch, encode_control
 from kwire.uuids import Uuid
-from kwire_kafka import PROTOCOL, ConfigRecord, EndTxnMarker, TransactionLogKey, TransactionLogValue
+from kwire_kafka import PROTOCOL, EndTxnMarker, TransactionLogKey, TransactionLogValue
 from kwire_kafka.coordinator.group_metadata import MemberMetadata
+from kwire_kafka.metadata.client_quota_record import EntityData
 from kwire_spark.columns import RECORDS
 from kwire_spark.segments import record_batches, segment_files, splits
 from kwire_spark.state import columns
-from kwire_spark.state.cluster import Acls, Brokers, Configs, Features, ScramUsers, Topics
+from kwire_spark.state.cluster import Acls, Brokers, Configs, Features, Quotas, ScramUsers, Topics
 from kwire_spark.state.groups import Groups, Members
 from kwire_spark.state.offsets import CommittedOffsets, Transactions
 from kwire_spark.state.replay import replay
@@ -234,17 +235,34 @@ def test_offsets_of_transactions_count_from_their_commit(tmp_path: Path) -> None
 
 
 def records(source: str, values: Mapping[int, tuple[bytes | None, bytes | None]]) -> pa.RecordBatch:
-    """Rows of RECORDS, by offset, of a file whose folder names the topic."""
-    topic = Path(source).parent.name.rpartition("-")[0]
-    usual = {"source": source, "topic": topic, "partition": 0, "producer_id": -1} | dict.fromkeys(
+    """Rows of RECORDS, by offset, of a file whose folder names topic and partition."""
+    topic, _, partition = Path(source).parent.name.rpartition("-")
+    usual = {"source": source, "topic": topic, "partition": int(partition), "producer_id": -1} | dict.fromkeys(
         ("transactional", "control"), False
     )
     rows = [usual | {"offset": offset, "key": key, "value": value} for offset, (key, value) in values.items()]
     return pa.RecordBatch.from_pylist(rows, RECORDS)
 
 
-def setting(name: str, value: str) -> tuple[None, bytes]:
-    return None, b"\1\4\0" + ConfigRecord(resource_type=4, name=name, value=value).encode(0)
+def described(kind: str, /, **fields: Any) -> tuple[None, bytes]:
+    """A metadata record in its newest version."""
+    cls: Any = PROTOCOL.message(kind)
+    [number] = [each for each in PROTOCOL.record_types("metadata") if PROTOCOL.record("metadata", each)[1] is cls]
+    version = cls.VALID_VERSIONS[-1]
+    return None, bytes([1, number, version]) + cls(**fields).encode(version)
+
+
+def setting(name: str, value: str | None, kind: int = 4, resource: str = "") -> tuple[None, bytes]:
+    return described("ConfigRecord", resource_type=kind, resource_name=resource, name=name, value=value)
+
+
+def cluster(new: Any, schema: pa.Schema, *values: tuple[None, bytes]) -> Rows:
+    """What these records of the metadata come to."""
+    return state(new, schema, [records(f"{METADATA}/{0:020}.log", dict(enumerate(values)))])
+
+
+def settings_of(*values: tuple[None, bytes]) -> dict[str, str]:
+    return {row["name"]: row["value"] for row in cluster(Configs, columns.CONFIGS, *values)}
 
 
 METADATA = "/data/__cluster_metadata-0"
@@ -266,6 +284,86 @@ def test_the_log_goes_on_where_the_newest_snapshot_ends(ends: tuple[int, ...]) -
     assert found == {f"s{number}": f"snapshot {newest}" if number < newest else "log" for number in range(4)}
 
 
+def test_each_partition_has_a_state_of_its_own() -> None:
+    key, value = record("OffsetCommit", {"group": "g", "topic": "t", "partition": 0}, {"offset": 5})
+    logs = [records(f"/data/__consumer_offsets-{number}/{0:020}.log", {0: (key, value)}) for number in (3, 4)]
+    found = state(CommittedOffsets, columns.COMMITTED, logs)
+    assert [(row["group"], row["log_partition"]) for row in found] == [("g", 3), ("g", 4)]
+
+
+def test_records_of_a_metadata_transaction_count_when_it_has_ended_and_not_if_it_is_aborted() -> None:
+    begin, end, abort = (described(f"{verb}TransactionRecord") for verb in ("Begin", "End", "Abort"))
+    a, b, c = (setting(name, "x") for name in "abc")
+    assert set(settings_of(a, begin, b)) == {"a"}
+    assert set(settings_of(a, begin, b, end, c)) == {"a", "b", "c"}
+    assert set(settings_of(a, begin, b, abort, c)) == {"a", "c"}
+
+
+def test_settings_that_are_secrets_are_hidden_and_those_without_a_value_are_gone() -> None:
+    some = [setting("ssl.key.password", "hunter2"), setting("a", "1"), setting("b", "2"), setting("a", None)]
+    assert settings_of(*some) == {"ssl.key.password": "[hidden]", "b": "2"}
+
+
+def test_with_a_topic_go_its_settings_and_no_others() -> None:
+    id = Uuid(b"0123456789abcdef")
+    same_name = [setting("topic", "x", 2, "t"), setting("metrics", "x", 16, "t"), setting("other", "x", 2, "u")]
+    topic, gone = described("TopicRecord", name="t", topic_id=id), described("RemoveTopicRecord", topic_id=id)
+    assert set(settings_of(topic, *same_name)) == {"topic", "metrics", "other"}
+    assert set(settings_of(topic, *same_name, gone)) == {"metrics", "other"}
+
+
+def test_what_changes_of_a_broker() -> None:
+    steps = [described("RegisterBrokerRecord", broker_id=1, fenced=True)]
+
+    def after(**change: int) -> tuple[bool, bool]:
+        steps.append(described("BrokerRegistrationChangeRecord", broker_id=1, **change))
+        [row] = cluster(Brokers, columns.BROKERS, *steps)
+        return row["fenced"], row["in_controlled_shutdown"]
+
+    assert after() == (True, False)
+    assert after(fenced=-1) == (False, False)
+    assert after(in_controlled_shutdown=1) == (False, True)
+    assert after() == (False, True)
+    assert after(fenced=1) == (True, True)
+
+
+def test_a_feature_of_level_0_is_gone() -> None:
+    told = ("a", 1), ("b", 2), ("a", 0)
+    steps = [described("FeatureLevelRecord", name=name, feature_level=level) for name, level in told]
+    found = [cluster(Features, columns.FEATURES, *steps[:count]) for count in (2, 3)]
+    assert [{row["feature"]: row["level"] for row in rows} for rows in found] == [{"a": 1, "b": 2}, {"b": 2}]
+
+
+def test_quotas_of_a_default_and_of_a_name_are_different() -> None:
+    def quota(name: str | None, value: float, remove: bool = False) -> tuple[None, bytes]:
+        entity = [EntityData(entity_type="user", entity_name=name)]
+        return described("ClientQuotaRecord", entity=entity, key="rate", value=value, remove=remove)
+
+    steps = [quota(None, 1), quota("", 2), quota("bob", 3), quota("bob", 4)]
+
+    def found() -> dict[str | None, float]:
+        rows = cluster(Quotas, columns.QUOTAS, *steps)
+        return {row["entity"][0]["name"]: row["value"] for row in rows}
+
+    assert found() == {None: 1, "": 2, "bob": 4}
+    steps += [quota("", 0, remove=True)]
+    assert found() == {None: 1, "bob": 4}
+
+
+def test_eligible_leaders_of_one_topic_or_of_all_are_cleared() -> None:
+    steps = []
+    for name in "ab":
+        id = Uuid(name.encode() * 16)
+        part = described("PartitionRecord", partition_id=0, topic_id=id, eligible_leader_replicas=[1])
+        steps += [described("TopicRecord", name=name, topic_id=id), part]
+
+    def left(cleared: str) -> list[str]:
+        rows = cluster(Topics, columns.TOPICS, *steps, described("ClearElrRecord", topic_name=cleared))
+        return [row["topic"] for row in rows if row["elr"]]
+
+    assert (left("other"), left("a"), left("")) == (["a", "b"], ["b"], [])
+
+
 def test_a_transactional_id_that_is_dead_or_deleted_has_no_state() -> None:
     def status(number: int) -> bytes:
         return b"\0\0" + TransactionLogValue(producer_id=7, transaction_status=number).encode(0)
@@ -281,8 +379,9 @@ def test_a_transactional_id_that_is_dead_or_deleted_has_no_state() -> None:
     log = records(f"/data/__transaction_state-0/{0:020}.log", values)
     found = state(Transactions, columns.TRANSACTIONS, [log])
     assert [(row["transactional_id"], row["state"]) for row in found] == [("a", "Ongoing")]
-    again = records(f"/data/__transaction_state-0/{5:020}.log", {5: (dead, status(0))})
-    assert {row["transactional_id"] for row in state(Transactions, columns.TRANSACTIONS, [log, again])} == {"a", "d"}
+    again = records(f"/data/__transaction_state-0/{5:020}.log", {5: (dead, status(99))})
+    found = state(Transactions, columns.TRANSACTIONS, [log, again])
+    assert {row["transactional_id"]: row["state"] for row in found} == {"a": "Ongoing", "d": "unknown 99"}
 
 
 def test_a_group_that_only_commits_is_an_empty_classic_one(tmp_path: Path) -> None:

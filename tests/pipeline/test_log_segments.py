@@ -330,6 +330,17 @@ def test_which_files_are_read() -> None:
     assert [name for name in names(Selection(states=("delete",)), "3.9.1") if "absent" in name]
 
 
+def test_of_a_metadata_log_that_lost_its_beginning_the_newest_snapshot_is_read(tmp_path: Path) -> None:
+    folder = tmp_path / "__cluster_metadata-0"
+    segment(tmp_path, name=folder.name, base=200)
+    for end in (100, 200, 150):
+        (folder / f"{end:020}-{1:010}.checkpoint").touch()
+    found = [file.path.name for file in segment_files(map(str, folder.iterdir()))]
+    assert found == [f"{200:020}-{1:010}.checkpoint", f"{200:020}.log"]
+    segment(tmp_path, name=folder.name)
+    assert [file.path.suffix for file in segment_files(map(str, folder.iterdir()))] == [".log", ".log"]
+
+
 def test_an_incomplete_batch_at_the_end_is_reported_and_no_error(tmp_path: Path) -> None:
     """So an active segment looks while a broker writes, and after it was killed."""
     for left in (8, 16, 17, 60, SIZE - 1):

@@ -76,6 +76,8 @@ def test_a_newer_version_is_no_danger_to_a_client_that_asks() -> None:
     newer = RELEASES["4.1.1"].apis[FETCH].accepted[-1]
     assert judge(FETCH, newer, RELEASES["4.0.0"], negotiates=True).state == "unsure"
     assert judge(FETCH, newer, RELEASES["4.0.0"], negotiates=False).state == "refused"
+    later_dropped = judge(LEADER_AND_ISR, 7, RELEASES["2.8.2"], negotiates=True)
+    assert (later_dropped.state, later_dropped.first) == ("unsure", "4.0.0")
     assert told("4.0.0", use(FETCH, newer), use(API_VERSIONS, 3)).exit_code == 0
     assert (
         told("4.0.0", use(FETCH, newer), use(API_VERSIONS, 3, client=Client("two", None, None, None))).exit_code == 1
@@ -168,6 +170,12 @@ def test_what_was_seen_twice_counts_once() -> None:
     (found,) = uses_of([logged, captured, other_port])
     assert found.requests == 9
     assert found.place == "a.pcap:0"
+
+
+def test_refusals_that_were_seen_twice_count_once() -> None:
+    (found,) = uses_of([full(refused=2), full(seen_in="request_log", refused=1)])
+    assert found.refusals == 2
+    assert uses_of([full(version=None)]) == []
 
 
 ALICE, BOB = {"principal": "User:alice"}, {"principal": "User:bob"}
