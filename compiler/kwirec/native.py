@@ -33,7 +33,7 @@ INTERPRETED: Mapping[str, str] = {
     "frames": "splits streams; all its time is spent in slicing",
     "protocol": "imports modules by name and looks classes up in tables; nothing in it is hot",
     "primitives": "for use by hand, on values of any type",
-    "records": "all but its loops: headers of batches and slow paths",
+    "records": "all except the loops: headers of batches and the slow path",
     "arrow": "loops over attributes, one column at a time; all else is pyarrow",
     "json_form": "reads what json gives; closures and tables of them, which compiling does not make faster",
     "models": "pydantic makes the classes, when they are asked for",
@@ -41,7 +41,7 @@ INTERPRETED: Mapping[str, str] = {
     "compression": "all its time is spent in zlib and cramjam",
     "releases": "looks facts up in tables; used by people and tools, not by codecs",
     "request_log": "reads text; all its time is spent in json and json_form",
-    "connection": "cuts streams and looks at the first bytes of frames; the codecs behind it are compiled",
+    "connection": "splits streams and looks at the first bytes of frames; the codecs that it calls are compiled",
 }
 """The modules of ``kwire`` that stay Python, each with its reason."""
 

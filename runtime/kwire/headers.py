@@ -15,6 +15,8 @@ from kwire.native import i64, mypyc_attr
 from kwire.schema import Field
 from kwire.wire import fail, read_tags, write_tags
 
+__all__ = ["RequestHeader", "ResponseHeader"]
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar

@@ -1,5 +1,4 @@
-"""From frames to events: headers and messages decoded, Envelopes opened, Produce requests without a response
-found."""
+"""From frames to events: decodes headers and messages, opens Envelopes, finds requests without a response."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""The server's end of a connection, for tools that act as a broker: bytes in, requests out; responses in, bytes
-out."""
+"""The server's end of a connection, for tools that act as a broker: requests are decoded, responses encoded."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""The layout of batches in all formats: structs, offsets and bits that readers and builders share [KAFKA-WIRE
-43-45]."""
+"""The layout of batches in all formats, for readers and builders [KAFKA-WIRE 43-45]."""
 
 from __future__ import annotations
 

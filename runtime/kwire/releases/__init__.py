@@ -1,5 +1,4 @@
-"""Which releases support which versions of each API, which version a client and a broker agree on, and what
-conversions between versions lose.
+"""Which releases support which versions, what a client and a broker agree on, and what conversions lose.
 
 A generated package has the data, as :class:`Releases` and :class:`Matrix`: ``kwire_kafka.releases`` and
 ``kwire_kafka.compat``. Version ranges are ``range`` objects, possibly empty.
