@@ -39,7 +39,7 @@ with instrumented(__name__, "kwire.records", "kwire.compression"):
         encode_batch,
         encode_control,
         encode_message_set,
-        explained,
+        interpreter,
         read_batches,
     )
 
@@ -157,7 +157,7 @@ def check_refused(batch: Batch, error: DecodeError, data: bytes) -> None:
 def check_slow_path(batch: Batch, data: bytes) -> None:
     """The fast loop against the reader that knows all of Java's limits."""
     payload, stored = batch.payload(), batch.stored_records()
-    slow, end = explained.read_records(batch, payload, 0, 0, batch.count)
+    slow, end = interpreter.read_records(batch, payload, 0, 0, batch.count)
     if slow != stored or end != len(payload):
         raise Broken(f"the fast loop reads {stored}, the slow one {slow}", data)
 
