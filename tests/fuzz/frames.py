@@ -22,6 +22,7 @@ from typing import Any
 from kwire import LIKE_KAFKA, STRICT, DecodeError, explain
 from kwire.explain.reader import Reader
 from kwire.message import Message
+from kwire.schema import PresentField
 from kwire_kafka.index import PROTOCOL
 from tests.fuzz.mutation import HUGE, mutate
 from tests.properties.values import FIXED, RandomSource, exact, make, pairs
@@ -158,10 +159,10 @@ class _Lengths(Reader):
         self.found.append((start, self.pos))
         return value
 
-    def length(self, spec: Any, size: int, what: str, *, nullable: bool) -> int:
+    def length(self, field: PresentField, size: int, what: str, *, nullable: bool) -> int:
         start = self.pos
-        value = super().length(spec, size, what, nullable=nullable)
-        if not self.at.compact(spec):
+        value = super().length(field, size, what, nullable=nullable)
+        if not field.is_compact:
             self.found.append((start, self.pos))
         return value
 
