@@ -193,6 +193,11 @@ CASES: dict[str, tuple[str, str, list[str]]] = {
         clock(field("A", versions="1+", ignorable=True), field("B", ignorable=True), field("C", ignorable=True)),
         ["FIELD_IGNORABLE_CHANGED A 1,2", "FIELD_ADDED_TO_VERSION B 0"],
     ),
+    "a string becomes bytes that may be null": (
+        clock(field("A", "string")),
+        clock(field("A", "bytes", nullableVersions="0+")),
+        ["FIELD_TYPE_CHANGED A 0,1,2"],
+    ),
     # Tags
     "tagged fields change their order in the file": (
         clock(field("A", **TAG, tag=0), field("B", **TAG, tag=1)),
@@ -251,6 +256,11 @@ CASES: dict[str, tuple[str, str, list[str]]] = {
         files(request(field("A")), request(field("B", "int8"), name="AlarmRequest", apiKey=901)),
         request(field("B", "int8"), name="AlarmRequest"),
         ["API_KEY_REUSED - ", "API_KEY_CHANGED - 0,1,2", "MESSAGE_REMOVED - 0,1,2"],
+    ),
+    "listeners in another order": (
+        request(listeners=["broker", "controller"]),
+        request(listeners=["controller", "broker"]),
+        [],
     ),
     "descriptions and listeners of no effect": (
         request(field("A"), about="One."),
