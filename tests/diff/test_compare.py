@@ -257,11 +257,6 @@ CASES: dict[str, tuple[str, str, list[str]]] = {
         request(field("B", "int8"), name="AlarmRequest"),
         ["API_KEY_REUSED - ", "API_KEY_CHANGED - 0,1,2", "MESSAGE_REMOVED - 0,1,2"],
     ),
-    "listeners in another order": (
-        request(listeners=["broker", "controller"]),
-        request(listeners=["controller", "broker"]),
-        [],
-    ),
     "descriptions and listeners of no effect": (
         request(field("A"), about="One."),
         request(field("A", about="Two."), about="Three."),
@@ -274,6 +269,12 @@ CASES: dict[str, tuple[str, str, list[str]]] = {
 def test_facts(diff: Any, case: str) -> None:
     before, after, expected = CASES[case]
     assert sorted(facts(diff(before, after))) == sorted(expected)
+
+
+def test_the_order_of_listeners_is_no_change(load: Any) -> None:
+    before, after = (load(request(listeners=names)) for names in (["broker", "controller"], ["controller", "broker"]))
+    assert compare(before, after) == []
+    assert [type(one) for one in compare(before, load(request(listeners=["broker"])))] == [c.ListenersChanged]
 
 
 def test_what_is_new_in_a_version(diff: Any) -> None:
