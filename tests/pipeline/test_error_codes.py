@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from itertools import count
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import pytest
 
 from kwire.message import Message, Struct
+from kwire.schema import struct_class
 from kwire_kafka import PROTOCOL, FetchResponse, HeartbeatResponse, MetadataResponse
 from kwire_spark.frames.answers import error_codes
 
@@ -19,12 +19,13 @@ RESPONSES = [name for name in PROTOCOL.messages if name.endswith("Response")]
 def failing(cls: type[Struct], codes: Iterator[int]) -> Any:
     """A struct with another code in each field for one, at any depth; there are two elements in every list."""
     values: dict[str, Any] = {}
-    for name, _, kind, *_ in cls.FIELDS:
-        struct = getattr(sys.modules[cls.__module__], kind.removeprefix("[]"), None)
-        if kind == "int16" and name.endswith("error_code"):
-            values[name] = next(codes)
-        elif isinstance(struct, type) and issubclass(struct, Struct):
-            values[name] = [failing(struct, codes) for _ in "ab"] if kind.startswith("[]") else failing(struct, codes)
+    for field in cls.FIELDS:
+        struct = struct_class(cls, field)
+        if field.type == "int16" and field.name.endswith("error_code"):
+            values[field.name] = next(codes)
+        elif struct is not None:
+            within = [failing(struct, codes) for _ in (range(2) if field.is_array else range(1))]
+            values[field.name] = within if field.is_array else within[0]
     return cls(**values)
 
 
