@@ -73,7 +73,7 @@ def generate(
     paths: Sequence[Path], form: str, config: Path | None, package: str, out: Path, only_check: bool, quiet: bool
 ) -> None:
     """Generate a package of typed codecs from definitions."""
-    from kwirec.driver import NotOurs, load
+    from kwirec.driver import OutputNotGeneratedError, load
     from kwirec.driver import generate as run
     from kwirec.terminal import phases
 
@@ -86,7 +86,7 @@ def generate(
         else:
             try:
                 result = run(loaded, paths, package=package, out=out, check=only_check, phase=phase)
-            except NotOurs as problem:
+            except OutputNotGeneratedError as problem:
                 raise click.UsageError(str(problem)) from problem
     _show(report, form)
     if result is None:
@@ -190,14 +190,14 @@ def new(name: str, folder: Path | None) -> None:
 
     NAME is that of the Python package which is generated from it.
     """
-    from kwirec.scaffold import lay_down
+    from kwirec.scaffold import create
 
     _check_package_name(name)
     if not name.isascii() or name.strip("_") != name:
         raise click.UsageError(f"{name!r} is not a name for a distribution: ASCII, no underscore at either end")
     folder = folder or Path(name)
     try:
-        for path in lay_down(name, folder):
+        for path in create(name, folder):
             click.echo(path.as_posix(), err=True)
     except OSError as problem:
         raise click.UsageError(str(problem)) from problem
@@ -259,8 +259,10 @@ def diff(old: str, new: str, level: str | None, form: str, config: Path | None, 
     click.echo(render_diff(judgement, before, after, form, color=form == "text" and sys.stdout.isatty()), nl=False)
     for waiver in judgement.unused:
         click.echo(f"the waiver of {waiver.code} for `{waiver.message}` covers nothing: remove it", err=True)
-    if uncertain := sorted(before.uncertain | after.uncertain):
-        click.echo(f"not compared, for the union has other bytes than the release: {', '.join(uncertain)}", err=True)
+    if incomparable := sorted(before.incomparable | after.incomparable):
+        click.echo(
+            f"not compared, for the union has other bytes than the release: {', '.join(incomparable)}", err=True
+        )
     click.echo(diff_summary(judgement, at), err=True)
     sys.exit(FINDINGS if judgement.breaking else CLEAN)
 

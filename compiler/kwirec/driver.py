@@ -21,7 +21,7 @@ from kwirec.emitters.compat import emit_compatibility, history_of
 from kwirec.emitters.models import emit_models
 from kwirec.emitters.modules import group_modules
 from kwirec.emitters.package import emit_package, read_errors
-from kwirec.emitters.write import WriteOutcome, is_ours, write
+from kwirec.emitters.write import WriteOutcome, is_generated, write
 from kwirec.frontend import Document, parse
 from kwirec.ir import Schema, resolve
 from kwirec.lowering import Layouts, lower
@@ -71,7 +71,7 @@ class Generated:
     seconds: float
 
 
-class NotOurs(Exception):
+class OutputNotGeneratedError(Exception):
     """The output folder holds files that no compiler wrote."""
 
 
@@ -86,8 +86,8 @@ def generate(
 ) -> Generated:
     """lower → emit → write: the package ``package`` in folder ``out``."""
     folder = out / package
-    if not is_ours(folder):
-        raise NotOurs(f"{folder.as_posix()} is not empty and has no manifest of kwirec: name another folder")
+    if not is_generated(folder):
+        raise OutputNotGeneratedError(f"{folder.as_posix()} was not written by kwirec: choose another folder")
     schema = loaded.schema
     layouts: Layouts = lower(schema)
     groups = group_modules(schema)

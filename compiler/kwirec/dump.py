@@ -6,13 +6,13 @@ from run to run. One fact more in a stage is one line more here.
 
 from __future__ import annotations
 
-import base64
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from kwirec.diagnostics.source import Span
 from kwirec.frontend.syntax import Document, FieldDecl, MessageDecl, Spanned, StructDecl
+from kwirec.ir.literals import default_literal
 from kwirec.ir.schema import Default, Field, Implicit, Message, Schema, Struct
 from kwirec.lowering.layout import MessageLayout, describe
 from kwirec.lowering.lowering import Layouts
@@ -174,10 +174,8 @@ def _facts(one: Field) -> Iterator[str]:
         yield f"since={one.since}"
 
 
-def _default(value: Default) -> str:
-    if isinstance(value, bytes):
-        return base64.urlsafe_b64encode(value).decode().rstrip("=")
-    return json.dumps(value, ensure_ascii=False)
+def _default(value: Default) -> str | None:
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else default_literal(value)
 
 
 # Layouts
@@ -190,16 +188,5 @@ def _layouts(message: Message, by_version: Mapping[int, MessageLayout]) -> Itera
     if not versions:
         yield f"{message.name} none"
     for layout, having in versions.items():
-        yield f"{message.name} v{_spans(having)} {layout.fingerprint}"
+        yield f"{message.name} v{','.join(map(str, VersionRange.runs(having)))} {layout.fingerprint}"
         yield from describe(layout)
-
-
-def _spans(versions: list[int]) -> str:
-    """``[0, 1, 3]`` → ``0-1,3``"""
-    spans: list[VersionRange] = []
-    for version in versions:
-        if spans and spans[-1].high + 1 == version:
-            spans[-1] = VersionRange(spans[-1].low, version)
-        else:
-            spans.append(VersionRange(version, version))
-    return ",".join(map(str, spans))

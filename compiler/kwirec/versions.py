@@ -61,6 +61,17 @@ class VersionRange:
             raise ValueError(f"versions {ordered} have gaps")
         return VersionRange(low, MAX_VERSION if high == open_at else high)
 
+    @staticmethod
+    def runs(versions: Iterable[int]) -> list[VersionRange]:
+        """``{0, 1, 3}`` → ``0-1``, ``3``: the fewest ranges that hold exactly ``versions``, in ascending order."""
+        runs: list[VersionRange] = []
+        for version in sorted(set(versions)):
+            if runs and runs[-1].high + 1 == version:
+                runs[-1] = VersionRange(runs[-1].low, version)
+            else:
+                runs.append(VersionRange(version, version))
+        return runs
+
     @property
     def is_empty(self) -> bool:
         return self.low > self.high
@@ -118,19 +129,9 @@ ALL = VersionRange(0, MAX_VERSION)
 """Every version, written ``0+``."""
 
 
-def in_words(versions: VersionRange) -> str:
-    """A range in words: ``version 3``, ``versions 1+``."""
-    return f"{'version' if len(versions) == 1 else 'versions'} {versions}"
-
-
-def spoken(versions: Iterable[int]) -> str:
-    """Versions in words: ``version 3``, ``versions 0-3 and 5``."""
-    runs: list[list[int]] = []
-    for version in sorted(versions):
-        if runs and version == runs[-1][-1] + 1:
-            runs[-1].append(version)
-        else:
-            runs.append([version])
-    texts = [str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs]
-    listed = texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} and {texts[-1]}" if texts else "none"
-    return f"version {listed}" if len(runs) == 1 and len(runs[0]) == 1 else f"versions {listed}"
+def in_words(versions: Iterable[int]) -> str:
+    """Versions in words: ``version 3``, ``versions 1+``, ``versions 0-3 and 5``."""
+    runs = [versions] if isinstance(versions, VersionRange) else VersionRange.runs(versions)
+    *first, last = map(str, runs or [NONE])
+    is_one = len(runs) == 1 and len(runs[0]) == 1
+    return f"version{'' if is_one else 's'} {', '.join(first)}{' and ' if first else ''}{last}"

@@ -32,7 +32,7 @@ def test_each_level_includes_those_before_it(diff: Any) -> None:
     assert found == [wire, json, source, source]
     assert names(diff(request(), request(validVersions="1-2"), Level.POLICY).findings) == {
         "VERSION_MIN_RAISED",
-        "VERSION_REMOVED_UNDEPRECATED",
+        "VERSION_MIN_RAISED_UNDEPRECATED",
     }
 
 

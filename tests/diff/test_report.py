@@ -141,7 +141,7 @@ def test_a_configuration_with_mistakes_exits_2() -> None:
 
 
 def test_lint_rules_lists_the_catalogue() -> None:
-    assert "FIELD_REORDERED                  wire    error" in kwirec("lint-rules").stdout
+    assert "FIELD_REORDERED                     wire    error" in kwirec("lint-rules").stdout
     rules = [json.loads(line) for line in kwirec("lint-rules", "--format", "json").stdout.splitlines()]
     assert {"rule", "level", "severity", "purpose", "why"} == set(rules[0])
 

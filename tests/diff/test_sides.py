@@ -123,15 +123,17 @@ def test_what_is_wrong_between_messages_keeps_nobody_from_a_diff() -> None:
 @pytest.mark.releases
 @pytest.mark.parametrize(("old", "new"), [("3.9.1", "4.0.0"), ("2.8.2", "3.0.2")])
 def test_releases_of_the_union_say_what_their_definitions_say_of_bytes(old: str, new: str) -> None:
-    """Names are those of the newest release, so the wire is compared; some internal records are uncertain."""
+    """Names are those of the newest release, so the wire is compared; some internal records are incomparable."""
     mine = sides(f"release:{old}", f"release:{new}")
     whole = defined(old), defined(new)
-    uncertain = mine[0].uncertain | mine[1].uncertain
+    incomparable = mine[0].incomparable | mine[1].incomparable
     newest = {alias: one.name for one in load([UNION], Report()).schema.messages for alias in one.aliases}
 
     def of(pair: tuple[Side, Side]) -> set[str]:
         found = (line.split() for line in names(*pair, Level.WIRE))
-        return {f"{rule} {newest.get(name, name)}" for rule, name in found if newest.get(name, name) not in uncertain}
+        return {
+            f"{rule} {newest.get(name, name)}" for rule, name in found if newest.get(name, name) not in incomparable
+        }
 
     assert of(mine) == of(whole)
 
@@ -171,7 +173,7 @@ def test_fields_before_and_after_are_those_of_the_release() -> None:
 @pytest.mark.releases
 def test_messages_whose_bytes_the_union_does_not_know_are_left_out() -> None:
     old, new = sides("release:2.8.2", "release:3.0.2")
-    assert "PartitionRecord" in old.uncertain
+    assert "PartitionRecord" in old.incomparable
     assert old.schema.message("PartitionRecord") is None
     assert new.schema.message("PartitionRecord") is None
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kwirec.diagnostics.diagnostic import Report
-from kwirec.driver import NotOurs, generate, load
+from kwirec.driver import OutputNotGeneratedError, generate, load
 from kwirec.emitters import write as writing
 from kwirec.emitters.artifact import Artifact
 from kwirec.emitters.write import MANIFEST, write
@@ -99,6 +99,6 @@ def test_a_folder_of_somebody_else_is_left_alone(tmp_path: Path) -> None:
     foreign = tmp_path / "acme" / "precious.txt"
     foreign.parent.mkdir()
     foreign.write_text("mine")
-    with pytest.raises(NotOurs):
+    with pytest.raises(OutputNotGeneratedError):
         generate(load([CLOCKWORK], Report()), [CLOCKWORK], package="acme", out=tmp_path)
     assert foreign.read_text() == "mine"

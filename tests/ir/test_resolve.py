@@ -12,7 +12,7 @@ from kwirec.diagnostics.source import Source
 from kwirec.dump import dump_schema
 from kwirec.frontend import parse
 from kwirec.ir import Schema, resolve
-from kwirec.ir.schema import IMPLICIT, ArrayType, Message, PrimitiveType, StructType, base_type, walk_fields
+from kwirec.ir.schema import IMPLICIT, ArrayType, Message, PrimitiveType, StructType, base_type
 
 
 def run(*texts: str) -> tuple[Schema, Report]:
@@ -59,7 +59,7 @@ def test_structs_come_in_the_order_of_the_file_root_first() -> None:
         ("Alpha", True),
         ("Gamma", False),
     ]
-    assert [field.name for _, field in walk_fields(message)] == ["B", "A", "D", "G", "X"]
+    assert [field.name for struct in message.structs for field in struct.fields] == ["B", "A", "D", "G", "X"]
 
 
 def test_types_are_bound_below_all_arrays() -> None:

@@ -55,7 +55,7 @@ class MessageRenamed(MessageChange):
     """The same message under another name."""
 
 
-class KindChanged(MessageChange):
+class MessageKindChanged(MessageChange):
     """The ``type`` of a message is another one."""
 
 
@@ -67,15 +67,15 @@ class ApiKeyReused(MessageChange):
     """The number of one message now belongs to another."""
 
 
-class MinRaised(MessageChange):
+class VersionMinRaised(MessageChange):
     """The lowest versions are gone."""
 
 
-class MaxLowered(MessageChange):
+class VersionMaxLowered(MessageChange):
     """The highest versions are gone."""
 
 
-class VersionsRestored(MessageChange):
+class VersionRestored(MessageChange):
     """Versions are there that are lower than what the old side had."""
 
 
@@ -83,25 +83,25 @@ class VersionsRestored(MessageChange):
 class VersionAdded(MessageChange):
     """A new highest version. ``before`` is the version it follows, ``None`` if neither side has that.
 
-    ``gained``, ``lost`` and ``altered`` (nullable or tagged, or no longer) are its fields compared with that one.
+    ``added``, ``removed`` and ``changed`` (nullable or tagged, or no longer) are its fields compared with that one.
     """
 
     before: int | None
     same_bytes: bool = False
-    gained: tuple[FieldSite, ...] = ()
-    lost: tuple[FieldSite, ...] = ()
-    altered: tuple[FieldSite, ...] = ()
+    added: tuple[FieldSite, ...] = ()
+    removed: tuple[FieldSite, ...] = ()
+    changed: tuple[FieldSite, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class FlexibilityChanged(MessageChange):
+class FlexibleVersionsChanged(MessageChange):
     """Versions became flexible or stopped being so, ``flexible`` says which."""
 
     flexible: bool
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class HeaderChanged(MessageChange):
+class HeaderVersionChanged(MessageChange):
     """Another header stands before versions that are as flexible as they were."""
 
     before: int
@@ -109,17 +109,17 @@ class HeaderChanged(MessageChange):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class DeprecationChanged(MessageChange):
+class DeprecatedVersionsChanged(MessageChange):
     """Versions became deprecated or stopped being so, ``deprecated`` says which."""
 
     deprecated: bool
 
 
-class StabilityGained(MessageChange):
+class VersionStabilized(MessageChange):
     """An unstable version is stable now."""
 
 
-class StabilityLost(MessageChange):
+class VersionDestabilized(MessageChange):
     """A stable version is unstable now."""
 
 
@@ -127,7 +127,7 @@ class ListenersChanged(MessageChange):
     """Other listeners serve the request."""
 
 
-class RangesDiverged(MessageChange):
+class RequestResponseVersionsDiverged(MessageChange):
     """Request (``old``) and response (``new``), both of the new side, have different valid versions."""
 
 
@@ -147,28 +147,28 @@ class FieldChange(MessageChange):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class FieldAdded(FieldChange):
+class FieldAddedToVersion(FieldChange):
     """Versions have an untagged field that they did not have."""
 
     after: FieldSite
 
 
-class TagAdded(FieldAdded):
+class TagAdded(FieldAddedToVersion):
     """Versions have a tagged field that they did not have."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class FieldLost(FieldChange):
+class FieldRemovedFromVersion(FieldChange):
     """Versions lack an untagged field that they had. ``after`` is left where other versions still have it."""
 
     before: FieldSite
 
 
-class TagLost(FieldLost):
+class TagRemoved(FieldRemovedFromVersion):
     """Versions lack a tagged field that they had."""
 
 
-class FieldDropped(FieldLost):
+class FieldRemoved(FieldRemovedFromVersion):
     """A field is gone together with the last versions that had it."""
 
 
@@ -192,27 +192,27 @@ class StructRenamed(FieldPersists):
     """The struct of a field has another name."""
 
 
-class FieldRetyped(FieldPersists):
+class FieldTypeChanged(FieldPersists):
     """A field has another type with other bytes."""
 
 
-class FieldRetypedAlike(FieldPersists):
+class FieldTypeChangedSameBytes(FieldPersists):
     """A field has another type with the same bytes: what was written as one can be read as the other."""
 
 
-class NullabilityWidened(FieldPersists):
+class FieldNullabilityWidened(FieldPersists):
     """A field may be null where it could not be."""
 
 
-class NullabilityNarrowed(FieldPersists):
+class FieldNullabilityNarrowed(FieldPersists):
     """A field cannot be null where it could be."""
 
 
-class LengthCodingChanged(FieldPersists):
+class FieldLengthCodingChanged(FieldPersists):
     """A string or bytes field codes its length in another way although its message is as flexible as it was."""
 
 
-class TaggingChanged(FieldPersists):
+class FieldTaggingChanged(FieldPersists):
     """A field moved from its place among the others into the tagged fields, or the other way round."""
 
 
@@ -229,7 +229,7 @@ class TagReused(FieldPersists):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class AttributeChanged(FieldPersists):
+class FieldAttributeChanged(FieldPersists):
     """``default``, ``ignorable``, ``entityType`` or ``mapKey`` as the definition spells them, before and after."""
 
     attribute: str

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from kwirec.diff import changes as c
 from kwirec.diff.compare_fields import compare_fields
-from kwirec.diff.pairing import RPC, MessagePair, Pairing, pair, unstable
+from kwirec.diff.pairing import RPC, MessagePair, Pairing, pair, unstable_versions
 from kwirec.ir.schema import Schema
 from kwirec.ir.sites import FieldSite, MessageSite
 from kwirec.lowering import lower_message
@@ -20,7 +20,7 @@ from kwirec.lowering.headers import header_versions
 def compare(old: Schema, new: Schema) -> list[c.Change]:
     """Everything that changed from ``old`` to ``new``."""
     pairing = pair(old, new)
-    found = [*_gone_and_new(pairing), *_numbers(pairing), *_ranges(old, new, pairing)]
+    found = [*_added_and_removed(pairing), *_numbers(pairing), *_ranges(old, new, pairing)]
     for one in pairing.persisted:
         if not one.old.message.valid or not one.new.message.valid:
             continue
@@ -31,15 +31,15 @@ def compare(old: Schema, new: Schema) -> list[c.Change]:
     return sorted(found, key=lambda change: change.message.name)
 
 
-def _gone_and_new(pairing: Pairing) -> Iterator[c.Change]:
+def _added_and_removed(pairing: Pairing) -> Iterator[c.Change]:
     """Messages with versions on one side only; a definition without versions just keeps a number reserved."""
-    lost: list[tuple[MessageSite, MessageSite | None]] = [(site, None) for site in pairing.removed]
-    lost += [(one.old, one.new) for one in pairing.persisted if not one.new.message.valid]
-    for old, reserved in lost:
+    removed: list[tuple[MessageSite, MessageSite | None]] = [(site, None) for site in pairing.removed]
+    removed += [(one.old, one.new) for one in pairing.persisted if not one.new.message.valid]
+    for old, reserved in removed:
         if old.message.valid:
             yield c.MessageRemoved(old=old, new=reserved, versions=frozenset(old.message.valid))
-    gained = [*pairing.added, *(one.new for one in pairing.persisted if not one.old.message.valid)]
-    for new in gained:
+    added = [*pairing.added, *(one.new for one in pairing.persisted if not one.old.message.valid)]
+    for new in added:
         if new.message.valid:
             yield c.MessageAdded(old=None, new=new, versions=frozenset(new.message.valid))
 
@@ -64,7 +64,7 @@ def _ranges(old: Schema, new: Schema, pairing: Pairing) -> Iterator[c.Change]:
     agreed = {key: a.valid == b.valid for key, a, b in old.pairs() if a is not None and b is not None}
     for key, request, response in new.pairs():
         if request is not None and response is not None and request.valid != response.valid and agreed.get(key, True):
-            yield c.RangesDiverged(old=sites[id(request)], new=sites[id(response)])
+            yield c.RequestResponseVersionsDiverged(old=sites[id(request)], new=sites[id(response)])
 
 
 def _message(one: MessagePair) -> Iterator[c.Change]:
@@ -73,16 +73,16 @@ def _message(one: MessagePair) -> Iterator[c.Change]:
     if old.name != new.name:
         yield c.MessageRenamed(old=one.old, new=one.new, versions=shared)
     if old.kind is not new.kind:
-        yield c.KindChanged(old=one.old, new=one.new, versions=shared)
+        yield c.MessageKindChanged(old=one.old, new=one.new, versions=shared)
     if old.api_key != new.api_key and old.api_key is not None:
         yield c.ApiKeyChanged(old=one.old, new=one.new, versions=shared)
     if set(old.listeners) != set(new.listeners):
         yield c.ListenersChanged(old=one.old, new=one.new, versions=shared)
     for now in (True, False):
         if turned := frozenset(v for v in shared if (v in old.flexible, v in new.flexible) == (not now, now)):
-            yield c.FlexibilityChanged(old=one.old, new=one.new, versions=turned, flexible=now)
+            yield c.FlexibleVersionsChanged(old=one.old, new=one.new, versions=turned, flexible=now)
         if marked := frozenset(v for v in shared if (v in old.deprecated, v in new.deprecated) == (not now, now)):
-            yield c.DeprecationChanged(old=one.old, new=one.new, versions=marked, deprecated=now)
+            yield c.DeprecatedVersionsChanged(old=one.old, new=one.new, versions=marked, deprecated=now)
     yield from _headers(one)
 
 
@@ -96,24 +96,24 @@ def _headers(one: MessagePair) -> Iterator[c.Change]:
             if (mine[v], theirs[v]) == (before, after) and (v in old.flexible) == (v in new.flexible)
         )
         if before != after and versions:
-            yield c.HeaderChanged(old=one.old, new=one.new, versions=versions, before=before, after=after)
+            yield c.HeaderVersionChanged(old=one.old, new=one.new, versions=versions, before=before, after=after)
 
 
 def _versions(one: MessagePair) -> Iterator[c.Change]:
     old, new = one.old.message, one.new.message
-    lost, gained = set(old.valid) - set(new.valid), set(new.valid) - set(old.valid)
+    removed, added = set(old.valid) - set(new.valid), set(new.valid) - set(old.valid)
     for versions, kind in (
-        ({v for v in lost if v < new.valid.low}, c.MinRaised),
-        ({v for v in lost if v > new.valid.high}, c.MaxLowered),
-        ({v for v in gained if v < old.valid.low}, c.VersionsRestored),
+        ({v for v in removed if v < new.valid.low}, c.VersionMinRaised),
+        ({v for v in removed if v > new.valid.high}, c.VersionMaxLowered),
+        ({v for v in added if v < old.valid.low}, c.VersionRestored),
     ):
         if versions:
             yield kind(old=one.old, new=one.new, versions=frozenset(versions))
-    for version in sorted(v for v in gained if v > old.valid.high):
-        yield _added(one, version)
+    for version in sorted(v for v in added if v > old.valid.high):
+        yield _version_added(one, version)
 
 
-def _added(one: MessagePair, version: int) -> c.VersionAdded:
+def _version_added(one: MessagePair, version: int) -> c.VersionAdded:
     versions = frozenset({version})
     before = next((site for site in (one.new, one.old) if version - 1 in site.message.valid), None)
     if before is None:
@@ -125,9 +125,9 @@ def _added(one: MessagePair, version: int) -> c.VersionAdded:
         versions=versions,
         before=version - 1,
         same_bytes=lower_message(before.message, version - 1) == lower_message(one.new.message, version),
-        gained=tuple(site for path, site in here.items() if path not in there),
-        lost=tuple(site for path, site in there.items() if path not in here),
-        altered=tuple(
+        added=tuple(site for path, site in here.items() if path not in there),
+        removed=tuple(site for path, site in there.items() if path not in here),
+        changed=tuple(
             site
             for path, site in here.items()
             if path in there and _how(site, version) != _how(there[path], version - 1)
@@ -144,9 +144,9 @@ def _live(message: MessageSite, version: int) -> dict[str | None, FieldSite]:
 
 
 def _stability(one: MessagePair, old: Schema, new: Schema) -> Iterator[c.Change]:
-    before, after = unstable(one.old.message, old), unstable(one.new.message, new)
+    before, after = unstable_versions(one.old.message, old), unstable_versions(one.new.message, new)
     shared = frozenset(one.shared)
     if settled := (before - after) & shared:
-        yield c.StabilityGained(old=one.old, new=one.new, versions=settled)
+        yield c.VersionStabilized(old=one.old, new=one.new, versions=settled)
     if unsettled := (after - before) & shared:
-        yield c.StabilityLost(old=one.old, new=one.new, versions=unsettled)
+        yield c.VersionDestabilized(old=one.old, new=one.new, versions=unsettled)

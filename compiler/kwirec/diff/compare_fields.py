@@ -5,13 +5,13 @@ Every version that both sides have is looked at on its own; the same fact in sev
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Iterator
 
 from kwirec.diff import changes as c
 from kwirec.diff.matching import Entry
 from kwirec.diff.pairing import FieldPair, MessagePair, StructPair
-from kwirec.ir.schema import Field, Implicit, StructType, base_type
+from kwirec.ir.literals import default_literal
+from kwirec.ir.schema import INTEGER_RANGES, Field, Implicit, StructType, base_type
 from kwirec.lowering.layout import ArrayKind, BlobKind, Kind, ScalarKind, StructKind
 
 TWINS = ({"int16", "uint16"}, {"int32", "uint32"}, {"int8", "bool"})
@@ -22,8 +22,8 @@ def compare_fields(one: MessagePair) -> Iterator[c.Change]:
     """Everything that changed below a message."""
     renamed = set()
     for struct in one.structs:
-        yield from _lost(one, struct)
-        yield from _gained(one, struct)
+        yield from _removed(one, struct)
+        yield from _added(one, struct)
         yield from _reused_tags(one, struct)
         for field in struct.fields.values():
             for change in _in_versions(one, struct, field):
@@ -35,25 +35,25 @@ def compare_fields(one: MessagePair) -> Iterator[c.Change]:
             yield from _attributes(one, struct, field)
 
 
-def _lost(one: MessagePair, struct: StructPair) -> Iterator[c.Change]:
+def _removed(one: MessagePair, struct: StructPair) -> Iterator[c.Change]:
     paired = {old for old, _ in struct.fields}
     for site in struct.old.fields:
-        entries = struct.lost.get(site.field.name, {})
-        for kind in (c.FieldLost, c.TagLost):
-            if versions := frozenset(v for v, entry in entries.items() if (kind is c.TagLost) == bool(entry.tag)):
+        entries = struct.removed.get(site.field.name, {})
+        for kind in (c.FieldRemovedFromVersion, c.TagRemoved):
+            if versions := frozenset(v for v, entry in entries.items() if (kind is c.TagRemoved) == bool(entry.tag)):
                 after = struct.successor(site)
                 yield kind(old=one.old, new=one.new, versions=versions, before=site, after=after, struct=struct.new)
         if site.live and not entries and site.field.name not in paired:
-            yield c.FieldDropped(
+            yield c.FieldRemoved(
                 old=one.old, new=one.new, versions=site.live, before=site, after=None, struct=struct.new
             )
 
 
-def _gained(one: MessagePair, struct: StructPair) -> Iterator[c.Change]:
+def _added(one: MessagePair, struct: StructPair) -> Iterator[c.Change]:
     before = {pair.new.field.name: pair.old for pair in struct.fields.values()}
     for site in struct.new.fields:
-        entries = struct.gained.get(site.field.name, {})
-        for kind in (c.FieldAdded, c.TagAdded):
+        entries = struct.added.get(site.field.name, {})
+        for kind in (c.FieldAddedToVersion, c.TagAdded):
             if versions := frozenset(v for v, entry in entries.items() if (kind is c.TagAdded) == bool(entry.tag)):
                 was = before.get(site.field.name)
                 yield kind(old=one.old, new=one.new, versions=versions, before=was, after=site, struct=struct.old)
@@ -108,7 +108,7 @@ def _facts(before: Entry, after: Entry, same_coding: bool) -> Iterator[type[c.Fi
         if before.tag.default != after.tag.default:
             yield c.TagDefaultChanged
     elif before.tag is not after.tag and same_coding:
-        yield c.TaggingChanged
+        yield c.FieldTaggingChanged
     yield from _kinds(before.kind, after.kind, same_coding)
 
 
@@ -122,16 +122,16 @@ def _kinds(before: Kind, after: Kind, same_coding: bool) -> Iterator[type[c.Fiel
         case (BlobKind(), BlobKind()) if (before.string, before.records) == (after.string, after.records):
             yield from _nullability(before.nullable, after.nullable)
             if before.compact != after.compact and same_coding:
-                yield c.LengthCodingChanged
+                yield c.FieldLengthCodingChanged
         case (ScalarKind(a), ScalarKind(b)) if a == b:
             pass
         case _:
-            yield c.FieldRetypedAlike if _same_bytes(before, after) else c.FieldRetyped
+            yield c.FieldTypeChangedSameBytes if _same_bytes(before, after) else c.FieldTypeChanged
 
 
 def _nullability(before: bool, after: bool) -> Iterator[type[c.FieldPersists]]:
     if before != after:
-        yield c.NullabilityWidened if after else c.NullabilityNarrowed
+        yield c.FieldNullabilityWidened if after else c.FieldNullabilityNarrowed
 
 
 def _same_bytes(before: Kind, after: Kind) -> bool:
@@ -162,7 +162,7 @@ def _attributes(one: MessagePair, struct: StructPair, field: FieldPair) -> Itera
         ("mapKey", _word(field.old.field.map_key), _word(field.new.field.map_key)),
     ):
         if was != now:
-            yield c.AttributeChanged(
+            yield c.FieldAttributeChanged(
                 old=one.old,
                 new=one.new,
                 versions=field.new.live,
@@ -192,15 +192,10 @@ def default_text(field: Field) -> str:
     zeroes: tuple[object, ...] = (0, False, 0.0, "", bytes(16))
     if isinstance(default, Implicit) or default in zeroes:
         return _IMPLICIT.get(str(field.type), "empty")
-    if default is None:
-        return "null"
-    if isinstance(default, bytes):
-        return base64.urlsafe_b64encode(default).decode().rstrip("=")
-    return _word(default) if isinstance(default, bool) else str(default)
+    return default_literal(default) or ""
 
 
-_INTEGERS = ("int8", "int16", "uint16", "int32", "uint32", "int64")
-_IMPLICIT = dict.fromkeys(_INTEGERS, "0") | {
+_IMPLICIT = dict.fromkeys(INTEGER_RANGES, "0") | {
     "bool": "false",
     "float64": "0.0",
     "uuid": "zero",

@@ -12,11 +12,11 @@ from dataclasses import dataclass, replace
 
 from kwirec.diagnostics.diagnostic import Diagnostic, Finding, Severity, Waiver
 from kwirec.diff.changes import Change, FieldChange
-from kwirec.diff.pairing import unstable
+from kwirec.diff.pairing import unstable_versions
 from kwirec.diff.rule import Level, Rule
 from kwirec.diff.rules import RULES
 from kwirec.ir.schema import Schema
-from kwirec.versions import spoken
+from kwirec.versions import in_words
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -60,14 +60,12 @@ def judge(
     findings: list[JudgedChange] = []
     waived: list[JudgedChange] = []
     used: set[Waiver] = set()
-    unstable_versions = {message.name: unstable(message, old) for message in old.messages} if old else {}
+    unstable = {message.name: unstable_versions(message, old) for message in old.messages} if old else {}
     for change in changes:
         for rule in RULES:
             if rule.level > level or (finding := rule.look_at(change)) is None:
                 continue
-            judged = JudgedChange(
-                rule=rule, change=change, diagnostic=_diagnostic(rule, change, finding, unstable_versions)
-            )
+            judged = JudgedChange(rule=rule, change=change, diagnostic=_diagnostic(rule, change, finding, unstable))
             covering = [waiver for waiver in known if covers(waiver, rule, change)]
             used.update(covering)
             valid = next((waiver for waiver in covering if not waiver.has_expired(day)), None)
@@ -87,15 +85,13 @@ def covers(waiver: Waiver, rule: Rule, change: Change) -> bool:
     return waiver.covers(rule.name, messages, [site.path for site in sides if site is not None], change.versions)
 
 
-def _diagnostic(
-    rule: Rule, change: Change, finding: Finding, unstable_versions: Mapping[str, frozenset[int]]
-) -> Diagnostic:
+def _diagnostic(rule: Rule, change: Change, finding: Finding, unstable: Mapping[str, frozenset[int]]) -> Diagnostic:
     severity = rule.code.severity
     notes = finding.notes
     if change.old is not None and severity is Severity.ERROR and change.versions:
-        if change.versions <= unstable_versions.get(change.old.message.name, frozenset()):
+        if change.versions <= unstable.get(change.old.message.name, frozenset()):
             severity = Severity.WARNING
-            notes += (f"{spoken(change.versions)} was unstable",)
+            notes += (f"{in_words(change.versions)} was unstable",)
     path = change.path if isinstance(change, FieldChange) else None
     finding = replace(finding, notes=notes, message_name=change.message.name, field_path=path)
     return Diagnostic.of(finding, rule.code, severity)

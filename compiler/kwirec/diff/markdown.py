@@ -6,7 +6,14 @@ from collections.abc import Iterable, Iterator
 
 from kwirec.diagnostics.diagnostic import Severity
 from kwirec.diagnostics.render_text import summary
-from kwirec.diff.changes import ApiKeyReused, Change, FieldChange, FieldReordered, RangesDiverged, VersionAdded
+from kwirec.diff.changes import (
+    ApiKeyReused,
+    Change,
+    FieldChange,
+    FieldReordered,
+    RequestResponseVersionsDiverged,
+    VersionAdded,
+)
 from kwirec.diff.compare_fields import default_text
 from kwirec.diff.judge import JudgedChange, Judgement
 from kwirec.diff.sides import Side
@@ -23,9 +30,9 @@ def render_markdown(judgement: Judgement, old: Side, new: Side) -> str:
     counts = summary(one.diagnostic for one in judgement.findings)
     waived = f", {len(judgement.waived)} waived" if judgement.waived else ""
     lines.append(f"**{'Breaking' if judgement.breaking else 'Not breaking'}**: {counts}{waived}.")
-    if uncertain := sorted(old.uncertain | new.uncertain):
-        names = ", ".join(map(_code, uncertain))
-        lines += ["", f"Not compared, for the union has other bytes than the release: {names}."]
+    if incomparable := sorted(old.incomparable | new.incomparable):
+        names = ", ".join(map(_code, incomparable))
+        lines += ["", f"Not compared (the release differs from the union, see `exceptions.json`): {names}."]
     groups: dict[tuple[int, str], list[JudgedChange]] = {}
     for one in judgement.findings:
         groups.setdefault(_group(one.change.message), []).append(one)
@@ -69,7 +76,7 @@ def _section(title: str, findings: list[JudgedChange]) -> Iterator[str]:
 def _rows(changes: Iterable[Change]) -> Iterator[str]:
     """A row for the versions of each message whose versions changed and for each field that changed."""
     for change in changes:
-        if change.old and change.new and not isinstance(change, ApiKeyReused | RangesDiverged):
+        if change.old and change.new and not isinstance(change, ApiKeyReused | RequestResponseVersionsDiverged):
             was, now = change.old.message, change.new.message
             if was.valid != now.valid:
                 yield _row(f"`{now.name}`", in_words(was.valid), in_words(now.valid))
@@ -78,7 +85,7 @@ def _rows(changes: Iterable[Change]) -> Iterator[str]:
         elif isinstance(change, FieldChange):
             yield _field_row(change.message, change.before, change.after)
         elif isinstance(change, VersionAdded):
-            for site in (*change.gained, *change.lost, *change.altered):
+            for site in (*change.added, *change.removed, *change.changed):
                 before = next((one for one in change.old.fields if one.path == site.path), None)
                 after = next((one for one in change.new.fields if one.path == site.path), None)
                 yield _field_row(change.message, before, after)

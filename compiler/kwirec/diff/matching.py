@@ -1,9 +1,9 @@
-"""Pairs up the fields of one struct in one version: what is the same, moved, renamed, lost and gained.
+"""Pairs up the fields of one struct in one version: what is the same, moved, renamed, removed and added.
 
 ::
 
     old   A  B  C  D  @0 T             pairs  A–A  B–X (renamed)  C–C (moved)  T–T
-    new   C  A  X  E  E2  @0 T         lost   D        gained  E  E2
+    new   C  A  X  E  E2  @0 T         removed   D        added  E  E2
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import bisect
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from kwirec.ir.schema import name_overlap
 from kwirec.ir.sites import FieldSite
 from kwirec.lowering.layout import ArrayKind, Kind, StructKind, TagLayout
 
@@ -38,8 +39,8 @@ class Matching:
 
     pairs: list[Pair]
     moved: list[Pair]
-    lost: list[Entry]
-    gained: list[Entry]
+    removed: list[Entry]
+    added: list[Entry]
 
 
 def match(old: Sequence[Entry], new: Sequence[Entry]) -> Matching:
@@ -53,8 +54,8 @@ def match(old: Sequence[Entry], new: Sequence[Entry]) -> Matching:
     return Matching(
         pairs=pairs,
         moved=[pair for pair in plain if pair not in steady],
-        lost=_rest(old, [before for before, _ in pairs]),
-        gained=_rest(new, [after for _, after in pairs]),
+        removed=_rest(old, [before for before, _ in pairs]),
+        added=_rest(new, [after for _, after in pairs]),
     )
 
 
@@ -102,8 +103,7 @@ def _same_shape(a: Kind, b: Kind) -> bool:
     if isinstance(a, ArrayKind) and isinstance(b, ArrayKind):
         return _same_shape(a.element, b.element)
     if isinstance(a, StructKind) and isinstance(b, StructKind):
-        mine, theirs = ({one.name for one in kind.fields} for kind in (a, b))
-        return a.text == b.text or 2 * len(mine & theirs) >= max(len(mine), len(theirs), 1)
+        return a.text == b.text or name_overlap(a.fields, b.fields) >= 0.5
     return a.text == b.text
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from kwirec.diff.matching import Entry, match
-from kwirec.ir.schema import Message, MessageKind, Schema
+from kwirec.ir.schema import Message, MessageKind, Schema, name_overlap
 from kwirec.ir.sites import FieldSite, MessageSite, Sites, StructSite
 from kwirec.lowering import lower_message
 from kwirec.lowering.layout import ArrayKind, Kind, StructKind
@@ -33,13 +33,13 @@ class FieldPair:
 
 @dataclass(eq=False)
 class StructPair:
-    """One struct on both sides. ``lost`` and ``gained`` say of single fields in which shared versions they are."""
+    """One struct on both sides. ``removed`` and ``added`` say of single fields in which shared versions they are."""
 
     old: StructSite
     new: StructSite
     fields: dict[tuple[str, str], FieldPair] = field(default_factory=dict)
-    lost: dict[str, dict[int, Entry]] = field(default_factory=dict)
-    gained: dict[str, dict[int, Entry]] = field(default_factory=dict)
+    removed: dict[str, dict[int, Entry]] = field(default_factory=dict)
+    added: dict[str, dict[int, Entry]] = field(default_factory=dict)
 
     def successor(self, old: FieldSite) -> FieldSite | None:
         """The field of the new side that ``old`` is or, where no version decides, that has its name."""
@@ -121,8 +121,7 @@ def _alike(old: Message, new: Message) -> bool:
     shared = set(old.valid) & set(new.valid)
     if any(lower_message(old, v).body.fields and lower_message(old, v) == lower_message(new, v) for v in shared):
         return True
-    mine, theirs = ({one.name for one in message.root.fields} for message in (old, new))
-    return 2 * len(mine & theirs) > max(len(mine), len(theirs))
+    return name_overlap(old.root.fields, new.root.fields) > 0.5
 
 
 class _Walk:
@@ -164,10 +163,10 @@ class _Walk:
             inner = _struct_below(before.kind), _struct_below(after.kind)
             if inner[0] is not None and inner[1] is not None:
                 self._visit(version, inner[0], inner[1])
-        for entry in matching.lost:
-            pair.lost.setdefault(entry.name, {})[version] = entry
-        for entry in matching.gained:
-            pair.gained.setdefault(entry.name, {})[version] = entry
+        for entry in matching.removed:
+            pair.removed.setdefault(entry.name, {})[version] = entry
+        for entry in matching.added:
+            pair.added.setdefault(entry.name, {})[version] = entry
 
     def _rest(self) -> None:
         """Structs and fields that no shared version decides, by name."""
@@ -201,7 +200,7 @@ def _named(struct: StructSite, name: str) -> FieldSite | None:
     return next((site for site in struct.fields if site.field.name == name), None)
 
 
-def unstable(message: Message, schema: Schema) -> frozenset[int]:
+def unstable_versions(message: Message, schema: Schema) -> frozenset[int]:
     """The version that its request marks as unstable: of the response it is so too [KAFKA-WIRE 34]."""
     request: Iterable[Message] = (message,)
     if message.kind is MessageKind.RESPONSE:

@@ -17,8 +17,8 @@ from kwirec.merge.history import History, read_history, release_key
 from kwirec.versions import NONE, VersionRange
 
 
-class NoRelease(Exception):
-    """The union knows no such release."""
+class UnknownReleaseError(LookupError):
+    """The union has no such release."""
 
 
 def release_schema(union: Schema, root: Path, release: str) -> tuple[Schema, frozenset[str]]:
@@ -26,11 +26,13 @@ def release_schema(union: Schema, root: Path, release: str) -> tuple[Schema, fro
     history = read_history(root)
     if release not in history.releases:
         known = ", ".join(sorted(history.releases, key=release_key))
-        raise NoRelease(f"the union in `{root.as_posix()}` has no release `{release}`, only {known or 'none'}")
+        raise UnknownReleaseError(
+            f"the union in `{root.as_posix()}` has no release `{release}`, only {known or 'none'}"
+        )
     versions = _versions(union, history, release)
     messages = (_as_of(message, versions.get(message.name, NONE), history, release) for message in union.messages)
-    uncertain = frozenset(entry.message for entry in history.exceptions if release in entry.releases)
-    return Schema(messages=tuple(message for message in messages if message.valid)), uncertain
+    incomparable = frozenset(entry.message for entry in history.exceptions if release in entry.releases)
+    return Schema(messages=tuple(message for message in messages if message.valid)), incomparable
 
 
 def _versions(union: Schema, history: History, release: str) -> Mapping[str, VersionRange]:

@@ -10,7 +10,7 @@ from kwirec.diff import changes as c
 from kwirec.diff.rule import Level, Rule, rule
 from kwirec.ir.sites import FieldSite
 from kwirec.validation.examples import clock, field
-from kwirec.versions import spoken
+from kwirec.versions import in_words
 
 
 def full(it: c.FieldChange) -> str:
@@ -36,18 +36,18 @@ def was(site: FieldSite | None, words: str) -> Iterator[tuple[Span, str]]:
 
 
 @rule(
-    c.FieldLost,
+    c.FieldRemovedFromVersion,
     Level.WIRE,
     before=clock(field("Zone"), field("Hour", "int8")),
     after=clock(field("Zone")),
 )
-def field_removed_from_version(it: c.FieldLost) -> Finding | None:
+def field_removed_from_version(it: c.FieldRemovedFromVersion) -> Finding | None:
     """A version lost a field that it had.
 
     Everything behind it is read from the wrong place. To remove a field, close its range before the next version.
     """
     return finding(
-        f"`{full(it)}` is gone from {spoken(it.versions)}",
+        f"`{full(it)}` is gone from {in_words(it.versions)}",
         surviving(it),
         "other versions still have it" if it.after else f"`{it.before.field.name}` was in here",
         others=was(it.before, "the field that is gone"),
@@ -56,19 +56,19 @@ def field_removed_from_version(it: c.FieldLost) -> Finding | None:
 
 
 @rule(
-    c.FieldAdded,
+    c.FieldAddedToVersion,
     Level.WIRE,
     before=clock(field("Zone")),
     after=clock(field("Zone"), field("Hour", "int8")),
 )
-def field_added_to_version(it: c.FieldAdded) -> Finding | None:
+def field_added_to_version(it: c.FieldAddedToVersion) -> Finding | None:
     """A version got a field that it did not have.
 
     Everything behind it is read from the wrong place. An untagged field needs a new version.
     """
     others = list(was(it.before, "versions it was in")) or [(it.struct.name_span, "not in here")]
     return finding(
-        f"`{full(it)}` was added to {spoken(it.versions)}",
+        f"`{full(it)}` was added to {in_words(it.versions)}",
         ranges_of(it.after) if it.before else it.after.decl.name.span,
         "came to versions that existed" if it.before else "new in versions that existed",
         others=others,
@@ -88,7 +88,7 @@ def field_reordered(it: c.FieldReordered) -> Finding | None:
     Fields are known by their place alone: others are now read as this one, silently where their types agree.
     """
     return finding(
-        f"`{full(it)}` moved among its neighbours in {spoken(it.versions)}",
+        f"`{full(it)}` moved among its neighbours in {in_words(it.versions)}",
         it.after.decl.name.span,
         "moved here",
         others=was(it.before, "its old place"),
@@ -96,8 +96,8 @@ def field_reordered(it: c.FieldReordered) -> Finding | None:
     )
 
 
-@rule(c.FieldRetyped, Level.WIRE, before=clock(field("Hour", "int8")), after=clock(field("Hour", "int16")))
-def field_type_changed(it: c.FieldRetyped) -> Finding | None:
+@rule(c.FieldTypeChanged, Level.WIRE, before=clock(field("Hour", "int8")), after=clock(field("Hour", "int16")))
+def field_type_changed(it: c.FieldTypeChanged) -> Finding | None:
     """A field has a type with other bytes.
 
     Its value, and everything behind it, is misread.
@@ -106,12 +106,12 @@ def field_type_changed(it: c.FieldRetyped) -> Finding | None:
 
 
 @rule(
-    c.FieldRetypedAlike,
+    c.FieldTypeChangedSameBytes,
     Level.JSON,
     before=clock(field("Hours", "[]int32", versions="0"), flexibleVersions="1+"),
     after=clock(field("Hours", "[]Hour", versions="0", fields=[field("Value", "int32")]), flexibleVersions="1+"),
 )
-def field_type_wire_equivalent(it: c.FieldRetypedAlike) -> Finding | None:
+def field_type_changed_same_bytes(it: c.FieldTypeChangedSameBytes) -> Finding | None:
     """A field has another type with the same bytes.
 
     Peers see no difference, unless a value is beyond the range of the other type; readers of JSON and users of the
@@ -122,17 +122,17 @@ def field_type_wire_equivalent(it: c.FieldRetypedAlike) -> Finding | None:
 
 def _retyped(it: c.FieldPersists, effect: str) -> Finding:
     old, new = it.before.decl.type, it.after.decl.type
-    text = f"`{full(it)}` is `{new}` and no longer `{old}`, which {effect} in {spoken(it.versions)}"
+    text = f"`{full(it)}` is `{new}` and no longer `{old}`, which {effect} in {in_words(it.versions)}"
     return finding(text, new.span, f"was `{old}`", others=[(old.span, "the old type")])
 
 
 @rule(
-    c.NullabilityWidened,
+    c.FieldNullabilityWidened,
     Level.WIRE,
     before=clock(field("Zone", nullableVersions="2+")),
     after=clock(field("Zone", nullableVersions="1+")),
 )
-def field_nullability_widened(it: c.NullabilityWidened) -> Finding | None:
+def field_nullability_widened(it: c.FieldNullabilityWidened) -> Finding | None:
     """A field may be null in versions in which it could not be.
 
     Peers that know the version do not expect a null; a struct even gets a byte that was not there.
@@ -141,12 +141,12 @@ def field_nullability_widened(it: c.NullabilityWidened) -> Finding | None:
 
 
 @rule(
-    c.NullabilityNarrowed,
+    c.FieldNullabilityNarrowed,
     Level.WIRE,
     before=clock(field("Zone", nullableVersions="1+")),
     after=clock(field("Zone", nullableVersions="2+")),
 )
-def field_nullability_narrowed(it: c.NullabilityNarrowed) -> Finding | None:
+def field_nullability_narrowed(it: c.FieldNullabilityNarrowed) -> Finding | None:
     """A field cannot be null in versions in which it could be.
 
     The null that a peer may send, or that was stored, can no longer be read.
@@ -157,7 +157,7 @@ def field_nullability_narrowed(it: c.NullabilityNarrowed) -> Finding | None:
 def _nullability(it: c.FieldPersists, words: str) -> Finding:
     old, new = it.before.decl, it.after.decl
     return finding(
-        f"`{full(it)}` {words} in {spoken(it.versions)}",
+        f"`{full(it)}` {words} in {in_words(it.versions)}",
         (new.nullable_versions or new.name).span,
         f"null in versions {it.after.field.nullable} now",
         others=[((old.nullable_versions or old.name).span, f"was {it.before.field.nullable}")],
@@ -165,19 +165,19 @@ def _nullability(it: c.FieldPersists, words: str) -> Finding:
 
 
 @rule(
-    c.LengthCodingChanged,
+    c.FieldLengthCodingChanged,
     Level.WIRE,
     before=clock(field("Zone")),
     after=clock(field("Zone", flexibleVersions="none")),
 )
-def field_length_coding_changed(it: c.LengthCodingChanged) -> Finding | None:
+def field_length_coding_changed(it: c.FieldLengthCodingChanged) -> Finding | None:
     """A string or bytes field codes its length differently, by flexible versions of its own.
 
     The length, and everything behind it, is misread.
     """
     old, new = it.before.decl, it.after.decl
     return finding(
-        f"`{full(it)}` codes its length differently in {spoken(it.versions)}",
+        f"`{full(it)}` codes its length differently in {in_words(it.versions)}",
         (new.flexible_versions or new.name).span,
         "because of this" if new.flexible_versions else "has no flexible versions of its own any more",
         others=[((old.flexible_versions or old.name).span, "the field before")],
@@ -201,18 +201,18 @@ def field_renamed(it: c.FieldRenamed) -> Finding | None:
 
 
 @rule(
-    c.FieldDropped,
+    c.FieldRemoved,
     Level.SOURCE,
     before=clock(field("Zone"), field("Hour", "int8", versions="0")),
     after=clock(field("Zone"), validVersions="1-2"),
 )
-def field_removed(it: c.FieldDropped) -> Finding | None:
+def field_removed(it: c.FieldRemoved) -> Finding | None:
     """A field is gone together with the versions that had it.
 
     The attribute of the generated class is gone too, and code that sets or reads it breaks.
     """
     return finding(
-        f"`{full(it)}` is gone together with {spoken(it.versions)}",
+        f"`{full(it)}` is gone together with {in_words(it.versions)}",
         surviving(it),
         f"`{it.before.field.name}` was in here",
         others=was(it.before, "the field that is gone"),
@@ -240,12 +240,12 @@ def struct_renamed(it: c.StructRenamed) -> Finding | None:
 
 
 @rule(
-    c.AttributeChanged,
+    c.FieldAttributeChanged,
     Level.SOURCE,
     before=clock(field("Hour", "int8", versions="1+", default="1")),
     after=clock(field("Hour", "int8", versions="1+", default="2")),
 )
-def field_default_changed(it: c.AttributeChanged) -> Finding | None:
+def field_default_changed(it: c.FieldAttributeChanged) -> Finding | None:
     """An untagged field has another default.
 
     It is what versions without the field are read as, and what the generated class starts with.
@@ -255,12 +255,12 @@ def field_default_changed(it: c.AttributeChanged) -> Finding | None:
 
 
 @rule(
-    c.AttributeChanged,
+    c.FieldAttributeChanged,
     Level.SOURCE,
     before=clock(field("Hour", "int8", versions="1+", ignorable=True)),
     after=clock(field("Hour", "int8", versions="1+")),
 )
-def field_ignorable_changed(it: c.AttributeChanged) -> Finding | None:
+def field_ignorable_changed(it: c.FieldAttributeChanged) -> Finding | None:
     """A field became ignorable, or stopped being so.
 
     For versions without the field it decides whether a value is silently left out or refused.
@@ -270,13 +270,13 @@ def field_ignorable_changed(it: c.AttributeChanged) -> Finding | None:
 
 
 @rule(
-    c.AttributeChanged,
+    c.FieldAttributeChanged,
     Level.SOURCE,
     before=clock(field("Zone")),
     after=clock(field("Zone", entityType="topicName")),
     severity=Severity.NOTE,
 )
-def entity_type_changed(it: c.AttributeChanged) -> Finding | None:
+def field_entity_type_changed(it: c.FieldAttributeChanged) -> Finding | None:
     """A field is marked as another kind of entity.
 
     No byte and no name changes, only what tools can tell about the field.
@@ -286,13 +286,13 @@ def entity_type_changed(it: c.AttributeChanged) -> Finding | None:
 
 
 @rule(
-    c.AttributeChanged,
+    c.FieldAttributeChanged,
     Level.SOURCE,
     before=clock(field("Zones", "[]Zone", fields=[field("Name")])),
     after=clock(field("Zones", "[]Zone", fields=[field("Name", mapKey=True)])),
     severity=Severity.NOTE,
 )
-def map_key_changed(it: c.AttributeChanged) -> Finding | None:
+def field_map_key_changed(it: c.FieldAttributeChanged) -> Finding | None:
     """A field became a map key, or stopped being one.
 
     It chooses the collection in Kafka's Java classes. No byte changes, and nothing in Python.
@@ -301,7 +301,7 @@ def map_key_changed(it: c.AttributeChanged) -> Finding | None:
     return _attribute(it, "mapKey", (old.map_key or old.name).span, (new.map_key or new.name).span)
 
 
-def _attribute(it: c.AttributeChanged, attribute: str, old: Span, new: Span) -> Finding | None:
+def _attribute(it: c.FieldAttributeChanged, attribute: str, old: Span, new: Span) -> Finding | None:
     if it.attribute != attribute:
         return None
     text = f"`{attribute}` of `{full(it)}` is {it.now} and no longer {it.was}"
@@ -313,7 +313,7 @@ RULES: tuple[Rule, ...] = (
     field_added_to_version,
     field_reordered,
     field_type_changed,
-    field_type_wire_equivalent,
+    field_type_changed_same_bytes,
     field_nullability_widened,
     field_nullability_narrowed,
     field_length_coding_changed,
@@ -322,6 +322,6 @@ RULES: tuple[Rule, ...] = (
     struct_renamed,
     field_default_changed,
     field_ignorable_changed,
-    entity_type_changed,
-    map_key_changed,
+    field_entity_type_changed,
+    field_map_key_changed,
 )

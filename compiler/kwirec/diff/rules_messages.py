@@ -7,7 +7,7 @@ from kwirec.diff import changes as c
 from kwirec.diff.rule import Level, Rule, rule
 from kwirec.diff.rules_versions import place
 from kwirec.validation.examples import ABSENT, clock, field, files, request, response
-from kwirec.versions import spoken
+from kwirec.versions import in_words
 
 
 @rule(c.ApiKeyChanged, Level.WIRE, before=request(), after=request(apiKey=901))
@@ -47,8 +47,8 @@ def api_key_reused(it: c.ApiKeyReused) -> Finding | None:
     )
 
 
-@rule(c.FlexibilityChanged, Level.WIRE, before=clock(), after=clock(flexibleVersions="2+"))
-def flexible_range_changed(it: c.FlexibilityChanged) -> Finding | None:
+@rule(c.FlexibleVersionsChanged, Level.WIRE, before=clock(), after=clock(flexibleVersions="2+"))
+def flexible_versions_changed(it: c.FlexibleVersionsChanged) -> Finding | None:
     """Versions became flexible, or stopped being so, that existed before.
 
     Lengths are coded in another way and tagged fields come or go, in every struct and in the header.
@@ -56,7 +56,7 @@ def flexible_range_changed(it: c.FlexibilityChanged) -> Finding | None:
     new, old = it.new.decl.flexible_versions, it.old.decl.flexible_versions
     verb = "became flexible" if it.flexible else "stopped being flexible"
     return finding(
-        f"{spoken(it.versions)} of `{it.message.name}` {verb}",
+        f"{in_words(it.versions)} of `{it.message.name}` {verb}",
         place(it.new, new),
         f"is {it.new.message.flexible} now",
         others=[(place(it.old, old), f"was {it.old.message.flexible}")],
@@ -64,18 +64,18 @@ def flexible_range_changed(it: c.FlexibilityChanged) -> Finding | None:
 
 
 @rule(
-    c.HeaderChanged,
+    c.HeaderVersionChanged,
     Level.WIRE,
     before=request(field("BrokerId", "int32"), name="ControlledShutdownRequest", apiKey=7),
     after=request(field("BrokerId", "int32"), name="StopRequest", apiKey=7),
 )
-def header_version_changed(it: c.HeaderChanged) -> Finding | None:
+def header_version_changed(it: c.HeaderVersionChanged) -> Finding | None:
     """Another header stands before versions that existed before.
 
     No definition says which header a message has; it follows from name, api key and flexible versions.
     """
     return finding(
-        f"{spoken(it.versions)} of `{it.message.name}` has header {it.after} and no longer {it.before}",
+        f"{in_words(it.versions)} of `{it.message.name}` has header {it.after} and no longer {it.before}",
         it.new.decl.name.span,
         "its header follows from this",
         others=[(it.old.decl.name.span, f"had header {it.before}")],
@@ -103,8 +103,8 @@ def message_renamed(it: c.MessageRenamed) -> Finding | None:
     )
 
 
-@rule(c.KindChanged, Level.SOURCE, before=clock(), after=clock(type="metadata", apiKey=9))
-def message_kind_changed(it: c.KindChanged) -> Finding | None:
+@rule(c.MessageKindChanged, Level.SOURCE, before=clock(), after=clock(type="metadata", apiKey=9))
+def message_kind_changed(it: c.MessageKindChanged) -> Finding | None:
     """A message has another type.
 
     Its bytes are the same, but not what stands around them, nor the place of its class in the generated package.
@@ -119,12 +119,12 @@ def message_kind_changed(it: c.KindChanged) -> Finding | None:
 
 
 @rule(
-    c.RangesDiverged,
+    c.RequestResponseVersionsDiverged,
     Level.POLICY,
     before=files(request(), response()),
     after=files(request(), response(validVersions="0-1")),
 )
-def request_response_range_mismatch(it: c.RangesDiverged) -> Finding | None:
+def request_response_versions_diverged(it: c.RequestResponseVersionsDiverged) -> Finding | None:
     """A request and its response, whose versions were the same, have different ones now.
 
     The response is written in the version of its request, so both need all versions.
@@ -164,10 +164,10 @@ def listeners_changed(it: c.ListenersChanged) -> Finding | None:
 RULES: tuple[Rule, ...] = (
     api_key_changed,
     api_key_reused,
-    flexible_range_changed,
+    flexible_versions_changed,
     header_version_changed,
     message_renamed,
     message_kind_changed,
-    request_response_range_mismatch,
+    request_response_versions_diverged,
     listeners_changed,
 )

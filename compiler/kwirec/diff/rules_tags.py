@@ -10,7 +10,7 @@ from kwirec.diff.rule import Level, Rule, rule
 from kwirec.diff.rules_fields import full, surviving, was
 from kwirec.ir.sites import FieldSite
 from kwirec.validation.examples import Node, clock, field
-from kwirec.versions import spoken
+from kwirec.versions import in_words
 
 
 def tagged(name: str, tag: int, type_: str = "string", **attributes: object) -> Node:
@@ -35,24 +35,24 @@ def tag_added(it: c.TagAdded) -> Finding | None:
 
     This is what tags are for: peers that do not know it skip it.
     """
-    text = f"tagged field `{full(it)}` came to {spoken(it.versions)}"
+    text = f"tagged field `{full(it)}` came to {in_words(it.versions)}"
     return finding(text, it.after.decl.name.span, f"new, with tag {it.after.field.tag}")
 
 
 @rule(
-    c.TagLost,
+    c.TagRemoved,
     Level.JSON,
     before=clock(tagged("Zone", 0), tagged("Region", 1)),
     after=clock(tagged("Zone", 0)),
 )
-def tag_removed(it: c.TagLost) -> Finding | None:
+def tag_removed(it: c.TagRemoved) -> Finding | None:
     """A version lost a tagged field that it had.
 
     Its bytes are still skipped or kept as those of an unknown tag, but its value no longer has a name. Nobody may
     use the number again.
     """
     return finding(
-        f"tagged field `{full(it)}` (tag {it.before.field.tag}) is gone from {spoken(it.versions)}",
+        f"tagged field `{full(it)}` (tag {it.before.field.tag}) is gone from {in_words(it.versions)}",
         surviving(it),
         "other versions still have it" if it.after else f"`{it.before.field.name}` was in here",
         others=was(it.before, "the field that is gone"),
@@ -88,7 +88,7 @@ def tag_number_changed(it: c.TagNumberChanged) -> Finding | None:
     """
     was_, now = it.before.field.tag, it.after.field.tag
     return finding(
-        f"`{full(it)}` has tag {now} and no longer {was_} in {spoken(it.versions)}",
+        f"`{full(it)}` has tag {now} and no longer {was_} in {in_words(it.versions)}",
         tag_place(it.after),
         f"was {was_}",
         others=[(tag_place(it.before), "the old number")],
@@ -109,7 +109,7 @@ def tag_default_changed(it: c.TagDefaultChanged) -> Finding | None:
     old, new = it.before.decl, it.after.decl
     was_, now = default_text(it.before.field), default_text(it.after.field)
     return finding(
-        f"`{full(it)}` is left out when it is {now} and no longer when it is {was_}, in {spoken(it.versions)}",
+        f"`{full(it)}` is left out when it is {now} and no longer when it is {was_}, in {in_words(it.versions)}",
         (new.default or new.name).span,
         f"was {was_}",
         others=[((old.default or old.name).span, "the field before")],
@@ -117,12 +117,12 @@ def tag_default_changed(it: c.TagDefaultChanged) -> Finding | None:
 
 
 @rule(
-    c.TaggingChanged,
+    c.FieldTaggingChanged,
     Level.WIRE,
     before=clock(field("Zone"), field("Hour", "int8", versions="1+")),
     after=clock(field("Zone"), tagged("Hour", 0, "int8")),
 )
-def field_tagging_changed(it: c.TaggingChanged) -> Finding | None:
+def field_tagging_changed(it: c.FieldTaggingChanged) -> Finding | None:
     """A field moved into the tagged fields of versions that existed before, or out of them.
 
     It is looked for at the wrong end of its struct.
@@ -130,7 +130,7 @@ def field_tagging_changed(it: c.TaggingChanged) -> Finding | None:
     old, new = it.before.decl, it.after.decl
     became = any(version in it.after.field.tagged for version in it.versions)
     return finding(
-        f"`{full(it)}` {'became' if became else 'is no longer'} tagged in {spoken(it.versions)}",
+        f"`{full(it)}` {'became' if became else 'is no longer'} tagged in {in_words(it.versions)}",
         (new.tagged_versions or new.name).span,
         "because of this" if new.tagged_versions else "not tagged now",
         others=[((old.tagged_versions or old.name).span, "the field before")],

@@ -12,7 +12,7 @@ from kwirec.frontend.syntax import Spanned
 from kwirec.ir.schema import Message, MessageKind
 from kwirec.ir.sites import FieldSite, MessageSite
 from kwirec.validation.examples import ABSENT, clock, field, files, request, response
-from kwirec.versions import VersionRange, spoken
+from kwirec.versions import VersionRange, in_words
 
 GONE = {"validVersions": "none", "flexibleVersions": ABSENT, "fields": ABSENT}
 
@@ -39,7 +39,7 @@ def message_removed(it: c.MessageRemoved) -> Finding | None:
     Whoever speaks one of its versions is no longer understood. A definition without versions keeps the number
     reserved.
     """
-    text = f"{named(it.old.message)} with {spoken(it.versions)} is gone"
+    text = f"{named(it.old.message)} with {in_words(it.versions)} is gone"
     old = place(it.old, it.old.decl.valid_versions)
     if it.new is None:
         return finding(text, it.old.decl.name.span, "was defined here")
@@ -52,41 +52,41 @@ def message_added(it: c.MessageAdded) -> Finding | None:
 
     Nobody speaks it yet, so it breaks nobody.
     """
-    text = f"{named(it.new.message)} is new, with {spoken(it.versions)}"
+    text = f"{named(it.new.message)} is new, with {in_words(it.versions)}"
     return finding(text, it.new.decl.name.span, "is new")
 
 
-@rule(c.MinRaised, Level.WIRE, before=request(), after=request(validVersions="1-2"))
-def version_min_raised(it: c.MinRaised) -> Finding | None:
+@rule(c.VersionMinRaised, Level.WIRE, before=request(), after=request(validVersions="1-2"))
+def version_min_raised(it: c.VersionMinRaised) -> Finding | None:
     """The lowest versions of a message are gone.
 
     Peers that speak nothing newer are no longer understood; of Kafka's own APIs it takes a KIP.
     """
-    return _range_changed(it, f"`{it.message.name}` no longer has {spoken(it.versions)}")
+    return _range_changed(it, f"`{it.message.name}` no longer has {in_words(it.versions)}")
 
 
-@rule(c.MaxLowered, Level.WIRE, before=request(), after=request(validVersions="0-1"))
-def version_max_lowered(it: c.MaxLowered) -> Finding | None:
+@rule(c.VersionMaxLowered, Level.WIRE, before=request(), after=request(validVersions="0-1"))
+def version_max_lowered(it: c.VersionMaxLowered) -> Finding | None:
     """The highest versions of a message are gone.
 
     A released version stays: peers that have agreed on it, or data that was stored with it, can no longer be read.
     """
-    return _range_changed(it, f"`{it.message.name}` no longer has {spoken(it.versions)}, its newest")
+    return _range_changed(it, f"`{it.message.name}` no longer has {in_words(it.versions)}, its newest")
 
 
 @rule(
-    c.VersionsRestored,
+    c.VersionRestored,
     Level.WIRE,
     before=request(validVersions="1-2"),
     after=request(),
     severity=Severity.NOTE,
 )
-def version_restored(it: c.VersionsRestored) -> Finding | None:
+def version_restored(it: c.VersionRestored) -> Finding | None:
     """Versions are there that are lower than the lowest before: as a rule they were removed once and came back.
 
     Peers that speak nothing newer are understood again, and nobody else is concerned.
     """
-    return _range_changed(it, f"`{it.message.name}` has {spoken(it.versions)} again, below its lowest so far")
+    return _range_changed(it, f"`{it.message.name}` has {in_words(it.versions)} again, below its lowest so far")
 
 
 def _range_changed(it: c.MessageChange, text: str) -> Finding:
@@ -109,7 +109,7 @@ def version_added(it: c.VersionAdded) -> Finding | None:
     """
     if it.same_bytes:
         return None
-    text = f"`{it.message.name}` has the new {spoken(it.versions)}"
+    text = f"`{it.message.name}` has the new {in_words(it.versions)}"
     return finding(text, place(it.new, it.new.decl.valid_versions), "new version", notes=_news(it))
 
 
@@ -119,9 +119,9 @@ def _news(it: c.VersionAdded) -> Iterator[str]:
     if it.before is not None and any(version in flexible for version in it.versions) and it.before not in flexible:
         yield "it is the first that is flexible"
     for words, sites in (
-        ("it has", it.gained),
-        ("it lacks", it.lost),
-        ("nullable or tagged, or no longer:", it.altered),
+        ("it has", it.added),
+        ("it lacks", it.removed),
+        ("nullable or tagged, or no longer:", it.changed),
     ):
         if sites:
             yield f"{words} {_listed(sites)}"
@@ -145,18 +145,18 @@ def version_added_same_bytes(it: c.VersionAdded) -> Finding | None:
     """
     if not it.same_bytes:
         return None
-    text = f"`{it.message.name}` has the new {spoken(it.versions)}: no wire change"
+    text = f"`{it.message.name}` has the new {in_words(it.versions)}: no wire change"
     note = f"its bytes are those of version {it.before}"
     return finding(text, place(it.new, it.new.decl.valid_versions), "new version", notes=[note])
 
 
 @rule(
-    c.MinRaised,
+    c.VersionMinRaised,
     Level.POLICY,
     before=request(deprecatedVersions="0"),
     after=request(validVersions="2"),
 )
-def version_removed_undeprecated(it: c.MinRaised) -> Finding | None:
+def version_min_raised_undeprecated(it: c.VersionMinRaised) -> Finding | None:
     """The lowest versions of a request are gone without having been deprecated.
 
     Operators look for users of deprecated versions before they upgrade; for these there was nothing to look for.
@@ -166,7 +166,7 @@ def version_removed_undeprecated(it: c.MinRaised) -> Finding | None:
     if old.kind is not MessageKind.REQUEST or not silent:
         return None
     return finding(
-        f"{spoken(silent)} of `{it.message.name}` went without having been deprecated",
+        f"{in_words(silent)} of `{it.message.name}` went without having been deprecated",
         place(it.new, it.new.decl.valid_versions),
         f"is {it.new.message.valid} now",
         others=[
@@ -180,18 +180,18 @@ def version_removed_undeprecated(it: c.MinRaised) -> Finding | None:
 
 
 @rule(
-    c.StabilityLost,
+    c.VersionDestabilized,
     Level.POLICY,
     before=request(),
     after=request(latestVersionUnstable=True),
 )
-def unstable_demoted(it: c.StabilityLost) -> Finding | None:
+def version_destabilized(it: c.VersionDestabilized) -> Finding | None:
     """A stable version is marked as unstable.
 
     Brokers stop offering it, although peers may rely on it already.
     """
     return finding(
-        f"{spoken(it.versions)} of `{it.message.name}` is marked as unstable",
+        f"{in_words(it.versions)} of `{it.message.name}` is marked as unstable",
         place(it.new, it.new.decl.valid_versions),
         "newest of these",
         others=[(place(it.old, it.old.decl.valid_versions), "was stable here")],
@@ -199,19 +199,19 @@ def unstable_demoted(it: c.StabilityLost) -> Finding | None:
 
 
 @rule(
-    c.StabilityGained,
+    c.VersionStabilized,
     Level.POLICY,
     before=request(latestVersionUnstable=True),
     after=request(),
     severity=Severity.NOTE,
 )
-def unstable_promoted(it: c.StabilityGained) -> Finding | None:
+def version_stabilized(it: c.VersionStabilized) -> Finding | None:
     """An unstable version is stable now.
 
     From here on its bytes are frozen, and brokers offer it without being asked to.
     """
     return finding(
-        f"{spoken(it.versions)} of `{it.message.name}` is stable now",
+        f"{in_words(it.versions)} of `{it.message.name}` is stable now",
         place(it.new, it.new.decl.valid_versions),
         "newest of these",
         others=[(place(it.old, it.old.decl.valid_versions), "was unstable here")],
@@ -219,13 +219,13 @@ def unstable_promoted(it: c.StabilityGained) -> Finding | None:
 
 
 @rule(
-    c.DeprecationChanged,
+    c.DeprecatedVersionsChanged,
     Level.POLICY,
     before=request(),
     after=request(deprecatedVersions="0"),
     severity=Severity.NOTE,
 )
-def deprecated_range_changed(it: c.DeprecationChanged) -> Finding | None:
+def deprecated_versions_changed(it: c.DeprecatedVersionsChanged) -> Finding | None:
     """Versions became deprecated, or are no longer.
 
     A deprecated version still works; brokers count and log who uses it, and it may go in the next major release.
@@ -234,7 +234,7 @@ def deprecated_range_changed(it: c.DeprecationChanged) -> Finding | None:
     old, new = it.old.decl, it.new.decl
     was = [(place(it.old, old.deprecated_versions), f"was {it.old.message.deprecated}")]
     return finding(
-        f"{spoken(it.versions)} of `{it.message.name}` {verb}",
+        f"{in_words(it.versions)} of `{it.message.name}` {verb}",
         place(it.new, new.deprecated_versions or new.valid_versions),
         f"is {it.new.message.deprecated} now" if new.deprecated_versions else "none of these is now",
         others=was if old.deprecated_versions else (),
@@ -249,8 +249,8 @@ RULES: tuple[Rule, ...] = (
     version_restored,
     version_added,
     version_added_same_bytes,
-    version_removed_undeprecated,
-    unstable_demoted,
-    unstable_promoted,
-    deprecated_range_changed,
+    version_min_raised_undeprecated,
+    version_destabilized,
+    version_stabilized,
+    deprecated_versions_changed,
 )

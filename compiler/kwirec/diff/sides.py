@@ -23,7 +23,7 @@ from pathlib import Path
 from kwirec.diagnostics.diagnostic import Report, Severity
 from kwirec.diagnostics.reading import read_sources
 from kwirec.diagnostics.source import Source
-from kwirec.diff.releases import NoRelease, release_schema
+from kwirec.diff.releases import UnknownReleaseError, release_schema
 from kwirec.frontend import parse
 from kwirec.ir import Schema, resolve
 from kwirec.validation import validate
@@ -37,26 +37,26 @@ class SideError(Exception):
 
 @dataclass(frozen=True)
 class Side:
-    """One side. ``uncertain`` names the messages of which the union cannot say what the release had."""
+    """One side. ``incomparable`` names the messages of which the union cannot say what the release had."""
 
     name: str
     schema: Schema
-    uncertain: frozenset[str] = field(default=frozenset())
+    incomparable: frozenset[str] = field(default=frozenset())
 
 
 def read_sides(old: str, new: str, union: Path, report: Report) -> tuple[Side, Side]:
     """Both sides of a diff; ``report`` gets what is wrong with their definitions. Raises ``SideError``."""
     whole = cache(lambda: _load(read_sources([union], report), report))
     sides = tuple(_read(name, other, union, whole, report) for name, other in ((old, new), (new, old)))
-    uncertain = sides[0].uncertain | sides[1].uncertain
-    return _without(sides[0], uncertain), _without(sides[1], uncertain)
+    incomparable = sides[0].incomparable | sides[1].incomparable
+    return _without(sides[0], incomparable), _without(sides[1], incomparable)
 
 
 def _read(name: str, other: str, union: Path, whole: Callable[[], Schema], report: Report) -> Side:
     if name.startswith(RELEASE):
         try:
             return Side(name, *release_schema(whole(), union, name.removeprefix(RELEASE)))
-        except NoRelease as problem:
+        except UnknownReleaseError as problem:
             raise SideError(str(problem)) from problem
     if name.startswith(GIT):
         revision, _, path = name.removeprefix(GIT).partition(":")
@@ -120,4 +120,4 @@ def _git(folder: Path, *arguments: str) -> bytes:
 
 def _without(side: Side, names: frozenset[str]) -> Side:
     messages = tuple(message for message in side.schema.messages if message.name not in names)
-    return Side(side.name, Schema(messages=messages), side.uncertain)
+    return Side(side.name, Schema(messages=messages), side.incomparable)

@@ -131,7 +131,7 @@ def _remove(folder: Path, wanted: set[str], *, check: bool) -> list[str]:
     return removed
 
 
-def is_ours(folder: Path) -> bool:
+def is_generated(folder: Path) -> bool:
     """Whether ``folder`` is empty, missing, or was written by the compiler: nothing else is ever touched."""
     return not folder.exists() or not any(folder.iterdir()) or (folder / MANIFEST).exists()
 

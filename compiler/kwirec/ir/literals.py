@@ -43,6 +43,21 @@ def typed_default(literal: Literal, type_: Type) -> Default | Implicit:
             return _only_null(literal)
 
 
+def default_literal(default: Default | Implicit) -> str | None:
+    """A default as definitions spell it, the inverse of :func:`typed_default`; ``None`` for an implicit one."""
+    match default:
+        case Implicit():
+            return None
+        case None:
+            return "null"
+        case bool():
+            return str(default).lower()
+        case bytes():
+            return base64.urlsafe_b64encode(default).decode().rstrip("=")
+        case _:
+            return str(default)
+
+
 def _only_null(literal: Literal) -> Default:
     if literal != "null":
         raise ValueError('the default can only be empty or "null"')

@@ -7,13 +7,21 @@ from in ``decl``, so that rules can point at it.
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import PurePosixPath
+from typing import Protocol
 
 from kwirec.frontend.syntax import FieldDecl, MessageDecl, StructDecl
 from kwirec.versions import NONE, VersionRange
+
+
+class Named(Protocol):
+    """Anything with a name: fields of a schema, of a layout, of a draft."""
+
+    @property
+    def name(self) -> str: ...
 
 
 class MessageKind(enum.Enum):
@@ -213,8 +221,7 @@ class Schema:
             yield key, requests.get(key), responses.get(key)
 
 
-def walk_fields(message: Message) -> Iterator[tuple[Struct, Field]]:
-    """Every field of every struct of a message, in definition order."""
-    for struct in message.structs:
-        for one in struct.fields:
-            yield struct, one
+def name_overlap(some: Iterable[Named], others: Iterable[Named]) -> float:
+    """The share of names that both have, from 0 to 1. About half suggests the same thing under a new name."""
+    mine, theirs = ({one.name for one in both} for both in (some, others))
+    return len(mine & theirs) / max(len(mine), len(theirs), 1)

@@ -15,12 +15,12 @@ people and for emitters and take no part in equality: two versions with equal la
 
 from __future__ import annotations
 
-import base64
 import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from kwirec.ir.literals import default_literal
 from kwirec.ir.schema import IMPLICIT, Default, Implicit
 
 SCALARS = {
@@ -128,11 +128,7 @@ class TagLayout:
     def default_text(self) -> str:
         if self.default is IMPLICIT:
             return "-"
-        if self.default is None:
-            return "null"
-        if isinstance(self.default, bytes):
-            return base64.urlsafe_b64encode(self.default).decode().rstrip("=")
-        return str(self.default).lower() if isinstance(self.default, bool) else repr(self.default)
+        return repr(self.default) if isinstance(self.default, str) else str(default_literal(self.default))
 
 
 @dataclass(frozen=True)

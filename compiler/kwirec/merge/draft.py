@@ -6,7 +6,6 @@ are written anew from these sets, so they never claim more than some release pro
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
@@ -229,21 +228,6 @@ def _field(one: Field, used: frozenset[int], flexible: frozenset[int]) -> FieldD
         aliases=one.aliases,
         since=one.since,
     )
-
-
-def default_text(one: FieldDraft) -> str | None:
-    """A default as a definition spells it; ``None`` when the field has none of its own."""
-    match one.default:
-        case Implicit():
-            return None
-        case None:
-            return "null"
-        case bool():
-            return str(one.default).lower()
-        case bytes():
-            return base64.urlsafe_b64encode(one.default).decode().rstrip("=")
-        case _:
-            return str(one.default)
 
 
 def range_of(versions: frozenset[int], top: int) -> VersionRange:

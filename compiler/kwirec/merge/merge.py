@@ -15,6 +15,7 @@ from kwirec.diagnostics.reading import read_sources
 from kwirec.diagnostics.source import Source
 from kwirec.frontend import parse
 from kwirec.ir import Message, MessageKind, Schema, resolve
+from kwirec.ir.schema import name_overlap
 from kwirec.lowering import Layouts, lower
 from kwirec.merge.align import align
 from kwirec.merge.draft import MessageDraft, draft_of
@@ -168,8 +169,7 @@ class _Merger:
             return False
         if self._incoming.message(ours.name) is not None or self._union.message(theirs.name) is not None:
             return False
-        mine, others = ({one.name for one in m.root.fields} for m in (ours, theirs))
-        return 2 * len(mine & others) > max(len(mine), len(others))
+        return name_overlap(ours.root.fields, theirs.root.fields) > 0.5
 
     def _stripped(self, message: Message) -> MessageDraft:
         """The incoming message without its prose, each of its tagged fields marked with this release."""

@@ -9,7 +9,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from kwirec.merge.draft import FieldDraft, MessageDraft, default_text, range_of
+from kwirec.ir.literals import default_literal
+from kwirec.merge.draft import FieldDraft, MessageDraft, range_of
 
 WIDTH = 118
 
@@ -105,7 +106,7 @@ class _Writer:
         if one.classic:
             flexible = (one.live & self._draft.flexible) - one.classic
             yield "flexibleVersions", str(range_of(flexible, self._top))
-        if (default := default_text(one)) is not None:
+        if (default := default_literal(one.default)) is not None:
             yield "default", default
         if one.ignorable:
             yield "ignorable", True

@@ -1,5 +1,5 @@
 """A first protocol of somebody's own, to start from: ``kwirec new``."""
 
-from kwirec.scaffold.scaffold import lay_down
+from kwirec.scaffold.scaffold import create
 
-__all__ = ["lay_down"]
+__all__ = ["create"]

@@ -20,7 +20,7 @@ FILES: Mapping[str, str] = {
 """What is laid down, by path, and the template of each."""
 
 
-def lay_down(name: str, folder: Path) -> list[Path]:
+def create(name: str, folder: Path) -> list[Path]:
     """Write the protocol ``name``, which is that of its package, into ``folder``: missing before, or empty.
 
     Gives the files written. Raises ``OSError``: if there is something in the folder, before anything is written.

@@ -8,7 +8,7 @@ from kwirec.diagnostics.diagnostic import Finding, Severity
 from kwirec.ir.sites import FieldSite
 from kwirec.validation.examples import clock, field
 from kwirec.validation.rule import on_field
-from kwirec.versions import spoken
+from kwirec.versions import in_words
 
 
 @on_field(
@@ -28,7 +28,7 @@ def null_default(at: FieldSite) -> Iterator[Finding]:
         return
     nullable = at.decl.nullable_versions
     yield at.finding(
-        f"the default of `{at.field.name}` is null, but it is not nullable in {spoken(required)}",
+        f"the default of `{at.field.name}` is null, but it is not nullable in {in_words(required)}",
         at.decl.default.span,
         "null by default",
         others=[(nullable.span, "nullable in these versions only")] if nullable else (),

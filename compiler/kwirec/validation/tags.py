@@ -9,7 +9,7 @@ from kwirec.ir.schema import Struct
 from kwirec.ir.sites import FieldSite, StructSite
 from kwirec.validation.examples import clock, field
 from kwirec.validation.rule import on_field, on_struct
-from kwirec.versions import in_words, spoken
+from kwirec.versions import in_words
 
 MAX_TAG = 0x7FFFFFFE
 
@@ -268,9 +268,9 @@ def partly_nullable_tag(at: FieldSite) -> Iterator[Finding]:
     nullable, tagged = at.live_tagged & at.within(at.field.nullable), at.decl.tagged_versions
     if at.decl.nullable_versions and tagged and nullable and nullable != at.live_tagged:
         yield at.finding(
-            f"tagged field `{at.field.name}` is nullable in {spoken(nullable)} only",
+            f"tagged field `{at.field.name}` is nullable in {in_words(nullable)} only",
             at.decl.nullable_versions.span,
-            f"not in {spoken(at.live_tagged - nullable)}",
+            f"not in {in_words(at.live_tagged - nullable)}",
             others=[(tagged.span, "tagged in these versions")],
             helps=[f"write `{tagged.value}` for both"],
         )

@@ -10,7 +10,7 @@ from kwirec.ir.schema import StructType
 from kwirec.ir.sites import FieldSite, MessageSite
 from kwirec.validation.examples import ABSENT, clock, field, struct
 from kwirec.validation.rule import on_field, on_message
-from kwirec.versions import VersionRange, spoken
+from kwirec.versions import VersionRange, in_words
 
 MAX_VALID_VERSIONS = 1000
 """So many versions of one message are compiled without asking."""
@@ -80,7 +80,7 @@ def never_live(at: FieldSite) -> Iterator[Finding]:
     yield at.finding(
         f"field `{at.field.name}` is in no version of `{at.struct.name}`",
         written.span if written else at.decl.name.span,
-        f"`{at.struct.name}` is used in {spoken(at.reachable)}",
+        f"`{at.struct.name}` is used in {in_words(at.reachable)}",
         others=at.valid_label,
         helps=[
             "raise `validVersions`, or correct the field's versions" if raised else "correct the field's versions"
@@ -139,7 +139,7 @@ def idle_range(at: FieldSite) -> Iterator[Finding]:
             yield at.finding(
                 f"`{attribute}` never applies to `{at.field.name}`",
                 written.span,
-                f"the field is in {spoken(at.live)}",
+                f"the field is in {in_words(at.live)}",
                 others=[(at.decl.versions.span, "its versions")] if at.decl.versions else (),
                 helps=["write `none` or leave it out, or correct the versions"],
             )
@@ -240,9 +240,9 @@ def struct_not_in_version(at: FieldSite) -> Iterator[Finding]:
     if missing and not used.versions.is_inverted:
         written = used.decl.versions if isinstance(used.decl, StructDecl) else None
         yield at.finding(
-            f"field `{at.field.name}` uses struct `{used.name}` in {spoken(missing)}, where it does not exist",
+            f"field `{at.field.name}` uses struct `{used.name}` in {in_words(missing)}, where it does not exist",
             at.decl.type.name_span,
-            f"needed in {spoken(at.live)}",
+            f"needed in {in_words(at.live)}",
             others=[(written.span, f"`{used.name}` exists in these")] if written else (),
             helps=["widen the versions of the struct, or narrow those of the field"],
         )
