@@ -123,14 +123,16 @@ class ConnectionDecoder:
 
     def _on_request(self, frame: Frame) -> list[Event]:
         if frame.kind == TOKEN:
-            self._requests.tokens = self._responses.tokens = True  # also without a handshake [KAFKA-WIRE 9]
+            self._requests.expects_tokens = self._responses.expects_tokens = (
+                True  # also without a handshake [KAFKA-WIRE 9]
+            )
             return [_token(frame)]
         event = self._reader.damaged_request(frame) if frame.missing else self._reader.request(frame)
         events: list[Event] = [event]
         if frame.intact < 8 or (self._closed and not frame.complete):
             return events
         api_key, version, correlation_id = REQUEST_START.unpack_from(frame.data)
-        self._requests.tokens = event.name == SASL_HANDSHAKE and version == 0
+        self._requests.expects_tokens = event.name == SASL_HANDSHAKE and version == 0
         if isinstance(event, Undecodable) or event.expects_response:
             request = InFlightRequest(event, api_key, version, correlation_id, self._splitters[SERVER].losses)
             events += self._unanswered(self._in_flight.add(request), "too many requests are in flight", frame.time)
@@ -150,9 +152,12 @@ class ConnectionDecoder:
         events = self._unanswered(passed_over, "a later request was answered", frame.time)
         if answered.request.name == SASL_HANDSHAKE and answered.version == 0:
             agreed = frame.data[4:6] == b"\0\0"
-            self._responses.tokens, self._requests.tokens = agreed, agreed and self._requests.tokens
+            self._responses.expects_tokens, self._requests.expects_tokens = (
+                agreed,
+                agreed and self._requests.expects_tokens,
+            )
         else:
-            self._responses.tokens = False
+            self._responses.expects_tokens = False
         read = self._reader.damaged_response if frame.missing else self._reader.response
         return [*events, read(frame, answered)]
 

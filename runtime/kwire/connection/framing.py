@@ -63,7 +63,7 @@ class Framing(Protocol):
 
 
 class RequestFraming:
-    """Requests, and SASL tokens while ``tokens`` is set."""
+    """Requests, and SASL tokens while ``expects_tokens`` is set."""
 
     prefix_size = 14
     """Size, API key, version, correlation id and length of the client id."""
@@ -72,12 +72,12 @@ class RequestFraming:
     """A prefix and most client ids."""
 
     def __init__(self, catalog: ApiCatalog, max_frame: int) -> None:
-        self.tokens = False
+        self.expects_tokens = False
         self._catalog = catalog
         self._pattern = _request_pattern(catalog.keys, max_frame)
 
     def classify(self, buffer: bytearray, at: int, size: int) -> int:
-        if self.tokens and size < self.prefix_size - 4:
+        if self.expects_tokens and size < self.prefix_size - 4:
             return TOKEN
         if size < self.prefix_size - 4:
             return IMPOSSIBLE
@@ -88,7 +88,7 @@ class RequestFraming:
         header_version = self._catalog.header_version(api_key, version)
         if header_version >= 0 and (fits or header_version == 0):
             return EXPECTED
-        if (self.tokens and size <= MAX_TOKEN) or is_gssapi(buffer, at + 4, size):
+        if (self.expects_tokens and size <= MAX_TOKEN) or is_gssapi(buffer, at + 4, size):
             return TOKEN
         return POSSIBLE if fits and api_key >= 0 and 0 <= version <= MAX_VERSION else IMPOSSIBLE
 
@@ -108,11 +108,11 @@ class RequestFraming:
 
     def score(self, payload: bytes) -> int:
         if len(payload) < self.prefix_size - 4:
-            return PLAUSIBLE if self.tokens else IMPLAUSIBLE
+            return PLAUSIBLE if self.expects_tokens else IMPLAUSIBLE
         api_key, version, _, length = _REQUEST.unpack_from(payload)
         if self._catalog.reads_request(payload, api_key, version):
             return DECODES
-        if self.tokens or is_gssapi(payload, 0, len(payload)):
+        if self.expects_tokens or is_gssapi(payload, 0, len(payload)):
             return PLAUSIBLE
         if length <= 0 or not is_client_id(payload[10 : 10 + length]):
             return IMPLAUSIBLE
@@ -122,7 +122,7 @@ class RequestFraming:
 
 
 class ResponseFraming:
-    """Responses, recognised by the correlation ids of in-flight requests, and SASL tokens while ``tokens`` is set."""
+    """Responses, recognised by correlation ids in flight, and SASL tokens while ``expects_tokens`` is set."""
 
     prefix_size = 8
     """Size and correlation id."""
@@ -130,19 +130,19 @@ class ResponseFraming:
     lookahead = 7
 
     def __init__(self, catalog: ApiCatalog, in_flight: InFlightRequests, max_frame: int) -> None:
-        self.tokens = False
+        self.expects_tokens = False
         self._catalog = catalog
         self._in_flight = in_flight
         self._max_frame = max_frame
 
     def classify(self, buffer: bytearray, at: int, size: int) -> int:
         if size < 4:
-            return TOKEN if self.tokens else IMPOSSIBLE
+            return TOKEN if self.expects_tokens else IMPOSSIBLE
         if len(buffer) < at + self.prefix_size:
             return INCOMPLETE
         if _ID.unpack_from(buffer, at + 4)[0] in self._in_flight:
             return EXPECTED
-        return TOKEN if self.tokens and size <= MAX_TOKEN else POSSIBLE
+        return TOKEN if self.expects_tokens and size <= MAX_TOKEN else POSSIBLE
 
     def find_candidate(self, buffer: bytearray, start: int, stop: int) -> int:
         if not len(self._in_flight):
@@ -160,7 +160,7 @@ class ResponseFraming:
 
     def score(self, payload: bytes) -> int:
         if len(payload) < 4 or _ID.unpack_from(payload)[0] not in self._in_flight:
-            return PLAUSIBLE if self.tokens else UNDECODABLE
+            return PLAUSIBLE if self.expects_tokens else UNDECODABLE
         answered = self._in_flight.oldest(_ID.unpack_from(payload)[0])
         decodes = self._catalog.reads_response(payload, answered.api_key, answered.version)
         return NEWER if decodes is None else DECODES if decodes else UNDECODABLE

@@ -25,7 +25,7 @@ class ServerConnection:
     """Decodes requests in order, and encodes responses, which must be sent in the same order."""
 
     def __init__(self, protocol: Protocol, *, policy: Policy = LIKE_KAFKA, max_frame: int = MAX_FRAME) -> None:
-        self.tokens = False
+        self.expects_tokens = False
         """Whether frames are bare SASL tokens: set it after answering SaslHandshake version 0, until authentication
         is complete."""
         self._protocol = protocol
@@ -76,6 +76,6 @@ class ServerConnection:
     def _take(self, payload: bytes, time: float) -> RequestEvent | Undecodable | SaslToken:
         position = self._received
         self._received += 4 + len(payload)
-        if self.tokens:
+        if self.expects_tokens:
             return SaslToken(time, CLIENT, position, time, payload)
         return self._reader.request(Frame(time, CLIENT, position, time, payload))

@@ -141,10 +141,10 @@ def test_trap_09_bare_tokens() -> None:
     client, server = pair()
     request = heard(server, client.send(SaslHandshakeRequest(mechanism="PLAIN"), 0))
     client.receive(server.send(request, SaslHandshakeResponse()))
-    server.tokens = True
+    server.expects_tokens = True
     assert server.receive(client.send_token(b"\0a\0b")) == [SaslToken(0.0, CLIENT, 25, 0.0, b"\0a\0b")]
     assert client.in_flight == 1
-    server.tokens = False
+    server.expects_tokens = False
     assert client.receive(server.send_token(b"")) == [SaslToken(0.0, SERVER, 14, 0.0, b"")]
     (response,) = client.receive(server.send(heard(server, client.send(BEAT, 0)), HeartbeatResponse()))
     assert isinstance(response, ResponseEvent)
