@@ -78,8 +78,7 @@ def round_trip(message: Any, version: int) -> bytes:
 def run(package: str, modules: Sequence[str]) -> dict[str, object]:
     """Round trips of default and of filled instances of all messages."""
     uuid = import_module("kwire.uuids").Uuid
-    explain = import_module("kwire.explain")
-    slow = _count_calls(explain)
+    slow = _count_calls(import_module("kwire.interpreter"))
     digest = hashlib.sha256()
     names, pairs, files = set(), 0, set()
     for cls in messages(package, modules):
@@ -99,7 +98,7 @@ def run(package: str, modules: Sequence[str]) -> dict[str, object]:
     }
 
 
-def _count_calls(explain: Any) -> list[str]:
+def _count_calls(interpreter: Any) -> list[str]:
     """Names of messages for which the slow path had to step in: there should be none."""
     called: list[str] = []
 
@@ -111,7 +110,7 @@ def _count_calls(explain: Any) -> list[str]:
         return counted
 
     for name in ("encode", "decode"):
-        setattr(explain, name, counting(getattr(explain, name)))
+        setattr(interpreter, name, counting(getattr(interpreter, name)))
     return called
 
 

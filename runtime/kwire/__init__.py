@@ -2,14 +2,14 @@
 
 Errors, policies and base classes are here. ``kwire.connection`` decodes connections or serves their ends, from
 ``kwire.frames`` and ``kwire.headers``; ``kwire.records`` and ``kwire.compression`` read and build record batches;
-``kwire.logs`` and ``kwire.request_log`` read what brokers keep and log; ``kwire.primitives`` has every type of the
-protocol guide for use by hand.
+``kwire.logs`` and ``kwire.request_log`` read the files and logs of brokers; ``kwire.trace`` shows bytes as annotated
+trees.
 """
 
 from kwire.errors import DecodeError, EncodeError, KwireError
 from kwire.message import Message
 from kwire.policy import LIKE_KAFKA, STRICT, Policy
-from kwire.protocol import Protocol, UnexpectedMessage, UnknownApi
+from kwire.protocol import MessageRegistry, UnexpectedMessage, UnknownApi
 from kwire.uuids import ZERO_UUID, Uuid
 
 __all__ = [
@@ -20,8 +20,8 @@ __all__ = [
     "EncodeError",
     "KwireError",
     "Message",
+    "MessageRegistry",
     "Policy",
-    "Protocol",
     "UnexpectedMessage",
     "UnknownApi",
     "Uuid",

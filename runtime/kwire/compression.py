@@ -68,22 +68,11 @@ _FIRST_BUFFER = 1 << 16
 
 
 class CompressionError(DecodeError):
-    """An unknown codec, or a stream that its codec cannot decompress; ``message`` is the name of the codec.
+    """An unknown codec, or a stream that its codec cannot decompress; ``message_name`` is the name of the codec.
 
     For the records of a batch the attributes are those of a ``RecordsError``: ``position`` is where the batch starts
     in the input, ``offset`` where in the input the problem is, and ``data`` holds the bytes of the batch.
     """
-
-    position: int | None = None
-
-    def __str__(self) -> str:
-        if self.position is None:
-            return super().__str__()
-        where = f"{self.message} v{self.version} at byte {self.position}, field {self.path}"
-        return f"{where}, byte {self.offset}: {self.reason}"
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return (*super().__reduce__(), {"position": self.position})
 
 
 class DecompressionLimitError(CompressionError):
@@ -133,7 +122,7 @@ def decompress(codec: int, data: bytes | memoryview, *, magic: int = 2, limit: i
         _check_limit(len(data), limit)
         return bytes(data)
     except CompressionError as error:
-        error.message, error.data = Codec(codec).label, bytes(data)
+        error.message_name, error.data = Codec(codec).label, bytes(data)
         raise
 
 

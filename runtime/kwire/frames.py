@@ -51,7 +51,7 @@ class FrameReader:
             if size < 0 or size > self._max_frame:
                 raise DecodeError(
                     f"a frame of {size} bytes, the limit is {self._max_frame}",
-                    message="frame",
+                    message_name="frame",
                     path="size",
                     data=self.pending,
                 )

@@ -114,9 +114,9 @@ class Message(Struct):
             return out.getvalue()
         except Exception:  # whatever it was, the slow path says it better
             pass
-        from kwire import explain
+        from kwire import interpreter
 
-        return explain.encode(self, version)
+        return interpreter.encode(self, version)
 
     @classmethod
     def decode(
@@ -137,9 +137,9 @@ class Message(Struct):
                 return message  # type: ignore[no-any-return]
         except Exception:  # whatever it was, the slow path says it better
             pass
-        from kwire import explain
+        from kwire import interpreter
 
-        return explain.decode(cls, buffer, start, version, policy, whole=True)[0]
+        return interpreter.decode(cls, buffer, start, version, policy, whole=True)[0]
 
     @classmethod
     def decode_from(
@@ -156,9 +156,9 @@ class Message(Struct):
                 return message, end
         except Exception:  # whatever it was, the slow path says it better
             pass
-        from kwire import explain
+        from kwire import interpreter
 
-        return explain.decode(cls, buffer, offset, version, policy, whole=False)
+        return interpreter.decode(cls, buffer, offset, version, policy, whole=False)
 
     @classmethod
     def from_json(cls, value: Any, version: int, *, empty_records: bool = False) -> Self:
@@ -180,7 +180,7 @@ class Message(Struct):
     def _check_offset(cls, data: bytes, offset: int, version: int) -> None:
         if offset < 0 or offset > len(data):
             raise DecodeError(
-                "the offset is outside the data", message=cls.__name__, version=version, offset=offset, data=data
+                "the offset is outside the data", message_name=cls.__name__, version=version, offset=offset, data=data
             )
 
 

@@ -1,4 +1,4 @@
-"""From api keys to classes, and whole frames read and written: header and body together."""
+"""Message classes by name and API key, and whole frames read and written: header and body together."""
 
 from __future__ import annotations
 
@@ -26,24 +26,23 @@ UNSUPPORTED_VERSION = b"\0\x23"
 
 
 class UnknownApi(KwireError):
-    """An api key, a name, a log or a record type that the protocol does not have."""
+    """An API key, a name, a log or a record type that the protocol lacks."""
 
 
 class UnexpectedMessage(KwireError):
-    """Another message than the one that was expected, or one that could not be read."""
+    """A message of another class than expected, or of an unknown API or version."""
 
 
-def expected(message: Message | None, cls: type[M], otherwise: str = "its api or version is not known") -> M:
-    """``message``, which has to be one of ``cls``."""
+def expected(message: Message | None, cls: type[M], otherwise: str = "an unknown API or version") -> M:
+    """``message`` if it is a ``cls``; :class:`UnexpectedMessage` otherwise."""
     if isinstance(message, cls):
         return message
-    found = otherwise if message is None else f"it is {type(message).__name__}"
-    raise UnexpectedMessage(f"this is no {cls.__name__}: {found}")
+    found = otherwise if message is None else type(message).__name__
+    raise UnexpectedMessage(f"expected {cls.__name__}, got {found}")
 
 
 class Request:
-    """A request frame taken apart. ``message`` is ``None`` when api key or version are not known: then ``body`` is
-    all there is to have."""
+    """A parsed request frame. ``message`` is ``None`` if the API key or version is unknown."""
 
     __slots__ = ("body_offset", "header", "message", "payload")
 
@@ -55,11 +54,11 @@ class Request:
 
     @property
     def body(self) -> bytes:
-        """What follows the header."""
+        """The bytes after the header."""
         return self.payload[self.body_offset :]
 
     def expect(self, cls: type[M]) -> M:
-        """The message, if it is one of ``cls``; :class:`UnexpectedMessage` otherwise."""
+        """The message if it is a ``cls``; :class:`UnexpectedMessage` otherwise."""
         return expected(self.message, cls)
 
     def __repr__(self) -> str:
@@ -67,7 +66,7 @@ class Request:
 
 
 class Response:
-    """A response frame taken apart. ``version`` is the version of the body: not always that of the request."""
+    """A parsed response frame. ``version`` is the version of the body, which is not always that of the request."""
 
     __slots__ = ("body_offset", "header", "message", "payload", "version")
 
@@ -82,19 +81,19 @@ class Response:
 
     @property
     def body(self) -> bytes:
-        """What follows the header."""
+        """The bytes after the header."""
         return self.payload[self.body_offset :]
 
     def expect(self, cls: type[M]) -> M:
-        """The message, if it is one of ``cls``; :class:`UnexpectedMessage` otherwise."""
+        """The message if it is a ``cls``; :class:`UnexpectedMessage` otherwise."""
         return expected(self.message, cls)
 
     def __repr__(self) -> str:
         return f"Response(header={self.header!r}, message={self.message!r}, version={self.version})"
 
 
-class Protocol:
-    """All messages of a generated package. Nothing is imported before it is asked for."""
+class MessageRegistry:
+    """All messages of a generated package, each imported on first use."""
 
     def __init__(
         self,
@@ -114,21 +113,21 @@ class Protocol:
         self._classes: dict[str, type[Message]] = {}
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Pickled by the name of its package, which keeps small what holds on to it: the state of a connection."""
+        """Pickled by the name of its package, which keeps the pickled state of a connection small."""
         if getattr(sys.modules.get(self._package), "PROTOCOL", None) is self:
             return _protocol, (self._package,)
         parts = self._package, self._modules, self._aliases, self._requests, self._responses, self._logs
-        return Protocol, parts
+        return MessageRegistry, parts
 
     @property
     def api_keys(self) -> tuple[int, ...]:
-        """All api keys, ascending."""
+        """All API keys, ascending."""
         return tuple(sorted(self._requests))
 
     def api_name(self, api_key: int) -> str:
-        """The name of an API: that of its request without the ending."""
+        """The name of an API: the name of its request without the suffix."""
         if api_key not in self._requests:
-            raise UnknownApi(f"there is no request with api key {api_key}")
+            raise UnknownApi(f"unknown API key {api_key}")
         return self._requests[api_key].removesuffix("Request")
 
     @property
@@ -137,34 +136,34 @@ class Protocol:
         return tuple(self._modules)
 
     def message(self, name: str) -> type[Message]:
-        """The class of a message, by its name or a name it had in an earlier release."""
+        """The class of a message, by its name or a former name."""
         known = self._classes.get(name)
         if known is not None:
             return known
         actual = self._aliases.get(name, name)
         if actual not in self._modules:
-            raise UnknownApi(f"there is no message {name!r}{_similar(name, self._modules)}")
+            raise UnknownApi(f"unknown message {name!r}{_similar(name, self._modules)}")
         module = import_module(f"{self._package}.{self._modules[actual]}")
         found: type[Message] = getattr(module, actual)
         self._classes[name] = found
         return found
 
     def request(self, api_key: int) -> type[Message]:
-        """The request class for an api key."""
+        """The request class for an API key."""
         if api_key not in self._requests:
-            raise UnknownApi(f"there is no request with api key {api_key}")
+            raise UnknownApi(f"unknown API key {api_key}")
         return self.message(self._requests[api_key])
 
     def response(self, api_key: int) -> type[Message]:
-        """The response class for an api key."""
+        """The response class for an API key."""
         if api_key not in self._responses:
-            raise UnknownApi(f"there is no response with api key {api_key}")
+            raise UnknownApi(f"no response has API key {api_key}")
         return self.message(self._responses[api_key])
 
     @property
     def logs(self) -> tuple[str, ...]:
-        """The logs whose records the protocol defines, by the folders of their definitions: ``group`` for what the
-        group coordinator writes, ``metadata`` for the cluster's metadata, and so on."""
+        """The logs whose records the protocol defines, by the folders of their definitions: ``group`` for records of
+        the group coordinator, ``metadata`` for the cluster metadata, and so on."""
         return tuple(self._logs)
 
     def record_types(self, log: str) -> tuple[int, ...]:
@@ -172,16 +171,16 @@ class Protocol:
         return tuple(self._types(log))
 
     def record(self, log: str, record_type: int) -> tuple[type[Message] | None, type[Message] | None]:
-        """The classes of key and value of a record type; ``None`` for what such a record does not have."""
+        """The classes of key and value of a record type; ``None`` if such records have no key or no value."""
         names = self._types(log).get(record_type)
         if names is None:
-            raise UnknownApi(f"the log {log!r} has no record type {record_type}")
+            raise UnknownApi(f"unknown record type {record_type} of the log {log!r}")
         key, value = names
         return self.message(key) if key else None, self.message(value) if value else None
 
     def _types(self, log: str) -> Mapping[int, tuple[str | None, str | None]]:
         if log not in self._logs:
-            raise UnknownApi(f"there is no log {log!r}, only {', '.join(self._logs)}")
+            raise UnknownApi(f"unknown log {log!r}, expected one of {', '.join(self._logs)}")
         return self._logs[log]
 
     def encode_request(
@@ -189,7 +188,7 @@ class Protocol:
     ) -> bytes:
         """Header and body of a request, as the payload of a frame.
 
-        :class:`EncodeError` if ``message`` is no request of this protocol, or cannot be written.
+        :class:`EncodeError` if ``message`` is not a request of this protocol, or cannot be encoded.
         """
         api_key = self._api_key(message, version, self._requests, "request")
         body = message.encode(version)
@@ -201,7 +200,7 @@ class Protocol:
     def encode_response(self, message: Message, version: int, *, correlation_id: int) -> bytes:
         """Header and body of a response, as the payload of a frame.
 
-        :class:`EncodeError` if ``message`` is no response of this protocol, or cannot be written.
+        :class:`EncodeError` if ``message`` is not a response of this protocol, or cannot be encoded.
         """
         self._api_key(message, version, self._responses, "response")
         body = message.encode(version)
@@ -211,14 +210,14 @@ class Protocol:
         key = message.API_KEY
         if key is None or key not in names or not isinstance(message, self.message(names[key])):
             name = type(message).__name__
-            raise EncodeError(f"it is no {role} of {self._package}", message=name, version=version)
+            raise EncodeError(f"not a {role} of {self._package}", message_name=name, version=version)
         return key
 
     def decode_request(self, payload: bytes | bytearray | memoryview, policy: Policy = STRICT) -> Request:
-        """Take the payload of a request frame apart. An unknown api key or version is no error.
+        """Parse the payload of a request frame. An unknown API key or version is not an error.
 
-        The ``message`` of a :class:`DecodeError` says whether it is about the header or the body; its offset counts
-        from the start of ``payload`` in both.
+        The ``message_name`` of a :class:`DecodeError` is that of the header or the body; its offset counts from the
+        start of ``payload`` either way.
         """
         payload = bytes(payload)
         header, offset, cls = self.request_header(payload, policy)
@@ -230,12 +229,12 @@ class Protocol:
     ) -> tuple[RequestHeader, int, type[Message] | None]:
         """The header of a request, the offset of the body, and the class that reads it in ``header.api_version``.
 
-        The class is ``None`` where api key or version are not known. Then the header is a guess: it is read like that
-        of the nearest version, or as version 1 for an unknown api, and if that does not fit, without tagged fields or
-        client id. Api key, version and correlation id stand in the same place of all headers.
+        The class is ``None`` if the API key or version is unknown. Then the header is a guess: it is read as that of
+        the nearest version, or as version 1 for an unknown API, and if that fails, without tagged fields or client
+        id. API key, version and correlation id are in the same place in all headers.
         """
         if len(payload) < 4:
-            RequestHeader.decode(payload, 0, policy)  # fails, and says at what
+            RequestHeader.decode(payload, 0, policy)  # raises the error
         api_key, version = read_i16_be(payload, 0), read_i16_be(payload, 2)
         cls = self.request(api_key) if api_key in self._requests else None
         if cls is not None and version in cls.VALID_VERSIONS:
@@ -251,10 +250,10 @@ class Protocol:
     def decode_response(
         self, payload: bytes | bytearray | memoryview, api_key: int, version: int, policy: Policy = STRICT
     ) -> Response:
-        """Take the payload of a response frame apart, given api key and version of its request.
+        """Parse the payload of a response frame, given API key and version of its request.
 
-        An unknown api key or version is no error: then ``message`` is ``None``, and ``body`` is all there is.
-        Errors are those of :meth:`decode_request`.
+        An unknown API key or version is not an error: ``message`` is ``None``. Errors are those of
+        :meth:`decode_request`.
         """
         payload = bytes(payload)
         header, offset, cls, version = self.response_header(payload, api_key, version, policy)
@@ -266,12 +265,12 @@ class Protocol:
     ) -> tuple[ResponseHeader, int, type[Message] | None, int]:
         """The header of a response, the offset of the body, and the class and version that read it.
 
-        The class is ``None`` where api key or version are not known. Then the header is a guess, as in
-        :meth:`request_header`: that of the nearest version, or as version 0 for an unknown api or if that does not
-        fit. Tagged fields would then be part of the body.
+        The class is ``None`` if the API key or version is unknown. Then the header is a guess, as in
+        :meth:`request_header`: that of the nearest version, or version 0 for an unknown API or if that fails. Tagged
+        fields would then be part of the body.
 
-        A broker that does not know the version of an ApiVersions request answers in version 0 with error 35
-        [KAFKA-WIRE 6]: that is recognised by the first two bytes of the body.
+        A broker that lacks the version of an ApiVersions request answers in version 0 with error 35 [KAFKA-WIRE 6],
+        recognised by the first two bytes of the body.
         """
         cls = self.response(api_key) if api_key in self._responses else None
         if cls is None:
@@ -290,13 +289,13 @@ class Protocol:
         return header, offset, cls if known else None, version
 
 
-def _protocol(package: str) -> Protocol:
-    found: Protocol = import_module(package).PROTOCOL
+def _protocol(package: str) -> MessageRegistry:
+    found: MessageRegistry = import_module(package).PROTOCOL
     return found
 
 
 def _nearest_header(cls: type[Message], version: int) -> int:
-    """The header version of the known version that is nearest to this unknown one."""
+    """The header version of the known version nearest to an unknown one."""
     valid = cls.VALID_VERSIONS
     return cls.header_version(valid.start if version < valid.start else valid.stop - 1)
 

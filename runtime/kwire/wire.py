@@ -1,9 +1,9 @@
 """Primitives for emitted codecs: the parts of reading and writing that are not worth repeating inline.
 
-Functions read at ``pos`` of ``data`` and give the value, with the new position where that is not obvious. They raise
-whatever comes first (``IndexError``, ``ValueError``, ``TypeError``): the caller decodes again through
-``kwire.explain``, which says what is wrong and where. A slice beyond the end is short and leaves ``pos`` behind the
-end; the next read or the final check notices.
+Functions read at ``pos`` of ``data`` and return the value, with the new position where that is not obvious. They
+raise whatever comes first (``IndexError``, ``ValueError``, ``TypeError``): the caller decodes again with
+``kwire.interpreter``, which reports what is wrong and where. A slice beyond the end is short and leaves ``pos`` after
+the end; the next read or the final check notices.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 - ``decode`` gives a value or a ``DecodeError`` that points into the data, and nothing else.
 - What it gives can be encoded, and decodes again to an equal value.
-- What the emitted fast path reads, ``kwire.explain`` reads too, with the same value.
+- What the emitted fast path reads, ``kwire.interpreter`` reads too, with the same value.
 - A length that the data cannot hold costs no memory.
 
 ``python -m tests.fuzz.frames --frames 1000000 --seed 1`` prints what happened; ``make test`` runs a short version.
@@ -19,8 +19,8 @@ from functools import cache
 from random import Random
 from typing import Any
 
-from kwire import LIKE_KAFKA, STRICT, DecodeError, explain
-from kwire.explain.reader import Reader
+from kwire import LIKE_KAFKA, STRICT, DecodeError, interpreter
+from kwire.interpreter.reader import Reader
 from kwire.message import Message
 from kwire.schema import PresentField
 from kwire_kafka.index import PROTOCOL
@@ -80,7 +80,7 @@ def check(cls: type[Message], version: int, data: bytes) -> str:
 def check_paths(cls: type[Message], version: int, data: bytes) -> str:
     """The fast path against the slow one, and the tolerant policy against the strict one."""
     try:
-        slow: Any = explain.decode(cls, data, 0, version, STRICT, whole=True)
+        slow: Any = interpreter.decode(cls, data, 0, version, STRICT, whole=True)
     except DecodeError:
         slow = None
     try:

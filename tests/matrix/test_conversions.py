@@ -26,7 +26,7 @@ from kwirec.merge.history import read_history
 from kwirec.validation.examples import clock, field
 from tests.properties.values import NAMES, Extreme, as_decoded, each_message, exact, make, message_class
 
-NULL_IS_REFUSED = "null, which it may not be"
+NULL_IS_REFUSED = "null is not allowed"
 
 
 class Set(Extreme):

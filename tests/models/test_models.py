@@ -330,7 +330,7 @@ def test_records_that_were_put_in_later_go_anywhere() -> None:
 
 def test_codecs_do_not_know_pydantic() -> None:
     code = (
-        "import sys; import kwire_kafka, kwire.explain, kwire.records, kwire.connection, kwire.logs; "
+        "import sys; import kwire_kafka, kwire.interpreter, kwire.records, kwire.connection, kwire.logs; "
         "m = kwire_kafka.FetchRequest(); m.decode(m.encode(13), 13); print('pydantic' in sys.modules)"
     )
     assert run(code) == "False\n"

@@ -17,7 +17,7 @@ from hypothesis import event, given
 from hypothesis import strategies as st
 from librt.strings import BytesWriter
 
-from kwire import explain
+from kwire import interpreter
 from kwire.errors import DecodeError
 from kwire.message import Message, Struct
 from kwire.policy import STRICT
@@ -233,13 +233,13 @@ def test_any_schema_round_trips(definition: dict[str, Any], data: st.DataObject)
             out = BytesWriter()
             message._write(out, version)
             raw = out.getvalue()
-            assert explain.encode(message, version) == raw
+            assert interpreter.encode(message, version) == raw
             again = cls._read(raw, 0, version)[0]
             disturb(again)
             decoded, end = cls._read(raw, 0, version)
             assert end == len(raw)
             assert decoded == as_decoded(message, version)  # -0.0 in a tagged field is its default, as in Java
-            explained, _ = explain.decode(cls, raw, 0, version, STRICT, whole=True)
+            explained, _ = interpreter.decode(cls, raw, 0, version, STRICT, whole=True)
             assert exact(explained) == exact(decoded)
             if decoded == message:  # else a dropped field made a tagged struct differ from its default, as in Java
                 assert decoded.encode(version) == raw
@@ -266,7 +266,7 @@ def test_any_schema_agrees_on_what_is_wrong(
                 if end > len(hostile):
                     continue
                 event("accepted")
-                explained, stop = explain.decode(cls, hostile, 0, version, STRICT, whole=False)
+                explained, stop = interpreter.decode(cls, hostile, 0, version, STRICT, whole=False)
                 assert stop == end
                 assert exact(explained) == exact(decoded)
     finally:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from librt.strings import BytesWriter
 
-from kwire import STRICT, DecodeError, explain
+from kwire import STRICT, DecodeError, interpreter
 from kwire.message import Message
 from tests.effort import examples
 from tests.properties.values import (
@@ -28,7 +28,7 @@ from tests.properties.values import (
 
 
 def written(message: Message, version: int) -> bytes:
-    """What the emitted writer writes, without the way out through ``kwire.explain``."""
+    """What the emitted writer writes, without the way out through ``kwire.interpreter``."""
     out = BytesWriter()
     message._write(out, version)
     return out.getvalue()
@@ -38,11 +38,11 @@ def assert_round_trip(message: Message, version: int) -> bytes:
     """Fast and slow, both ways; gives the bytes."""
     cls = type(message)
     data = written(message, version)
-    assert explain.encode(message, version) == data
+    assert interpreter.encode(message, version) == data
     assert message.encode(version) == data
     fast, end = cls._read(data, 0, version)
     assert end == len(data)
-    slow, slow_end = explain.decode(cls, data, 0, version, STRICT, whole=True)
+    slow, slow_end = interpreter.decode(cls, data, 0, version, STRICT, whole=True)
     assert slow_end == len(data)
     expected = as_decoded(message, version)
     assert fast == expected

@@ -39,11 +39,11 @@ def test_an_error_knows_where_it_is() -> None:
     data = FETCHED.encode(13)
     cut = data[: data.rindex(b"r" * 40) + 7]
     error = broken(FetchResponse, cut, 13)
-    assert (error.message, error.version) == ("FetchResponse", 13)
+    assert (error.message_name, error.version) == ("FetchResponse", 13)
     assert error.path == "responses[0].partitions[3].records"
     assert error.offset == data.rindex(b"r" * 40) - 1
     assert error.data == cut
-    assert error.reason == "this block of records has length 40, 7 bytes are left"
+    assert error.reason == "this block of records has length 40, 7 bytes left"
 
 
 def test_errors_inside_of_tagged_structs() -> None:
@@ -81,9 +81,9 @@ def test_versions_that_do_not_exist(name: str) -> None:
     data = cls().encode(cls.VALID_VERSIONS[-1])
     for version in (cls.VALID_VERSIONS[0] - 1, cls.VALID_VERSIONS[-1] + 1, -1, 2**70):
         error = broken(cls, data, version)
-        assert (error.message, error.version, error.path, error.data) == (name, version, "", data)
-        assert error.reason.startswith(f"there is no version {version}, the valid ones are ")
-        with pytest.raises(DecodeError, match="there is no version"):
+        assert (error.message_name, error.version, error.path, error.data) == (name, version, "", data)
+        assert error.reason.startswith(f"unknown version {version}, valid versions are ")
+        with pytest.raises(DecodeError, match="unknown version"):
             cls.decode_from(data, 0, version)
 
 

@@ -51,7 +51,7 @@ def test_codecs_come_one_by_one() -> None:
 
 def test_a_good_message_never_imports_the_slow_path() -> None:
     code = "from kwire_kafka import HeartbeatRequest as H; H.decode(H(group_id='g').encode(4), 4)"
-    assert "kwire.explain" not in loaded(code)
+    assert "kwire.interpreter" not in loaded(code)
 
 
 def test_names_of_the_package() -> None:

@@ -16,15 +16,23 @@ from syrupy.assertion import SnapshotAssertion
 
 from kwire import LIKE_KAFKA, STRICT, DecodeError, KwireError, Policy
 from kwire.compression import Codec
-from kwire.explain.batches import expand_records
-from kwire.explain.frame import behind_size, trace_request, trace_response
-from kwire.explain.internal import trace_record
-from kwire.explain.trace import Span, Trace, trace
-from kwire.explain.view import as_json, show
 from kwire.frames import frame
 from kwire.headers import RequestHeader
 from kwire.logs import TOPICS, decode_record
 from kwire.records import Record, RecordsError, encode_batch, encode_message_set, read_batches
+from kwire.trace import (
+    Span,
+    Trace,
+    annotate,
+    as_json,
+    expand_records,
+    show,
+    trace_frame,
+    trace_message,
+    trace_record,
+    trace_request,
+    trace_response,
+)
 from kwire_kafka import PROTOCOL, ApiVersionsResponse, FetchResponse, HeartbeatRequest
 from kwire_kafka.api.fetch import FetchableTopicResponse, PartitionData
 from tests.effort import examples
@@ -78,7 +86,7 @@ def test_every_byte_of_every_message_is_in_one_line(name: str) -> None:
     for version in cls.VALID_VERSIONS:
         message = make(cls, version, FIXED["min"])
         data = message.encode(version)
-        found = trace(cls, data, version)
+        found = trace_message(cls, data, version)
         assert found.error is None
         assert found.end == len(data)
         assert_tiles(found)
@@ -98,22 +106,22 @@ def test_every_cut_ends_in_the_error_of_decode(name: str) -> None:
     cls = message_class(name)
     version = cls.VALID_VERSIONS[-1]
     data = make(cls, version, FIXED["min"]).encode(version)
-    borders = [border for span in trace(cls, data, version).spans for border in (span.start, span.end)]
+    borders = [border for span in trace_message(cls, data, version).spans for border in (span.start, span.end)]
     cuts = sorted({size for border in borders for size in (border - 1, border, border + 1) if 0 <= size < len(data)})
     for size in cuts[:: len(cuts) // CUTS + 1]:
-        found = trace(cls, data[:size], version)
+        found = trace_message(cls, data[:size], version)
         with pytest.raises(DecodeError) as caught:
             cls.decode(data[:size], version)
         assert found.error is not None
         assert str(found.error) == str(caught.value)
         assert_tiles(found)
-        assert f"^^ {caught.value.reason}\n" in caught.value.annotated()
+        assert f"^^ {caught.value.reason}\n" in annotate(caught.value)
 
 
 def test_every_real_frame() -> None:
     for exchange in exchanges():
         payload = bytes.fromhex(exchange["request"])
-        found = behind_size(frame(payload), trace_request(PROTOCOL, payload, expand=expand_records))
+        found = trace_frame(frame(payload), trace_request(PROTOCOL, payload, expand=expand_records))
         assert found.error is None
         assert_tiles(found)
         assert found.spans[0].value == len(payload)
@@ -150,7 +158,7 @@ def test_damaged_frames(draw: st.DataObject) -> None:
     assert str(found.error) == str(error)
     assert_tiles(found)
     if error:
-        assert error.annotated().startswith(str(error))
+        assert annotate(error).startswith(str(error))
 
 
 @given(st.binary(max_size=200), st.integers(0, 30))
@@ -236,11 +244,11 @@ def test_broken_frames(snapshot: SnapshotAssertion) -> None:
         trace_request(PROTOCOL, data + b"more"),
         trace_request(PROTOCOL, data.replace(b"uppe", b"u\xffpe")),
         trace_request(PROTOCOL, data[:3]),
-        behind_size(frame(data[:-1]), trace_request(PROTOCOL, data[:-1])),
+        trace_frame(frame(data[:-1]), trace_request(PROTOCOL, data[:-1])),
         trace_response(PROTOCOL, bytes.fromhex("00000001 0000 01 00000000 01 01 0a 0000000000000005 0000"), 18, 3),
         trace_response(PROTOCOL, b"\0\0\0\1body", 12, 99),
         trace_response(PROTOCOL, b"\0\0\0\1body", 500, 0),
-        trace(HeartbeatRequest, b"\0\1g", 99),
+        trace_message(HeartbeatRequest, b"\0\1g", 99),
     ]
     assert "\n".join(map(show, shown)) == snapshot
 
@@ -294,7 +302,7 @@ def test_records_of_internal_topics_without_key_or_value() -> None:
 
 def test_an_error_shows_the_last_lines_before_it() -> None:
     error = broken()
-    lines = error.annotated(3).splitlines()
+    lines = annotate(error, 3).splitlines()
     assert lines[0] == str(error)
     assert re.fullmatch(r"     … +\d lines before", lines[3])
     assert [line.split()[0] for line in lines[4:]] == ["11", "18", "22", "^^"]
@@ -303,21 +311,21 @@ def test_an_error_shows_the_last_lines_before_it() -> None:
 
 def test_an_error_shows_the_same_in_another_process() -> None:
     error = broken()
-    assert pickle.loads(pickle.dumps(error)).annotated() == error.annotated()
+    assert annotate(pickle.loads(pickle.dumps(error))) == annotate(error)
 
 
 def test_an_error_of_a_tolerant_policy_is_shown_under_it() -> None:
     data = b"\0\3a\xffb" + bytes(5)
     with pytest.raises(DecodeError) as caught:
         HeartbeatRequest.decode(data, 0, Policy(utf8="replace"))
-    assert '"a\ufffdb"' in caught.value.annotated()
+    assert '"a\ufffdb"' in annotate(caught.value)
 
 
 def test_an_error_that_was_made_by_hand() -> None:
-    text = DecodeError("no", offset=3, data=b"abcdef").annotated()
+    text = annotate(DecodeError("no", offset=3, data=b"abcdef"))
     assert text.splitlines()[0] == "byte 3 of 6: no"
     assert re.search(r"^ +3  646566 .*3 bytes not read\n +\^\^ no$", text, re.MULTILINE)
-    assert DecodeError("no").annotated().endswith("^^ no\n")
+    assert annotate(DecodeError("no")).endswith("^^ no\n")
 
 
 def test_an_error_in_records_shows_the_batch() -> None:
@@ -325,7 +333,7 @@ def test_an_error_in_records_shows_the_batch() -> None:
     data[-1] ^= 1
     with pytest.raises(RecordsError) as caught:
         list(read_batches(bytes(data)))
-    text = caught.value.annotated()
+    text = annotate(caught.value)
     assert text.startswith(f"{caught.value}\n\nthe batch:\noffset ")
     assert re.search(r"^ +17  [0-9a-f]{8} +crc .*\n +\^\^ the stored checksum is ", text, re.MULTILINE)
 
@@ -336,11 +344,11 @@ def test_the_wrong_byte_is_shown_wherever_it_stands() -> None:
     data[-2] ^= 1  # the last value
     with pytest.raises(RecordsError) as caught:
         list(read_batches(bytes(data)))
-    lines = caught.value.annotated(3).splitlines()[4:]
+    lines = annotate(caught.value, 3).splitlines()[4:]
     assert [line.split()[0] for line in lines] == ["…", "12", "16", "17", "^^", "…"]
     assert lines[0].endswith("3 lines before")
     assert lines[-1].endswith("58 lines behind")
-    assert len(caught.value.annotated(20).splitlines()) == 3 + 1 + 20 + 2
+    assert len(annotate(caught.value, 20).splitlines()) == 3 + 1 + 20 + 2
 
 
 def test_errors_of_subclasses_travel_as_what_they_are() -> None:
@@ -368,9 +376,9 @@ def test_as_data() -> None:
     }
     failed = as_json(trace_response(PROTOCOL, data[:-1], 1, 13))
     assert failed["error"] == {
-        "message": "FetchResponse",
+        "message_name": "FetchResponse",
         "version": 13,
         "path": "tagged fields",
         "offset": len(data) - 1,
-        "reason": "the number of tagged fields takes 1 bytes, 0 are left",
+        "reason": "the number of tagged fields takes 1 byte, 0 left",
     }

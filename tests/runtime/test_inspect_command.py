@@ -129,7 +129,7 @@ def test_an_envelope_is_opened(run: Any) -> None:
     assert "request_data.group_id" in [span["path"] for span in found["spans"]]
     broken = run(envelope(REQUEST[:-1]))
     assert broken.code == 1
-    assert "not readable: the number of tagged fields takes 1 bytes, 0 are left" in broken.out
+    assert "not readable: the number of tagged fields takes 1 byte, 0 left" in broken.out
     twice = run(envelope(bytes.fromhex(envelope(REQUEST))))
     assert (twice.code, twice.out.count("Heartbeat")) == (0, 0)  # Kafka does not forward what was forwarded
 
@@ -211,7 +211,7 @@ def test_a_record_of_an_internal_topic(run: Any) -> None:
     broken = run("--topic", "__consumer_offsets", "--key", KEY[:-2], "--format", "json")
     assert (broken.code, list(json.loads(broken.out))) == (1, ["key"])
     assert broken.err.startswith("\nOffsetCommitKey v0, field partition, byte 8 of 11: ")
-    assert "record type 99 is not known" in run("--topic", "__transaction_state", "--key", "0063").out
+    assert "unknown record type 99" in run("--topic", "__transaction_state", "--key", "0063").out
 
 
 def test_policies(run: Any) -> None:
@@ -245,7 +245,7 @@ def test_json(run: Any) -> None:
     assert found["spans"][2]["note"] == "Heartbeat"
     failed = run("--format", "json", REQUEST[:-1].hex())
     assert failed.code == 1
-    assert json.loads(failed.out)["error"]["message"] == "HeartbeatRequest"
+    assert json.loads(failed.out)["error"]["message_name"] == "HeartbeatRequest"
 
 
 def test_json_has_no_numbers_that_are_none(run: Any) -> None:
@@ -283,7 +283,7 @@ def test_times_have_notes(run: Any) -> None:
         (["--response", "--version", "1", "00"], "--api-key"),
         (["--response", "--api-key", "1", "00"], "--version"),
         (["--message", "FetchRequest", "00"], "--version"),
-        (["--message", "Nix", "--version", "1", "00"], "there is no message 'Nix'"),
+        (["--message", "Nix", "--version", "1", "00"], "unknown message 'Nix'"),
         (["--message", "metadatarequest", "--version", "1", "00"], "did you mean MetadataRequest"),
         (["--response", "--api-key", "ApiVersion", "--version", "1", "00"], "did you mean ApiVersions"),
         (["--key", "00"], "--key and --value require --topic"),

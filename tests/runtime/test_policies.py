@@ -143,7 +143,7 @@ def test_case_tag_below_versions() -> None:
     data = FetchRequest().encode(12)
     wrong = data[:-1] + bytes.fromhex(REPLICA_STATE)
     for policy in (STRICT, LIKE_KAFKA):
-        with pytest.raises(DecodeError, match="tag 1 is `replica_state`, which version 12 does not have"):
+        with pytest.raises(DecodeError, match="tag 1 is `replica_state`, which version 12 lacks"):
             FetchRequest.decode(wrong, 12, policy)
     read = FetchRequest.decode(wrong, 12, Policy(tags="preserve"))
     assert read == FetchRequest(unknown_tags=((1, bytes.fromhex(REPLICA_STATE)[3:]),))

@@ -10,7 +10,7 @@ import pytest
 from kwire import LIKE_KAFKA, STRICT, DecodeError, EncodeError, Policy
 from kwire.headers import RequestHeader, ResponseHeader
 from kwire.message import Message
-from kwire.protocol import Protocol, UnknownApi
+from kwire.protocol import MessageRegistry, UnknownApi
 from kwire_kafka import (
     ALIASES,
     MODULES,
@@ -74,14 +74,14 @@ def test_former_names() -> None:
 
 @pytest.mark.parametrize("key", [-1, 93, 500, 32767])
 def test_unknown_keys(key: int) -> None:
-    with pytest.raises(UnknownApi, match=f"no request with api key {key}"):
+    with pytest.raises(UnknownApi, match=f"unknown API key {key}"):
         PROTOCOL.request(key)
-    with pytest.raises(UnknownApi, match=f"no response with api key {key}"):
+    with pytest.raises(UnknownApi, match=f"no response has API key {key}"):
         PROTOCOL.response(key)
 
 
 def test_unknown_names() -> None:
-    with pytest.raises(UnknownApi, match="there is no message 'Nothing'"):
+    with pytest.raises(UnknownApi, match="unknown message 'Nothing'"):
         PROTOCOL.message("Nothing")
 
 
@@ -140,7 +140,7 @@ def test_less_than_any_header(data: str, policy: Policy) -> None:
     with pytest.raises(DecodeError) as caught:
         PROTOCOL.decode_request(payload, policy)
     error = caught.value
-    assert (error.message, error.data, error.offset <= len(payload)) == ("RequestHeader", payload, True)
+    assert (error.message_name, error.data, error.offset <= len(payload)) == ("RequestHeader", payload, True)
 
 
 def test_the_header_is_there_when_the_body_is_broken() -> None:
@@ -158,11 +158,15 @@ def test_errors_of_responses_count_from_the_start_of_the_payload() -> None:
     with pytest.raises(DecodeError) as caught:
         PROTOCOL.decode_response(payload[:-2], 12, 4)
     error = caught.value
-    assert (error.message, error.path, error.offset) == ("HeartbeatResponse", "error_code", 9)
+    assert (error.message_name, error.path, error.offset) == ("HeartbeatResponse", "error_code", 9)
     assert error.data == payload[:-2]
     with pytest.raises(DecodeError) as caught:
         PROTOCOL.decode_response(payload[:4], 12, 4)
-    assert (caught.value.message, caught.value.path, caught.value.offset) == ("ResponseHeader", "tagged fields", 4)
+    assert (caught.value.message_name, caught.value.path, caught.value.offset) == (
+        "ResponseHeader",
+        "tagged fields",
+        4,
+    )
 
 
 def test_policies_reach_the_headers() -> None:
@@ -170,7 +174,9 @@ def test_policies_reach_the_headers() -> None:
     header = bytes.fromhex("000c 0004 00000001 0002 63ff  02 05 01 aa 03 00")
     with pytest.raises(DecodeError) as caught:
         PROTOCOL.decode_request(header + body)
-    assert str(caught.value) == ("RequestHeader v2, field client_id, byte 11 of 27: not UTF-8: invalid start byte")
+    assert str(caught.value) == (
+        "RequestHeader v2, field client_id, byte 11 of 27: invalid UTF-8: invalid start byte"
+    )
     with pytest.raises(DecodeError, match="field tagged fields, byte 16 of 27: tag 3 after tag 5: tags must ascend"):
         PROTOCOL.decode_request(header + body, Policy(utf8="replace"))
     request = PROTOCOL.decode_request(header + body, LIKE_KAFKA)
@@ -201,7 +207,7 @@ def test_a_protocol_is_pickled_by_name() -> None:
     data = pickle.dumps(PROTOCOL)
     assert pickle.loads(data) is PROTOCOL
     assert len(data) < 100
-    other = Protocol("kwire_kafka", MODULES, ALIASES, {12: "HeartbeatRequest"}, {12: "HeartbeatResponse"}, {})
+    other = MessageRegistry("kwire_kafka", MODULES, ALIASES, {12: "HeartbeatRequest"}, {12: "HeartbeatResponse"}, {})
     again = pickle.loads(pickle.dumps(other))
     assert (again.api_keys, again.request(12)) == ((12,), HeartbeatRequest)
 
@@ -217,11 +223,11 @@ def test_broken_bodies_are_errors() -> None:
     with pytest.raises(DecodeError) as caught:
         PROTOCOL.decode_request(payload[:-1])
     error = caught.value
-    assert (error.message, error.version, error.path) == ("HeartbeatRequest", 4, "tagged fields")
+    assert (error.message_name, error.version, error.path) == ("HeartbeatRequest", 4, "tagged fields")
     assert (error.offset, error.data) == (len(payload) - 1, payload[:-1])
     with pytest.raises(DecodeError) as caught:
         PROTOCOL.decode_request(payload + b"xyz")
-    assert (caught.value.offset, caught.value.reason) == (len(payload), "3 bytes behind the end of the message")
+    assert (caught.value.offset, caught.value.reason) == (len(payload), "3 trailing bytes")
     with pytest.raises(DecodeError):
         PROTOCOL.decode_request(payload + b"x")
     assert PROTOCOL.decode_request(payload + b"x", LIKE_KAFKA).message == HeartbeatRequest(group_id="g")
@@ -245,21 +251,21 @@ def test_only_requests_have_headers() -> None:
 def test_only_requests_of_the_protocol_are_written_as_requests(message: Message) -> None:
     with pytest.raises(EncodeError) as caught:
         PROTOCOL.encode_request(message, 0, correlation_id=1)
-    assert str(caught.value) == f"{type(message).__name__} v0: it is no request of kwire_kafka"
+    assert str(caught.value) == f"{type(message).__name__} v0: not a request of kwire_kafka"
 
 
 @pytest.mark.parametrize("message", [TopicRecord(), HeartbeatRequest(), OffsetCommitKey(), RequestHeader()])
 def test_only_responses_of_the_protocol_are_written_as_responses(message: Message) -> None:
     with pytest.raises(EncodeError) as caught:
         PROTOCOL.encode_response(message, 0, correlation_id=1)
-    assert str(caught.value) == f"{type(message).__name__} v0: it is no response of kwire_kafka"
+    assert str(caught.value) == f"{type(message).__name__} v0: not a response of kwire_kafka"
 
 
 def test_a_message_of_another_protocol_with_a_known_api_key() -> None:
     class FetchRequest(Message):
         API_KEY = 1
 
-    with pytest.raises(EncodeError, match="it is no request of kwire_kafka"):
+    with pytest.raises(EncodeError, match="not a request of kwire_kafka"):
         PROTOCOL.encode_request(FetchRequest(), 4, correlation_id=1)
 
 
@@ -282,19 +288,19 @@ def test_records_of_a_log_are_found_by_their_type() -> None:
     assert key is None
     assert value is TopicRecord
     assert PROTOCOL.record_types("share") == (0, 1)
-    with pytest.raises(UnknownApi, match="'group' has no record type 18"):
+    with pytest.raises(UnknownApi, match="unknown record type 18"):
         PROTOCOL.record("group", 18)
-    with pytest.raises(UnknownApi, match="only group, metadata"):
+    with pytest.raises(UnknownApi, match="expected one of group, metadata"):
         PROTOCOL.record_types("groups")
 
 
 def test_messages_by_name() -> None:
     assert set(PROTOCOL.messages) == set(MODULES)
-    with pytest.raises(UnknownApi, match=r"no message 'Metadata': did you mean MetadataRequest or MetadataResponse"):
+    with pytest.raises(UnknownApi, match="'Metadata': did you mean MetadataRequest or MetadataResponse"):
         PROTOCOL.message("Metadata")
     with pytest.raises(UnknownApi, match="did you mean FetchRequest"):
         PROTOCOL.message("FetchRequst")
-    with pytest.raises(UnknownApi, match=r"no message 'Xyz'$"):
+    with pytest.raises(UnknownApi, match=r"unknown message 'Xyz'$"):
         PROTOCOL.message("Xyz")
 
 

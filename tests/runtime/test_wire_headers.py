@@ -113,7 +113,7 @@ def test_a_null_client_id() -> None:
 def test_headers_that_cannot_be_written(header: RequestHeader | ResponseHeader, version: int) -> None:
     with pytest.raises(EncodeError) as caught:
         header.encode(version)
-    assert (caught.value.message, caught.value.version) == (type(header).__name__, version)
+    assert (caught.value.message_name, caught.value.version) == (type(header).__name__, version)
 
 
 @pytest.mark.parametrize(
@@ -136,7 +136,7 @@ def test_request_headers_that_cannot_be_read(data: str, version: int, path: str)
     with pytest.raises(DecodeError) as caught:
         RequestHeader.decode_from(raw, 0, version)
     error = caught.value
-    assert (error.message, error.version, error.path, error.data) == ("RequestHeader", version, path, raw)
+    assert (error.message_name, error.version, error.path, error.data) == ("RequestHeader", version, path, raw)
     assert 0 <= error.offset <= len(raw)
 
 
@@ -146,13 +146,13 @@ def test_request_headers_that_cannot_be_read(data: str, version: int, path: str)
 def test_response_headers_that_cannot_be_read(data: str, version: int, path: str) -> None:
     with pytest.raises(DecodeError) as caught:
         ResponseHeader.decode_from(bytes.fromhex(data), 0, version)
-    assert (caught.value.message, caught.value.path) == ("ResponseHeader", path)
+    assert (caught.value.message_name, caught.value.path) == ("ResponseHeader", path)
 
 
 def test_versions_of_headers_that_do_not_exist() -> None:
-    with pytest.raises(DecodeError, match="there is no version 3"):
+    with pytest.raises(DecodeError, match="unknown version 3"):
         RequestHeader.decode_from(bytes(20), 0, 3)
-    with pytest.raises(DecodeError, match="there is no version 2"):
+    with pytest.raises(DecodeError, match="unknown version 2"):
         ResponseHeader.decode_from(bytes(20), 0, 2)
 
 
@@ -168,7 +168,7 @@ def test_a_client_id_that_is_too_long_for_what_is_left() -> None:
     with pytest.raises(DecodeError) as caught:
         RequestHeader.decode_from(bytes(8) + b"\0\3ab", 0, 1)
     assert str(caught.value) == (
-        "RequestHeader v1, field client_id, byte 8 of 12: this string has length 3, 2 bytes are left"
+        "RequestHeader v1, field client_id, byte 8 of 12: this string has length 3, 2 bytes left"
     )
 
 

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any
 from kwire.command.input_bytes import CODINGS, read_input
 from kwire.command.notes import notes
 from kwire.errors import DecodeError
-from kwire.explain.batches import expand_records
-from kwire.explain.frame import behind_size, trace_request, trace_response
-from kwire.explain.internal import trace_record
-from kwire.explain.trace import Trace, trace
-from kwire.explain.view import as_json, show
 from kwire.policy import LIKE_KAFKA, STRICT, Policy
-from kwire.protocol import Protocol, UnknownApi
+from kwire.protocol import MessageRegistry, UnknownApi
+from kwire.trace.batches import expand_records
+from kwire.trace.frames import trace_frame, trace_request, trace_response
+from kwire.trace.internal import trace_record
+from kwire.trace.spans import Trace, trace_message
+from kwire.trace.view import as_json, show
 
 if TYPE_CHECKING:
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]
@@ -123,14 +123,14 @@ def _check(options: argparse.Namespace) -> None:
         raise ValueError("--response requires --api-key")
 
 
-def _protocol(package: str) -> Protocol:
+def _protocol(package: str) -> MessageRegistry:
     protocol = getattr(import_module(package), "PROTOCOL", None)
-    if not isinstance(protocol, Protocol):
+    if not isinstance(protocol, MessageRegistry):
         raise ValueError(f"{package} is not a generated package: it has no PROTOCOL")
     return protocol
 
 
-def _record(protocol: Protocol, options: argparse.Namespace) -> dict[str, Trace]:
+def _record(protocol: MessageRegistry, options: argparse.Namespace) -> dict[str, Trace]:
     if options.data or (options.key is None and options.value is None):
         raise ValueError("--topic requires --key or --value, and no other data")
     key, value = [
@@ -140,7 +140,7 @@ def _record(protocol: Protocol, options: argparse.Namespace) -> dict[str, Trace]
     return {name: part for name, part in zip(("key", "value"), parts, strict=True) if part}
 
 
-def _traces(protocol: Protocol, options: argparse.Namespace) -> dict[str, Trace]:
+def _traces(protocol: MessageRegistry, options: argparse.Namespace) -> dict[str, Trace]:
     """One trace, or one per frame if there are several, keyed by the title to print."""
     how: dict[str, Any] = {
         "policy": POLICIES[options.policy],
@@ -148,7 +148,7 @@ def _traces(protocol: Protocol, options: argparse.Namespace) -> dict[str, Trace]
     }
     if options.message:
         cls = protocol.message(options.message)
-        return {"": trace(cls, read_input(options.data, options.coding), options.version, **how)}
+        return {"": trace_message(cls, read_input(options.data, options.coding), options.version, **how)}
 
     def trace_payload(payload: bytes) -> Trace:
         if options.response:
@@ -185,10 +185,10 @@ def _is_whole(frame: bytes) -> bool:
 def _trace_frame(frame: bytes, trace_payload: Callable[[bytes], Trace]) -> Trace:
     if len(frame) < 4:
         return Trace(frame, [], DecodeError("a frame has at least 4 bytes", data=frame))
-    return behind_size(frame, trace_payload(frame[4:]))
+    return trace_frame(frame, trace_payload(frame[4:]))
 
 
-def _api_key(protocol: Protocol, text: str) -> int:
+def _api_key(protocol: MessageRegistry, text: str) -> int:
     """The API key for a number or name, such as `1`, `Fetch` or `fetchresponse`."""
     if text.lstrip("-").isdigit():
         return int(text)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from importlib import import_module
 
-from kwire.explain.batches import time_text
-from kwire.explain.trace import Span
-from kwire.explain.view import Note
-from kwire.protocol import Protocol
+from kwire.protocol import MessageRegistry
+from kwire.trace.batches import time_text
+from kwire.trace.spans import Span
+from kwire.trace.view import Note
 
 _API_KEYS = ("api_key", "request_api_key")
 
 
-def notes(protocol: Protocol, package: str) -> Note:
+def notes(protocol: MessageRegistry, package: str) -> Note:
     """A function from spans to notes on their values. Error codes are those of the module ``errors`` of
     ``package``."""
     errors = _error_names(package)

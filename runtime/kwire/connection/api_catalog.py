@@ -10,7 +10,7 @@ from kwire.policy import STRICT
 
 if TYPE_CHECKING:
     from kwire.message import Message
-    from kwire.protocol import Protocol
+    from kwire.protocol import MessageRegistry
 
 MAX_VERSIONS_AHEAD = 2
 """Maximum distance above the highest known version for a candidate frame found by searching."""
@@ -25,7 +25,7 @@ class ApiCatalog:
     Its checks give no reasons, which would take long: most of the bytes they see are noise.
     """
 
-    def __init__(self, protocol: Protocol) -> None:
+    def __init__(self, protocol: MessageRegistry) -> None:
         self.protocol = protocol
         self.keys = frozenset(protocol.api_keys)
         self._classes: dict[int, type[Message]] = {}

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from kwire.connection.events import ResponseEvent
     from kwire.message import Message
     from kwire.policy import Policy
-    from kwire.protocol import Protocol
+    from kwire.protocol import MessageRegistry
 
     Answer = ResponseEvent | Undecodable | SaslToken
 
@@ -40,7 +40,7 @@ class ClientConnection:
 
     def __init__(
         self,
-        protocol: Protocol,
+        protocol: MessageRegistry,
         *,
         client_id: str | None = None,
         policy: Policy = STRICT,
@@ -147,7 +147,7 @@ class ClientConnection:
         start = self._received
         self._received += 4 + len(payload)
         if not self._in_flight:
-            raise DecodeError("unexpected response", message="ResponseHeader", data=payload)
+            raise DecodeError("unexpected response", message_name="ResponseHeader", data=payload)
         answered = self._in_flight.popleft()
         if answered is None:
             return SaslToken(time, SERVER, start, time, payload)
@@ -158,4 +158,4 @@ class ClientConnection:
             reason = f"expected the response to {answered.correlation_id}, got one to {number}"
         else:
             return self._reader.response(Frame(time, SERVER, start, time, payload), answered)
-        raise DecodeError(reason, message="ResponseHeader", data=payload)
+        raise DecodeError(reason, message_name="ResponseHeader", data=payload)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from kwire.connection.events import Direction, Event
     from kwire.policy import Policy
-    from kwire.protocol import Protocol
+    from kwire.protocol import MessageRegistry
 
 ENDED = "the connection ended"
 """Why the requests that are still in flight at the end have no response."""
@@ -50,7 +50,7 @@ class ConnectionDecoder:
 
     def __init__(
         self,
-        protocol: Protocol,
+        protocol: MessageRegistry,
         *,
         policy: Policy = LIKE_KAFKA,
         bodies: bool | Collection[str] = True,

@@ -32,10 +32,10 @@ def take_all(payloads: Iterator[bytes], take: Callable[[bytes], T]) -> list[T]:
         for payload in payloads:
             events.append(take(payload))
     except DecodeError as error:
-        other = sniff_protocol(error.data) if error.message == "frame" and error.data else None
+        other = sniff_protocol(error.data) if error.message_name == "frame" and error.data else None
         reason = f"{error.reason}; it looks like {other}" if other else error.reason
         violation = ProtocolViolationError(
-            reason, message=error.message, path=error.path, offset=error.offset, data=error.data
+            reason, message_name=error.message_name, path=error.path, offset=error.offset, data=error.data
         )
         violation.events = events
         raise violation from None

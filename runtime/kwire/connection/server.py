@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from kwire.connection.events import Undecodable
     from kwire.message import Message
     from kwire.policy import Policy
-    from kwire.protocol import Protocol
+    from kwire.protocol import MessageRegistry
 
 
 class ServerConnection:
     """Decodes requests in order, and encodes responses, which must be sent in the same order."""
 
-    def __init__(self, protocol: Protocol, *, policy: Policy = LIKE_KAFKA, max_frame: int = MAX_FRAME) -> None:
+    def __init__(self, protocol: MessageRegistry, *, policy: Policy = LIKE_KAFKA, max_frame: int = MAX_FRAME) -> None:
         self.expects_tokens = False
         """Whether frames are bare SASL tokens: set it after answering SaslHandshake version 0, until authentication
         is complete."""
@@ -52,7 +52,9 @@ class ServerConnection:
         if not request.expects_response:
             return b""
         if request.api_key != message.API_KEY:
-            raise EncodeError(f"not a response to {request.name}", message=type(message).__name__, version=version)
+            raise EncodeError(
+                f"not a response to {request.name}", message_name=type(message).__name__, version=version
+            )
         if version is None:
             unknown = request.name == "ApiVersions" and request.version not in message.VALID_VERSIONS
             version = 0 if unknown else request.version

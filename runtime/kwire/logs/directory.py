@@ -15,7 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kwire.protocol import Protocol
+    from kwire.protocol import MessageRegistry
     from kwire.records import Batch
 
 _KINDS = {".log": LogSegment, ".checkpoint": Checkpoint}
@@ -58,7 +58,7 @@ def scan(data_dir: str | Path) -> Iterator[LogSegment | Checkpoint]:
 
 
 def internal_records(
-    protocol: Protocol,
+    protocol: MessageRegistry,
     path: str | Path,
     *,
     topic: str | None = None,
@@ -95,7 +95,7 @@ def _segments(path: Path) -> list[LogSegment]:
 
 
 def _control(
-    protocol: Protocol, topic: str, key: bytes | None, value: bytes | None, policy: Policy
+    protocol: MessageRegistry, topic: str, key: bytes | None, value: bytes | None, policy: Policy
 ) -> InternalRecord:
     """Transaction markers in ``__consumer_offsets``, elections and voters in ``__cluster_metadata``, and so on."""
     control = decode_control(protocol, Record(key, value), policy)

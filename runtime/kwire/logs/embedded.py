@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kwire.message import Message
-    from kwire.protocol import Protocol
+    from kwire.protocol import MessageRegistry
 
 SUBSCRIPTION = "ConsumerProtocolSubscription"
 ASSIGNMENT = "ConsumerProtocolAssignment"
@@ -53,7 +53,7 @@ class Embedded:
         return f"<{self.path}{version}: {self.reason or repr(self.message)}>"
 
 
-def embedded(protocol: Protocol, message: Message, policy: Policy = STRICT) -> list[Embedded]:
+def embedded(protocol: MessageRegistry, message: Message, policy: Policy = STRICT) -> list[Embedded]:
     """All subscriptions and assignments inside of a message, with their paths; none if it has no place for them.
 
     Groups of another protocol type are left out, and so are empty bytes, which a member without assignment has.
@@ -67,17 +67,17 @@ def embedded(protocol: Protocol, message: Message, policy: Policy = STRICT) -> l
     return found
 
 
-def decode_subscription(protocol: Protocol, data: bytes, policy: Policy = STRICT) -> Message:
+def decode_subscription(protocol: MessageRegistry, data: bytes, policy: Policy = STRICT) -> Message:
     """The ConsumerProtocolSubscription in ``data``; ``DecodeError`` if there is none."""
     return _decode(protocol, SUBSCRIPTION, data, policy)[1]
 
 
-def decode_assignment(protocol: Protocol, data: bytes, policy: Policy = STRICT) -> Message:
+def decode_assignment(protocol: MessageRegistry, data: bytes, policy: Policy = STRICT) -> Message:
     """The ConsumerProtocolAssignment in ``data``; ``DecodeError`` if there is none."""
     return _decode(protocol, ASSIGNMENT, data, policy)[1]
 
 
-def _read(protocol: Protocol, name: str, path: str, raw: bytes, policy: Policy) -> Embedded:
+def _read(protocol: MessageRegistry, name: str, path: str, raw: bytes, policy: Policy) -> Embedded:
     result = Embedded(path, raw)
     try:
         result.version, result.message = _decode(protocol, name, raw, policy)
@@ -86,7 +86,7 @@ def _read(protocol: Protocol, name: str, path: str, raw: bytes, policy: Policy) 
     return result
 
 
-def _decode(protocol: Protocol, name: str, data: bytes, policy: Policy) -> tuple[int, Message]:
+def _decode(protocol: MessageRegistry, name: str, data: bytes, policy: Policy) -> tuple[int, Message]:
     """Version and message. A version above the known ones only adds fields behind those of the highest known."""
     cls = protocol.message(name)
     version, start = read_int16(data, 0)

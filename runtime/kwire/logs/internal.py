@@ -13,7 +13,7 @@ from kwire.primitives import read_int16, read_uvarint
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kwire.message import Message
-    from kwire.protocol import Protocol
+    from kwire.protocol import MessageRegistry
 
 TOPICS: dict[str, str] = {
     "__consumer_offsets": "group",
@@ -22,7 +22,7 @@ TOPICS: dict[str, str] = {
     "__cluster_metadata": "metadata",
     "__remote_log_metadata": "remote_storage",
 }
-"""The internal topics, each with the name that ``Protocol.logs`` has for its records."""
+"""The internal topics, each with the name that ``MessageRegistry.logs`` has for its records."""
 
 FRAME_VERSION = 1
 """Of the framing in ``__cluster_metadata`` and ``__remote_log_metadata``; 0 was that of the preview in Kafka 2.8."""
@@ -80,7 +80,7 @@ class InternalRecord:
 
 
 def decode_record(
-    protocol: Protocol, topic: str, key: bytes | None, value: bytes | None, policy: Policy = STRICT
+    protocol: MessageRegistry, topic: str, key: bytes | None, value: bytes | None, policy: Policy = STRICT
 ) -> InternalRecord:
     """The row of a record of an internal topic. Nothing in ``key`` and ``value`` raises.
 
@@ -98,7 +98,7 @@ def decode_record(
     return record
 
 
-def _coordinated(protocol: Protocol, record: InternalRecord, policy: Policy) -> str | None:
+def _coordinated(protocol: MessageRegistry, record: InternalRecord, policy: Policy) -> str | None:
     """Records of coordinators: an int16 type before the key, an int16 version before the value [KAFKA-WIRE 39].
 
     Fills the record in as far as it gets, and returns what is in the way.
@@ -127,7 +127,7 @@ def _coordinated(protocol: Protocol, record: InternalRecord, policy: Policy) -> 
     return None
 
 
-def _framed(protocol: Protocol, record: InternalRecord, policy: Policy) -> str | None:
+def _framed(protocol: MessageRegistry, record: InternalRecord, policy: Policy) -> str | None:
     """Metadata records: frame version, type and version, all unsigned varints, then the message [KAFKA-WIRE 41].
 
     The records of tiered storage are framed alike. Kafka reads them with one class, which refuses trailing bytes.

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from kwire.errors import DecodeError
     from kwire.logs.directory import LoggedRecord
-    from kwire.protocol import Protocol
+    from kwire.protocol import MessageRegistry
 
     Place = tuple[str, str, int]
 
@@ -42,7 +42,7 @@ class CommittedOffset:
 
 
 def committed_offsets(
-    protocol: Protocol,
+    protocol: MessageRegistry,
     path: str | Path,
     *,
     verify: bool = True,

@@ -11,13 +11,13 @@ from kwire.primitives import read_int16
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kwire.message import Message
-    from kwire.protocol import Protocol
+    from kwire.protocol import MessageRegistry
 
 _COVERED = 6
 """Where the checksum begins to count: behind the int16 version and the checksum itself."""
 
 
-def read_producer_snapshot(protocol: Protocol, path: str | Path, *, verify: bool = True) -> Message:
+def read_producer_snapshot(protocol: MessageRegistry, path: str | Path, *, verify: bool = True) -> Message:
     """The ProducerSnapshot in a file; ``DecodeError`` if it is another version, broken, or its CRC-32C is wrong."""
     data = Path(path).read_bytes()
     version, start = read_int16(data, 0)
@@ -30,7 +30,7 @@ def read_producer_snapshot(protocol: Protocol, path: str | Path, *, verify: bool
         if stored != actual:
             raise DecodeError(
                 f"the checksum is {actual:#010x}, the file says {stored:#010x}",
-                message=cls.__name__,
+                message_name=cls.__name__,
                 version=version,
                 path="crc",
                 offset=start,

@@ -248,7 +248,7 @@ class Batch:
         try:
             return decompress(self.attributes & CODEC_MASK, stored, magic=self.magic, limit=limit)
         except CompressionError as problem:
-            problem.message, problem.version, problem.path = NAMES[self.magic], self.magic, "records"
+            problem.message_name, problem.version, problem.path = NAMES[self.magic], self.magic, "records"
             problem.position, problem.offset = self.position, problem.offset + self.position + start
             problem.data = self.data
             raise

@@ -104,7 +104,7 @@ def encode_batch(
             )
         )
     except (error, TypeError) as problem:
-        raise EncodeError(_out_of_range(str(problem)), message="RecordBatch", version=2) from problem
+        raise EncodeError(_out_of_range(str(problem)), message_name="RecordBatch", version=2) from problem
     from crc32c import crc32c
 
     header[17:21] = CRC.pack(crc32c(payload, crc32c(header[21:])))
@@ -134,9 +134,9 @@ def encode_message_set(
     ``exact_offsets``, -1 is an offset: use it to write what was read.
     """
     if magic not in (0, 1):
-        raise EncodeError(f"a message set has magic 0 or 1, not {magic}", message="MessageSet", version=magic)
+        raise EncodeError(f"a message set has magic 0 or 1, not {magic}", message_name="MessageSet", version=magic)
     if _codec(codec) >= ZSTD:
-        raise EncodeError(f"codec {codec} is not supported by message sets", message="MessageSet", version=magic)
+        raise EncodeError(f"codec {codec} is not supported by message sets", message_name="MessageSet", version=magic)
     rows = list(records)
     offsets = [row.offset for row in rows] if exact_offsets else _offsets(rows, base_offset)
     bits = (attributes & ~(CODEC_MASK | APPEND_TIME if magic else CODEC_MASK)) | _codec(codec)
@@ -147,7 +147,7 @@ def encode_message_set(
             for number, (row, offset) in enumerate(zip(rows, offsets, strict=True))
         )
     if not rows:
-        raise EncodeError("a compressed message without messages", message="MessageSet", version=magic)
+        raise EncodeError("a compressed message without messages", message_name="MessageSet", version=magic)
     start = (offsets[0] if base_offset is None else base_offset) if magic else 0
     inner = b"".join(
         _message(int64(offset - start), magic, inner_attributes, row.timestamp, row.key, row.value, row, number)
@@ -215,7 +215,7 @@ def _payload_slowly(rows: list[Record], base_offset: int, base_timestamp: int, e
         own = _checked_int(row.offset, f"records[{number}].offset", 64)
         if not exact and own != -1 and own <= offset:
             what = f"offset {own} must be {offset + 1} or more"
-            raise EncodeError(what, message="RecordBatch", version=2, path=f"records[{number}].offset")
+            raise EncodeError(what, message_name="RecordBatch", version=2, path=f"records[{number}].offset")
         offset = offset + 1 if own == -1 and not exact else own
         delta = int64(offset - base_offset)
         _checked_int(delta, f"records[{number}].offset", 32, "distance from the base offset: ")
@@ -229,7 +229,7 @@ def _payload_slowly(rows: list[Record], base_offset: int, base_timestamp: int, e
 
 def _not_a_record(row: object, number: int) -> EncodeError:
     what = f"expected a Record, got {type(row).__name__}"
-    return EncodeError(what, message="RecordBatch", version=2, path=f"records[{number}]")
+    return EncodeError(what, message_name="RecordBatch", version=2, path=f"records[{number}]")
 
 
 def _long_varint(value: int) -> bytes:
@@ -247,7 +247,7 @@ def _bytes(value: object, path: str) -> bytes:
         return b"\x01"
     if not isinstance(value, (bytes, bytearray)):
         raise EncodeError(
-            f"expected bytes or None, got {type(value).__name__}", message="RecordBatch", version=2, path=path
+            f"expected bytes or None, got {type(value).__name__}", message_name="RecordBatch", version=2, path=path
         )
     return varint(len(value)) + value
 
@@ -259,12 +259,12 @@ def _headers(row: Record, number: int) -> bytes:
             key, value = pair
         except (TypeError, ValueError):
             raise EncodeError(
-                "expected a pair of key and value", message="RecordBatch", version=2, path=path
+                "expected a pair of key and value", message_name="RecordBatch", version=2, path=path
             ) from None
         if not isinstance(key, str):
             raise EncodeError(
                 f"expected a str as key, got {type(key).__name__}",
-                message="RecordBatch",
+                message_name="RecordBatch",
                 version=2,
                 path=path,
             )
@@ -273,13 +273,13 @@ def _headers(row: Record, number: int) -> bytes:
         return write_headers(row.headers)
     except UnicodeEncodeError as problem:
         raise EncodeError(
-            str(problem), message="RecordBatch", version=2, path=f"records[{number}].headers"
+            str(problem), message_name="RecordBatch", version=2, path=f"records[{number}].headers"
         ) from problem
 
 
 def _checked_int(value: object, path: str, bits: int, what: str = "") -> int:
     if not isinstance(value, int) or not -(1 << bits - 1) <= value < 1 << bits - 1:
-        raise EncodeError(f"{what}{value!r} is not an int{bits}", message="RecordBatch", version=2, path=path)
+        raise EncodeError(f"{what}{value!r} is not an int{bits}", message_name="RecordBatch", version=2, path=path)
     return value
 
 
@@ -305,9 +305,11 @@ def _message(
 ) -> bytes:
     path = f"records[{number}]" if row is not None else ""
     if row is not None and row.headers:
-        raise EncodeError(f"magic {magic} does not support headers", message="MessageSet", version=magic, path=path)
+        raise EncodeError(
+            f"magic {magic} does not support headers", message_name="MessageSet", version=magic, path=path
+        )
     if magic == 0 and timestamp != -1:
-        raise EncodeError("magic 0 does not support timestamps", message="MessageSet", version=magic, path=path)
+        raise EncodeError("magic 0 does not support timestamps", message_name="MessageSet", version=magic, path=path)
     try:
         fields = (magic, attributes, timestamp) if magic else (magic, attributes)
         body = b"".join(
@@ -320,7 +322,9 @@ def _message(
         )
         return HEAD.pack(offset, 4 + len(body), zlib.crc32(body)) + body
     except (error, TypeError) as problem:
-        raise EncodeError(_out_of_range(str(problem)), message="MessageSet", version=magic, path=path) from problem
+        raise EncodeError(
+            _out_of_range(str(problem)), message_name="MessageSet", version=magic, path=path
+        ) from problem
 
 
 def _compress(codec: int, data: bytes, magic: int, level: int | None) -> bytes:

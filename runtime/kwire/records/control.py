@@ -15,7 +15,7 @@ from kwire.records.loops import Record
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kwire.message import Message
-    from kwire.protocol import Protocol
+    from kwire.protocol import MessageRegistry
 
 TYPES: tuple[tuple[str, str], ...] = (
     ("abort", "EndTxnMarker"),
@@ -65,7 +65,7 @@ class ControlRecord:
         )
 
 
-def decode_control(protocol: Protocol, record: Record, policy: Policy = STRICT) -> ControlRecord:
+def decode_control(protocol: MessageRegistry, record: Record, policy: Policy = STRICT) -> ControlRecord:
     """The decoded record of a control batch. It never raises: readers have to ignore new types and versions.
 
     ``policy`` applies to the message; Kafka ignores trailing bytes.

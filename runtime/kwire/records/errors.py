@@ -21,13 +21,9 @@ class RecordsError(DecodeError):
         self, reason: str, *, position: int, offset: int, data: bytes, magic: int | None = None, path: str = ""
     ) -> None:
         name = NAMES[magic] if magic is not None and 0 <= magic < len(NAMES) else "RecordBatch"
-        super().__init__(reason, message=name, version=magic, path=path, offset=offset, data=data)
-        self.position = position
-
-    def __str__(self) -> str:
-        version = "" if self.version is None else f" v{self.version}"
-        field = f", field {self.path}" if self.path else ""
-        return f"{self.message}{version} at byte {self.position}{field}, byte {self.offset}: {self.reason}"
+        super().__init__(
+            reason, message_name=name, version=magic, path=path, offset=offset, data=data, position=position
+        )
 
     def __reduce__(self) -> tuple[object, ...]:
         state = (self.reason, self.position, self.offset, self.data, self.version, self.path)

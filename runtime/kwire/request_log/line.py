@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from datetime import tzinfo
 
     from kwire.message import Message
-    from kwire.protocol import Protocol, Request, Response
+    from kwire.protocol import MessageRegistry, Request, Response
 
 API_VERSIONS, ENVELOPE = 18, 58
 UNSUPPORTED_VERSION = 35
@@ -148,7 +148,7 @@ class RequestLogLine:
         most layouts do not say. ``None`` if the layout has no time."""
         return micros(self.prefix, zone)
 
-    def request_message(self, protocol: Protocol, *, empty_records: bool = False) -> Message | None:
+    def request_message(self, protocol: MessageRegistry, *, empty_records: bool = False) -> Message | None:
         """The request as a codec object, ``None`` if there is none.
 
         ``UnknownApi`` or ``LookupError`` if nobody knows the api key or its version, ``JsonFormError`` where the JSON
@@ -159,7 +159,7 @@ class RequestLogLine:
         cls = protocol.request(self.header.api_key)
         return cls.from_json(self.request, self.body_version, empty_records=empty_records)
 
-    def response_message(self, protocol: Protocol, *, empty_records: bool = False) -> Message | None:
+    def response_message(self, protocol: MessageRegistry, *, empty_records: bool = False) -> Message | None:
         """The response as a codec object, as :meth:`request_message`.
 
         Of the records in a Fetch response brokers log the size; those in ShareFetch and FetchSnapshot responses they
@@ -170,7 +170,7 @@ class RequestLogLine:
         cls = protocol.response(self.header.api_key)
         return cls.from_json(self.response, self.body_version, empty_records=empty_records)
 
-    def request_model(self, protocol: Protocol, models: Models) -> Any:
+    def request_model(self, protocol: MessageRegistry, models: Models) -> Any:
         """The request as a ``ModelOf`` its version, ``None`` if there is none.
 
         ``UnknownApi`` or ``LookupError`` if nobody knows the api key or its version, and pydantic's
@@ -180,7 +180,7 @@ class RequestLogLine:
             return None
         return self._model(models, protocol.request(self.header.api_key).__name__, self.request)
 
-    def response_model(self, protocol: Protocol, models: Models) -> Any:
+    def response_model(self, protocol: MessageRegistry, models: Models) -> Any:
         """The response as a model, as :meth:`request_model`."""
         if self.response is None:
             return None
@@ -189,7 +189,7 @@ class RequestLogLine:
     def _model(self, models: Models, name: str, body: Json) -> Any:
         return models.message(name).for_version(self.body_version).model_validate(body)
 
-    def enveloped(self, protocol: Protocol, policy: Policy = STRICT) -> tuple[Request, Response | None] | None:
+    def enveloped(self, protocol: MessageRegistry, policy: Policy = STRICT) -> tuple[Request, Response | None] | None:
         """What is in an Envelope: header and body of the request and, if it was answered, of the response.
 
         ``None`` if the line is about anything else. An Envelope gets logged where what is in it may not be forwarded.
@@ -242,4 +242,4 @@ def _bytes(body: Json, name: str) -> bytes:
     try:
         return binascii.a2b_base64(value, strict_mode=True)
     except (TypeError, ValueError) as error:
-        raise RequestLogError(f"this is no base64: {error}", message="request log", path=name) from None
+        raise RequestLogError(f"this is no base64: {error}", message_name="request log", path=name) from None

@@ -50,7 +50,11 @@ class _Place:
         """An error at a character of the line, or at its JSON as a whole."""
         at = self.text.find(MARK) + len(MARK) if position is None else position
         return RequestLogError(
-            reason, message="request log", path=self.path, offset=len(_utf8(self.text[:at])), data=_utf8(self.text)
+            reason,
+            message_name="request log",
+            path=self.path,
+            offset=len(_utf8(self.text[:at])),
+            data=_utf8(self.text),
         )
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kwire import DecodeError, EncodeError, Protocol, UnexpectedMessage
+from kwire import DecodeError, EncodeError, MessageRegistry, UnexpectedMessage
 from kwire.connection import (
     CLIENT,
     SERVER,
@@ -192,7 +192,7 @@ def test_a_response_that_cannot_be_read_is_not_the_end() -> None:
     bad, good = client.receive(server.send_raw(first, b"\0") + server.send(second, HeartbeatResponse()))
     assert isinstance(bad, Undecodable)
     assert isinstance(bad.error, DecodeError)
-    assert bad.error.message == "HeartbeatResponse"
+    assert bad.error.message_name == "HeartbeatResponse"
     assert isinstance(good, ResponseEvent)
 
 
@@ -268,11 +268,13 @@ def test_the_expected_message_or_a_reason() -> None:
     assert request.expect(HeartbeatRequest) == BEAT
     (response,) = client.receive(server.send(request, HeartbeatResponse(error_code=27)))
     assert response.expect(HeartbeatResponse).error_code == 27
-    with pytest.raises(UnexpectedMessage, match="this is no MetadataResponse: it is HeartbeatResponse"):
+    with pytest.raises(UnexpectedMessage, match="expected MetadataResponse, got HeartbeatResponse"):
         response.expect(MetadataResponse)
     request = heard(server, client.send(BEAT, 4))
     (broken,) = client.receive(server.send_raw(request, b"\0", header_version=1))
-    with pytest.raises(UnexpectedMessage, match=r"no HeartbeatResponse: HeartbeatResponse v4, .* byte 5 of 6"):
+    with pytest.raises(
+        UnexpectedMessage, match=r"expected HeartbeatResponse, got HeartbeatResponse v4, .* byte 5 of 6"
+    ):
         broken.expect(HeartbeatResponse)
     client.send_token(b"t")
     (token,) = client.receive(frame(b"secret"))
@@ -292,7 +294,7 @@ def test_ends_say_what_the_port_speaks(data: bytes, other: str) -> None:
 @pytest.mark.parametrize("key", [0, 17, 58])
 def test_in_other_protocols_keys_mean_something_else(key: int) -> None:
     """Read as a Produce request, the empty group id of this would be acks=0."""
-    protocol = Protocol("kwire_kafka", MODULES, {}, {key: "HeartbeatRequest"}, {key: "HeartbeatResponse"}, {})
+    protocol = MessageRegistry("kwire_kafka", MODULES, {}, {key: "HeartbeatRequest"}, {key: "HeartbeatResponse"}, {})
     data = frame(key.to_bytes(2, "big") + bytes(6) + b"\0\0" + HeartbeatRequest().encode(0))
     request = heard(ServerConnection(protocol), data)
     assert request.expects_response

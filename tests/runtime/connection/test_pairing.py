@@ -146,7 +146,7 @@ def test_undecodable_requests_and_responses_do_not_stop_the_stream() -> None:
     bad_request, bad_response, *rest = play(segments)
     assert isinstance(bad_request, Undecodable)
     assert bad_request.error is not None
-    assert (bad_request.error.message, bad_request.error.path, bad_request.error.offset) == (
+    assert (bad_request.error.message_name, bad_request.error.path, bad_request.error.offset) == (
         "HeartbeatRequest",
         "member_id",
         19,
@@ -155,7 +155,7 @@ def test_undecodable_requests_and_responses_do_not_stop_the_stream() -> None:
     assert isinstance(bad_response, Undecodable)
     assert bad_response.request is bad_request
     assert bad_response.error is not None
-    assert bad_response.error.message == "HeartbeatResponse"
+    assert bad_response.error.message_name == "HeartbeatResponse"
     assert [type(event) for event in rest] == [RequestEvent, ResponseEvent]
 
 

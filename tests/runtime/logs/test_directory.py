@@ -189,8 +189,8 @@ def test_a_snapshot_without_producers(tmp_path: Path) -> None:
     [
         (b"", "an int16 takes 2 bytes"),
         (b"\0\2" + EMPTY_SNAPSHOT[2:], "version"),
-        (EMPTY_SNAPSHOT[:-1], "takes 4 bytes, 3 are left"),
-        (EMPTY_SNAPSHOT + b"x", "1 bytes behind the end of the message"),
+        (EMPTY_SNAPSHOT[:-1], "takes 4 bytes, 3 left"),
+        (EMPTY_SNAPSHOT + b"x", "1 trailing byte"),
         (b"\0\1" + bytes(8), "the checksum is 0x48674bc7, the file says 0x00000000"),
     ],
 )

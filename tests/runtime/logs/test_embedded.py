@@ -42,9 +42,9 @@ def test_trap_40_unknown_higher_versions_are_read_as_the_highest_known(extra: by
 
 
 def test_known_versions_have_nothing_behind_them() -> None:
-    with pytest.raises(DecodeError, match="1 bytes behind the end of the message") as caught:
+    with pytest.raises(DecodeError, match="1 trailing byte") as caught:
         decode_subscription(PROTOCOL, WANTS + b"x")
-    assert (caught.value.message, caught.value.version) == ("ConsumerProtocolSubscription", 3)
+    assert (caught.value.message_name, caught.value.version) == ("ConsumerProtocolSubscription", 3)
     assert caught.value.offset == len(WANTS)
     assert decode_subscription(PROTOCOL, WANTS + b"x", LIKE_KAFKA) == SUBSCRIPTION
 

@@ -128,10 +128,10 @@ def test_trap_39_version_4_of_offset_commits_is_flexible() -> None:
     ("key", "value", "reason"),
     [
         (None, b"\0\0", "the record has no key"),
-        (b"", None, "byte 0 of 0: an int16 takes 2 bytes, 0 are left"),
+        (b"", None, "byte 0 of 0: an int16 takes 2 bytes, 0 left"),
         (b"\0\1\0", None, "OffsetCommitKey v0, field group, byte 2 of 3: "),
-        (RAW_KEY + b"x", None, "byte 12 of 13: 1 bytes behind the end of the message"),
-        (RAW_KEY, b"", "byte 0 of 0: an int16 takes 2 bytes, 0 are left"),
+        (RAW_KEY + b"x", None, "byte 12 of 13: 1 trailing byte"),
+        (RAW_KEY, b"", "byte 0 of 0: an int16 takes 2 bytes, 0 left"),
         (RAW_KEY, b"\0\3\0", "OffsetCommitValue v3, field offset, byte 2 of 3: "),
         (RAW_KEY, b"\xff\xff", "unknown version -1 of OffsetCommitValue"),
     ],
@@ -163,7 +163,7 @@ FEATURE = FeatureLevelRecord(name="metadata.version", feature_level=27)
         (frame(13, 0, b""), "unknown record type 13"),
         (frame(12, 1, b""), "unknown version 1 of FeatureLevelRecord"),
         (frame(12, 0, b"\xff"), "FeatureLevelRecord v0, field name, byte 4 of 4: "),
-        (frame(12, 0, FEATURE.encode(0) + b"xy"), "byte 23 of 25: 2 bytes behind the end of the message"),
+        (frame(12, 0, FEATURE.encode(0) + b"xy"), "byte 23 of 25: 2 trailing bytes"),
         (b"\xff\xff\xff\xff\xff\xff", "byte 0 of 6"),
     ],
 )

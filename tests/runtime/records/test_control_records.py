@@ -88,7 +88,7 @@ def test_trap_42_what_is_not_known_is_never_an_error(
         (b"\0\0\0\x07", b"", "unknown control record of type 7"),
         (b"\0\0\0\1", None, "the record has no value"),
         (b"\0\0\0\1", b"\0\1\0\0\0\1", "unknown version 1 of EndTxnMarker"),
-        (b"\0\0\0\1", b"\0\0\0\0\0\1x", "EndTxnMarker v0, byte 4 of 5: 1 bytes behind the end of the message"),
+        (b"\0\0\0\1", b"\0\0\0\0\0\1x", "EndTxnMarker v0, byte 4 of 5: 1 trailing byte"),
     ],
 )
 def test_trap_42_the_reason_why_there_is_no_message(key: bytes, value: bytes | None, reason: str) -> None:

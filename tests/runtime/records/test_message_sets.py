@@ -140,7 +140,7 @@ def refused(data: bytes, kind: type[RecordsError] = CorruptRecordError) -> Any:
         with pytest.raises(kind) as caught:
             read()
     assert caught.value.data == data
-    assert caught.value.message == "MessageSet"
+    assert caught.value.message_name == "MessageSet"
     return caught.value
 
 

@@ -23,6 +23,7 @@ from kwire.records import (
     encode_message_set,
     read_batches,
 )
+from kwire.trace import annotate
 
 HEADERS = (("h", b"1"), ("g", None))
 RECORDS = [
@@ -120,6 +121,7 @@ def test_a_wrong_checksum(data: bytes) -> None:
     with pytest.raises(ChecksumError) as caught:
         list(read_batches(bad, position=100))
     error = caught.value
+    assert error.position is not None
     assert error.data == bad[error.position - 100 :]
     assert error.offset == error.position + (17 if data[16] == 2 else 12)
     assert error.reason.startswith("the stored checksum is ")
@@ -303,7 +305,7 @@ def test_a_bomb_is_refused(codec: int) -> None:
     (batch,) = read_batches(data, limit=1 << 16, position=3)
     with pytest.raises(DecompressionLimitError) as caught:
         batch.records()
-    assert (caught.value.message, caught.value.version, caught.value.path) == ("RecordBatch", 2, "records")
+    assert (caught.value.message_name, caught.value.version, caught.value.path) == ("RecordBatch", 2, "records")
     assert caught.value.offset >= 3 + 61
     assert caught.value.data == data
     reader = read_batches(data, limit=1 << 16, skip=True)
@@ -319,7 +321,7 @@ def test_an_error_of_compression_says_which_batch_it_is() -> None:
     error = caught.value
     assert (error.position, error.offset, error.data) == (5000, 5061, data)
     assert str(error) == f"RecordBatch v2 at byte 5000, field records, byte 5061: {error.reason}"
-    assert "base_offset" in error.annotated()
+    assert "base_offset" in annotate(error)
     again = pickle.loads(pickle.dumps(error))
     assert (str(again), again.__dict__) == (str(error), error.__dict__)
 

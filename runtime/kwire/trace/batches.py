@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 from kwire.compression import Codec
 from kwire.errors import DecodeError
-from kwire.explain.trace import Span
 from kwire.primitives import read_varint
 from kwire.records import ChecksumError, read_batches
 from kwire.schema import FORMATS, SIZES
+from kwire.trace.spans import Span
 
 if TYPE_CHECKING:
     from kwire.records import Record

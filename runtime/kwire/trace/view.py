@@ -6,11 +6,9 @@ import json
 from collections.abc import Callable, Iterator
 from math import isfinite
 
-from kwire.compression import CompressionError
 from kwire.errors import DecodeError
-from kwire.explain.batches import expand_records
-from kwire.explain.trace import Span, Trace, trace
-from kwire.records import RecordsError
+from kwire.trace.batches import expand_records
+from kwire.trace.spans import Span, Trace, trace_message
 
 Note = Callable[[Span], str]
 """What there is to say about a value beyond itself, like the name of an error code; empty for nothing."""
@@ -41,13 +39,14 @@ def show(found: Trace, note: Note | None = None, *, last: int | None = None) -> 
     return "\n".join(lines) + "\n"
 
 
-def show_error(error: DecodeError, lines: int) -> str:
-    """The error and, under it, what was read before; of errors in records, the batch."""
+def annotate(error: DecodeError, lines: int = 20) -> str:
+    """The error, and below it the last ``lines`` that were read before the failure: offset, bytes, field, type and
+    value, with a mark below the byte that is wrong. For an error in records, the lines of the batch."""
     found = Trace(error.data, [], error)
     if error.origin and error.version is not None:
         cls, offset, policy = error.origin
-        found = trace(cls, error.data, error.version, policy, offset=offset)
-    elif isinstance(error, (CompressionError, RecordsError)) and error.position is not None:
+        found = trace_message(cls, error.data, error.version, policy, offset=offset)
+    elif error.position is not None:
         spans = list(expand_records(error.data, 0, len(error.data), "", 0))
         inside = DecodeError(error.reason, offset=error.offset - error.position, data=error.data)
         return f"{error}\n\nthe batch:\n{show(Trace(error.data, spans, inside), last=lines)}"
@@ -76,7 +75,7 @@ def as_json(found: Trace, note: Note | None = None) -> dict[str, object]:
             None
             if error is None
             else {
-                "message": error.message,
+                "message_name": error.message_name,
                 "version": error.version,
                 "path": error.path,
                 "offset": error.offset,

@@ -1,19 +1,21 @@
-"""Reads field by field, knowing at every step which field it is and at which byte."""
+"""Reads field by field, with path and offset known at every step."""
 
 from __future__ import annotations
 
 import codecs
 from collections.abc import Container
 from struct import unpack_from
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from kwire.errors import DecodeError
-from kwire.explain.place import Context
-from kwire.message import Message
-from kwire.policy import Policy
+from kwire.interpreter.context import Context
 from kwire.schema import BLOBS, FORMATS, SIZES, PresentField, present_fields, struct_class
 from kwire.uuids import Uuid
 from kwire.wire import MAX_STRING, MAX_TAG
+
+if TYPE_CHECKING:
+    from kwire.message import Message
+    from kwire.policy import Policy
 
 _NOUNS = {"string": "this string", "bytes": "this byte string", "records": "this block of records"}
 
@@ -21,7 +23,7 @@ _LIKE_JAVA = "kwire.like-java"
 
 
 def _replace_like_java(problem: UnicodeError) -> tuple[str, int]:
-    """One U+FFFD for a surrogate that was written as a character, as in Java; Python puts one for each byte."""
+    """One U+FFFD for an encoded surrogate, as in Java; Python would put one for each byte."""
     assert isinstance(problem, UnicodeDecodeError)
     start, data = problem.start, problem.object
     if data[start] == 0xED and start + 1 < len(data) and 0xA0 <= data[start + 1] <= 0xBF:
@@ -44,7 +46,7 @@ class Reader:
     def fail(self, reason: str, offset: int | None = None) -> NoReturn:
         raise DecodeError(
             reason,
-            message=self.at.message,
+            message_name=self.at.message_name,
             version=self.at.version,
             path=self.at.path,
             offset=self.pos if offset is None else offset,
@@ -55,21 +57,20 @@ class Reader:
     def note(self, start: int, kind: str, value: object, *, name: str = "", content: int = 0) -> None:
         """Called for everything that has been read, from ``start`` to ``self.pos``, in the order of the bytes.
 
-        ``value`` of an array is the number of its elements, of a struct ``...``. ``name`` is given where it is not
-        that of the field, ``content`` where the value starts behind its length. Nothing comes of it here:
-        ``kwire.explain.trace`` keeps it.
+        ``value`` is the number of elements of an array and ``...`` for a struct. ``name`` is set if it is not that of
+        the field, ``content`` if the value starts after its length. Does nothing; ``kwire.trace`` overrides it.
         """
 
     def take(self, size: int, what: str) -> bytes:
         if size > len(self.data) - self.pos:
-            self.fail(f"{what} takes {size} bytes, {len(self.data) - self.pos} are left")
+            self.fail(f"{what} takes {_count(size, 'byte')}, {len(self.data) - self.pos} left")
         start = self.pos
         self.pos += size
         return self.data[start : self.pos]
 
     def finish(self) -> None:
         if self.pos < len(self.data) and self.policy.trailing == "error":
-            self.fail(f"{len(self.data) - self.pos} bytes behind the end of the message")
+            self.fail(f"{_count(len(self.data) - self.pos, 'trailing byte')}")
 
     def uvarint(self, what: str) -> int:
         """Kafka's: at most five bytes, the result a signed 32-bit number."""
@@ -83,7 +84,7 @@ class Reader:
                 return value - (1 << 32) if value >> 31 else value
             shift += 7
             if shift > 28:
-                self.fail(f"{what}: a varint of more than five bytes", start)
+                self.fail(f"{what} is a varint of more than five bytes", start)
 
     def struct(self, cls: type[Any]) -> Any:
         values: dict[str, Any] = {}
@@ -110,8 +111,8 @@ class Reader:
         return self.struct(owner)
 
     def present(self, tagged: bool) -> bool:
-        """The mark before a nullable struct: a varint inside a tagged field, else an int8 [KAFKA-WIRE 25]."""
-        start, what = self.pos, "the mark of a struct"
+        """The marker before a nullable struct: a varint in a tagged field, otherwise an int8 [KAFKA-WIRE 25]."""
+        start, what = self.pos, "the marker of a struct"
         present = self.uvarint(what) > 0 if tagged else self.take(1, what)[0] < 128
         self.note(start, "struct or null", ... if present else None)
         return present
@@ -124,7 +125,7 @@ class Reader:
         return value
 
     def length(self, field: PresentField, size: int, what: str, *, nullable: bool) -> int:
-        """A length or count; -1 for null. Any negative one counts as null, as in Kafka [KAFKA-WIRE 13]."""
+        """A length or count; -1 for null. Any negative number means null, as in Kafka [KAFKA-WIRE 13]."""
         start = self.pos
         if field.is_compact:
             # Java subtracts in 32 bits, where the smallest number becomes the largest.
@@ -133,10 +134,10 @@ class Reader:
             length = unpack_from(">h" if size == 2 else ">i", self.take(size, f"the length of {what}"))[0]
         if length < 0:
             if not nullable:
-                self.fail(f"{what} is null, which it may not be (length {length})", start)
+                self.fail(f"null is not allowed for {what} (length {length})", start)
             return -1
         if length > len(self.data) - self.pos:
-            self.fail(f"{what} has length {length}, {len(self.data) - self.pos} bytes are left", start)
+            self.fail(f"{what} has length {length}, {_count(len(self.data) - self.pos, 'byte')} left", start)
         return length
 
     def blob(self, field: PresentField, kind: str, *, nullable: bool) -> Any:
@@ -152,13 +153,13 @@ class Reader:
 
     def text(self, length: int, what: str, start: int) -> str:
         if length > MAX_STRING:
-            self.fail(f"a string of {length} bytes, Kafka's longest has {MAX_STRING}", start)
+            self.fail(f"a string of {length} bytes exceeds Kafka's limit of {MAX_STRING}", start)
         start = self.pos
         raw = self.take(length, what)
         try:
             return raw.decode("utf-8", _LIKE_JAVA if self.policy.utf8 == "replace" else "strict")
         except UnicodeDecodeError as problem:
-            self.fail(f"not UTF-8: {problem.reason}", start + problem.start)
+            self.fail(f"invalid UTF-8: {problem.reason}", start + problem.start)
 
     def coded(self, field: PresentField, kind: str) -> str:
         """The name that the protocol guide has for a type with this coding of lengths."""
@@ -181,7 +182,7 @@ class Reader:
         self.at.parts.append("tagged fields")
         start = self.pos
         count = self.uvarint("the number of tagged fields")
-        if count < 0 and self.policy.tags != "kafka":  # whose loop is over before it begins
+        if count < 0 and self.policy.tags != "kafka":  # Kafka loops zero times
             self.fail(f"the number of tagged fields is {count}", start)
         self.note(start, "count", count)
         if count > 0:
@@ -199,7 +200,7 @@ class Reader:
             previous = tag
             field = tagged.get(tag)
             if field is None and tag in known and self.policy.tags != "preserve":
-                self.fail(f"tag {tag} is `{known[tag]}`, which version {self.at.version} does not have", start)
+                self.fail(f"tag {tag} is `{known[tag]}`, which version {self.at.version} lacks", start)
             content = self.pos
             if field is None:
                 unknown.append((tag, self.take(size, f"tag {tag}")))
@@ -218,17 +219,21 @@ class Reader:
         tag = self.uvarint("a tag")
         if self.policy.tags != "kafka":
             if tag < 0 or tag > MAX_TAG:
-                self.fail(f"{tag} is no tag", start)
+                self.fail(f"invalid tag {tag}", start)
             if tag <= previous:
                 self.fail(f"tag {tag} after tag {previous}: tags must ascend", start)
         size = self.uvarint(f"the size of tag {tag}")
         unread = tag in known and self.policy.tags == "kafka"
         if not 0 <= size <= len(self.data) - self.pos and not unread:
-            self.fail(f"tag {tag} has size {size}, {len(self.data) - self.pos} bytes are left")
+            self.fail(f"tag {tag} has size {size}, {_count(len(self.data) - self.pos, 'byte')} left")
         return tag, size
 
     def tagged(self, cls: type[Any], field: PresentField, values: dict[str, Any], size: int) -> None:
         start = self.pos
         values[field.name] = self.value(cls, field, field.type, nullable=field.is_nullable)
         if self.pos - start != size and self.policy.tags != "kafka":
-            self.fail(f"tag {field.tag} says it has {size} bytes, its value takes {self.pos - start}", start)
+            self.fail(f"tag {field.tag} has size {size}, its value takes {_count(self.pos - start, 'byte')}", start)
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

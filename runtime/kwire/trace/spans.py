@@ -1,4 +1,4 @@
-"""What was read, piece by piece: bytes → spans, each with its place, field, type and value."""
+"""Bytes → spans, each with its place, field, type and value."""
 
 from __future__ import annotations
 
@@ -6,23 +6,23 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from kwire.errors import DecodeError
-from kwire.explain.place import check_version
-from kwire.explain.reader import Reader
+from kwire.interpreter.context import check_version
+from kwire.interpreter.reader import Reader
 from kwire.message import Message
 from kwire.policy import STRICT, Policy
 
 if TYPE_CHECKING:
 
     Expand = Callable[[bytes, int, int, str, int], Iterator["Span"]]
-    """Data, start and end of a block of records in it, path and depth → what it consists of."""
+    """Data, start and end of a block of records in it, path and depth → spans."""
 
 
 class Span:
-    """The bytes of ``data[start:end]`` and what they are.
+    """The meaning of the bytes ``data[start:end]``.
 
-    ``name`` is the last part of ``path``, ``depth`` how far it is nested. ``content`` is where the value starts
-    behind its length. ``value`` of an array is its count, of a struct ``...``; ``text`` says more about it, or says
-    it better. A span without bytes is a heading, or something that was compressed.
+    ``name`` is the last part of ``path``, ``depth`` its nesting. ``content`` is where the value starts after its
+    length. ``value`` is the count of an array and ``...`` for a struct; ``text`` describes the value or replaces it.
+    A span without bytes is a heading, or something that was compressed.
     """
 
     __slots__ = ("content", "depth", "end", "kind", "name", "path", "start", "text", "value")
@@ -55,9 +55,9 @@ class Span:
 
 
 class Trace:
-    """Spans in the order of their bytes, which follow on each other without gaps, and the error that ended them.
+    """Spans in the order of their bytes, without gaps, and the error that ended them.
 
-    What ``end`` leaves of ``data`` was not read.
+    The bytes of ``data`` after ``end`` were not read.
     """
 
     __slots__ = ("data", "error", "spans")
@@ -72,19 +72,19 @@ class Trace:
         return self.spans[-1].end if self.spans else 0
 
     def then(self, cls: type[Message], version: int, policy: Policy, expand: Expand | None = None) -> Trace:
-        """This, and behind it a message up to the end of the data."""
-        body = trace(cls, self.data, version, policy, offset=self.end, expand=expand)
+        """This trace followed by that of a message that extends to the end of the data."""
+        body = trace_message(cls, self.data, version, policy, offset=self.end, expand=expand)
         return Trace(self.data, self.spans + body.spans, body.error)
 
     def unknown(self, what: str) -> Trace:
-        """This, and the rest of the data as it is, since ``what`` is not known."""
+        """This trace followed by the rest of the data as bytes, since ``what`` is unknown."""
         start, end = self.end, len(self.data)
-        text = f"{what} is not known"
+        text = f"unknown {what}"
         rest = Span(start, end, "body", "body", "bytes", self.data[start:], depth=0, text=text)
         return Trace(self.data, [*self.spans, rest])
 
 
-def trace(
+def trace_message(
     cls: type[Message],
     data: bytes,
     version: int,
@@ -94,10 +94,10 @@ def trace(
     whole: bool = True,
     expand: Expand | None = None,
 ) -> Trace:
-    """How the message at ``offset`` of ``data`` is read, up to its end or the first error; never raises for bad data.
+    """The message at ``offset`` of ``data``, up to its end or the first error; never raises for bad data.
 
-    ``whole`` and ``policy`` are those of ``decode``. ``expand`` takes blocks of records apart, see
-    ``kwire.explain.batches``. The first span is a heading with the name and version of the message.
+    ``whole`` and ``policy`` are those of ``decode``. ``expand`` turns blocks of records into spans, see
+    ``expand_records``. The first span is a heading with the name and version of the message.
     """
     tracer = _Tracer(cls, data, offset, version, policy, expand)
     error = None

@@ -1,26 +1,26 @@
-"""How whole frames are read: header and body of requests and responses, in front of them their size."""
+"""Traces of whole frames: size, header and body of requests and responses."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from kwire.errors import DecodeError
-from kwire.explain.trace import Span, Trace, trace
 from kwire.headers import RequestHeader, ResponseHeader
 from kwire.message import Message
 from kwire.policy import STRICT, Policy
+from kwire.trace.spans import Span, Trace, trace_message
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kwire.explain.trace import Expand
-    from kwire.protocol import Protocol
+    from kwire.protocol import MessageRegistry
+    from kwire.trace.spans import Expand
 
 
 def trace_request(
-    protocol: Protocol, payload: bytes, policy: Policy = STRICT, *, expand: Expand | None = None
+    protocol: MessageRegistry, payload: bytes, policy: Policy = STRICT, *, expand: Expand | None = None
 ) -> Trace:
-    """How ``Protocol.decode_request`` reads the payload of a request, and of the one in it if that is an Envelope."""
+    """The payload of a request, as ``decode_request`` reads it, and of the request in it if that is an Envelope."""
     found = _request(protocol, payload, policy, expand)
     spans: list[Span] = []
     for span in found.spans:
@@ -31,20 +31,20 @@ def trace_request(
     return Trace(payload, spans, found.error)
 
 
-def _request(protocol: Protocol, payload: bytes, policy: Policy, expand: Expand | None) -> Trace:
+def _request(protocol: MessageRegistry, payload: bytes, policy: Policy, expand: Expand | None) -> Trace:
     try:
         header, offset, cls = protocol.request_header(payload, policy)
     except DecodeError as problem:
-        return trace(RequestHeader, payload, problem.version or 0, policy, whole=False)
+        return trace_message(RequestHeader, payload, problem.version or 0, policy, whole=False)
     head = _header(RequestHeader, payload, offset, policy)
     if cls is None:
         known = header.api_key in protocol.api_keys
-        return head.unknown(f"version {header.api_version}" if known else f"api key {header.api_key}")
+        return head.unknown(f"version {header.api_version}" if known else f"API key {header.api_key}")
     return head.then(cls, header.api_version, policy, expand)
 
 
 def trace_response(
-    protocol: Protocol,
+    protocol: MessageRegistry,
     payload: bytes,
     api_key: int,
     version: int,
@@ -52,19 +52,19 @@ def trace_response(
     *,
     expand: Expand | None = None,
 ) -> Trace:
-    """How ``Protocol.decode_response`` reads the payload of a response."""
+    """The payload of a response, as ``decode_response`` reads it."""
     try:
         _, offset, cls, version = protocol.response_header(payload, api_key, version, policy)
     except DecodeError as problem:
-        return trace(ResponseHeader, payload, problem.version or 0, policy, whole=False)
+        return trace_message(ResponseHeader, payload, problem.version or 0, policy, whole=False)
     head = _header(ResponseHeader, payload, offset, policy)
     if cls is None:
-        return head.unknown(f"version {version}" if api_key in protocol.api_keys else f"api key {api_key}")
+        return head.unknown(f"version {version}" if api_key in protocol.api_keys else f"API key {api_key}")
     return head.then(cls, version, policy, expand)
 
 
-def behind_size(frame: bytes, payload: Trace) -> Trace:
-    """The trace of a frame, from that of its payload: all that follows four bytes of size."""
+def trace_frame(frame: bytes, payload: Trace) -> Trace:
+    """The trace of a frame, from that of its payload, which follows four bytes of size."""
     size = int.from_bytes(frame[:4], "big", signed=True)
     spans = [Span(0, 4, "size", "size", "int32", size, depth=0)]
     for span in payload.spans:
@@ -77,7 +77,7 @@ def behind_size(frame: bytes, payload: Trace) -> Trace:
 
 
 def _within(outer: Span, found: Trace) -> Iterator[Span]:
-    """The spans of what ``outer`` carries, in its place; what cannot be read there is no error of the whole."""
+    """The spans of the content of ``outer``, in its place; an error in it is not an error of the whole."""
     base, nested = outer.content, outer.depth + 1
     for span in found.spans:
         path = f"{outer.path}.{span.path}".rstrip(".")
@@ -90,6 +90,6 @@ def _within(outer: Span, found: Trace) -> Iterator[Span]:
 
 
 def _header(cls: type[Message], payload: bytes, end: int, policy: Policy) -> Trace:
-    """The trace of a header that can be read and ends there, which it does in one version only."""
-    traces = [trace(cls, payload, version, policy, whole=False) for version in cls.VALID_VERSIONS]
+    """The trace of a header that ends at ``end``, which it does in one version only."""
+    traces = [trace_message(cls, payload, version, policy, whole=False) for version in cls.VALID_VERSIONS]
     return next(found for found in traces if not found.error and found.end == end)

@@ -1,13 +1,12 @@
-"""Writes field by field, knowing at every step which field it is."""
+"""Writes field by field, with the path known at every step."""
 
 from __future__ import annotations
 
 from struct import error, pack
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from kwire.errors import EncodeError
-from kwire.explain.place import Context
-from kwire.message import Message
+from kwire.interpreter.context import Context
 from kwire.schema import (
     BLOBS,
     FORMATS,
@@ -20,13 +19,16 @@ from kwire.schema import (
 )
 from kwire.wire import MAX_STRING, MAX_TAG
 
+if TYPE_CHECKING:
+    from kwire.message import Message
+
 
 class Writer:
     def __init__(self, cls: type[Message], version: int) -> None:
         self.at = Context(cls, version)
 
     def fail(self, reason: str) -> NoReturn:
-        raise EncodeError(reason, message=self.at.message, version=self.at.version, path=self.at.path)
+        raise EncodeError(reason, message_name=self.at.message_name, version=self.at.version, path=self.at.path)
 
     def struct(self, out: bytearray, value: Any) -> None:
         cls = type(value)
@@ -50,21 +52,21 @@ class Writer:
             content = getattr(value, field.name)
             if content != field.default:
                 self.at.parts.append(field.name)
-                self.fail(f"version {self.at.version} does not have this field, but it is set to {_short(content)}")
+                self.fail(f"version {self.at.version} lacks this field, but it is set to {_short(content)}")
 
     def tags(self, out: bytearray, known: list[tuple[int, bytes]], unknown: tuple[tuple[int, bytes], ...]) -> None:
         self.at.parts.append("unknown_tags")
         if not self.at.flexible:
             if unknown:
-                self.fail(f"version {self.at.version} is not flexible, it has no tagged fields")
+                self.fail(f"version {self.at.version} is not flexible and has no tagged fields")
             self.at.parts.pop()
             return
         previous = -1
         if not isinstance(unknown, tuple | list) or not all(map(_is_tag, unknown)):
-            self.fail(f"{_short(unknown)}: unknown tags are pairs of an int and bytes")
+            self.fail(f"expected pairs of an int and bytes, got {_short(unknown)}")
         for tag, _ in unknown:
             if not 0 <= tag <= MAX_TAG:
-                self.fail(f"{tag} is no tag")
+                self.fail(f"invalid tag {tag}")
             if tag <= previous:
                 self.fail(f"tag {tag} after tag {previous}: tags must ascend")
             if any(tag == other for other, _ in known):
@@ -82,7 +84,7 @@ class Writer:
         self, out: bytearray, cls: type[Any], field: PresentField, kind: str, value: Any, *, nullable: bool
     ) -> None:
         if value is None and not nullable:
-            self.fail("null, which it may not be")
+            self.fail("null is not allowed")
         if kind.startswith("[]"):
             self.array(out, cls, field, kind[2:], value)
         elif kind in SIZES:
@@ -97,7 +99,7 @@ class Writer:
             if value is not None:
                 owner: Any = struct_class(cls, field)
                 if not isinstance(value, owner):
-                    self.fail(f"{_short(value)} is not a {kind}")
+                    self.fail(f"expected {kind}, got {_short(value)}")
                 self.struct(out, value)
 
     def scalar(self, out: bytearray, kind: str, value: Any) -> None:
@@ -105,21 +107,21 @@ class Writer:
             out += b"\x01" if value else b"\0"
         elif kind == "uuid":
             if not isinstance(value, bytes) or len(value) != 16:
-                self.fail(f"{_short(value)} is not a uuid of 16 bytes")
+                self.fail(f"expected a uuid of 16 bytes, got {_short(value)}")
             out += value
         elif kind == "float64":
             if not isinstance(value, float | int):
-                self.fail(f"{_short(value)} is not a number")
+                self.fail(f"expected a number, got {_short(value)}")
             try:
                 out += pack(">d", value)
             except (OverflowError, error):
-                self.fail(f"{_short(value)} does not fit a float64")
+                self.fail(f"{_short(value)} is out of range for float64")
         else:
             low, high = INTEGER_RANGES[kind]
             if not isinstance(value, int):
-                self.fail(f"{_short(value)} is not an integer")
+                self.fail(f"expected an integer, got {_short(value)}")
             if not low <= value <= high:
-                self.fail(f"{value} does not fit {kind}, which holds {low} to {high}")
+                self.fail(f"{value} is out of range for {kind} ({low} to {high})")
             out += pack(FORMATS[kind], value)
 
     def length(self, out: bytearray, field: PresentField, size: int, value: int) -> None:
@@ -135,19 +137,19 @@ class Writer:
             return
         raw = self.utf8(value) if kind == "string" else value
         if not isinstance(raw, bytes):
-            self.fail(f"{_short(value)} is not bytes")
+            self.fail(f"expected bytes, got {_short(value)}")
         self.length(out, field, size, len(raw))
         out += raw
 
     def utf8(self, value: Any) -> bytes:
         if not isinstance(value, str):
-            self.fail(f"{_short(value)} is not a string")
+            self.fail(f"expected a string, got {_short(value)}")
         try:
             raw = value.encode()
         except UnicodeEncodeError as problem:
-            self.fail(f"cannot be written as UTF-8: {problem.reason}")
+            self.fail(f"cannot be encoded as UTF-8: {problem.reason}")
         if len(raw) > MAX_STRING:
-            self.fail(f"a string of {len(raw)} bytes, Kafka's longest has {MAX_STRING}")
+            self.fail(f"a string of {len(raw)} bytes exceeds Kafka's limit of {MAX_STRING}")
         return raw
 
     def array(self, out: bytearray, cls: type[Any], field: PresentField, kind: str, value: Any) -> None:
@@ -155,7 +157,7 @@ class Writer:
             self.length(out, field, 4, -1)
             return
         if not isinstance(value, list | tuple):
-            self.fail(f"{_short(value)} is not a list")
+            self.fail(f"expected a list, got {_short(value)}")
         self.length(out, field, 4, len(value))
         for index, item in enumerate(value):
             self.at.parts.append(f"[{index}]")

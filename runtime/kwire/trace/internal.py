@@ -6,15 +6,15 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from kwire.errors import DecodeError
-from kwire.explain.trace import Span, Trace
 from kwire.logs import TOPICS, decode_record
 from kwire.policy import STRICT, Policy
 from kwire.primitives import read_int16, read_uvarint
+from kwire.trace.spans import Span, Trace
 
 if TYPE_CHECKING:
     from kwire.logs import InternalRecord
     from kwire.message import Message
-    from kwire.protocol import Protocol
+    from kwire.protocol import MessageRegistry
 
     Read = Callable[[bytes, int], tuple[int, int]]
 
@@ -22,7 +22,7 @@ _FRAMED = ("metadata", "remote_storage")
 
 
 def trace_record(
-    protocol: Protocol, topic: str, key: bytes | None, value: bytes | None, policy: Policy = STRICT
+    protocol: MessageRegistry, topic: str, key: bytes | None, value: bytes | None, policy: Policy = STRICT
 ) -> tuple[Trace | None, Trace | None]:
     """How ``kwire.logs.decode_record`` reads key and value; ``None`` for what the record does not have.
 
@@ -37,7 +37,7 @@ def trace_record(
     return keys, None if value is None else _value(protocol, log, record, value, policy)
 
 
-def _key(protocol: Protocol, log: str, data: bytes, policy: Policy) -> Trace:
+def _key(protocol: MessageRegistry, log: str, data: bytes, policy: Policy) -> Trace:
     head = _prefix(data, ("record type",), "int16", read_int16)
     if head.error:
         return head
@@ -46,7 +46,7 @@ def _key(protocol: Protocol, log: str, data: bytes, policy: Policy) -> Trace:
     return head.then(cls, cls.VALID_VERSIONS.start, policy) if cls else head.unknown(f"record type {number}")
 
 
-def _value(protocol: Protocol, log: str, record: InternalRecord, data: bytes, policy: Policy) -> Trace:
+def _value(protocol: MessageRegistry, log: str, record: InternalRecord, data: bytes, policy: Policy) -> Trace:
     head = _prefix(data, ("version",), "int16", read_int16)
     cls = type(record.value) if record.value else _classes(protocol, log, record.type)[1]
     if head.error:
@@ -57,7 +57,7 @@ def _value(protocol: Protocol, log: str, record: InternalRecord, data: bytes, po
     return head.then(cls, version, policy) if version in cls.VALID_VERSIONS else head.unknown(f"version {version}")
 
 
-def _framed(protocol: Protocol, log: str, record: InternalRecord, data: bytes, policy: Policy) -> Trace:
+def _framed(protocol: MessageRegistry, log: str, record: InternalRecord, data: bytes, policy: Policy) -> Trace:
     head = _prefix(data, ("frame version", "record type", "version"), "uvarint", read_uvarint)
     if head.error:
         return head
@@ -86,7 +86,9 @@ def _last(head: Trace) -> int:
     return value
 
 
-def _classes(protocol: Protocol, log: str, number: int | None) -> tuple[type[Message] | None, type[Message] | None]:
+def _classes(
+    protocol: MessageRegistry, log: str, number: int | None
+) -> tuple[type[Message] | None, type[Message] | None]:
     if number is None or number not in protocol.record_types(log):
         return None, None
     return protocol.record(log, number)

@@ -1,0 +1,37 @@
+"""What the bytes of a message, frame or record are, piece by piece: for people who look at them.
+
+::
+
+    from kwire.trace import annotate, show, trace_request
+
+    print(show(trace_request(PROTOCOL, payload)))   # a line for each field: offset, bytes, name, type and value
+
+    try:
+        FetchRequest.decode(data, 13)
+    except DecodeError as error:
+        print(annotate(error))                      # the lines up to the byte that is wrong
+
+``kwire decode`` prints the same. Tracing reads with ``kwire.interpreter``, so it agrees with decoding.
+"""
+
+from __future__ import annotations
+
+from kwire.trace.batches import expand_records
+from kwire.trace.frames import trace_frame, trace_request, trace_response
+from kwire.trace.internal import trace_record
+from kwire.trace.spans import Span, Trace, trace_message
+from kwire.trace.view import annotate, as_json, show
+
+__all__ = [
+    "Span",
+    "Trace",
+    "annotate",
+    "as_json",
+    "expand_records",
+    "show",
+    "trace_frame",
+    "trace_message",
+    "trace_record",
+    "trace_request",
+    "trace_response",
+]
