@@ -160,7 +160,7 @@ def test_messages_are_found_by_name_and_former_name() -> None:
     assert len(ARROW) == len(NAMES)
     assert "FetchRequest" in ARROW
     assert "Fetch" not in ARROW
-    with pytest.raises(KeyError, match="there is no message 'Fetch'"):
+    with pytest.raises(KeyError, match="unknown message 'Fetch'"):
         ARROW["Fetch"]
 
 

@@ -296,5 +296,5 @@ def test_elements_without_fields_are_bounded_by_the_bytes_that_are_left(count: i
         {"type": "data", "name": "Drawn", "validVersions": "0", "flexibleVersions": "none", "fields": [early, hollow]}
     )
     assert cls.decode(bytes(12), 0) == cls()
-    with pytest.raises(DecodeError, match=f"length {count}, 0 bytes are left"):
+    with pytest.raises(DecodeError, match=f"length {count}, 0 bytes left"):
         cls.decode(bytes(8) + count.to_bytes(4, "big"), 0)

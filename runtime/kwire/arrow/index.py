@@ -22,7 +22,7 @@ class Arrow(Mapping[str, Columns]):
         actual = self._aliases.get(name, name)
         if actual not in self._made:
             if actual not in self._modules:
-                raise KeyError(f"there is no message {name!r}")
+                raise KeyError(f"unknown message {name!r}")
             path = self._modules[actual]
             message = getattr(import_module(f"{self._package}.{path}"), actual)
             self._made[actual] = Columns(message, import_module(f"{self._package}.arrow.{path}").COLUMNS)

@@ -25,7 +25,7 @@ class Models:
         """The model of a message, by the name of the message or a name it had in an earlier release."""
         actual = self._aliases.get(name, name)
         if actual not in self._modules:
-            raise UnknownApi(f"there is no message {name!r}")
+            raise UnknownApi(f"unknown message {name!r}")
         module = import_module(f"{self._package}.{self._modules[actual]}")
         found: type[ModelOf[Any]] = getattr(module, f"{actual}Model")
         return found
