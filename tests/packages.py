@@ -13,14 +13,17 @@ from kwirec.emitters.codecs import emit_module
 from kwirec.emitters.models import emit_models
 from kwirec.emitters.modules import group_modules
 from kwirec.emitters.package import emit_package
+from kwirec.lowering import lower
 
 
 def compiled(definitions: Path, package: str, folder: Path) -> ModuleType:
     """The package of a folder of definitions, as it is emitted: formatting would take most of the time."""
     report = Report()
-    groups = group_modules(load([definitions], report).schema)
+    schema = load([definitions], report).schema
+    groups = group_modules(schema)
     assert not report.has_errors(), [diagnostic.message for diagnostic in report.diagnostics]
-    artifacts = [emit_module(group) for group in groups]
+    halves = lower(schema).halves
+    artifacts = [emit_module(group, halves) for group in groups]
     artifacts += emit_package(groups, name=package, errors=[])
     artifacts += emit_models(groups, package=package) + emit_arrow(groups, package=package)
     for artifact in artifacts:

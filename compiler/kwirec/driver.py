@@ -93,7 +93,7 @@ def generate(
     groups = group_modules(schema)
     artifacts = []
     for number, group in enumerate(groups, 1):
-        artifacts.append(emit_module(group))
+        artifacts.append(emit_module(group, layouts.halves))
         phase("emit", number, len(groups))
     errors = [error for path in paths if path.is_dir() for error in read_errors(path / "errors.json")]
     artifacts += emit_package(groups, name=package, errors=errors)

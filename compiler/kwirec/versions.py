@@ -7,7 +7,7 @@ negative; an open range ends at :data:`MAX_VERSION`. Ranges are values: every op
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 MAX_VERSION = 0x7FFF
@@ -135,3 +135,15 @@ def in_words(versions: Iterable[int]) -> str:
     *first, last = map(str, runs or [NONE])
     is_one = len(runs) == 1 and len(runs[0]) == 1
     return f"version{'' if is_one else 's'} {', '.join(first)}{' and ' if first else ''}{last}"
+
+
+def runs_by(versions: Sequence[int], key: Callable[[int], object]) -> Iterator[tuple[int, ...]]:
+    """``versions`` cut into runs of neighbours with the same ``key``."""
+    current: list[int] = []
+    for version in versions:
+        if current and (key(version) != key(current[-1]) or version != current[-1] + 1):
+            yield tuple(current)
+            current = []
+        current.append(version)
+    if current:
+        yield tuple(current)

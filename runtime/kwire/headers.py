@@ -13,7 +13,7 @@ from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, w
 from kwire.message import FieldTags, Message
 from kwire.native import i64, mypyc_attr
 from kwire.schema import Field
-from kwire.wire import fail, read_tags, write_tags
+from kwire.wire import give_up, read_tags, write_tags
 
 __all__ = ["RequestHeader", "ResponseHeader"]
 
@@ -67,7 +67,7 @@ class RequestHeader(Message):
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[RequestHeader, i64]:
         if version < 0 or version > 2:
-            fail()
+            give_up()
         header = RequestHeader()
         header.api_key = read_i16_be(data, pos)
         header.api_version = read_i16_be(data, pos + 2)
@@ -87,7 +87,7 @@ class RequestHeader(Message):
 
     def _write(self, out: BytesWriter, version: i64) -> None:
         if version < 0 or version > 2:
-            fail()
+            give_up()
         write_i16_be(out, self.api_key)
         write_i16_be(out, self.api_version)
         write_i32_be(out, self.correlation_id)
@@ -118,7 +118,7 @@ class ResponseHeader(Message):
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[ResponseHeader, i64]:
         if version < 0 or version > 1:
-            fail()
+            give_up()
         header = ResponseHeader()
         header.correlation_id = read_i32_be(data, pos)
         pos += 4
@@ -128,7 +128,7 @@ class ResponseHeader(Message):
 
     def _write(self, out: BytesWriter, version: i64) -> None:
         if version < 0 or version > 1:
-            fail()
+            give_up()
         write_i32_be(out, self.correlation_id)
         _write_tags(out, self.unknown_tags, version == 1)
 
@@ -137,4 +137,4 @@ def _write_tags(out: BytesWriter, tags: FieldTags, flexible: bool) -> None:
     if flexible:
         write_tags(out, [], tags)
     elif tags:
-        fail()  # as in Kafka, there is no place for them
+        give_up()  # as in Kafka, there is no place for them

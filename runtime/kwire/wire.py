@@ -31,7 +31,7 @@ MAX_TAG = 0x7FFFFFFE
 """The largest tag: Kafka refuses to write the next one, which it uses as a mark."""
 
 
-def fail() -> NoReturn:
+def give_up() -> NoReturn:
     """Give up the fast path."""
     raise ValueError("not readable")
 
@@ -51,7 +51,7 @@ def read_uvarint(data: bytes, pos: i64) -> tuple[i64, i64]:
             return value, pos
         shift += 7
         if shift > 28:
-            fail()
+            give_up()
 
 
 def read_length(data: bytes, pos: i64) -> tuple[i64, i64]:
@@ -62,7 +62,7 @@ def read_length(data: bytes, pos: i64) -> tuple[i64, i64]:
         return (first & 127 | second << 7) - 1, pos + 1
     value, pos = read_uvarint(data, pos - 1)
     if value <= 0:
-        fail()  # Kafka takes such a length for null: the slow path's business.
+        give_up()  # Kafka takes such a length for null: the slow path's business.
     return value - 1, pos
 
 
@@ -70,7 +70,7 @@ def read_string_length(data: bytes, pos: i64) -> tuple[i64, i64]:
     """Like :func:`read_length`, for strings: they hold at most :data:`MAX_STRING` bytes."""
     size, pos = read_length(data, pos)
     if size > MAX_STRING:
-        fail()
+        give_up()
     return size, pos
 
 
@@ -85,7 +85,7 @@ def write_uvarint(out: BytesWriter, value: i64) -> None:
 def write_string_length(out: BytesWriter, size: i64) -> None:
     """The length of a compact string whose length + 1 takes more than one byte."""
     if size > MAX_STRING:
-        fail()
+        give_up()
     write_uvarint(out, size + 1)
 
 
@@ -101,25 +101,25 @@ def read_u32(data: bytes, pos: i64) -> int:
 
 def write_i8(out: BytesWriter, value: int) -> None:
     if value < -128 or value > 127:
-        fail()
+        give_up()
     out.append(value & 255)
 
 
 def write_u16(out: BytesWriter, value: int) -> None:
     if value < 0 or value > 0xFFFF:
-        fail()
+        give_up()
     write_i16_be(out, value - 0x10000 if value > 0x7FFF else value)
 
 
 def write_u32(out: BytesWriter, value: int) -> None:
     if value < 0 or value > 0xFFFFFFFF:
-        fail()
+        give_up()
     write_i32_be(out, value - 0x100000000 if value > 0x7FFFFFFF else value)
 
 
 def write_uuid(out: BytesWriter, value: bytes) -> None:
     if len(value) != 16:
-        fail()
+        give_up()
     out.write(value)
 
 
@@ -161,7 +161,7 @@ if __file__.endswith(".py"):  # interpreted, one call of ``struct`` for all elem
 
 def read_uuids(data: bytes, pos: i64, count: i64) -> list[Uuid]:
     if pos + 16 * count > len(data):
-        fail()
+        give_up()
     values: list[Uuid] = []
     for index in range(pos, pos + 16 * count, 16):
         values.append(Uuid(data[index : index + 16]))
@@ -182,7 +182,7 @@ def read_tag(data: bytes, pos: i64) -> tuple[i64, i64, i64]:
     if size > 127:
         size, pos = read_uvarint(data, pos - 1)
     if tag < 0 or tag > MAX_TAG or size < 0:
-        fail()
+        give_up()
     return tag, size, pos
 
 
@@ -190,13 +190,13 @@ def read_tags(data: bytes, pos: i64) -> tuple[tuple[tuple[int, bytes], ...], i64
     """A tagged section of which no tag is known."""
     count, pos = read_uvarint(data, pos)
     if count < 0:
-        fail()
+        give_up()
     tags: list[tuple[int, bytes]] = []
     previous: i64 = -1
     for _ in range(count):
         tag, size, pos = read_tag(data, pos)
         if tag <= previous:
-            fail()
+            give_up()
         previous = tag
         tags.append((tag, data[pos : pos + size]))
         pos += size
@@ -210,13 +210,13 @@ def write_tags(out: BytesWriter, known: list[tuple[int, bytes]], unknown: tuple[
         previous: i64 = -1
         for tag, _ in unknown:
             if tag <= previous or tag > MAX_TAG:
-                fail()
+                give_up()
             previous = tag
         tags = sorted(known + list(unknown))
         previous = -1
         for tag, _ in tags:
             if tag == previous:
-                fail()
+                give_up()
             previous = tag
     write_uvarint(out, len(tags))
     for tag, payload in tags:

@@ -7,7 +7,8 @@ import itertools
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kwirec.emitters.ranges import ALWAYS, NEVER, condition, runs
+from kwirec.emitters.ranges import ALWAYS, NEVER, condition
+from kwirec.versions import runs_by
 
 SPAN = st.tuples(st.integers(0, 20), st.integers(0, 20)).map(sorted)
 
@@ -27,7 +28,7 @@ def test_condition_selects_exactly_the_live_versions(among: list[int], live: lis
 
 @given(st.lists(st.sampled_from("abc"), min_size=1, max_size=12))
 def test_runs_cut_where_the_key_changes(keys: list[str]) -> None:
-    found = list(runs(range(len(keys)), lambda v: keys[v]))
-    assert [v for _, run in found for v in run] == list(range(len(keys)))
-    assert all(keys[v] == key for key, run in found for v in run)
-    assert all(a[0] != b[0] for a, b in itertools.pairwise(found))
+    found = list(runs_by(range(len(keys)), lambda v: keys[v]))
+    assert [v for run in found for v in run] == list(range(len(keys)))
+    assert all(len({keys[v] for v in run}) == 1 for run in found)
+    assert all(keys[a[0]] != keys[b[0]] for a, b in itertools.pairwise(found))

@@ -99,6 +99,35 @@ def test_flexible_versions_of_a_field_change_its_length_and_nothing_else(lowered
     assert (layouts.spelled(2), layouts.spelled(3)) == (f"{classic} t()", f"c{type_[:5].replace('strin', 'str')} t()")
 
 
+def test_a_half_has_a_run_for_each_way_to_code_a_field(lowered: Any) -> None:
+    """Null is a matter of the run's versions, except for structs, which it gives a mark [25]."""
+    inner = f'"fields": [ {{ "name": "X", "type": "int8", {ALWAYS} }} ]'
+    layouts = lowered(
+        '{ "name": "Text", "type": "string", "versions": "1+", "nullableVersions": "3+", "flexibleVersions": "3+" },'
+        f'{{ "name": "Old", "type": "int8", "versions": "0-1" }},'
+        f'{{ "name": "Spot", "type": "Spot", {ALWAYS}, "nullableVersions": "1+", {inner} }},'
+        f'{{ "name": "Tag", "type": "[]Item", "versions": "0+", "taggedVersions": "3+", "tag": 0, {inner} }}'
+    )
+    found = {}
+    for half in layouts.layouts.halves["Clock"]:
+        for one in half.root.fields:
+            runs = [(run.versions, run.tagged, run.compact, run.nullable) for run in one.runs]
+            found[half.flexible, one.path] = runs
+    assert found == {
+        (False, "text"): [((1,), False, False, ())],
+        (False, "old"): [((0, 1), False, False, ())],
+        (False, "spot"): [((0,), False, False, ()), ((1,), False, False, (1,))],
+        (False, "tag"): [((0, 1), False, False, ())],
+        (True, "text"): [((2,), False, False, ()), ((3,), False, True, (3,))],
+        (True, "old"): [],
+        (True, "spot"): [((2, 3), False, True, (2, 3))],
+        (True, "tag"): [((2,), False, True, ()), ((3,), True, True, ())],
+    }
+    _, flexible = layouts.layouts.halves["Clock"]
+    assert [one.path for one, _ in flexible.root.at(3)] == ["text", "spot", "spot.x", "tag", "tag[].x"]
+    assert [section.struct.name for section in flexible.sections] == ["Clock"]
+
+
 def test_structs(lowered: Any) -> None:
     """[17] every struct of a flexible version ends with its tags, also one without fields"""
     layouts = lowered(

@@ -27,6 +27,7 @@ from kwirec.emitters.codecs import emit_module
 from kwirec.emitters.modules import group_modules
 from kwirec.frontend import parse
 from kwirec.ir import resolve
+from kwirec.lowering import lower
 from kwirec.validation import validate
 from tests.effort import examples
 from tests.properties.values import DrawnSource, as_decoded, exact, make
@@ -205,7 +206,7 @@ def compiled(definition: dict[str, Any]) -> type[Message]:
     module = ModuleType(f"drawn_{next(_MODULE)}")
     sys.modules[module.__name__] = module
     module.__dict__["__file__"] = "drawn.py"
-    exec(compile(emit_module(group).text, module.__name__, "exec"), module.__dict__)
+    exec(compile(emit_module(group, lower(schema).halves).text, module.__name__, "exec"), module.__dict__)
     found: type[Message] = module.__dict__["Drawn"]
     return found
 

@@ -15,6 +15,7 @@ from kwirec.emitters.codecs import emit_module
 from kwirec.emitters.modules import group_modules
 from kwirec.frontend import parse
 from kwirec.ir import resolve
+from kwirec.lowering import lower
 from kwirec.validation.examples import ABSENT, ANOTHER_FILE, clock, field, files, request, response, struct
 from kwirec.validation.types import MAX_NESTING
 
@@ -472,7 +473,7 @@ def test_what_may_be_nested_can_be_compiled(check: Any, case: str) -> None:
     assert check(text) == []
     schema = resolve([parse(Source("Clock.json", text), Report())], Report())
     [group] = group_modules(schema)
-    compile(emit_module(group).text, "clock.py", "exec")
+    compile(emit_module(group, lower(schema).halves).text, "clock.py", "exec")
     assert [facts(one) for one in check(chain(MAX_NESTING + 1, **DEEP[case]))] == [
         f"K411 S{MAX_NESTING}.Next S{MAX_NESTING + 1}"
     ]

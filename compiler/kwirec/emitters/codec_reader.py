@@ -1,38 +1,44 @@
-"""The text of an emitted reader: walks one message and strings the templates of its wire kinds together.
+"""The statements that read a message.
 
 Fixed offsets are merged: ``pos`` is stored once for a run of fields of fixed size.
 
 ::
 
     ThrottleTimeMs int32 1+          if version >= 1:
-    ErrorCode      int16 0+              throttle_time_ms_0 = read_i32_be(data, pos)
+    ErrorCode      int16 0+              throttle_time_ms = read_i32_be(data, pos)
     Topics         []Topic 0+   →        pos += 4
                                      else:
-                                         throttle_time_ms_0 = 0
-                                     error_code_0 = read_i16_be(data, pos)
+                                         throttle_time_ms = 0
+                                     error_code = read_i16_be(data, pos)
                                      n = read_i32_be(data, pos + 2)
                                      pos += 6
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from kwirec.emitters.codec_body import KINDS, UNTAGGED, WIDTHS, Body, choose, tag_mode
-from kwirec.emitters.environment import macro
-from kwirec.emitters.ranges import ALWAYS, NEVER, condition
-from kwirec.emitters.views import FieldView
-from kwirec.ir.schema import ArrayType, Field, PrimitiveType, Struct, StructType, Type
-
-READ_RUNS = {
-    "int8": "read_i8s",
-    "int16": "read_i16s",
-    "int32": "read_i32s",
-    "int64": "read_i64s",
-    "uuid": "read_uuids",
-}
-"""Primitives whose arrays are read at once."""
+from kwirec.emitters.codec_names import Locals
+from kwirec.emitters.codec_nodes import (
+    BULK,
+    Advance,
+    Node,
+    Nodes,
+    ReadArray,
+    ReadBlob,
+    ReadDefault,
+    ReadNullableStruct,
+    ReadScalar,
+    ReadStruct,
+    choice,
+    in_groups,
+)
+from kwirec.emitters.ranges import NEVER, condition
+from kwirec.emitters.views import ClassView
+from kwirec.ir.schema import ArrayType, PrimitiveType, StructType, Type
+from kwirec.lowering.coding import FieldCoding, Run, StructCoding, Versions
+from kwirec.lowering.layout import SCALARS
 
 
 @dataclass
@@ -45,144 +51,173 @@ class Cursor:
     def at(self) -> str:
         return f"pos + {self.pending}" if self.pending else "pos"
 
-    def taken(self) -> int:
-        """The pending bytes, which the caller's text stores now."""
+    def take(self) -> int:
+        """The pending bytes, which the caller's statement stores now."""
         pending, self.pending = self.pending, 0
         return pending
 
-    def stored(self) -> str:
-        """A line that stores ``pos`` if there is anything to store."""
-        pending = self.taken()
-        return f"pos += {pending}\n" if pending else ""
+    def store(self) -> Nodes:
+        pending = self.take()
+        return (Advance(width=pending),) if pending else ()
 
 
 class Reader:
-    """Writes the text that reads a message."""
+    """Makes the body of one function that reads."""
 
-    def __init__(self, body: Body) -> None:
-        self._body = body
+    def __init__(self, classes: Mapping[str, ClassView], names: Locals) -> None:
+        self._classes = classes
+        self._names = names
+        self._declared: dict[str, str] = {}
 
-    def message(self, target: str) -> str:
+    def message(self, root: StructCoding, target: str) -> Nodes:
         cursor = Cursor()
-        text = self.struct(self._body.message.root, target, self._body.versions, cursor)
-        return text + cursor.stored()
+        return (*self._struct(root, target, cursor), *cursor.store())
 
-    def struct(self, struct: Struct, target: str, versions: Sequence[int], cursor: Cursor) -> str:
-        """Read the untagged fields into locals, make the object, read its tags."""
-        number = self._body.occurrence()
-        view = self._body.classes[struct.name]
-        arguments = [f"{one.name}_{number}" for one in view.made_from]
-        fields = "".join(self.field(one, f"{one.name}_{number}", versions, cursor) for one in view.made_from)
-        tags = tag_mode(self._body, struct)
-        at, advance = cursor.at, 0 if tags == "none" else cursor.taken()
-        return macro(f"{KINDS}/struct.jinja", "read", target, view.name, arguments, fields, tags, at, advance)
-
-    def field(self, view: FieldView, target: str, versions: Sequence[int], cursor: Cursor) -> str:
-        """Read one untagged field, where it is there; its default elsewhere."""
-        untagged = [run for mode, run in self._body.runs(view.field, versions) if mode in UNTAGGED]
-        self.declare(view, target)
-        if not untagged:
-            return f"{target} = {view.value}\n"
-        if condition(untagged[0], versions) == ALWAYS:
-            return self.value(view.field, view.field.type, target, untagged[0], cursor)
-        before = cursor.stored()
-        blocks = [(run, self._block(view, target, run)) for run in untagged]
-        return before + choose(blocks, versions, f"{target} = {view.value}\n")
-
-    def tagged(self, view: FieldView, target: str, versions: Sequence[int]) -> str:
+    def tagged(self, coded: FieldCoding, owner: StructCoding, target: str) -> Nodes:
         """Read the payload of a tagged field."""
-        self.declare(view, target)
-        found = [run for mode, run in self._body.runs(view.field, versions) if mode == "tagged"]
-        if len(found) == 1:
-            return self._block(view, target, found[0], tagged=True)
-        return choose([(run, self._block(view, target, run, tagged=True)) for run in found], versions)
+        self._declare(coded, owner, target)
+        branches = [(run.versions, self._run(coded, run, target)) for run in coded.tagged]
+        return choice(branches, tuple(v for run in coded.tagged for v in run.versions))
 
-    def _block(self, view: FieldView, target: str, run: Sequence[int], *, tagged: bool = False) -> str:
-        cursor = Cursor()
-        text = self.value(view.field, view.field.type, target, run, cursor, tagged=tagged)
-        return text + cursor.stored()
+    @property
+    def declarations(self) -> tuple[tuple[str, str], ...]:
+        """The locals that need a type: mypyc wants one for what is assigned in more than one branch."""
+        first = [(name, self._declared[name]) for name in ("n", "end") if name in self._declared]
+        return (*first, *(pair for pair in self._declared.items() if pair not in first))
 
-    def declare(self, view: FieldView, target: str) -> None:
-        """mypyc wants a type for what is assigned in more than one branch; numbers are inferred best."""
-        if not (isinstance(view.field.type, PrimitiveType) and view.field.type.name in WIDTHS):
-            self._body.declarations[target] = view.annotation
-
-    def value(
-        self, one: Field, type_: Type, target: str, versions: Sequence[int], cursor: Cursor, *, tagged: bool = False
-    ) -> str:
-        outer = type_ is one.type
-        nullable = self._body.nullable(one, versions) if outer else NEVER
-        compact = self._body.compact(one, versions[0])
-        match type_:
-            case ArrayType(element):
-                return self._array(one, element, target, versions, cursor, compact=compact, nullable=nullable)
-            case StructType(name):
-                struct = self._body.message.struct(name)
-                if nullable == NEVER:
-                    return self.struct(struct, target, versions, cursor)
-                at = cursor.at
-                advance = cursor.taken()
-                inner = Cursor()
-                body = self.struct(struct, target, versions, inner) + inner.stored()
-                return macro(f"{KINDS}/struct.jinja", "read_nullable", target, nullable, tagged, body, at, advance)
-            case PrimitiveType(name) if name in WIDTHS:
-                text = macro(f"{KINDS}/scalar.jinja", "read", name, target, cursor.at)
-                cursor.pending += WIDTHS[name]
-                return text
-            case PrimitiveType(name):
-                at = cursor.at
-                kind = "string" if name == "string" else "bytes"
-                return macro(f"{KINDS}/blob.jinja", "read", kind, target, compact, nullable, at, cursor.taken())
-
-    def _array(
-        self,
-        one: Field,
-        element: Type,
-        target: str,
-        versions: Sequence[int],
-        cursor: Cursor,
-        *,
-        compact: bool,
-        nullable: str,
-    ) -> str:
-        at, advance = cursor.at, cursor.taken()
-        run = READ_RUNS.get(str(element), "") if isinstance(element, PrimitiveType) else ""
-        item, body, guard = "", "", False
-        if not run:
-            item = f"item{self._body.occurrence()}"
-            inner = Cursor()
-            body = self.value(one, element, item, versions, inner) + inner.stored()
-            guard = self._may_be_empty(element, versions)
-        return macro(
-            f"{KINDS}/array.jinja",
-            "read",
+    def _struct(self, struct: StructCoding, target: str, cursor: Cursor) -> Nodes:
+        """Read the untagged fields into locals, make the object, read its tags."""
+        view = self._classes[struct.struct.name]
+        coded = [one for one in struct.fields if view.is_read(one.field)]
+        fields: list[Node] = []
+        for parts, group in in_groups(coded, lambda one: _parts(one, struct.versions)):
+            fields += self._group(group, struct, parts, cursor)
+        at, advance = cursor.at, cursor.take() if struct.flexible else 0
+        made = ReadStruct(
+            path=struct.path,
             target=target,
-            count=item.replace("item", "count"),
-            compact=compact,
-            nullable=nullable,
-            guard=guard,
-            run=run,
-            width=WIDTHS.get(str(element), 0),
-            element=item,
-            body=body,
+            cls=view.name,
+            arguments=tuple(self._names.of(one.path) for one in coded),
+            fields=tuple(fields),
+            tags=view.tags_in(struct),
             at=at,
             advance=advance,
         )
+        return (made,)
 
-    def _may_be_empty(self, element: Type, versions: Sequence[int]) -> bool:
-        """Whether reading an element of an array at the end of the data could succeed.
+    def _group(
+        self, group: list[FieldCoding], struct: StructCoding, parts: tuple[Versions, ...], cursor: Cursor
+    ) -> Nodes:
+        if len(parts) == 1:
+            return tuple(node for one in group for node in self._field(one, struct, parts[0], cursor))
+        before = cursor.store()
+        branches = []
+        for part in parts:
+            inner = Cursor()
+            body = tuple(node for one in group for node in self._field(one, struct, part, inner))
+            branches.append((part, (*body, *inner.store())))
+        return before + choice(branches, struct.versions)
 
-        Slices never fail, so a struct of uuids reads "nothing" as long as the count says so; any other read fails.
-        """
-        if self._body.flexible or not isinstance(element, StructType):
-            return False
-        return any(self._reads_nothing(element, version) for version in versions)
+    def _field(self, coded: FieldCoding, struct: StructCoding, part: Versions, cursor: Cursor) -> Nodes:
+        """Read a field in the versions in which it is there; elsewhere give it its default."""
+        target = self._names.of(coded.path)
+        self._declare(coded, struct, target)
+        run = next((run for run in coded.untagged if run.versions == part), None)
+        if run is None:
+            view = self._classes[struct.struct.name].field(coded.field)
+            return (ReadDefault(target=target, value=view.value),)
+        return self._value(coded.field.type, run, target, cursor, condition(run.nullable, run.versions))
 
-    def _reads_nothing(self, type_: Type, version: int) -> bool:
-        if type_ == PrimitiveType("uuid"):
-            return True
-        return isinstance(type_, StructType) and all(
-            self._reads_nothing(one.type, version) and version not in one.nullable
-            for one in self._body.message.struct(type_.name).fields
-            if version in one.versions
+    def _run(self, coded: FieldCoding, run: Run, target: str) -> Nodes:
+        cursor = Cursor()
+        nullable = condition(run.nullable, run.versions)
+        return (*self._value(coded.field.type, run, target, cursor, nullable), *cursor.store())
+
+    def _declare(self, coded: FieldCoding, owner: StructCoding, target: str) -> None:
+        """The types of numbers are inferred best."""
+        type_ = coded.field.type
+        if not (isinstance(type_, PrimitiveType) and type_.name in SCALARS):
+            self._declared[target] = self._classes[owner.struct.name].field(coded.field).annotation
+
+    def _value(self, type_: Type, run: Run, target: str, cursor: Cursor, nullable: str) -> Nodes:
+        match type_:
+            case ArrayType(element):
+                return self._array(element, run, target, cursor, nullable)
+            case StructType():
+                assert run.struct is not None
+                if nullable == NEVER:
+                    return self._struct(run.struct, target, cursor)
+                return self._nullable_struct(run.struct, run, target, cursor)
+            case PrimitiveType(name) if name in SCALARS:
+                scalar = ReadScalar(type=name, target=target, at=cursor.at)
+                cursor.pending += SCALARS[name].width
+                return (scalar,)
+            case PrimitiveType(name):
+                self._declared |= {"n": "int", "end": "i64"}
+                blob = ReadBlob(
+                    kind="string" if name == "string" else "bytes",
+                    target=target,
+                    compact=run.compact,
+                    nullable=nullable,
+                    at=cursor.at,
+                    advance=cursor.take(),
+                )
+                return (blob,)
+
+    def _nullable_struct(self, struct: StructCoding, run: Run, target: str, cursor: Cursor) -> Nodes:
+        self._declared["n"] = "int"
+        at, advance = cursor.at, cursor.take()
+        inner = Cursor()
+        body = (*self._struct(struct, target, inner), *inner.store())
+        return (ReadNullableStruct(target=target, tagged=run.tagged, body=body, at=at, advance=advance),)
+
+    def _array(self, element: Type, run: Run, target: str, cursor: Cursor, nullable: str) -> Nodes:
+        self._declared["n"] = "int"
+        at, advance = cursor.at, cursor.take()
+        name = element.name if isinstance(element, PrimitiveType) else ""
+        bulk = name if name in BULK else ""
+        item, body = "", Nodes()
+        if not bulk:
+            item, inner = self._names.beside(target, "item"), Cursor()
+            body = (*self._value(element, run, item, inner, NEVER), *inner.store())
+        array = ReadArray(
+            kind="array",
+            target=target,
+            compact=run.compact,
+            nullable=nullable,
+            at=at,
+            advance=advance,
+            bulk=bulk,
+            width=SCALARS[name].width if bulk else 0,
+            item=item,
+            count="" if bulk else self._names.beside(target, "count"),
+            guard=run.struct is not None and isinstance(element, StructType) and _may_be_empty(run.struct),
+            body=body,
         )
+        return (array,)
+
+
+def _parts(coded: FieldCoding, versions: Versions) -> tuple[Versions, ...]:
+    """The versions with the field, a part for each way to read it, then those without it."""
+    present = tuple(run.versions for run in coded.untagged)
+    absent = tuple(v for v in versions if not any(v in part for part in present))
+    return (*present, absent) if absent else present
+
+
+def _may_be_empty(struct: StructCoding) -> bool:
+    """Whether reading an element of an array at the end of the data could succeed.
+
+    Slices never fail, so a struct of uuids reads "nothing" as long as the count says so; any other read fails.
+    """
+    return not struct.flexible and any(_reads_nothing(struct, version) for version in struct.versions)
+
+
+def _reads_nothing(struct: StructCoding, version: int) -> bool:
+    for one in struct.fields:
+        run = one.at(version)
+        if run is None or one.field.type == PrimitiveType("uuid"):
+            continue
+        inner = run.struct if isinstance(one.field.type, StructType) and version not in run.nullable else None
+        if inner is None or not _reads_nothing(inner, version):
+            return False
+    return True

@@ -1,104 +1,118 @@
-"""The text of an emitted writer: walks one message and strings the templates of its wire kinds together.
+"""The statements that write a message.
 
 ::
 
     ThrottleTimeMs int32 1+          if version >= 1:
     Topics         []Topic 0+   →        write_i32_be(out, message.throttle_time_ms)
-                                     topics_0 = message.topics
-                                     write_i32_be(out, len(topics_0))
+                                     topics = message.topics
+                                     write_i32_be(out, len(topics))
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 
-from kwirec.emitters.codec_body import KINDS, UNTAGGED, WIDTHS, Body, choose, is_tagged, tag_mode
-from kwirec.emitters.environment import macro
-from kwirec.emitters.ranges import NEVER
-from kwirec.emitters.views import FieldView
-from kwirec.ir.schema import ArrayType, PrimitiveType, Struct, StructType, Type
+from kwirec.emitters.codec_names import Locals
+from kwirec.emitters.codec_nodes import (
+    Node,
+    Nodes,
+    RequireDefault,
+    WriteArray,
+    WriteBlob,
+    WriteNullableStruct,
+    WriteScalar,
+    WriteStruct,
+    choice,
+    in_groups,
+)
+from kwirec.emitters.ranges import NEVER, condition
+from kwirec.emitters.views import ClassView
+from kwirec.ir.schema import ArrayType, PrimitiveType, StructType, Type
+from kwirec.lowering.coding import FieldCoding, Run, StructCoding, Versions
+from kwirec.lowering.layout import SCALARS
+from kwirec.versions import runs_by
 
 
 class Writer:
-    """Writes the text that writes a message."""
+    """Makes the body of one function that writes."""
 
-    def __init__(self, body: Body) -> None:
-        self._body = body
+    def __init__(self, classes: Mapping[str, ClassView], names: Locals) -> None:
+        self._classes = classes
+        self._names = names
 
-    def message(self, source: str) -> str:
-        return self.struct(self._body.message.root, source, self._body.versions) or "pass\n"
+    def message(self, root: StructCoding, source: str) -> Nodes:
+        return self._struct(root, source, source)
 
-    def struct(self, struct: Struct, source: str, versions: Sequence[int]) -> str:
-        number = self._body.occurrence()
-        view = self._body.classes[struct.name]
-        fields = "".join(self.field(one, source, number, versions) for one in view.fields)
-        tags = tag_mode(self._body, struct)
-        defaults = [one.is_default(source) for one in view.fields if is_tagged(self._body, one.field)]
-        return macro(f"{KINDS}/struct.jinja", "write", source, view.name, fields, tags, defaults)
-
-    def field(self, view: FieldView, source: str, number: int, versions: Sequence[int]) -> str:
-        """Write one untagged field where it is there; elsewhere see that nothing would be lost."""
-        blocks: list[tuple[list[int], str]] = []
-        for mode, run in self._body.runs(view.field, versions):
-            block = ""
-            if mode in UNTAGGED:
-                block = self.value(view, view.field.type, f"{source}.{view.name}", f"{view.name}_{number}", run)
-            elif mode == "absent" and not view.field.ignorable:
-                block = macro(f"{KINDS}/flow.jinja", "absent", view.differs(source))
-            if block:
-                blocks.append((run, block))
-        return choose(blocks, versions)
-
-    def tagged(self, view: FieldView, source: str, number: int, versions: Sequence[int]) -> str:
+    def tagged(self, coded: FieldCoding, owner: StructCoding, source: str) -> Nodes:
         """Write the payload of a tagged field."""
-        place, local = f"{source}.{view.name}", f"{view.name}_{number}"
-        found = [run for mode, run in self._body.runs(view.field, versions) if mode == "tagged"]
-        if len(found) == 1:
-            return self.value(view, view.field.type, place, local, found[0], tagged=True)
-        blocks = [(run, self.value(view, view.field.type, place, local, run, tagged=True)) for run in found]
-        return choose(blocks, versions)
+        view = self._classes[owner.struct.name].field(coded.field)
+        # A field whose default is null is not written when it is null.
+        optional = view.optional and view.value != "None"
+        branches = [
+            (run.versions, self._run(coded, run, f"{source}.{view.name}", optional=optional)) for run in coded.tagged
+        ]
+        return choice(branches, tuple(v for run in coded.tagged for v in run.versions))
 
-    def value(
-        self,
-        view: FieldView,
-        type_: Type,
-        source: str,
-        local: str,
-        versions: Sequence[int],
-        *,
-        tagged: bool = False,
-    ) -> str:
-        one = view.field
-        outer = type_ is one.type
-        nullable = self._body.nullable(one, versions) if outer else NEVER
-        # A tagged field whose default is null is not written when it is null.
-        optional = outer and view.annotation.endswith("| None") and not (tagged and view.value == "None")
-        compact = self._body.compact(one, versions[0])
+    def _struct(self, struct: StructCoding, source: str, local: str) -> Nodes:
+        view = self._classes[struct.struct.name]
+        fields: list[Node] = []
+        coded = [one for one in struct.fields if view.has(one.field)]
+        for parts, group in in_groups(coded, lambda one: tuple(runs_by(struct.versions, one.at))):
+            branches = [
+                (part, tuple(node for one in group for node in self._field(one, struct, part, local)))
+                for part in parts
+            ]
+            fields += choice(branches, struct.versions)
+        tags = view.tags_in(struct)
+        return (WriteStruct(path=struct.path, source=source, local=local, cls=view, fields=tuple(fields), tags=tags),)
+
+    def _field(self, coded: FieldCoding, struct: StructCoding, part: Versions, source: str) -> Nodes:
+        """Write an untagged field in the versions that have it; elsewhere see that nothing would be lost."""
+        view = self._classes[struct.struct.name].field(coded.field)
+        run = coded.at(part[0])
+        if run is None:
+            return () if coded.field.ignorable else (RequireDefault(source=source, field=view),)
+        if run.tagged:
+            return ()
+        return self._run(coded, run, f"{source}.{view.name}", optional=view.optional)
+
+    def _run(self, coded: FieldCoding, run: Run, source: str, *, optional: bool) -> Nodes:
+        nullable = condition(run.nullable, run.versions)
+        return self._value(coded.field.type, run, source, self._names.of(coded.path), nullable, optional=optional)
+
+    def _value(self, type_: Type, run: Run, source: str, local: str, nullable: str, *, optional: bool) -> Nodes:
         match type_:
             case ArrayType(element):
-                item = f"item{self._body.occurrence()}"
-                body = self.value(view, element, item, f"{item}_value", versions)
-                return macro(
-                    f"{KINDS}/array.jinja",
-                    "write",
+                item = self._names.beside(local, "item")
+                array = WriteArray(
+                    kind="array",
                     source=source,
                     local=local,
-                    compact=compact,
+                    compact=run.compact,
                     nullable=nullable,
                     optional=optional,
-                    element=item,
-                    body=body,
+                    item=item,
+                    body=self._value(element, run, item, item, NEVER, optional=False),
                 )
-            case StructType(name):
-                struct = self._body.message.struct(name)
+                return (array,)
+            case StructType():
+                assert run.struct is not None
                 if nullable == NEVER and not optional:
-                    if outer:
-                        return f"{local} = {source}\n" + self.struct(struct, local, versions)
-                    return self.struct(struct, source, versions)
-                body = self.struct(struct, local, versions)
-                return macro(f"{KINDS}/struct.jinja", "write_nullable", source, local, nullable, tagged, body)
-            case PrimitiveType(name) if name in WIDTHS:
-                return macro(f"{KINDS}/scalar.jinja", "write", name, source)
+                    return self._struct(run.struct, source, local)
+                body = self._struct(run.struct, local, local)
+                marked = WriteNullableStruct(
+                    source=source, local=local, nullable=nullable, tagged=run.tagged, body=body
+                )
+                return (marked,)
+            case PrimitiveType(name) if name in SCALARS:
+                return (WriteScalar(type=name, source=source),)
             case PrimitiveType(name):
-                kind = "string" if name == "string" else "bytes"
-                return macro(f"{KINDS}/blob.jinja", "write", kind, source, local, compact, nullable, optional)
+                blob = WriteBlob(
+                    kind="string" if name == "string" else "bytes",
+                    source=source,
+                    local=local,
+                    compact=run.compact,
+                    nullable=nullable,
+                    optional=optional,
+                )
+                return (blob,)

@@ -16,11 +16,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from kwirec.emitters.fields import field_paths, parent
-from kwirec.emitters.ranges import runs
+from kwirec.emitters.fields import parent
 from kwirec.ir.schema import IMPLICIT, ArrayType, Field, Message, PrimitiveType, StructType
-from kwirec.lowering import Layouts, MessageLayout
+from kwirec.lowering import Half, Layouts, MessageLayout
 from kwirec.lowering.headers import header_versions
+from kwirec.versions import runs_by
 
 SAME, LOSSLESS, LOSSY, INCONVERTIBLE = "same", "lossless", "lossy", "inconvertible"
 
@@ -61,10 +61,10 @@ class Shape:
     layout: MessageLayout
     fields: Mapping[str, Field]
     nullable: frozenset[str]
+    tagged: frozenset[str]
 
     def refuses_null(self, path: str) -> bool:
-        one = self.fields[path]
-        unwritten = self.version in one.tagged and default_is_null(one)
+        unwritten = path in self.tagged and default_is_null(self.fields[path])
         return path not in self.nullable and not unwritten
 
     @property
@@ -103,8 +103,12 @@ class MessageMatrix:
 
 def message_matrix(message: Message, layouts: Layouts) -> MessageMatrix:
     by_version = layouts.by_message[message.name]
-    shapes = {version: _shape(message, version, layout) for version, layout in by_version.items()}
-    alike = tuple(tuple(run) for _, run in runs(list(shapes), lambda version: shapes[version].facts))
+    shapes = {
+        version: _shape(half, version, by_version[version])
+        for half in layouts.halves[message.name]
+        for version in half.versions
+    }
+    alike = tuple(runs_by(list(shapes), lambda version: shapes[version].facts))
     return MessageMatrix(message, by_version, header_versions(message), shapes, alike)
 
 
@@ -127,10 +131,15 @@ def default_is_null(one: Field) -> bool:
     return one.default is None or (one.default is IMPLICIT and one.type == PrimitiveType("records"))
 
 
-def _shape(message: Message, version: int, layout: MessageLayout) -> Shape:
-    fields = dict(field_paths(message, lambda one: version in one.versions))
-    nullable = frozenset(path for path, one in fields.items() if version in one.nullable)
-    return Shape(version, layout, fields, nullable)
+def _shape(half: Half, version: int, layout: MessageLayout) -> Shape:
+    coded = {one.path: (one.field, run) for one, run in half.root.at(version)}
+    return Shape(
+        version,
+        layout,
+        fields={path: field for path, (field, _) in coded.items()},
+        nullable=frozenset(path for path, (_, run) in coded.items() if version in run.nullable),
+        tagged=frozenset(path for path, (_, run) in coded.items() if run.tagged),
+    )
 
 
 def _has(shape: Shape, path: str) -> bool:
@@ -143,5 +152,5 @@ def _is_reached(path: str, source: Shape, target: Shape) -> bool:
     if _has(source, around):
         return True
     one = target.fields[around]
-    made = isinstance(one.type, StructType) and not default_is_null(one) and target.version not in one.tagged
+    made = isinstance(one.type, StructType) and not default_is_null(one) and around not in target.tagged
     return made and not isinstance(one.type, ArrayType) and _is_reached(around, source, target)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import ClassVar, Protocol
 
 import jinja2
 
@@ -19,6 +21,12 @@ def template_folder() -> Path:
 def _nested(text: str, width: int = 4) -> str:
     """A block of lines for a place that is ``width`` columns deep; the template provides the first indentation."""
     return text.strip("\n").replace("\n", "\n" + " " * width)
+
+
+class Spelled(Protocol):
+    """What a macro spells: the template in ``codec/kinds`` and the name of its macro."""
+
+    macro: ClassVar[tuple[str, str]]
 
 
 @functools.cache
@@ -40,11 +48,39 @@ def render(template: str, **context: object) -> str:
     return environment().get_template(template).render(**context)
 
 
-@functools.cache
-def _module(template: str) -> object:
-    return environment().get_template(template).module
+class Imported(dict[str, str]):
+    """The names of one module that emitted text uses: a template that looks one up imports it."""
+
+    def __missing__(self, name: str) -> str:
+        self[name] = name
+        return name
 
 
-def macro(template: str, name: str, *values: object, **context: object) -> str:
-    """The text of one macro of a template."""
-    return str(getattr(_module(template), name)(*values, **context))
+class CodeRenderer:
+    """Renders one module of code.
+
+    Its templates write ``{{ wire.read_tag }}`` for a name of ``kwire.wire`` and ``{{ code(nodes) }}`` for statements,
+    each of which is spelled by the macro that its class names.
+    """
+
+    def __init__(self) -> None:
+        self._context: dict[str, object] = {
+            "code": self._code,
+            "base": Imported(),
+            "librt": Imported(),
+            "wire": Imported(),
+        }
+        self._macros: dict[tuple[str, str], Callable[[object], str]] = {}
+
+    def render(self, template: str, **context: object) -> str:
+        return render(template, **self._context, **context)
+
+    def _code(self, nodes: Iterable[Spelled]) -> str:
+        return "".join(self._macro(node.macro)(node) for node in nodes)
+
+    def _macro(self, key: tuple[str, str]) -> Callable[[object], str]:
+        if key not in self._macros:
+            kind, name = key
+            module = environment().get_template(f"codec/kinds/{kind}.jinja").make_module(self._context)
+            self._macros[key] = getattr(module, name)
+        return self._macros[key]

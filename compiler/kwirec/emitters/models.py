@@ -6,14 +6,14 @@ of one version from it and from the codec class when it is asked for (docs/decis
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from kwirec.emitters.artifact import Artifact
 from kwirec.emitters.environment import render
-from kwirec.emitters.modules import ModuleGroup, class_names, origin_of
+from kwirec.emitters.modules import ClassSource, ModuleGroup, origin_of
 from kwirec.emitters.views import PYTHON_TYPES, described, docstring
-from kwirec.ir.schema import ArrayType, Field, Message, PrimitiveType, Struct, StructType, Type
+from kwirec.ir.schema import ArrayType, Field, PrimitiveType, StructType, Type
 from kwirec.naming import python_name
 
 SUFFIX = "Model"
@@ -57,8 +57,7 @@ def emit_models(groups: Sequence[ModuleGroup], *, package: str) -> list[Artifact
 
 
 def _emit_module(group: ModuleGroup, package: str) -> Artifact:
-    names = class_names(group.messages)
-    models = [_model(message, struct, names) for message in group.messages for struct in _used(message)]
+    models = [_model(source) for source in group.classes()]
     folder, _, codec = f"{package}.{group.path}".rpartition(".")
     module = {
         "title": f"Models of {' and '.join(message.name for message in group.messages)}.",
@@ -71,32 +70,23 @@ def _emit_module(group: ModuleGroup, package: str) -> Artifact:
     return Artifact(path=f"{FOLDER}/{group.file}", text=render("model/module.jinja", module=module))
 
 
-def _used(message: Message) -> list[Struct]:
-    return [struct for struct in message.structs if message.usage[struct.name] or struct is message.root]
-
-
-def _model(message: Message, struct: Struct, names: dict[tuple[str, str], str]) -> ModelView:
-    live = message.usage[struct.name]
-    fields = [one for one in struct.fields if any(version in one.versions for version in live)]
-    own = {struct.name: names[message.name, struct.name] for struct in message.structs}
-    default_doc = message.doc if struct is message.root else f"One entry of {message.name}."
+def _model(source: ClassSource) -> ModelView:
     return ModelView(
-        name=own[struct.name] + SUFFIX,
-        struct=own[struct.name],
-        message=own[message.name],
-        doc=docstring(struct.doc or default_doc),
-        attributes=tuple(view for one in fields for view in _attributes(message, struct, one, own)),
+        name=source.name + SUFFIX,
+        struct=source.name,
+        message=source.message.name,
+        doc=docstring(source.doc),
+        attributes=tuple(view for one in source.fields for view in _attributes(source, one)),
     )
 
 
-def _attributes(message: Message, struct: Struct, one: Field, names: dict[str, str]) -> list[AttributeView]:
+def _attributes(source: ClassSource, one: Field) -> list[AttributeView]:
     name = model_name(python_name(one.name))
     records = one.type == PrimitiveType("records")
     nullable = records or bool(one.versions.intersect(one.nullable)) or one.default is None
-    live = message.usage[struct.name]
-    demanded = all(version in one.versions and version not in one.tagged for version in live) and not records
-    annotation = _type(one.type, names) + (" | None" if nullable else "")
-    doc = docstring(described(message, one), indent=8)
+    demanded = all(v in one.versions and v not in one.tagged for v in source.versions) and not records
+    annotation = _type(one.type, source.names) + (" | None" if nullable else "")
+    doc = docstring(described(source.message, one), indent=8)
     views = [AttributeView(name=name, annotation=_declared(annotation, demanded), doc=doc)]
     if records:
         size = docstring(f"Size of {name} in bytes where nothing else is known of them.", indent=8)
@@ -113,7 +103,7 @@ def model_name(name: str) -> str:
     return f"{name}_" if name in RESERVED or name.startswith("model_") else name
 
 
-def _type(type_: Type, names: dict[str, str]) -> str:
+def _type(type_: Type, names: Mapping[str, str]) -> str:
     match type_:
         case ArrayType(element):
             return f"list[{_type(element, names)}]"

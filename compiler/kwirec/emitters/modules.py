@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import keyword
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from kwirec.ir.schema import Message, MessageKind, Schema
+from kwirec.ir.schema import Field, Message, MessageKind, Schema, Struct
 from kwirec.naming import RESERVED_CLASSES, snake_case
 
 
@@ -25,6 +25,44 @@ class ModuleGroup:
     @property
     def file(self) -> str:
         return self.path.replace(".", "/") + ".py"
+
+    def classes(self) -> Iterator[ClassSource]:
+        """The classes of the module: the structs that each message uses, its own class first."""
+        names = class_names(self.messages)
+        for message in self.messages:
+            own = {struct.name: names[message.name, struct.name] for struct in message.structs}
+            for struct in message.structs:
+                used = message.usage[struct.name]
+                if used or struct is message.root:
+                    fields = tuple(one for one in struct.fields if any(version in one.versions for version in used))
+                    yield ClassSource(message=message, struct=struct, versions=used, fields=fields, names=own)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClassSource:
+    """A struct that becomes a class.
+
+    ``versions`` are those in which the message uses it, ``fields`` those that it has in any of them, ``names`` the
+    classes of all structs of the message.
+    """
+
+    message: Message
+    struct: Struct
+    versions: frozenset[int]
+    fields: tuple[Field, ...]
+    names: Mapping[str, str]
+
+    @property
+    def name(self) -> str:
+        return self.names[self.struct.name]
+
+    @property
+    def is_message(self) -> bool:
+        return self.struct is self.message.root
+
+    @property
+    def doc(self) -> str:
+        return self.struct.doc or (self.message.doc if self.is_message else f"One entry of {self.message.name}.")
 
 
 def group_modules(schema: Schema) -> list[ModuleGroup]:

@@ -11,7 +11,7 @@ from typing import Any
 
 from kwirec.emitters.artifact import Artifact
 from kwirec.emitters.environment import render
-from kwirec.emitters.modules import ModuleGroup, class_names
+from kwirec.emitters.modules import ModuleGroup
 from kwirec.emitters.views import docstring
 from kwirec.ir.schema import ENTITY_TYPES, MessageKind
 from kwirec.naming import python_name
@@ -124,12 +124,9 @@ def _logs(groups: Iterable[ModuleGroup]) -> list[tuple[str, list[tuple[int, str,
 def _entity_fields(groups: Iterable[ModuleGroup]) -> list[tuple[str, list[tuple[str, str, str]]]]:
     found: dict[str, list[tuple[str, str, str]]] = {}
     for group in groups:
-        names = class_names(group.messages)
-        for message in group.messages:
-            for struct in message.structs:
-                for one in struct.fields:
-                    live = any(v in one.versions for v in message.usage[struct.name])
-                    if one.entity_type is not None and live:
-                        place = (message.name, names[message.name, struct.name], python_name(one.name))
-                        found.setdefault(one.entity_type, []).append(place)
+        for source in group.classes():
+            for one in source.fields:
+                if one.entity_type is not None:
+                    place = (source.message.name, source.name, python_name(one.name))
+                    found.setdefault(one.entity_type, []).append(place)
     return [(entity, sorted(fields)) for entity, fields in sorted(found.items())]

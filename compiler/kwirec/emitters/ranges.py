@@ -1,21 +1,19 @@
-"""Sets of versions → the conditions and runs that emitted code tests."""
+"""Sets of versions → the conditions that emitted code tests."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TypeVar
-
-K = TypeVar("K")
+from collections.abc import Iterable, Sequence
 
 ALWAYS, NEVER = "always", "never"
 
 
 def condition(live: Iterable[int], among: Sequence[int]) -> str:
-    """The test of ``version`` that tells ``live`` from the rest of ``among``, or :data:`ALWAYS` or :data:`NEVER`.
+    """The test of ``version`` that selects ``live`` from ``among``, or :data:`ALWAYS` or :data:`NEVER`.
 
-    ``among`` is a run of versions; so is what of ``live`` lies in it.
+    ``among`` is a run of versions, and so are those of ``live`` that lie in it.
     """
-    found = [version for version in among if version in set(live)]
+    selected = set(live)
+    found = [version for version in among if version in selected]
     if not found:
         return NEVER
     low, high = found[0], found[-1]
@@ -26,15 +24,3 @@ def condition(live: Iterable[int], among: Sequence[int]) -> str:
     if high == among[-1]:
         return f"version >= {low}"
     return f"version == {low}" if low == high else f"{low} <= version <= {high}"
-
-
-def runs(versions: Sequence[int], key: Callable[[int], K]) -> Iterator[tuple[K, list[int]]]:
-    """``versions`` cut into runs of neighbours with the same ``key``."""
-    current: list[int] = []
-    for version in versions:
-        if current and (key(version) != key(current[-1]) or version != current[-1] + 1):
-            yield key(current[0]), current
-            current = []
-        current.append(version)
-    if current:
-        yield key(current[0]), current

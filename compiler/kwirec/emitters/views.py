@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 
+from kwirec.emitters.modules import ClassSource
 from kwirec.ir.schema import (
     IMPLICIT,
     ArrayType,
     Field,
     Message,
     PrimitiveType,
-    Struct,
     StructType,
     Type,
 )
+from kwirec.lowering.coding import StructCoding, coding
 from kwirec.naming import python_name
 from kwirec.versions import VersionRange
 
@@ -39,14 +41,18 @@ class FieldView:
 
     ``lazy`` attributes are structs that exist only as tagged fields: made on first access, because most messages
     leave them out and making them would cost more than all the rest. ``slot`` is where the value is kept.
-    ``sentinel`` names a constant that stands for a default struct where ``None`` means null.
+    ``in_section`` fields are tagged in some versions, ``tagged_only`` ones in all. An ``optional`` attribute can be
+    ``None``. ``sentinel`` names a constant that stands for a default struct where ``None`` means null.
+    ``field_literal`` is the entry in ``FIELDS``.
     """
 
     field: Field
     name: str
     slot: str
     lazy: bool
+    in_section: bool
     tagged_only: bool
+    optional: bool
     annotation: str
     parameter: str
     default: str
@@ -60,45 +66,53 @@ class FieldView:
     def argument(self) -> str:
         return f"{self.name}: {self.annotation}"
 
-    def differs(self, source: str) -> str:
-        """The test whether the field of ``source`` has a value other than its default."""
-        place = f"{source}.{self.slot}"
-        if self.lazy:
-            return f"{place} is not None and {place} != {self.annotation}()"
-        if self.value == "None":
-            return f"{place} is not None"
-        if self.value in ("True", "False"):
-            return f"not {place}" if self.value == "True" else place
-        return f"{place} != {self.value}"
-
-    def is_default(self, source: str) -> str:
-        """A cheap test for the default; may say no for a default that was made by hand."""
-        place = f"{source}.{self.slot}"
-        if self.lazy or self.value == "None":
-            return f"{place} is None"
-        if self.value in ("True", "False"):
-            return place if self.value == "True" else f"not {place}"
-        return f"{place} == {self.value}"
-
 
 @dataclass(frozen=True, kw_only=True)
 class ClassView:
     """One class of a module.
 
-    ``made_from`` are the fields that decoding gives to ``new_X``: those that are untagged in some version, and those
-    with a default that objects cannot share.
+    ``constructor_fields`` are those that decoding passes to ``new_X``: the fields that are untagged in some version,
+    and those with a default that objects cannot share.
     """
 
-    struct: Struct
     name: str
     doc: str
     fields: tuple[FieldView, ...]
     flexible: str
-    made_from: tuple[FieldView, ...]
-    constants: tuple[str, ...] = ()
-    message: object = None
-    tags: object = None
-    slots: tuple[str, ...] = field(default=())
+
+    @property
+    def constructor_fields(self) -> tuple[FieldView, ...]:
+        return tuple(view for view in self.fields if self.is_read(view.field))
+
+    @property
+    def has_section(self) -> bool:
+        return any(view.in_section for view in self.fields)
+
+    @property
+    def slots(self) -> tuple[str, ...]:
+        return (*(view.slot for view in self.fields), "unknown_tags")
+
+    def field(self, field: Field) -> FieldView:
+        return self._by_name[field.name]
+
+    def is_read(self, field: Field) -> bool:
+        """Whether decoding passes the field to ``new_X``."""
+        view = self._by_name.get(field.name)
+        return view is not None and (not view.tagged_only or bool(view.sentinel))
+
+    def has(self, field: Field) -> bool:
+        """Whether a valid version of the message has the field."""
+        return field.name in self._by_name
+
+    @cached_property
+    def _by_name(self) -> dict[str, FieldView]:
+        return {view.field.name: view for view in self.fields}
+
+    def tags_in(self, struct: StructCoding) -> str:
+        """Whether the struct ends with tags of which some are ``known``, all ``unknown``, or with ``none``."""
+        if not struct.flexible:
+            return "none"
+        return "known" if self.has_section else "unknown"
 
 
 def docstring(text: str, *, indent: int = 4, notes: tuple[str, ...] = ()) -> str:
@@ -142,16 +156,17 @@ def spec_type(type_: Type, names: Mapping[str, str]) -> str:
             return name
 
 
-def field_view(message: Message, struct: Struct, one: Field, names: Mapping[str, str]) -> FieldView:
+def field_view(source: ClassSource, one: Field) -> FieldView:
     """How ``one`` appears in Python."""
+    message, names = source.message, source.names
     name = python_name(one.name)
     nullable = bool(one.versions.intersect(one.nullable)) or one.default is None or _is_records(one)
     plain = type_name(one.type, names)
     annotation = f"{plain} | None" if nullable else plain
     value = default_expression(one, names)
     is_struct = isinstance(one.type, StructType)
-    live = [version for version in message.usage[struct.name] if version in one.versions]
-    tagged_only = one.tag is not None and all(v in one.tagged and v in message.flexible for v in live)
+    codings = [coding(one, version, flexible=version in message.flexible) for version in source.versions]
+    tagged_only = one.tag is not None and all(found.tagged for found in codings if found)
     lazy = is_struct and not nullable and tagged_only
     parameter, default, initial, sentinel = annotation, value, name, ""
     if lazy:
@@ -170,7 +185,9 @@ def field_view(message: Message, struct: Struct, one: Field, names: Mapping[str,
         name=name,
         slot=f"_{name}" if lazy else name,
         lazy=lazy,
+        in_section=any(found.tagged for found in codings if found),
         tagged_only=tagged_only,
+        optional=nullable,
         annotation=annotation,
         parameter=parameter,
         default=default,

@@ -1,4 +1,4 @@
-"""Which header stands before which message: no document says it, Kafka's ApiMessageTypeGenerator does.
+"""The header version of every message version: not in the definitions, but in Kafka's ApiMessageTypeGenerator.
 
 Requests have header 2 in flexible versions and 1 in classic ones, responses 1 and 0 [KAFKA-WIRE 1], with two
 exceptions.

@@ -19,22 +19,31 @@ import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import NamedTuple
 
 from kwirec.ir.literals import default_literal
 from kwirec.ir.schema import IMPLICIT, Default, Implicit
 
+
+class Scalar(NamedTuple):
+    """A type of fixed size: its name in layouts, and the number of its bytes."""
+
+    text: str
+    width: int
+
+
 SCALARS = {
-    "bool": "bool",
-    "int8": "i8",
-    "int16": "i16",
-    "uint16": "u16",
-    "int32": "i32",
-    "uint32": "u32",
-    "int64": "i64",
-    "float64": "f64",
-    "uuid": "uuid",
+    "bool": Scalar("bool", 1),
+    "int8": Scalar("i8", 1),
+    "int16": Scalar("i16", 2),
+    "uint16": Scalar("u16", 2),
+    "int32": Scalar("i32", 4),
+    "uint32": Scalar("u32", 4),
+    "int64": Scalar("i64", 8),
+    "float64": Scalar("f64", 8),
+    "uuid": Scalar("uuid", 16),
 }
-"""Types of fixed size: name in definitions → name in layout text."""
+"""The types of fixed size by their names in definitions."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +54,7 @@ class ScalarKind:
 
     @property
     def text(self) -> str:
-        return SCALARS[self.name]
+        return SCALARS[self.name].text
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""``Schema`` → ``Layout``s: the last place where versions are asked about.
+"""``Schema`` → halves and ``Layout``s.
 
 Takes a schema that passed validation and cannot fail. Before and after, in ``dump`` notation::
 
@@ -9,7 +9,7 @@ Takes a schema that passed validation and cannot fail. Before and after, in ``du
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from kwirec.ir.schema import (
@@ -24,7 +24,9 @@ from kwirec.ir.schema import (
     Struct,
     StructType,
     Type,
+    base_type,
 )
+from kwirec.lowering.coding import FieldCoding, Half, Run, StructCoding, Versions, coding
 from kwirec.lowering.layout import (
     SCALARS,
     ArrayKind,
@@ -36,13 +38,16 @@ from kwirec.lowering.layout import (
     StructKind,
     TagLayout,
 )
+from kwirec.naming import python_name
+from kwirec.versions import runs_by
 
 
 @dataclass(frozen=True)
 class Layouts:
-    """All layouts of a schema by message name and version."""
+    """All layouts of a schema by message name and version, and the halves that they are taken from."""
 
     by_message: Mapping[str, Mapping[int, MessageLayout]]
+    halves: Mapping[str, tuple[Half, ...]]
 
     def of(self, message: str, version: int) -> MessageLayout:
         return self.by_message[message][version]
@@ -59,36 +64,89 @@ class Layouts:
 
 
 def lower(schema: Schema) -> Layouts:
-    """The layouts of every valid version of every message."""
+    """The halves of every message and the layouts of its valid versions."""
+    halves = {message.name: lower_halves(message) for message in schema.messages}
     by_message: dict[str, dict[int, MessageLayout]] = {}
-    for message in schema.messages:
+    for name, both in halves.items():
         shared: dict[MessageLayout, MessageLayout] = {}
-        versions = by_message[message.name] = {}
-        for version in message.valid:
-            layout = lower_message(message, version)
-            versions[version] = shared.setdefault(layout, layout)
-    return Layouts(by_message)
+        layouts = {version: _layout(half.root, version) for half in both for version in half.versions}
+        by_message[name] = {v: shared.setdefault(layout, layout) for v, layout in sorted(layouts.items())}
+    return Layouts(by_message, halves)
 
 
 def lower_message(message: Message, version: int) -> MessageLayout:
     """The layout of one message at one version."""
-    return MessageLayout(message.name, _struct(message, message.root, version, nullable=False))
-
-
-def _struct(message: Message, struct: Struct, version: int, *, nullable: bool) -> StructKind:
     flexible = version in message.flexible
+    return _layout(_struct(message, message.root, (version,), "", flexible=flexible), version)
+
+
+def lower_halves(message: Message) -> tuple[Half, ...]:
+    """The classic and the flexible half of a message; one of them where all versions are of a kind."""
+    classic = tuple(v for v in message.valid if v not in message.flexible)
+    flexible = tuple(v for v in message.valid if v in message.flexible)
+    both = ((classic, False), (flexible, True))
+    return tuple(_half(message, versions, flexible=is_flexible) for versions, is_flexible in both if versions)
+
+
+def _half(message: Message, versions: Versions, *, flexible: bool) -> Half:
+    sections = []
+    for struct in message.structs if flexible else ():
+        used = tuple(version for version in versions if version in message.usage[struct.name])
+        section = _struct(message, struct, used, "", flexible=True)
+        if any(one.tagged for one in section.fields):
+            sections.append(section)
+    return Half(message, _struct(message, message.root, versions, "", flexible=flexible), tuple(sections))
+
+
+def _struct(message: Message, struct: Struct, versions: Versions, path: str, *, flexible: bool) -> StructCoding:
+    prefix = f"{path}." if path else ""
+    fields = []
+    for one in struct.fields:
+        place = prefix + python_name(one.name)
+        fields.append(FieldCoding(one, place, tuple(_runs(message, one, versions, place, flexible=flexible))))
+    return StructCoding(struct, path, versions, flexible, tuple(fields))
+
+
+def _runs(message: Message, one: Field, versions: Versions, path: str, *, flexible: bool) -> Iterator[Run]:
+    """``versions`` cut where the coding of a field changes. The mark of a nullable struct is part of its coding."""
+    codings = {version: coding(one, version, flexible=flexible) for version in versions}
+    marked = isinstance(one.type, StructType)
+
+    def alike(version: int) -> object:
+        found = codings[version]
+        return found and (found.tagged, found.compact, marked and found.nullable)
+
+    base = base_type(one.type)
+    inner = f"{path}[]" if isinstance(one.type, ArrayType) else path
+    for run in runs_by(versions, alike):
+        first = codings[run[0]]
+        if first is not None:
+            nullable = tuple(version for version in run if (found := codings[version]) and found.nullable)
+            struct = None
+            if isinstance(base, StructType):
+                struct = _struct(message, message.struct(base.name), run, inner, flexible=flexible)
+            yield Run(run, first.tagged, first.compact, nullable, struct)
+
+
+def _layout(root: StructCoding, version: int) -> MessageLayout:
+    return MessageLayout(root.struct.name, _struct_kind(root, version, nullable=False))
+
+
+def _struct_kind(struct: StructCoding, version: int, *, nullable: bool) -> StructKind:
     fields: list[FieldLayout] = []
     tags: list[TagLayout] = []
-    for one in struct.fields:
-        if version not in one.versions:
+    for coded in struct.fields:
+        run = coded.at(version)
+        if run is None:
             continue
-        kind = _kind(message, one, one.type, version, nullable=version in one.nullable)
-        if flexible and one.tag is not None and version in one.tagged:
+        one = coded.field
+        kind = _kind(one.type, run, version, nullable=version in run.nullable)
+        if run.tagged and one.tag is not None:
             tags.append(TagLayout(one.name, one.tag, kind, _default(one), one.since))
         else:
             fields.append(FieldLayout(one.name, kind))
-    ordered = tuple(sorted(tags, key=lambda tag: tag.tag)) if flexible else None
-    return StructKind(struct.name, tuple(fields), ordered, nullable)
+    ordered = tuple(sorted(tags, key=lambda tag: tag.tag)) if struct.flexible else None
+    return StructKind(struct.struct.name, tuple(fields), ordered, nullable)
 
 
 def _default(one: Field) -> Default | Implicit:
@@ -97,17 +155,15 @@ def _default(one: Field) -> Default | Implicit:
     return IMPLICIT if one.default in zeroes else one.default
 
 
-def _kind(message: Message, field: Field, type_: Type, version: int, *, nullable: bool) -> Kind:
+def _kind(type_: Type, run: Run, version: int, *, nullable: bool) -> Kind:
     """Nullability belongs to the outermost type: elements of arrays are never null [KAFKA-WIRE 15]."""
-    compact = version in message.flexible
     match type_:
         case ArrayType(element):
-            return ArrayKind(compact, nullable, _kind(message, field, element, version, nullable=False))
-        case StructType(name):
-            return _struct(message, message.struct(name), version, nullable=nullable)
+            return ArrayKind(run.compact, nullable, _kind(element, run, version, nullable=False))
+        case StructType():
+            assert run.struct is not None
+            return _struct_kind(run.struct, version, nullable=nullable)
         case PrimitiveType(name) if name in SCALARS:
             return ScalarKind(name)
         case PrimitiveType(name):
-            # A field's own flexible versions change how its length is coded and nothing else [KAFKA-WIRE 4].
-            compact = compact and (field.flexible is None or version in field.flexible)
-            return BlobKind(name == "string", compact, nullable, records=name == "records")
+            return BlobKind(name == "string", run.compact, nullable, records=name == "records")

@@ -20,6 +20,7 @@ from kwirec.ir.schema import (
     Type,
     base_type,
 )
+from kwirec.lowering.coding import coding
 from kwirec.versions import VersionRange
 
 
@@ -208,17 +209,18 @@ def draft_of(message: Message) -> MessageDraft:
 
 
 def _field(one: Field, used: frozenset[int], flexible: frozenset[int]) -> FieldDraft:
-    live = frozenset(v for v in used if v in one.versions)
-    tagged = frozenset(v for v in live & flexible if v in one.tagged)
+    codings = {v: coded for v in used if (coded := coding(one, v, flexible=v in flexible)) is not None}
+    live = frozenset(codings)
+    tagged = frozenset(v for v, coded in codings.items() if coded.tagged)
     return FieldDraft(
         name=one.name,
         type=one.type,
         live=live,
         lacks=used - live,
-        nullable=frozenset(v for v in live if v in one.nullable),
+        nullable=frozenset(v for v, coded in codings.items() if coded.nullable),
         tagged=tagged,
         tag=one.tag if tagged else None,
-        classic=frozenset(v for v in live & flexible if one.flexible is not None and v not in one.flexible),
+        classic=frozenset(v for v, coded in codings.items() if v in flexible and not coded.compact),
         default=one.default,
         ignorable=one.ignorable,
         entity_type=one.entity_type,

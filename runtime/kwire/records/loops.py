@@ -8,7 +8,7 @@ Anything unusual raises (``IndexError``, ``ValueError``, ``TypeError``), and the
 from __future__ import annotations
 
 from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.wire import fail
+from kwire.wire import give_up
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ def read_records(
                 else:
                     offset, pos = read_long_varint(data, pos - 3, 28)
         if offset & 1 or offset > 0xFFFFFFFF:
-            fail()
+            give_up()
 
         key: bytes | None = None
         length: i64 = data[pos]
@@ -147,7 +147,7 @@ def read_records(
                 else:
                     length, pos = read_long_varint(data, pos - 2, 28)
             if length & 1:
-                fail()
+                give_up()
             end: i64 = pos + (length >> 1)
             key = data[pos:end]
             pos = end
@@ -164,7 +164,7 @@ def read_records(
                 else:
                     length, pos = read_long_varint(data, pos - 2, 28)
             if length & 1:
-                fail()
+                give_up()
             end = pos + (length >> 1)
             value = data[pos:end]
             pos = end
@@ -175,14 +175,14 @@ def read_records(
         if length:
             headers, pos = read_headers(data, pos - 1)
         if pos - start << 1 != size:
-            fail()
+            give_up()
         if time & 1:
             time = base_timestamp - (time + 1 >> 1)
         else:
             time = base_timestamp + (time >> 1)
         records.append(new_Record(base_offset + (offset >> 1), time, key, value, headers))
     if pos > len(data):
-        fail()
+        give_up()
     return records, pos
 
 
@@ -198,14 +198,14 @@ def read_long_varint(data: bytes, pos: i64, last: i64) -> tuple[i64, i64]:
             return value, pos
         shift += 7
         if shift > last:
-            fail()
+            give_up()
 
 
 def read_headers(data: bytes, pos: i64) -> tuple[Headers, i64]:
     """The headers of a record, starting with their number."""
     count, pos = read_long_varint(data, pos, 28)
     if count & 1:
-        fail()
+        give_up()
     headers: list[tuple[str, bytes | None]] = []
     for _ in range(count >> 1):
         length: i64 = data[pos]
@@ -213,7 +213,7 @@ def read_headers(data: bytes, pos: i64) -> tuple[Headers, i64]:
         if length > 127:
             length, pos = read_long_varint(data, pos - 1, 28)
         if length & 1:
-            fail()
+            give_up()
         end: i64 = pos + (length >> 1)
         key = data[pos:end].decode("utf-8", "surrogateescape")
         pos = end
@@ -224,7 +224,7 @@ def read_headers(data: bytes, pos: i64) -> tuple[Headers, i64]:
             if length > 127:
                 length, pos = read_long_varint(data, pos - 1, 28)
             if length & 1:
-                fail()
+                give_up()
             end = pos + (length >> 1)
             value = data[pos:end]
             pos = end
@@ -235,7 +235,7 @@ def read_headers(data: bytes, pos: i64) -> tuple[Headers, i64]:
 def varint(value: i64) -> bytes:
     """The bytes of a number of up to 62 bits, zigzag coded."""
     if value < -HUGE or value > HUGE:
-        fail()
+        give_up()
     coded: i64 = value << 1 if value >= 0 else (-value << 1) - 1
     if coded < 1 << 14:
         return bytes((coded,)) if coded < 128 else bytes((coded & 127 | 128, coded >> 7))
@@ -276,10 +276,10 @@ def write_records(records: list[Record], base_offset: i64, base_timestamp: i64) 
         elif given > offset:
             offset = given
         else:
-            fail()
+            give_up()
         delta = offset - base_offset
         if delta > 0x7FFFFFFF:
-            fail()
+            give_up()
         place = varints[delta] if delta < known else varint(delta)
 
         key, value, headers = record.key, record.value, record.headers

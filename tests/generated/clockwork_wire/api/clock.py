@@ -22,7 +22,7 @@ from kwire.native import i64, install_constructors, mypyc_attr
 from kwire.schema import Field
 from kwire.uuids import Uuid, ZERO_UUID
 from kwire.wire import (
-    fail,
+    give_up,
     read_i64s,
     read_length,
     read_string_length,
@@ -199,24 +199,23 @@ def new_Alarm(id: int, at: Moment, snoozes: list[Snooze]) -> Alarm:
 def read_Alarm_tags(self: Alarm, data: bytes, pos: i64, version: i64) -> i64:
     n: int
     end: i64
-    melody_value: bytes | None
+    melody: bytes | None
     unknown: list[tuple[int, bytes]] = []
     previous: i64 = -1
     count, pos = read_uvarint(data, pos)
     if count < 0:
-        fail()
-    count_tags = count
-    for _ in range(count_tags):
+        give_up()
+    for _ in range(count):
         tag, size, pos = read_tag(data, pos)
         if tag <= previous:
-            fail()
+            give_up()
         previous = tag
         tag_end = pos + size
         if tag == 0:
             n = data[pos] - 1
             pos += 1
             if n < 0:
-                melody_value = None
+                melody = None
             else:
                 if n > 126:
                     n += (data[pos] - 1) * 128
@@ -224,11 +223,11 @@ def read_Alarm_tags(self: Alarm, data: bytes, pos: i64, version: i64) -> i64:
                     if n < 127 or n > 16382:
                         n, pos = read_length(data, pos - 1)
                 end = pos + n
-                melody_value = data[pos:end]
+                melody = data[pos:end]
                 pos = end
-            self.melody = melody_value
+            self.melody = melody
             if pos != tag_end:
-                fail()
+                give_up()
         else:
             unknown.append((tag, data[pos:tag_end]))
             pos = tag_end
@@ -238,17 +237,16 @@ def read_Alarm_tags(self: Alarm, data: bytes, pos: i64, version: i64) -> i64:
 
 
 def write_Alarm_tags(section: BytesWriter, self: Alarm, version: i64) -> None:
-    n: int
     known: list[tuple[int, bytes]] = []
     if self.melody is not None:
         out = BytesWriter()
-        melody_1000 = self.melody
-        n = len(melody_1000)
+        melody = self.melody
+        n = len(melody)
         if n < 127:
             out.append(n + 1)
         else:
             write_uvarint(out, n + 1)
-        out.write(melody_1000)
+        out.write(melody)
         known.append((0, out.getvalue()))
     write_tags(section, known, self.unknown_tags)
 
@@ -355,14 +353,14 @@ class ClockRequest(Message):
             return read_clock_request_flexible(data, pos, version)
         if 0 <= version <= 1:
             return read_clock_request_classic(data, pos, version)
-        fail()
+        give_up()
 
     def _write(self, out: BytesWriter, version: i64) -> None:
         if 2 <= version <= 4:
             return write_clock_request_flexible(out, self, version)
         if 0 <= version <= 1:
             return write_clock_request_classic(out, self, version)
-        fail()
+        give_up()
 
 
 def new_ClockRequest(
@@ -388,55 +386,54 @@ def new_ClockRequest(
 def read_ClockRequest_tags(self: ClockRequest, data: bytes, pos: i64, version: i64) -> i64:
     n: int
     end: i64
-    watcher_value: str | None
-    region_value: str
+    watcher: str | None
+    region: str
     unknown: list[tuple[int, bytes]] = []
     previous: i64 = -1
     count, pos = read_uvarint(data, pos)
     if count < 0:
-        fail()
-    count_tags = count
-    for _ in range(count_tags):
+        give_up()
+    for _ in range(count):
         tag, size, pos = read_tag(data, pos)
         if tag <= previous:
-            fail()
+            give_up()
         previous = tag
         tag_end = pos + size
         if tag == 0:
-            session_value = Uuid(data[pos : pos + 16])
+            session = Uuid(data[pos : pos + 16])
             pos += 16
-            self.session = session_value
+            self.session = session
             if pos != tag_end:
-                fail()
+                give_up()
         elif tag == 1:
             n = data[pos] - 1
             pos += 1
             if n < 0:
-                watcher_value = None
+                watcher = None
             else:
                 if n > 126:
                     n, pos = read_string_length(data, pos)
                 end = pos + n
-                watcher_value = data[pos:end].decode()
+                watcher = data[pos:end].decode()
                 pos = end
-            self.watcher = watcher_value
+            self.watcher = watcher
             if pos != tag_end:
-                fail()
+                give_up()
         elif tag == 2:
             if not (version >= 3):
-                fail()
+                give_up()
             n = data[pos] - 1
             pos += 1
             if n < 0:
-                fail()
+                give_up()
             if n > 126:
                 n, pos = read_string_length(data, pos)
             end = pos + n
-            region_value = data[pos:end].decode()
+            region = data[pos:end].decode()
             pos = end
-            self.region = region_value
+            self.region = region
             if pos != tag_end:
-                fail()
+                give_up()
         else:
             unknown.append((tag, data[pos:tag_end]))
             pos = tag_end
@@ -446,7 +443,6 @@ def read_ClockRequest_tags(self: ClockRequest, data: bytes, pos: i64, version: i
 
 
 def write_ClockRequest_tags(section: BytesWriter, self: ClockRequest, version: i64) -> None:
-    n: int
     known: list[tuple[int, bytes]] = []
     if self.session != ZERO_UUID:
         out = BytesWriter()
@@ -609,34 +605,33 @@ def new_Master(id: Uuid, broker_id: int) -> Master:
 def read_Master_tags(self: Master, data: bytes, pos: i64, version: i64) -> i64:
     n: int
     end: i64
-    note_value: str
+    note: str
     unknown: list[tuple[int, bytes]] = []
     previous: i64 = -1
     count, pos = read_uvarint(data, pos)
     if count < 0:
-        fail()
-    count_tags = count
-    for _ in range(count_tags):
+        give_up()
+    for _ in range(count):
         tag, size, pos = read_tag(data, pos)
         if tag <= previous:
-            fail()
+            give_up()
         previous = tag
         tag_end = pos + size
         if tag == 0:
             if not (version >= 3):
-                fail()
+                give_up()
             n = data[pos] - 1
             pos += 1
             if n < 0:
-                fail()
+                give_up()
             if n > 126:
                 n, pos = read_string_length(data, pos)
             end = pos + n
-            note_value = data[pos:end].decode()
+            note = data[pos:end].decode()
             pos = end
-            self.note = note_value
+            self.note = note
             if pos != tag_end:
-                fail()
+                give_up()
         else:
             unknown.append((tag, data[pos:tag_end]))
             pos = tag_end
@@ -646,7 +641,6 @@ def read_Master_tags(self: Master, data: bytes, pos: i64, version: i64) -> i64:
 
 
 def write_Master_tags(section: BytesWriter, self: Master, version: i64) -> None:
-    n: int
     known: list[tuple[int, bytes]] = []
     if version >= 3 and self.note != "":
         out = BytesWriter()
@@ -872,14 +866,14 @@ class ClockResponse(Message):
             return read_clock_response_flexible(data, pos, version)
         if 0 <= version <= 1:
             return read_clock_response_classic(data, pos, version)
-        fail()
+        give_up()
 
     def _write(self, out: BytesWriter, version: i64) -> None:
         if 2 <= version <= 4:
             return write_clock_response_flexible(out, self, version)
         if 0 <= version <= 1:
             return write_clock_response_classic(out, self, version)
-        fail()
+        give_up()
 
 
 def new_ClockResponse(
@@ -891,139 +885,141 @@ def new_ClockResponse(
 def read_ClockResponse_tags(self: ClockResponse, data: bytes, pos: i64, version: i64) -> i64:
     n: int
     end: i64
-    master_value: Master
-    backup_value: Backup | None
-    ticks_value: list[int] | None
-    peers_value: list[Peer]
-    blob_value: bytes
+    master: Master
+    backup: Backup | None
+    ticks: list[int] | None
+    peers: list[Peer]
+    blob: bytes
     unknown: list[tuple[int, bytes]] = []
     previous: i64 = -1
     count, pos = read_uvarint(data, pos)
     if count < 0:
-        fail()
-    count_tags = count
-    for _ in range(count_tags):
+        give_up()
+    for _ in range(count):
         tag, size, pos = read_tag(data, pos)
         if tag <= previous:
-            fail()
+            give_up()
         previous = tag
         tag_end = pos + size
         if tag == 0:
-            id_0 = Uuid(data[pos : pos + 16])
-            broker_id_0 = read_i32_be(data, pos + 16)
-            master_value = new_Master(id_0, broker_id_0)
+            # master
+            master_id = Uuid(data[pos : pos + 16])
+            broker_id = read_i32_be(data, pos + 16)
+            master = new_Master(master_id, broker_id)
             if data[pos + 20]:
                 pos += 20
-                pos = read_Master_tags(master_value, data, pos, version)
+                pos = read_Master_tags(master, data, pos, version)
             else:
                 pos += 21
-            self._master = master_value
+            self._master = master
             if pos != tag_end:
-                fail()
+                give_up()
         elif tag == 1:
             n, pos = read_uvarint(data, pos)
             if n <= 0:
-                backup_value = None
+                backup = None
             else:
-                id_1 = Uuid(data[pos : pos + 16])
-                backup_value = new_Backup(id_1)
+                # backup
+                backup_id = Uuid(data[pos : pos + 16])
+                backup = new_Backup(backup_id)
                 if data[pos + 16]:
                     pos += 16
-                    backup_value.unknown_tags, pos = read_tags(data, pos)
+                    backup.unknown_tags, pos = read_tags(data, pos)
                 else:
                     pos += 17
-            self.backup = backup_value
+            self.backup = backup
             if pos != tag_end:
-                fail()
+                give_up()
         elif tag == 2:
             n = data[pos] - 1
             pos += 1
             if n < 0:
-                ticks_value = None
+                ticks = None
             else:
                 if n > 126:
                     n, pos = read_length(data, pos)
                 if n:
-                    ticks_value = read_i64s(data, pos, n)
+                    ticks = read_i64s(data, pos, n)
                     pos += 8 * n
                 else:
-                    ticks_value = []
-            self.ticks = ticks_value
+                    ticks = []
+            self.ticks = ticks
             if pos != tag_end:
-                fail()
+                give_up()
         elif tag == 3:
             n = data[pos] - 1
             pos += 1
             if n < 0:
-                fail()
+                give_up()
             if n > 126:
                 n, pos = read_length(data, pos)
-            peers_value = []
-            count2 = n
-            for _ in range(count2):
-                weight_3 = read_f64_be(data, pos)
-                item2 = new_Peer(weight_3)
+            peers = []
+            peers_count = n
+            for _ in range(peers_count):
+                # peers[]
+                weight = read_f64_be(data, pos)
+                peers_item = new_Peer(weight)
                 if data[pos + 8]:
                     pos += 8
-                    item2.unknown_tags, pos = read_tags(data, pos)
+                    peers_item.unknown_tags, pos = read_tags(data, pos)
                 else:
                     pos += 9
-                peers_value.append(item2)
-            self.peers = peers_value
+                peers.append(peers_item)
+            self.peers = peers
             if pos != tag_end:
-                fail()
+                give_up()
         elif tag == 4:
-            stopped_value = data[pos] != 0
+            stopped = data[pos] != 0
             pos += 1
-            self.stopped = stopped_value
+            self.stopped = stopped
             if pos != tag_end:
-                fail()
+                give_up()
         elif tag == 5:
-            priority_value = read_u16(data, pos)
+            priority = read_u16(data, pos)
             pos += 2
-            self.priority = priority_value
+            self.priority = priority
             if pos != tag_end:
-                fail()
+                give_up()
         elif tag == 6:
-            checksum_value = read_u32(data, pos)
+            checksum = read_u32(data, pos)
             pos += 4
-            self.checksum = checksum_value
+            self.checksum = checksum
             if pos != tag_end:
-                fail()
+                give_up()
         elif tag == 7:
-            uptime_value = read_i64_be(data, pos)
+            uptime = read_i64_be(data, pos)
             pos += 8
-            self.uptime = uptime_value
+            self.uptime = uptime
             if pos != tag_end:
-                fail()
+                give_up()
         elif tag == 8:
             n = data[pos] - 1
             pos += 1
             if n < 0:
-                fail()
+                give_up()
             if n > 126:
                 n += (data[pos] - 1) * 128
                 pos += 1
                 if n < 127 or n > 16382:
                     n, pos = read_length(data, pos - 1)
             end = pos + n
-            blob_value = data[pos:end]
+            blob = data[pos:end]
             pos = end
-            self.blob = blob_value
+            self.blob = blob
             if pos != tag_end:
-                fail()
+                give_up()
         elif tag == 9:
-            load_value = read_f64_be(data, pos)
+            load = read_f64_be(data, pos)
             pos += 8
-            self.load = load_value
+            self.load = load
             if pos != tag_end:
-                fail()
+                give_up()
         elif tag == 10:
-            level_value = (data[pos] ^ 128) - 128
+            level = (data[pos] ^ 128) - 128
             pos += 1
-            self.level = level_value
+            self.level = level
             if pos != tag_end:
-                fail()
+                give_up()
         else:
             unknown.append((tag, data[pos:tag_end]))
             pos = tag_end
@@ -1033,57 +1029,59 @@ def read_ClockResponse_tags(self: ClockResponse, data: bytes, pos: i64, version:
 
 
 def write_ClockResponse_tags(section: BytesWriter, self: ClockResponse, version: i64) -> None:
-    n: int
     known: list[tuple[int, bytes]] = []
     if self._master is not None and self._master != Master():
         out = BytesWriter()
-        master_1000 = self.master
-        write_uuid(out, master_1000.id)
-        write_i32_be(out, master_1000.broker_id)
+        # master
+        master = self.master
+        write_uuid(out, master.id)
+        write_i32_be(out, master.broker_id)
         if version <= 2:
-            if master_1000.note != "":
-                fail()
-        if master_1000.note == "" and not master_1000.unknown_tags:
+            if master.note != "":
+                give_up()
+        if master.note == "" and not master.unknown_tags:
             out.append(0)
         else:
-            write_Master_tags(out, master_1000, version)
+            write_Master_tags(out, master, version)
         known.append((0, out.getvalue()))
     if self.backup is not None:
         out = BytesWriter()
-        backup_1001 = self.backup
-        if backup_1001 is None:
+        backup = self.backup
+        if backup is None:
             out.append(0)
         else:
             out.append(1)
-            write_uuid(out, backup_1001.id)
-            if backup_1001.unknown_tags:
-                write_tags(out, [], backup_1001.unknown_tags)
+            # backup
+            write_uuid(out, backup.id)
+            if backup.unknown_tags:
+                write_tags(out, [], backup.unknown_tags)
             else:
                 out.append(0)
         known.append((1, out.getvalue()))
     if self.ticks is not None:
         out = BytesWriter()
-        ticks_1002 = self.ticks
-        n = len(ticks_1002)
+        ticks = self.ticks
+        n = len(ticks)
         if n < 127:
             out.append(n + 1)
         else:
             write_uvarint(out, n + 1)
-        for item2 in ticks_1002:
-            write_i64_be(out, item2)
+        for ticks_item in ticks:
+            write_i64_be(out, ticks_item)
         known.append((2, out.getvalue()))
     if self.peers != []:
         out = BytesWriter()
-        peers_1003 = self.peers
-        n = len(peers_1003)
+        peers = self.peers
+        n = len(peers)
         if n < 127:
             out.append(n + 1)
         else:
             write_uvarint(out, n + 1)
-        for item3 in peers_1003:
-            write_f64_be(out, item3.weight)
-            if item3.unknown_tags:
-                write_tags(out, [], item3.unknown_tags)
+        for peers_item in peers:
+            # peers[]
+            write_f64_be(out, peers_item.weight)
+            if peers_item.unknown_tags:
+                write_tags(out, [], peers_item.unknown_tags)
             else:
                 out.append(0)
         known.append((3, out.getvalue()))
@@ -1105,13 +1103,13 @@ def write_ClockResponse_tags(section: BytesWriter, self: ClockResponse, version:
         known.append((7, out.getvalue()))
     if self.blob != b"":
         out = BytesWriter()
-        blob_1008 = self.blob
-        n = len(blob_1008)
+        blob = self.blob
+        n = len(blob)
         if n < 127:
             out.append(n + 1)
         else:
             write_uvarint(out, n + 1)
-        out.write(blob_1008)
+        out.write(blob)
         known.append((8, out.getvalue()))
     if self.load != -1.5:
         out = BytesWriter()
@@ -1125,287 +1123,289 @@ def write_ClockResponse_tags(section: BytesWriter, self: ClockResponse, version:
 
 
 def read_clock_request_classic(data: bytes, pos: i64, version: i64) -> tuple[ClockRequest, i64]:
+    """Versions 0-1."""
     n: int
     end: i64
-    client_name_0: str
-    zones_0: list[str] | None
-    correction_0: Correction | None
-    at_2: Moment
-    reason_2: str | None
-    alarms_0: list[Alarm]
-    at_5: Moment
-    snoozes_5: list[Snooze]
+    client_name: str
+    zones: list[str] | None
+    correction: Correction | None
+    correction_at: Moment
+    reason: str | None
+    alarms: list[Alarm]
+    alarms_at: Moment
+    snoozes: list[Snooze]
     n = read_i16_be(data, pos)
     pos += 2
     if n < 0:
-        fail()
+        give_up()
     end = pos + n
-    client_name_0 = data[pos:end].decode()
+    client_name = data[pos:end].decode()
     pos = end
     n = read_i32_be(data, pos)
     pos += 4
     if n < 0:
         if version >= 1:
-            zones_0 = None
+            zones = None
         else:
-            fail()
+            give_up()
     else:
-        zones_0 = []
-        count1 = n
-        for _ in range(count1):
+        zones = []
+        zones_count = n
+        for _ in range(zones_count):
             n = read_i16_be(data, pos)
             pos += 2
             if n < 0:
-                fail()
+                give_up()
             end = pos + n
-            item1 = data[pos:end].decode()
+            zones_item = data[pos:end].decode()
             pos = end
-            zones_0.append(item1)
-    legacy_offset_0 = read_i16_be(data, pos)
+            zones.append(zones_item)
+    legacy_offset = read_i16_be(data, pos)
     pos += 2
     if version >= 1:
-        deadline_ms_0 = read_i32_be(data, pos)
-        pos += 4
-    else:
-        deadline_ms_0 = 2147483647
-    if version >= 1:
-        precise_0 = data[pos] != 0
-        pos += 1
-    else:
-        precise_0 = True
-    if version >= 1:
-        n = data[pos]
-        pos += 1
+        deadline_ms = read_i32_be(data, pos)
+        precise = data[pos + 4] != 0
+        n = data[pos + 5]
+        pos += 6
         if n > 127:
-            correction_0 = None
+            correction = None
         else:
-            seconds_3 = read_i64_be(data, pos)
-            nanos_3 = read_u32(data, pos + 8)
-            at_2 = new_Moment(seconds_3, nanos_3)
+            # correction
+            # correction.at
+            correction_at_seconds = read_i64_be(data, pos)
+            correction_at_nanos = read_u32(data, pos + 8)
+            correction_at = new_Moment(correction_at_seconds, correction_at_nanos)
             n = read_i16_be(data, pos + 12)
             pos += 14
             if n < 0:
-                fail()
+                give_up()
             end = pos + n
-            reason_2 = data[pos:end].decode()
+            reason = data[pos:end].decode()
             pos = end
-            correction_0 = new_Correction(at_2, reason_2)
+            correction = new_Correction(correction_at, reason)
     else:
-        correction_0 = None
+        deadline_ms = 2147483647
+        precise = True
+        correction = None
     n = read_i32_be(data, pos)
     pos += 4
     if n < 0:
-        fail()
-    alarms_0 = []
-    count4 = n
-    for _ in range(count4):
-        id_5 = read_i32_be(data, pos)
-        seconds_6 = read_i64_be(data, pos + 4)
+        give_up()
+    alarms = []
+    alarms_count = n
+    for _ in range(alarms_count):
+        # alarms[]
+        id_ = read_i32_be(data, pos)
+        # alarms[].at
+        alarms_at_seconds = read_i64_be(data, pos + 4)
         pos += 12
         if version >= 1:
-            nanos_6 = read_u32(data, pos)
+            alarms_at_nanos = read_u32(data, pos)
             pos += 4
         else:
-            nanos_6 = 0
-        at_5 = new_Moment(seconds_6, nanos_6)
-        snoozes_5 = []
-        item4 = new_Alarm(id_5, at_5, snoozes_5)
-        alarms_0.append(item4)
-    message = new_ClockRequest(
-        client_name_0, zones_0, legacy_offset_0, deadline_ms_0, precise_0, correction_0, alarms_0
-    )
+            alarms_at_nanos = 0
+        alarms_at = new_Moment(alarms_at_seconds, alarms_at_nanos)
+        snoozes = []
+        alarms_item = new_Alarm(id_, alarms_at, snoozes)
+        alarms.append(alarms_item)
+    message = new_ClockRequest(client_name, zones, legacy_offset, deadline_ms, precise, correction, alarms)
     return message, pos
 
 
 def write_clock_request_classic(out: BytesWriter, message: ClockRequest, version: i64) -> None:
-    n: int
+    """Versions 0-1."""
     raw = message.client_name.encode()
     write_i16_be(out, len(raw))
     out.write(raw)
-    zones_0 = message.zones
-    if zones_0 is None:
+    zones = message.zones
+    if zones is None:
         if version >= 1:
             write_i32_be(out, -1)
         else:
-            fail()
+            give_up()
     else:
-        write_i32_be(out, len(zones_0))
-        for item1 in zones_0:
-            raw = item1.encode()
+        write_i32_be(out, len(zones))
+        for zones_item in zones:
+            raw = zones_item.encode()
             write_i16_be(out, len(raw))
             out.write(raw)
     write_i16_be(out, message.legacy_offset)
-    if version >= 1:
-        write_i32_be(out, message.deadline_ms)
     if version <= 0:
         if not message.precise:
-            fail()
-    else:
-        out.append(1 if message.precise else message.precise & 0)
-    if version <= 0:
+            give_up()
         if message.correction is not None:
-            fail()
+            give_up()
     else:
-        correction_0 = message.correction
-        if correction_0 is None:
+        write_i32_be(out, message.deadline_ms)
+        out.append(1 if message.precise else message.precise & 0)
+        correction = message.correction
+        if correction is None:
             out.append(255)
         else:
             out.append(1)
-            at_2 = correction_0.at
-            write_i64_be(out, at_2.seconds)
-            write_u32(out, at_2.nanos)
-            if at_2.unknown_tags:
-                fail()
-            reason_2 = correction_0.reason
-            if reason_2 is None:
-                fail()
+            # correction
+            # correction.at
+            correction_at = correction.at
+            write_i64_be(out, correction_at.seconds)
+            write_u32(out, correction_at.nanos)
+            if correction_at.unknown_tags:
+                give_up()
+            reason = correction.reason
+            if reason is None:
+                give_up()
             else:
-                raw = reason_2.encode()
+                raw = reason.encode()
                 write_i16_be(out, len(raw))
                 out.write(raw)
-            if correction_0.unknown_tags:
-                fail()
-    alarms_0 = message.alarms
-    write_i32_be(out, len(alarms_0))
-    for item4 in alarms_0:
-        write_i32_be(out, item4.id)
-        at_5 = item4.at
-        write_i64_be(out, at_5.seconds)
+            if correction.unknown_tags:
+                give_up()
+    alarms = message.alarms
+    write_i32_be(out, len(alarms))
+    for alarms_item in alarms:
+        # alarms[]
+        write_i32_be(out, alarms_item.id)
+        # alarms[].at
+        alarms_at = alarms_item.at
+        write_i64_be(out, alarms_at.seconds)
         if version >= 1:
-            write_u32(out, at_5.nanos)
-        if at_5.unknown_tags:
-            fail()
-        if item4.snoozes != []:
-            fail()
-        if item4.melody is not None:
-            fail()
-        if item4.unknown_tags:
-            fail()
+            write_u32(out, alarms_at.nanos)
+        if alarms_at.unknown_tags:
+            give_up()
+        if alarms_item.snoozes != []:
+            give_up()
+        if alarms_item.melody is not None:
+            give_up()
+        if alarms_item.unknown_tags:
+            give_up()
     if message.watcher is not None:
-        fail()
+        give_up()
     if message.region != "here":
-        fail()
+        give_up()
     if message.unknown_tags:
-        fail()
+        give_up()
 
 
 def read_clock_request_flexible(data: bytes, pos: i64, version: i64) -> tuple[ClockRequest, i64]:
+    """Versions 2-4."""
     n: int
     end: i64
-    client_name_0: str
-    zones_0: list[str] | None
-    correction_0: Correction | None
-    at_2: Moment
-    reason_2: str | None
-    alarms_0: list[Alarm]
-    at_5: Moment
-    snoozes_5: list[Snooze]
+    client_name: str
+    zones: list[str] | None
+    correction: Correction | None
+    correction_at: Moment
+    reason: str | None
+    alarms: list[Alarm]
+    alarms_at: Moment
+    snoozes: list[Snooze]
     n = read_i16_be(data, pos)
     pos += 2
     if n < 0:
-        fail()
+        give_up()
     end = pos + n
-    client_name_0 = data[pos:end].decode()
+    client_name = data[pos:end].decode()
     pos = end
     n = data[pos] - 1
     pos += 1
     if n < 0:
-        zones_0 = None
+        zones = None
     else:
         if n > 126:
             n, pos = read_length(data, pos)
-        zones_0 = []
-        count1 = n
-        for _ in range(count1):
+        zones = []
+        zones_count = n
+        for _ in range(zones_count):
             n = data[pos] - 1
             pos += 1
             if n < 0:
-                fail()
+                give_up()
             if n > 126:
                 n, pos = read_string_length(data, pos)
             end = pos + n
-            item1 = data[pos:end].decode()
+            zones_item = data[pos:end].decode()
             pos = end
-            zones_0.append(item1)
+            zones.append(zones_item)
     if version <= 2:
-        legacy_offset_0 = read_i16_be(data, pos)
+        legacy_offset = read_i16_be(data, pos)
         pos += 2
     else:
-        legacy_offset_0 = -1
-    deadline_ms_0 = read_i32_be(data, pos)
-    precise_0 = data[pos + 4] != 0
+        legacy_offset = -1
+    deadline_ms = read_i32_be(data, pos)
+    precise = data[pos + 4] != 0
     n = data[pos + 5]
     pos += 6
     if n > 127:
-        correction_0 = None
+        correction = None
     else:
-        seconds_3 = read_i64_be(data, pos)
-        nanos_3 = read_u32(data, pos + 8)
-        at_2 = new_Moment(seconds_3, nanos_3)
+        # correction
+        # correction.at
+        correction_at_seconds = read_i64_be(data, pos)
+        correction_at_nanos = read_u32(data, pos + 8)
+        correction_at = new_Moment(correction_at_seconds, correction_at_nanos)
         if data[pos + 12]:
             pos += 12
-            at_2.unknown_tags, pos = read_tags(data, pos)
+            correction_at.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 13
         n = data[pos] - 1
         pos += 1
         if n < 0:
-            reason_2 = None
+            reason = None
         else:
             if n > 126:
                 n, pos = read_string_length(data, pos)
             end = pos + n
-            reason_2 = data[pos:end].decode()
+            reason = data[pos:end].decode()
             pos = end
-        correction_0 = new_Correction(at_2, reason_2)
+        correction = new_Correction(correction_at, reason)
         if data[pos]:
-            correction_0.unknown_tags, pos = read_tags(data, pos)
+            correction.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
     n = data[pos] - 1
     pos += 1
     if n < 0:
-        fail()
+        give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    alarms_0 = []
-    count4 = n
-    for _ in range(count4):
-        id_5 = read_i32_be(data, pos)
-        seconds_6 = read_i64_be(data, pos + 4)
-        nanos_6 = read_u32(data, pos + 12)
-        at_5 = new_Moment(seconds_6, nanos_6)
+    alarms = []
+    alarms_count = n
+    for _ in range(alarms_count):
+        # alarms[]
+        id_ = read_i32_be(data, pos)
+        # alarms[].at
+        alarms_at_seconds = read_i64_be(data, pos + 4)
+        alarms_at_nanos = read_u32(data, pos + 12)
+        alarms_at = new_Moment(alarms_at_seconds, alarms_at_nanos)
         if data[pos + 16]:
             pos += 16
-            at_5.unknown_tags, pos = read_tags(data, pos)
+            alarms_at.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 17
         n = data[pos] - 1
         pos += 1
         if n < 0:
-            fail()
+            give_up()
         if n > 126:
             n, pos = read_length(data, pos)
-        snoozes_5 = []
-        count7 = n
-        for _ in range(count7):
-            after_ms_8 = read_i64_be(data, pos)
-            item7 = new_Snooze(after_ms_8)
+        snoozes = []
+        snoozes_count = n
+        for _ in range(snoozes_count):
+            # alarms[].snoozes[]
+            after_ms = read_i64_be(data, pos)
+            snoozes_item = new_Snooze(after_ms)
             if data[pos + 8]:
                 pos += 8
-                item7.unknown_tags, pos = read_tags(data, pos)
+                snoozes_item.unknown_tags, pos = read_tags(data, pos)
             else:
                 pos += 9
-            snoozes_5.append(item7)
-        item4 = new_Alarm(id_5, at_5, snoozes_5)
+            snoozes.append(snoozes_item)
+        alarms_item = new_Alarm(id_, alarms_at, snoozes)
         if data[pos]:
-            pos = read_Alarm_tags(item4, data, pos, version)
+            pos = read_Alarm_tags(alarms_item, data, pos, version)
         else:
             pos += 1
-        alarms_0.append(item4)
-    message = new_ClockRequest(
-        client_name_0, zones_0, legacy_offset_0, deadline_ms_0, precise_0, correction_0, alarms_0
-    )
+        alarms.append(alarms_item)
+    message = new_ClockRequest(client_name, zones, legacy_offset, deadline_ms, precise, correction, alarms)
     if data[pos]:
         pos = read_ClockRequest_tags(message, data, pos, version)
     else:
@@ -1414,21 +1414,21 @@ def read_clock_request_flexible(data: bytes, pos: i64, version: i64) -> tuple[Cl
 
 
 def write_clock_request_flexible(out: BytesWriter, message: ClockRequest, version: i64) -> None:
-    n: int
+    """Versions 2-4."""
     raw = message.client_name.encode()
     write_i16_be(out, len(raw))
     out.write(raw)
-    zones_0 = message.zones
-    if zones_0 is None:
+    zones = message.zones
+    if zones is None:
         out.append(0)
     else:
-        n = len(zones_0)
+        n = len(zones)
         if n < 127:
             out.append(n + 1)
         else:
             write_uvarint(out, n + 1)
-        for item1 in zones_0:
-            raw = item1.encode()
+        for zones_item in zones:
+            raw = zones_item.encode()
             n = len(raw)
             if n < 127:
                 out.append(n + 1)
@@ -1439,67 +1439,72 @@ def write_clock_request_flexible(out: BytesWriter, message: ClockRequest, versio
         write_i16_be(out, message.legacy_offset)
     write_i32_be(out, message.deadline_ms)
     out.append(1 if message.precise else message.precise & 0)
-    correction_0 = message.correction
-    if correction_0 is None:
+    correction = message.correction
+    if correction is None:
         out.append(255)
     else:
         out.append(1)
-        at_2 = correction_0.at
-        write_i64_be(out, at_2.seconds)
-        write_u32(out, at_2.nanos)
-        if at_2.unknown_tags:
-            write_tags(out, [], at_2.unknown_tags)
+        # correction
+        # correction.at
+        correction_at = correction.at
+        write_i64_be(out, correction_at.seconds)
+        write_u32(out, correction_at.nanos)
+        if correction_at.unknown_tags:
+            write_tags(out, [], correction_at.unknown_tags)
         else:
             out.append(0)
-        reason_2 = correction_0.reason
-        if reason_2 is None:
+        reason = correction.reason
+        if reason is None:
             out.append(0)
         else:
-            raw = reason_2.encode()
+            raw = reason.encode()
             n = len(raw)
             if n < 127:
                 out.append(n + 1)
             else:
                 write_string_length(out, n)
             out.write(raw)
-        if correction_0.unknown_tags:
-            write_tags(out, [], correction_0.unknown_tags)
+        if correction.unknown_tags:
+            write_tags(out, [], correction.unknown_tags)
         else:
             out.append(0)
-    alarms_0 = message.alarms
-    n = len(alarms_0)
+    alarms = message.alarms
+    n = len(alarms)
     if n < 127:
         out.append(n + 1)
     else:
         write_uvarint(out, n + 1)
-    for item4 in alarms_0:
-        write_i32_be(out, item4.id)
-        at_5 = item4.at
-        write_i64_be(out, at_5.seconds)
-        write_u32(out, at_5.nanos)
-        if at_5.unknown_tags:
-            write_tags(out, [], at_5.unknown_tags)
+    for alarms_item in alarms:
+        # alarms[]
+        write_i32_be(out, alarms_item.id)
+        # alarms[].at
+        alarms_at = alarms_item.at
+        write_i64_be(out, alarms_at.seconds)
+        write_u32(out, alarms_at.nanos)
+        if alarms_at.unknown_tags:
+            write_tags(out, [], alarms_at.unknown_tags)
         else:
             out.append(0)
-        snoozes_5 = item4.snoozes
-        n = len(snoozes_5)
+        snoozes = alarms_item.snoozes
+        n = len(snoozes)
         if n < 127:
             out.append(n + 1)
         else:
             write_uvarint(out, n + 1)
-        for item7 in snoozes_5:
-            write_i64_be(out, item7.after_ms)
-            if item7.unknown_tags:
-                write_tags(out, [], item7.unknown_tags)
+        for snoozes_item in snoozes:
+            # alarms[].snoozes[]
+            write_i64_be(out, snoozes_item.after_ms)
+            if snoozes_item.unknown_tags:
+                write_tags(out, [], snoozes_item.unknown_tags)
             else:
                 out.append(0)
-        if item4.melody is None and not item4.unknown_tags:
+        if alarms_item.melody is None and not alarms_item.unknown_tags:
             out.append(0)
         else:
-            write_Alarm_tags(out, item4, version)
+            write_Alarm_tags(out, alarms_item, version)
     if version <= 2:
         if message.region != "here":
-            fail()
+            give_up()
     if (
         message.session == ZERO_UUID
         and message.watcher is None
@@ -1512,205 +1517,209 @@ def write_clock_request_flexible(out: BytesWriter, message: ClockRequest, versio
 
 
 def read_clock_response_classic(data: bytes, pos: i64, version: i64) -> tuple[ClockResponse, i64]:
+    """Versions 0-1."""
     n: int
     end: i64
-    error_message_0: str | None
-    zones_0: list[ZoneTime]
-    name_2: str
-    leaps_2: list[Leap] | None
-    log_book_0: bytes | None
-    raw_0: bytes
-    error_code_0 = read_i16_be(data, pos)
+    error_message: str | None
+    zones: list[ZoneTime]
+    name: str
+    leaps: list[Leap] | None
+    log_book: bytes | None
+    raw_: bytes
+    error_code = read_i16_be(data, pos)
     pos += 2
     if version >= 1:
         n = read_i16_be(data, pos)
         pos += 2
         if n < 0:
-            error_message_0 = None
+            error_message = None
         else:
             end = pos + n
-            error_message_0 = data[pos:end].decode()
+            error_message = data[pos:end].decode()
             pos = end
     else:
-        error_message_0 = ""
+        error_message = ""
     n = read_i32_be(data, pos)
     pos += 4
     if n < 0:
-        fail()
-    zones_0 = []
-    count1 = n
-    for _ in range(count1):
+        give_up()
+    zones = []
+    zones_count = n
+    for _ in range(zones_count):
+        # zones[]
         n = read_i16_be(data, pos)
         pos += 2
         if n < 0:
-            fail()
+            give_up()
         end = pos + n
-        name_2 = data[pos:end].decode()
+        name = data[pos:end].decode()
         pos = end
-        port_2 = read_u16(data, pos)
-        quarters_2 = (data[pos + 2] ^ 128) - 128
+        port = read_u16(data, pos)
+        quarters = (data[pos + 2] ^ 128) - 128
         pos += 3
         if version >= 1:
-            drift_rate_2 = read_f64_be(data, pos)
-            pos += 8
-        else:
-            drift_rate_2 = 0.5
-        if version >= 1:
-            n = read_i32_be(data, pos)
-            pos += 4
+            drift_rate = read_f64_be(data, pos)
+            n = read_i32_be(data, pos + 8)
+            pos += 12
             if n < 0:
-                fail()
-            leaps_2 = []
-            count3 = n
-            for _ in range(count3):
-                at_4 = read_i64_be(data, pos)
-                added_4 = data[pos + 8] != 0
-                item3 = new_Leap(at_4, added_4)
+                give_up()
+            leaps = []
+            leaps_count = n
+            for _ in range(leaps_count):
+                # zones[].leaps[]
+                at = read_i64_be(data, pos)
+                added = data[pos + 8] != 0
+                leaps_item = new_Leap(at, added)
                 pos += 9
-                leaps_2.append(item3)
+                leaps.append(leaps_item)
         else:
-            leaps_2 = []
-        item1 = new_ZoneTime(name_2, port_2, quarters_2, drift_rate_2, leaps_2)
-        zones_0.append(item1)
+            drift_rate = 0.5
+            leaps = []
+        zones_item = new_ZoneTime(name, port, quarters, drift_rate, leaps)
+        zones.append(zones_item)
     if version >= 1:
         n = read_i32_be(data, pos)
         pos += 4
         if n < 0:
-            log_book_0 = None
+            log_book = None
         else:
             end = pos + n
-            log_book_0 = data[pos:end]
+            log_book = data[pos:end]
             pos = end
     else:
-        log_book_0 = None
-    raw_0 = b""
-    message = new_ClockResponse(error_code_0, error_message_0, zones_0, log_book_0, raw_0)
+        log_book = None
+    raw_ = b""
+    message = new_ClockResponse(error_code, error_message, zones, log_book, raw_)
     return message, pos
 
 
 def write_clock_response_classic(out: BytesWriter, message: ClockResponse, version: i64) -> None:
-    n: int
+    """Versions 0-1."""
     write_i16_be(out, message.error_code)
     if version >= 1:
-        error_message_0 = message.error_message
-        if error_message_0 is None:
+        error_message = message.error_message
+        if error_message is None:
             write_i16_be(out, -1)
         else:
-            raw = error_message_0.encode()
+            raw = error_message.encode()
             write_i16_be(out, len(raw))
             out.write(raw)
-    zones_0 = message.zones
-    write_i32_be(out, len(zones_0))
-    for item1 in zones_0:
-        raw = item1.name.encode()
+    zones = message.zones
+    write_i32_be(out, len(zones))
+    for zones_item in zones:
+        # zones[]
+        raw = zones_item.name.encode()
         write_i16_be(out, len(raw))
         out.write(raw)
-        write_u16(out, item1.port)
-        write_i8(out, item1.quarters)
+        write_u16(out, zones_item.port)
+        write_i8(out, zones_item.quarters)
         if version >= 1:
-            write_f64_be(out, item1.drift_rate)
-        if version >= 1:
-            leaps_2 = item1.leaps
-            if leaps_2 is None:
-                fail()
+            write_f64_be(out, zones_item.drift_rate)
+            leaps = zones_item.leaps
+            if leaps is None:
+                give_up()
             else:
-                write_i32_be(out, len(leaps_2))
-                for item3 in leaps_2:
-                    write_i64_be(out, item3.at)
-                    out.append(1 if item3.added else item3.added & 0)
-                    if item3.unknown_tags:
-                        fail()
-        if item1.unknown_tags:
-            fail()
+                write_i32_be(out, len(leaps))
+                for leaps_item in leaps:
+                    # zones[].leaps[]
+                    write_i64_be(out, leaps_item.at)
+                    out.append(1 if leaps_item.added else leaps_item.added & 0)
+                    if leaps_item.unknown_tags:
+                        give_up()
+        if zones_item.unknown_tags:
+            give_up()
     if version <= 0:
         if message.log_book is not None:
-            fail()
+            give_up()
     else:
-        log_book_0 = message.log_book
-        if log_book_0 is None:
+        log_book = message.log_book
+        if log_book is None:
             write_i32_be(out, -1)
         else:
-            write_i32_be(out, len(log_book_0))
-            out.write(log_book_0)
+            write_i32_be(out, len(log_book))
+            out.write(log_book)
     if message.raw != b"":
-        fail()
+        give_up()
     if message.unknown_tags:
-        fail()
+        give_up()
 
 
 def read_clock_response_flexible(data: bytes, pos: i64, version: i64) -> tuple[ClockResponse, i64]:
+    """Versions 2-4."""
     n: int
     end: i64
-    error_message_0: str | None
-    zones_0: list[ZoneTime]
-    name_2: str
-    leaps_2: list[Leap] | None
-    log_book_0: bytes | None
-    raw_0: bytes
-    error_code_0 = read_i16_be(data, pos)
+    error_message: str | None
+    zones: list[ZoneTime]
+    name: str
+    leaps: list[Leap] | None
+    log_book: bytes | None
+    raw_: bytes
+    error_code = read_i16_be(data, pos)
     n = data[pos + 2] - 1
     pos += 3
     if n < 0:
-        error_message_0 = None
+        error_message = None
     else:
         if n > 126:
             n, pos = read_string_length(data, pos)
         end = pos + n
-        error_message_0 = data[pos:end].decode()
+        error_message = data[pos:end].decode()
         pos = end
     n = data[pos] - 1
     pos += 1
     if n < 0:
-        fail()
+        give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    zones_0 = []
-    count1 = n
-    for _ in range(count1):
+    zones = []
+    zones_count = n
+    for _ in range(zones_count):
+        # zones[]
         n = data[pos] - 1
         pos += 1
         if n < 0:
-            fail()
+            give_up()
         if n > 126:
             n, pos = read_string_length(data, pos)
         end = pos + n
-        name_2 = data[pos:end].decode()
+        name = data[pos:end].decode()
         pos = end
-        port_2 = read_u16(data, pos)
-        quarters_2 = (data[pos + 2] ^ 128) - 128
-        drift_rate_2 = read_f64_be(data, pos + 3)
+        port = read_u16(data, pos)
+        quarters = (data[pos + 2] ^ 128) - 128
+        drift_rate = read_f64_be(data, pos + 3)
         n = data[pos + 11] - 1
         pos += 12
         if n < 0:
             if version >= 3:
-                leaps_2 = None
+                leaps = None
             else:
-                fail()
+                give_up()
         else:
             if n > 126:
                 n, pos = read_length(data, pos)
-            leaps_2 = []
-            count3 = n
-            for _ in range(count3):
-                at_4 = read_i64_be(data, pos)
-                added_4 = data[pos + 8] != 0
-                item3 = new_Leap(at_4, added_4)
+            leaps = []
+            leaps_count = n
+            for _ in range(leaps_count):
+                # zones[].leaps[]
+                at = read_i64_be(data, pos)
+                added = data[pos + 8] != 0
+                leaps_item = new_Leap(at, added)
                 if data[pos + 9]:
                     pos += 9
-                    item3.unknown_tags, pos = read_tags(data, pos)
+                    leaps_item.unknown_tags, pos = read_tags(data, pos)
                 else:
                     pos += 10
-                leaps_2.append(item3)
-        item1 = new_ZoneTime(name_2, port_2, quarters_2, drift_rate_2, leaps_2)
+                leaps.append(leaps_item)
+        zones_item = new_ZoneTime(name, port, quarters, drift_rate, leaps)
         if data[pos]:
-            item1.unknown_tags, pos = read_tags(data, pos)
+            zones_item.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-        zones_0.append(item1)
+        zones.append(zones_item)
     n = data[pos] - 1
     pos += 1
     if n < 0:
-        log_book_0 = None
+        log_book = None
     else:
         if n > 126:
             n += (data[pos] - 1) * 128
@@ -1718,21 +1727,21 @@ def read_clock_response_flexible(data: bytes, pos: i64, version: i64) -> tuple[C
             if n < 127 or n > 16382:
                 n, pos = read_length(data, pos - 1)
         end = pos + n
-        log_book_0 = data[pos:end]
+        log_book = data[pos:end]
         pos = end
     n = data[pos] - 1
     pos += 1
     if n < 0:
-        fail()
+        give_up()
     if n > 126:
         n += (data[pos] - 1) * 128
         pos += 1
         if n < 127 or n > 16382:
             n, pos = read_length(data, pos - 1)
     end = pos + n
-    raw_0 = data[pos:end]
+    raw_ = data[pos:end]
     pos = end
-    message = new_ClockResponse(error_code_0, error_message_0, zones_0, log_book_0, raw_0)
+    message = new_ClockResponse(error_code, error_message, zones, log_book, raw_)
     if data[pos]:
         pos = read_ClockResponse_tags(message, data, pos, version)
     else:
@@ -1741,76 +1750,78 @@ def read_clock_response_flexible(data: bytes, pos: i64, version: i64) -> tuple[C
 
 
 def write_clock_response_flexible(out: BytesWriter, message: ClockResponse, version: i64) -> None:
-    n: int
+    """Versions 2-4."""
     write_i16_be(out, message.error_code)
-    error_message_0 = message.error_message
-    if error_message_0 is None:
+    error_message = message.error_message
+    if error_message is None:
         out.append(0)
     else:
-        raw = error_message_0.encode()
+        raw = error_message.encode()
         n = len(raw)
         if n < 127:
             out.append(n + 1)
         else:
             write_string_length(out, n)
         out.write(raw)
-    zones_0 = message.zones
-    n = len(zones_0)
+    zones = message.zones
+    n = len(zones)
     if n < 127:
         out.append(n + 1)
     else:
         write_uvarint(out, n + 1)
-    for item1 in zones_0:
-        raw = item1.name.encode()
+    for zones_item in zones:
+        # zones[]
+        raw = zones_item.name.encode()
         n = len(raw)
         if n < 127:
             out.append(n + 1)
         else:
             write_string_length(out, n)
         out.write(raw)
-        write_u16(out, item1.port)
-        write_i8(out, item1.quarters)
-        write_f64_be(out, item1.drift_rate)
-        leaps_2 = item1.leaps
-        if leaps_2 is None:
+        write_u16(out, zones_item.port)
+        write_i8(out, zones_item.quarters)
+        write_f64_be(out, zones_item.drift_rate)
+        leaps = zones_item.leaps
+        if leaps is None:
             if version >= 3:
                 out.append(0)
             else:
-                fail()
+                give_up()
         else:
-            n = len(leaps_2)
+            n = len(leaps)
             if n < 127:
                 out.append(n + 1)
             else:
                 write_uvarint(out, n + 1)
-            for item3 in leaps_2:
-                write_i64_be(out, item3.at)
-                out.append(1 if item3.added else item3.added & 0)
-                if item3.unknown_tags:
-                    write_tags(out, [], item3.unknown_tags)
+            for leaps_item in leaps:
+                # zones[].leaps[]
+                write_i64_be(out, leaps_item.at)
+                out.append(1 if leaps_item.added else leaps_item.added & 0)
+                if leaps_item.unknown_tags:
+                    write_tags(out, [], leaps_item.unknown_tags)
                 else:
                     out.append(0)
-        if item1.unknown_tags:
-            write_tags(out, [], item1.unknown_tags)
+        if zones_item.unknown_tags:
+            write_tags(out, [], zones_item.unknown_tags)
         else:
             out.append(0)
-    log_book_0 = message.log_book
-    if log_book_0 is None:
+    log_book = message.log_book
+    if log_book is None:
         out.append(0)
     else:
-        n = len(log_book_0)
+        n = len(log_book)
         if n < 127:
             out.append(n + 1)
         else:
             write_uvarint(out, n + 1)
-        out.write(log_book_0)
-    raw_0 = message.raw
-    n = len(raw_0)
+        out.write(log_book)
+    raw_ = message.raw
+    n = len(raw_)
     if n < 127:
         out.append(n + 1)
     else:
         write_uvarint(out, n + 1)
-    out.write(raw_0)
+    out.write(raw_)
     if (
         message._master is None
         and message.backup is None

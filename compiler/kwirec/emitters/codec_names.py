@@ -1,0 +1,71 @@
+"""Names for the local variables of emitted functions: those of the fields that they hold."""
+
+from __future__ import annotations
+
+import builtins
+from collections import Counter
+from collections.abc import Iterable
+
+OWN = frozenset(
+    {
+        "count",
+        "data",
+        "end",
+        "give_up",
+        "i64",
+        "known",
+        "message",
+        "n",
+        "out",
+        "pos",
+        "previous",
+        "raw",
+        "section",
+        "self",
+        "size",
+    }
+    | {"tag", "tag_end", "unknown", "version"}
+)
+"""Parameters and locals that the templates name."""
+
+
+class Locals:
+    """The locals of the functions for one half of a message, or for the tagged section of one struct.
+
+    A field has its own name where that is unique among ``paths``, elsewhere as many names of the fields around it
+    before its own as make it unique: ``throttle_time_ms``, ``partitions_error_code``.
+    """
+
+    def __init__(self, paths: Iterable[str]) -> None:
+        ends = {path: _ends(path) for path in paths}
+        uses = Counter(end for own in ends.values() for end in own)
+        self._names: dict[str, str] = {}
+        self._companions: dict[str, str] = {}
+        self._taken: set[str] = set()
+        for path, own in ends.items():
+            self._names[path] = self._free(next((end for end in own if uses[end] == 1), own[-1]))
+
+    def of(self, path: str) -> str:
+        """The local that holds the field at ``path``."""
+        return self._names[path]
+
+    def beside(self, local: str, role: str) -> str:
+        """The ``item`` or the ``count`` that belongs to the array in ``local``."""
+        name = f"{local}_{role}"
+        if name not in self._companions:
+            self._companions[name] = self._free(name)
+        return self._companions[name]
+
+    def _free(self, name: str) -> str:
+        if name in OWN or hasattr(builtins, name) or name.startswith(("read_", "write_")):
+            name += "_"
+        while name in self._taken:
+            name += "_"
+        self._taken.add(name)
+        return name
+
+
+def _ends(path: str) -> list[str]:
+    """``topics[].partitions[].index`` → ``index``, ``partitions_index`` and ``topics_partitions_index``."""
+    names = path.replace("[]", "").split(".")
+    return ["_".join(names[start:]) for start in reversed(range(len(names)))]

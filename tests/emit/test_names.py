@@ -1,0 +1,47 @@
+"""Locals of emitted functions are called as the fields that they hold, and hide nothing that the function needs."""
+
+from __future__ import annotations
+
+from kwirec.emitters.codec_names import Locals
+
+
+def test_a_field_has_its_own_name_where_that_is_unique() -> None:
+    names = Locals(["throttle_time_ms", "topics", "topics[].name", "topics[].partitions", "name"])
+    assert names.of("throttle_time_ms") == "throttle_time_ms"
+    assert names.of("topics[].partitions") == "partitions"
+
+
+def test_names_of_enclosing_fields_keep_equal_names_apart() -> None:
+    paths = ["name", "topics[].name", "topics[].configs[].name", "brokers[].configs[].name", "topics[].configs[].key"]
+    names = Locals(paths)
+    assert [names.of(path) for path in paths] == [
+        "name",
+        "topics_name",
+        "topics_configs_name",
+        "brokers_configs_name",
+        "key",
+    ]
+
+
+def test_two_runs_of_one_field_share_its_local() -> None:
+    assert Locals(["master.id", "master.id", "kind"]).of("master.id") == "id_"
+
+
+def test_builtins_parameters_and_imports_are_not_hidden() -> None:
+    paths = ["len", "data", "version", "n", "message", "i64", "read_tags", "write_i8", "give_up", "raw"]
+    names = Locals(paths)
+    assert [names.of(path) for path in paths] == [f"{path}_" for path in paths]
+
+
+def test_names_that_meet_after_joining_stay_apart() -> None:
+    paths = ["topics[].name", "name", "topics_name", "other[].topics_name"]
+    names = Locals(paths)
+    assert len({names.of(path) for path in paths}) == len(paths)
+
+
+def test_items_and_counts_are_never_fields() -> None:
+    names = Locals(["topics", "topics_count", "topics[].topics_item"])
+    item, count = names.beside("topics", "item"), names.beside("topics", "count")
+    assert (item, count) == ("topics_item_", "topics_count_")
+    assert (names.beside("topics", "item"), names.beside("topics", "count")) == (item, count)
+    assert names.beside(item, "count") == "topics_item__count"
