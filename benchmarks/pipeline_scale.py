@@ -43,7 +43,7 @@ from kwire_spark.capture import Peer, read_pieces
 from kwire_spark.session import session
 from kwire_spark.tables import typed
 from kwire_spark.tables.clients import EXCHANGE_COLUMNS
-from kwire_spark.worker import settle
+from kwire_spark.worker import tune_worker
 from tests.pipeline.capture_files import merged, packets, write_pcap
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def main() -> None:
     given = options.parse_args()
     shutil.rmtree(FOLDER, ignore_errors=True)
     FOLDER.mkdir(parents=True)
-    settle()
+    tune_worker()
     try:
         jobs = [job for group, make in MAKERS.items() if group in given.only for job in make(given.mb)]
         large = large_capture(given.large) if given.large and LARGE in given.only else []

@@ -17,7 +17,7 @@ from kwire_spark.options import Options
 CAPTURE, LOG, REQUEST_LOG, SERVER_LOG, PART = "capture", "log", "request_log", "server_log", "part"
 UNREADABLE = "unreadable"
 
-LOOK = 1 << 18
+PROBE_BYTES = 1 << 18
 """Bytes of a file that are looked at, after decompression."""
 PCAP = (b"\xd4\xc3\xb2\xa1", b"\xa1\xb2\xc3\xd4", b"\x4d\x3c\xb2\xa1", b"\xa1\xb2\x3c\x4d", b"\x34\xcd\xb2\xa1")
 PCAPNG = b"\n\r\r\n"
@@ -121,9 +121,9 @@ def _text(name: str, head: bytes) -> tuple[str | None, str]:
 
 def _head(path: str) -> bytes:
     with Path(path).open("rb") as file:
-        head = file.read(LOOK)
+        head = file.read(PROBE_BYTES)
     if head.startswith(GZIP):
-        return zlib.decompressobj(wbits=31).decompress(head, LOOK)
+        return zlib.decompressobj(wbits=31).decompress(head, PROBE_BYTES)
     if head.startswith(ZSTD):
         return _unzstd(path)
     return head
@@ -134,6 +134,6 @@ def _unzstd(path: str) -> bytes:
 
     try:
         with Path(path).open("rb") as file, zstandard.ZstdDecompressor().stream_reader(file) as plain:
-            return plain.read(LOOK)
+            return plain.read(PROBE_BYTES)
     except zstandard.ZstdError as error:
         raise OSError(str(error)) from None

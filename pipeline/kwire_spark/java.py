@@ -20,23 +20,23 @@ Spark needs a Java runtime, version 17 or newer. Install one:
 or let JAVA_HOME point to one that is there."""
 
 
-class JavaMissing(KwireError):
+class JavaMissingError(KwireError):
     """There is no Java, or one that is too old for Spark; the message says what to install."""
 
 
 def check_java() -> int:
-    """The major version of the Java that Spark is going to use; raises :class:`JavaMissing`.
+    """The major version of the Java that Spark is going to use; raises :class:`JavaMissingError`.
 
     As Spark does it: JAVA_HOME goes before PATH.
     """
     java = _java()
     if java is None:
-        raise JavaMissing(f"There is no Java: nothing called java in PATH, and JAVA_HOME is not set.\n{INSTALL}")
+        raise JavaMissingError(f"There is no Java: nothing called java in PATH, and JAVA_HOME is not set.\n{INSTALL}")
     version = _version(java)
     if version is None:
-        raise JavaMissing(f"{java} does not run.\n{INSTALL}")
+        raise JavaMissingError(f"{java} does not run.\n{INSTALL}")
     if version < OLDEST:
-        raise JavaMissing(f"{java} is Java {version}, which is too old.\n{INSTALL}")
+        raise JavaMissingError(f"{java} is Java {version}, which is too old.\n{INSTALL}")
     return version
 
 

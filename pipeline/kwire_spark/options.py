@@ -26,7 +26,7 @@ class OptionError(ValueError):
     """An option has a value that does not make sense, or a path is not there."""
 
 
-class BrokenInput(ValueError):
+class BrokenInputError(ValueError):
     """Something is broken and ``mode`` is ``failfast``. The text has the file and the position in it."""
 
     def __init__(self, source: str, position: int | None, reason: str) -> None:

@@ -37,7 +37,7 @@ TWICE_TOLD = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
 """Loggers of pyspark that print each error with the JVM's stack, in a line of JSON, before it is raised."""
 
 
-class SparkNotStarted(KwireError):
+class SparkNotStartedError(KwireError):
     """Spark's JVM ended before it could be spoken to; the message has the last lines that it wrote."""
 
 
@@ -47,8 +47,8 @@ def session(master: str | None = None, *, brief: bool = False, **settings: str) 
     ``master`` is Spark's, for a new session by default all cores of this machine. ``settings`` are Spark's too, with
     ``_`` for ``.``; of a session that runs already only those change that can. ``brief`` is for a minute or less of
     work on this machine: the JVM compiles at once and not well, instead of longer than all of that would run, which
-    spares a small report two fifths of its CPU. Raises :class:`~kwire_spark.java.JavaMissing` and
-    :class:`SparkNotStarted`.
+    spares a small report two fifths of its CPU. Raises :class:`~kwire_spark.java.JavaMissingError` and
+    :class:`SparkNotStartedError`.
     """
     from pyspark.sql import SparkSession
 
@@ -84,7 +84,7 @@ def _started(master: str, chosen: dict[str, str], brief: bool = False) -> SparkS
             gateway = launch_gateway(conf, {"stderr": log, "stdout": log})  # type: ignore[no-untyped-call]
             SparkContext._ensure_initialized(gateway=gateway, conf=conf)
         except PySparkException as failed:
-            raise SparkNotStarted(f"Spark did not start: {_end(log)}") from failed
+            raise SparkNotStartedError(f"Spark did not start: {_end(log)}") from failed
     return SparkSession(SparkContext.getOrCreate(conf))
 
 

@@ -16,7 +16,7 @@ _KEPT = 64 << 20
 
 
 @cache
-def settle() -> None:
+def tune_worker() -> None:
     """Once in a process, before it makes rows: workers run task after task.
 
     The garbage collector is spared what the worker has imported: going through all of that, over and over, takes as

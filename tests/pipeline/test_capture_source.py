@@ -30,7 +30,7 @@ from pyspark.sql.types import StructType
 
 from kwire_spark.columns import EXCHANGES, FRAMES
 from kwire_spark.frames import Condition
-from kwire_spark.options import BrokenInput, OptionError, Options
+from kwire_spark.options import BrokenInputError, OptionError, Options
 from kwire_spark.sources.capture import CaptureReader, KafkaCapture, condition
 from kwire_spark.spark_types import spark_schema
 from tests.pipeline.capture_files import (
@@ -140,7 +140,7 @@ def test_a_file_that_is_cut_off_is_told_with_its_place(capture: Path, tmp_path: 
     assert corrupt["source"] == str(short)
     assert 0 < corrupt["position"] < short.stat().st_size
     assert len(frames) > 100
-    with pytest.raises(BrokenInput, match=r"short\.pcap, byte"):
+    with pytest.raises(BrokenInputError, match=r"short\.pcap, byte"):
         rows(short, mode="FAILFAST")
 
 

@@ -20,15 +20,15 @@ from kwire_spark.command.clients import report as clients_report
 from kwire_spark.command.common import Run
 from kwire_spark.command.failures import one_line
 from kwire_spark.inputs import Inputs
-from kwire_spark.java import JavaMissing
-from kwire_spark.options import BrokenInput, OptionError
+from kwire_spark.java import JavaMissingError
+from kwire_spark.options import BrokenInputError, OptionError
 from tests.pipeline.capture_files import beginning
 
 DATA = Path(__file__).parents[1] / "data"
 WORKER_TRACE = """Job aborted due to stage failure: Task 0 in stage 3.0 failed 1 times
 Traceback (most recent call last):
   File "worker.py", line 1, in main
-kwire_spark.options.BrokenInput: a.pcap, byte 40: cut off
+kwire_spark.options.BrokenInputError: a.pcap, byte 40: cut off
 
 \tat org.apache.spark.api.python.BasePythonRunner"""
 
@@ -80,7 +80,7 @@ def test_without_java_the_command_says_what_to_install(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     def missing(master: str | None, *, brief: bool) -> SparkSession:
-        raise JavaMissing("There is no Java.\nInstall one")
+        raise JavaMissingError("There is no Java.\nInstall one")
 
     monkeypatch.setattr("kwire_spark.session.session", missing)
     assert run(["clients", str(DATA / "request_logs"), "--out", str(tmp_path), "-q"]) == 3
@@ -91,7 +91,7 @@ def test_without_java_the_command_says_what_to_install(
     ("error", "told", "usage"),
     [
         (OptionError("no such file"), "no such file", True),
-        (BrokenInput("a.pcap", 7, "cut off"), "a.pcap, byte 7: cut off", False),
+        (BrokenInputError("a.pcap", 7, "cut off"), "a.pcap, byte 7: cut off", False),
         (KwireError("bad"), "bad", False),
         (PySparkException(WORKER_TRACE), "a.pcap, byte 40: cut off", False),
         (PySparkException("trace\nkwire_spark.options.OptionError: the option x"), "the option x", True),
@@ -117,7 +117,7 @@ def test_the_page_is_there_even_if_nobody_reads_the_terminal_to_its_end(tmp_path
     closed = Console(file=Closed())
     call = Run(Inputs(), str(tmp_path), "parquet", None, {}, closed, closed)
     with pytest.raises(OSError, match="nobody"):
-        call.hand_over(clients_report([], 0))
+        call.publish(clients_report([], 0))
     assert (tmp_path / "clients.html").exists()
 
 

@@ -22,7 +22,7 @@ from kwire_spark.frames import Condition, ConnectionRows, Wanted, exchange_rows,
 from kwire_spark.frames.batches import BATCH_ROWS
 from kwire_spark.frames.layout import arrow_batch
 from kwire_spark.frames.wanted import TABLES, Table
-from kwire_spark.options import BrokenInput
+from kwire_spark.options import BrokenInputError
 from tests.effort import examples
 from tests.pipeline.capture_files import Segment, recorded, recordings
 from tests.pipeline.connection_pieces import answered, asked, cells, conversation_pieces, gap, pieces, values
@@ -139,7 +139,7 @@ def test_batches_are_of_a_bounded_size() -> None:
 
 
 def test_broken_files_end_the_job_if_asked_to() -> None:
-    with pytest.raises(BrokenInput, match=r"a\.pcap, byte 9: cut off"):
+    with pytest.raises(BrokenInputError, match=r"a\.pcap, byte 9: cut off"):
         list(frame_batches([Broken("a.pcap", 9, "cut off")], failfast=True))
 
 

@@ -16,7 +16,7 @@ from kwire_spark import worker
 from kwire_spark.capture import Broken, Connection, Peer, Piece
 from kwire_spark.columns import EXCHANGES, FRAMES
 from kwire_spark.frames import ConnectionRows, Wanted, batches
-from kwire_spark.frames.facts import MOST_FACTS, KnownFacts, Row
+from kwire_spark.frames.context import MOST_FACTS, ContextCache, Row
 from kwire_spark.frames.layout import LAYOUTS, arrow_batch, corrupt
 from kwire_spark.frames.wanted import Table
 from tests.pipeline.capture_files import EPOCH
@@ -75,7 +75,7 @@ def test_what_is_shared_is_that_of_the_file_and_of_who_the_client_is_by_then() -
 
 
 def test_of_a_client_that_claims_to_be_many_not_all_is_kept() -> None:
-    facts = KnownFacts()
+    facts = ContextCache()
     for number in range(3 * MOST_FACTS):
         header = RequestHeader(api_key=12, api_version=4, correlation_id=number, client_id=f"client-{number}")
         assert facts.of(header, NOBODY).about == (12, "Heartbeat", 4, f"client-{number}", *NOBODY)
@@ -119,8 +119,8 @@ def test_a_worker_settles_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gc, "freeze", lambda: frozen.append(1))
     monkeypatch.setattr(gc, "set_threshold", lambda *_: None)
     monkeypatch.setattr(ctypes, "CDLL", lambda _: object())  # a system without mallopt
-    worker.settle.cache_clear()
-    worker.settle()
-    worker.settle()
+    worker.tune_worker.cache_clear()
+    worker.tune_worker()
+    worker.tune_worker()
     assert frozen == [1]
-    worker.settle.cache_clear()
+    worker.tune_worker.cache_clear()

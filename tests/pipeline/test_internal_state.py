@@ -28,7 +28,7 @@ from kwire_spark.state.groups import Groups, Members
 from kwire_spark.state.offsets import CommittedOffsets, Transactions
 from kwire_spark.state.replay import replay
 from kwire_spark.state.shares import ShareStates, combined
-from kwire_spark.state.unread import unread_records
+from kwire_spark.state.undecodable import undecodable_records
 from tests.pipeline.log_files import LOGS, TIMES, segment
 
 RELEASES = ("4.1.1", "4.1.1-running", "3.9.1")
@@ -176,7 +176,7 @@ def test_what_cannot_be_read_is_told(release: str) -> None:
     printed = [json.loads(line) for line in (LOGS / f"{release}.jsonl").read_text("utf-8").splitlines()]
     errors = {(row["file"], row["offset"]) for row in printed if "error" in row}
     paths = [path for path in (LOGS / release).rglob("*.log") if path.parent.name.startswith("__")]
-    found = [row for batch in unread_records(batches(*paths)) for row in batch.to_pylist()]
+    found = [row for batch in undecodable_records(batches(*paths)) for row in batch.to_pylist()]
     assert {(Path(row["source"]).relative_to(LOGS / release).as_posix(), row["offset"]) for row in found} == errors
     assert all(row["reason"] for row in found)
     assert errors or release != "3.9.1"

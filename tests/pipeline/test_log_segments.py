@@ -16,12 +16,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kwire.logs import LogSegment, scan
+from kwire.logs.window import WINDOW
 from kwire.records import Batch, Record, encode_batch, encode_message_set
 from kwire_kafka import UserScramCredentialRecord
-from kwire_spark.options import BrokenInput
+from kwire_spark.options import BrokenInputError
 from kwire_spark.segments import Bounds, Selection, record_batches, segment_files, splits
 from kwire_spark.segments.typed import raw_schema, typed_batches, typed_schema
-from kwire_spark.segments.window import WINDOW
 from kwire_spark.tables.record_structs import record_kind
 from tests.effort import examples
 from tests.pipeline.log_files import LOGS, TIMES, batch_at, broken, index, offsets, rows, segment
@@ -119,7 +119,7 @@ def intact(content: bytes) -> set[int]:
 
 
 def test_failfast_raises_with_file_and_position(damaged: Path) -> None:
-    with pytest.raises(BrokenInput, match="checksum") as raised:
+    with pytest.raises(BrokenInputError, match="checksum") as raised:
         rows(damaged, failfast=True)
     assert raised.value.args[:2] == (str(damaged), 2 * SIZE)
 
@@ -200,7 +200,7 @@ def test_a_batch_whose_records_do_not_fit_is_reported_and_none_of_it_is_given(
     [(position, reason)] = broken(found)
     assert position == SIZE
     assert reason
-    with pytest.raises(BrokenInput) as raised:
+    with pytest.raises(BrokenInputError) as raised:
         rows(path, failfast=True)
     assert raised.value.args[:2] == (str(path), SIZE)
 
@@ -355,11 +355,11 @@ def test_an_incomplete_batch_at_the_end_is_reported_and_no_error(tmp_path: Path)
 def test_an_incomplete_batch_elsewhere_is_damage(tmp_path: Path) -> None:
     path = segment(tmp_path, *BATCHES, BATCHES[0][:100])
     segment(tmp_path, base=80)
-    with pytest.raises(BrokenInput, match="incomplete"):
+    with pytest.raises(BrokenInputError, match="incomplete"):
         rows(path, failfast=True)
     checkpoint = tmp_path / "orders-3" / f"{80:020}-{1:010}.checkpoint"
     path.rename(checkpoint)
-    with pytest.raises(BrokenInput, match="incomplete"):
+    with pytest.raises(BrokenInputError, match="incomplete"):
         rows(checkpoint, failfast=True)
 
 
@@ -369,7 +369,7 @@ def test_a_batch_that_would_end_behind_the_file_is_damage_if_another_follows(tmp
     found = rows(path)
     assert offsets(found) == [*range(10), *range(20, 30)]
     assert [position for position, _ in broken(found)] == [SIZE]
-    with pytest.raises(BrokenInput, match="incomplete"):
+    with pytest.raises(BrokenInputError, match="incomplete"):
         rows(path, failfast=True)
 
 

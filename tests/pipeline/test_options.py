@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kwire_spark.options import BrokenInput, OptionError, Options
+from kwire_spark.options import BrokenInputError, OptionError, Options
 
 
 @pytest.fixture
@@ -130,5 +130,5 @@ def test_what_makes_no_sense_is_refused_with_name_and_value(call, value) -> None
 
 
 def test_broken_input_says_where_and_can_be_pickled() -> None:
-    error = pickle.loads(pickle.dumps(BrokenInput("a.pcap", 7, "cut off")))
+    error = pickle.loads(pickle.dumps(BrokenInputError("a.pcap", 7, "cut off")))
     assert str(error) == "a.pcap, byte 7: cut off"

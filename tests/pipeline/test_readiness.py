@@ -10,9 +10,9 @@ import pytest
 from kwire.releases import UnknownReleaseError
 from kwire_kafka.releases import RELEASES
 from kwire_spark.columns import CLIENTS
+from kwire_spark.reports.client_usage import Client, Use, uses_of
 from kwire_spark.reports.readiness import LOGS_ALONE, judged, readiness, report_on
 from kwire_spark.reports.report import Report
-from kwire_spark.reports.uses import Client, Use, uses_of
 from kwire_spark.reports.verdicts import judge
 from tests.pipeline.report_rows import client
 

@@ -28,7 +28,7 @@ from kwire_kafka import (
 )
 from kwire_spark.columns import EXCHANGES
 from kwire_spark.frames.wanted import Condition
-from kwire_spark.options import BrokenInput
+from kwire_spark.options import BrokenInputError
 from kwire_spark.text_logs import Chosen, Split, request_batches, requests, splits
 from tests.effort import examples
 
@@ -200,7 +200,7 @@ def test_a_half_written_line_is_told_and_the_rest_is_read(tmp_path: Path, releas
             found = of(tmp_path, data, columns=columns)
             assert [row["_corrupt"] is None for row in found] == [False, True, True]
             assert [row["time"] for row in found[1:]] == [row["time"] for row in of(tmp_path, second + third)]
-            with pytest.raises(BrokenInput, match=r"kafka-request\.log, byte 0: "):
+            with pytest.raises(BrokenInputError, match=r"kafka-request\.log, byte 0: "):
                 of(tmp_path, data, failfast=True)
         found = of(tmp_path, third + cut)
         assert [(row["position"], row["_corrupt"] is None) for row in found] == [(0, True), (len(third), False)]

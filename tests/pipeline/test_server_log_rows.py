@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from kwire_kafka.releases import RELEASES
 from kwire_spark.columns import REFUSALS
-from kwire_spark.options import BrokenInput
+from kwire_spark.options import BrokenInputError
 from kwire_spark.text_logs import Chosen, Split, refusal_batches, refusals, splits
 from tests.effort import examples
 
@@ -163,7 +163,7 @@ def test_an_entry_without_its_reason_is_corrupt(tmp_path: Path) -> None:
     found = of(tmp_path, other.replace("54556", "1") + whole.splitlines()[0])
     assert [row["_corrupt"] is None for row in found] == [True, False]
     assert found[1]["position"] == len(other.replace("54556", "1"))
-    with pytest.raises(BrokenInput, match="ends before the reason"):
+    with pytest.raises(BrokenInputError, match="ends before the reason"):
         rows(Split(str(tmp_path / "server.log")), failfast=True)
 
 

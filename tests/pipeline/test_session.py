@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 
 from kwire_spark import java
 from kwire_spark import session as start
-from kwire_spark.java import JavaMissing, check_java
+from kwire_spark.java import JavaMissingError, check_java
 from kwire_spark.session import session
 
 
@@ -50,7 +50,7 @@ def test_new_ones_will_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, says:
 )
 def test_old_ones_will_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, says: str, told: str) -> None:
     with_java(tmp_path, monkeypatch, says)
-    with pytest.raises(JavaMissing, match=told) as error:
+    with pytest.raises(JavaMissingError, match=told) as error:
         check_java()
     assert "openjdk-17-jre-headless" in str(error.value)
 
@@ -58,19 +58,19 @@ def test_old_ones_will_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, says
 def test_without_java_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(JavaMissing, match=r"no Java.*\n(.*\n)*.*brew install openjdk@17"):
+    with pytest.raises(JavaMissingError, match=r"no Java.*\n(.*\n)*.*brew install openjdk@17"):
         check_java()
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
-    with pytest.raises(JavaMissing, match="does not run"):
+    with pytest.raises(JavaMissingError, match="does not run"):
         check_java()
 
 
 def test_java_is_looked_for_before_spark_is_started(monkeypatch: pytest.MonkeyPatch) -> None:
     def missing() -> int:
-        raise JavaMissing(java.INSTALL)
+        raise JavaMissingError(java.INSTALL)
 
     monkeypatch.setattr(start, "check_java", missing)
-    with pytest.raises(JavaMissing):
+    with pytest.raises(JavaMissingError):
         start._started("local[1]", {})
 
 

@@ -22,7 +22,7 @@ from kwire_spark.capture.files import file_packets
 from kwire_spark.capture.packets import Packet, reverse
 from kwire_spark.columns import CLIENTS, EXCHANGES
 from kwire_spark.frames import frame_batches
-from kwire_spark.frames.facts import Row
+from kwire_spark.frames.context import Row
 from kwire_spark.frames.layout import LAYOUTS
 from kwire_spark.frames.wanted import Wanted
 from kwire_spark.options import Options

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from kwire.connection import CLIENT, SERVER, Direction
 from kwire_spark.capture import Piece, TcpConnection
 from kwire_spark.capture.connections import Connections
-from kwire_spark.capture.lane import FAR, MASK, Lane
 from kwire_spark.capture.packets import Packet, reverse
+from kwire_spark.capture.tcp_stream import FAR, MASK, TcpStream
 from tests.pipeline.capture_files import (
     ACK,
     ALICE,
@@ -581,7 +581,7 @@ def test_no_packets_whatsoever_raise(made: list[tuple[bool, int, int, int, int, 
 
 def test_acknowledgements_are_believed_however_much_was_sent_before() -> None:
     """What comes in order needs none: the last that was looked at may be far behind."""
-    lane = Lane(CLIENT)
+    lane = TcpStream(CLIENT)
     lane.begin_at(1000, 1, handshake=True)
     lane.acknowledge(1000)
     assert lane.next is not None

@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.types import StringType, StructField, StructType
 
 from kwire_spark.columns import EXCHANGES, REFUSALS
-from kwire_spark.options import BrokenInput, OptionError, Options
+from kwire_spark.options import BrokenInputError, OptionError, Options
 from kwire_spark.sources.request_log import KafkaRequestLog
 from kwire_spark.sources.server_log import KafkaServerLog
 from kwire_spark.sources.text_log import TextLogReader
@@ -60,7 +60,7 @@ def test_failfast_is_an_error(tmp_path: Path) -> None:
     path.write_text(LINE * 2 + LINE[:90])
     reader = TextLogReader(EXCHANGES, request_batches, Options({"path": str(tmp_path), "mode": "failfast"}), API)
     (part,) = reader.partitions()
-    with pytest.raises(BrokenInput, match=rf"kafka-request\.log, byte {2 * len(LINE)}: this is no JSON"):
+    with pytest.raises(BrokenInputError, match=rf"kafka-request\.log, byte {2 * len(LINE)}: this is no JSON"):
         list(reader.read(part))
 
 

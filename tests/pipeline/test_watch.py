@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 from rich.console import Console
 
 from kwire_spark.command import run
-from kwire_spark.command.watch import Told
+from kwire_spark.command.watch import ProgressPrinter
 from tests.pipeline.capture_files import packets, recorded, write_pcap
 
 RECORDING = "kafka-python-on-3.9.1"
@@ -62,7 +62,7 @@ def test_it_runs_until_it_is_interrupted(
 
 def test_packets_that_came_too_late_are_told_once(capsys: pytest.CaptureFixture[str]) -> None:
     query = SimpleNamespace(recentProgress=[])
-    told = Told(Console(stderr=True))
+    told = ProgressPrinter(Console(stderr=True))
     for number, late in enumerate([0, 3]):
         state = {"numRowsDroppedByWatermark": late}
         query.recentProgress.append({"batchId": number, "numInputRows": 10, "stateOperators": [state]})

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterator
 
-from kwire_spark.capture.packets import NotWhole, Packet, packet
+from kwire_spark.capture.packets import IncompletePacketError, Packet, packet
 from kwire_spark.capture.pcap import MAGICS, pcap_records
 from kwire_spark.capture.pcapng import MAGIC, pcapng_records
 from kwire_spark.capture.pieces import Broken
 from kwire_spark.capture.records import Record, Report
-from kwire_spark.capture.streams import Damaged, Window
+from kwire_spark.capture.streams import DamagedStreamError, Window
 
 ALWAYS, NEVER = float("-inf"), float("inf")
 BEGINNING = 64
@@ -29,7 +29,7 @@ def file_packets(
         yield from _packets(window, path, passed, start, end, report)
     except OSError as error:
         report.add(0, f"cannot be read: {error.strerror or error}")
-    except Damaged as error:
+    except DamagedStreamError as error:
         report.add(window.base + len(window.buffer), str(error))
     finally:
         window.close()
@@ -41,7 +41,7 @@ def first_time(path: str) -> float:
     window = Window(path)
     try:
         return next((time for time, *_ in _records(window, Report(path))), 0.0)
-    except (OSError, Damaged):
+    except (OSError, DamagedStreamError):
         return 0.0
     finally:
         window.close()
@@ -60,7 +60,7 @@ def _packets(
             continue
         try:
             found = packet(buffer, begin, stop, length, link.network, time, path, window.base + at)
-        except NotWhole as error:
+        except IncompletePacketError as error:
             report.add(window.base + at, str(error), "headers")
             continue
         if report.new:

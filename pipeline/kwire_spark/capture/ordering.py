@@ -8,9 +8,9 @@ request. Packets wait for that; when they wait for too long, what they wait for 
 
 from __future__ import annotations
 
-from kwire_spark.capture.lane import Lane, length, unwrapped
 from kwire_spark.capture.packets import ACK, FIN, SYN, Packet
 from kwire_spark.capture.pieces import Connection, Piece, PieceKind
+from kwire_spark.capture.tcp_stream import TcpStream, length, unwrapped
 
 MOST_BYTES = 4 << 20
 MOST_PACKETS = 1000
@@ -40,17 +40,17 @@ class Ordering:
         "waiting",
     )
 
-    def __init__(self, connection: Connection, forward: Lane, backward: Lane) -> None:
+    def __init__(self, connection: Connection, forward: TcpStream, backward: TcpStream) -> None:
         self.connection = connection
         self.forward = forward
         self.backward = backward
         self.time = connection.started
         self.source, self.position = "", 0
         self.delivered = False
-        self.closing: Lane | None = None
+        self.closing: TcpStream | None = None
         self.waiting = self._order = self._bytes = 0
 
-    def add(self, packet: Packet, lane: Lane, other: Lane, seq: int) -> list[Piece]:
+    def add(self, packet: Packet, lane: TcpStream, other: TcpStream, seq: int) -> list[Piece]:
         """What a packet brings whose data begins at ``seq``: what is in order now."""
         pieces: list[Piece] = []
         self.source, self.position = packet.source, packet.position
@@ -74,10 +74,10 @@ class Ordering:
         pieces.append(self._piece("closed", self.closing or self.forward, b"", int(self.closing is not None)))
         return pieces
 
-    def _both(self) -> tuple[tuple[Lane, Lane], tuple[Lane, Lane]]:
+    def _both(self) -> tuple[tuple[TcpStream, TcpStream], tuple[TcpStream, TcpStream]]:
         return (self.forward, self.backward), (self.backward, self.forward)
 
-    def _take(self, packet: Packet, lane: Lane, other: Lane, seq: int) -> None:
+    def _take(self, packet: Packet, lane: TcpStream, other: TcpStream, seq: int) -> None:
         """Note what a packet says, and have it wait if it has something new."""
         size = length(packet)
         if lane.next is None:
@@ -104,7 +104,7 @@ class Ordering:
                     self._deliver(lane, pieces)
                     progress = True
 
-    def _deliver(self, lane: Lane, pieces: list[Piece]) -> None:
+    def _deliver(self, lane: TcpStream, pieces: list[Piece]) -> None:
         """The packet of a direction that is next: what of it is new."""
         count, packet = lane.release()
         size = length(packet)
@@ -150,7 +150,7 @@ class Ordering:
         assert lane.next is not None
         return self._skip(lane, lane.held[0][0] - lane.next, pieces)
 
-    def _skip(self, lane: Lane, size: int, pieces: list[Piece], *, answered: bool = False) -> None:
+    def _skip(self, lane: TcpStream, size: int, pieces: list[Piece], *, answered: bool = False) -> None:
         assert lane.next is not None
         lane.next += size
         if size == 1 and not lane.held and not answered:
@@ -158,7 +158,7 @@ class Ordering:
         else:
             pieces.append(self._piece("gap", lane, b"", size))
 
-    def _piece(self, kind: PieceKind, lane: Lane, data: bytes, size: int, packet: Packet | None = None) -> Piece:
+    def _piece(self, kind: PieceKind, lane: TcpStream, data: bytes, size: int, packet: Packet | None = None) -> Piece:
         self.delivered = True
         source, position = (packet.source, packet.position) if packet else (self.source, self.position)
         return Piece(self.connection, kind, lane.direction, data, size, self.time, source, position)

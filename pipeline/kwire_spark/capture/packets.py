@@ -69,7 +69,7 @@ def ports_of(key: bytes) -> tuple[int, int]:
     return source, target
 
 
-class NotWhole(Exception):
+class IncompletePacketError(Exception):
     """A packet that may be of TCP but whose headers are not all there."""
 
 
@@ -78,7 +78,7 @@ def packet(
 ) -> Packet | None:
     """The TCP packet in ``buffer[start:stop]``, of whose ``length`` bytes those were captured; None if it is none.
 
-    Raises ``NotWhole`` for a fragment that is not the first, and if not even the headers were captured.
+    Raises ``IncompletePacketError`` for a fragment that is not the first, and if not even the headers were captured.
     """
     try:
         ip = network(buffer, start)
@@ -99,11 +99,11 @@ def packet(
     except (IndexError, struct.error):
         if buffer[ip] >> 4 == 4 and ip + 9 < stop and buffer[ip + 9] != TCP:
             return None  # so small that TCP would not fit
-        raise NotWhole(_short(start, stop, length)) from None
+        raise IncompletePacketError(_short(start, stop, length)) from None
     if fragment & 0x1FFF:
-        raise NotWhole("IP fragments are not put together: what is in all but the first is missing")
+        raise IncompletePacketError("IP fragments are not put together: what is in all but the first is missing")
     if at + 14 > stop:
-        raise NotWhole(_short(start, stop, length))
+        raise IncompletePacketError(_short(start, stop, length))
     begin, end = at + (offset >> 4) * 4, start + length
     if size and ip + size < end:  # else the frame is padded, or the size is left to the network card to fill in
         end = ip + size

@@ -20,7 +20,7 @@ LARGEST_WINDOW = 1 << 27
 """What zstd may ask for in memory: the most that its command line tool accepts by itself."""
 
 
-class Damaged(Exception):
+class DamagedStreamError(Exception):
     """The file ends or goes on in a way that it should not; what came before stays good."""
 
 
@@ -37,7 +37,7 @@ class Window:
     def advance(self, at: int) -> bool:
         """Drop what is before ``at`` and add more behind; false if there is no more.
 
-        Raises ``OSError``, or ``Damaged`` where decompression fails; nothing is dropped then.
+        Raises ``OSError``, or ``DamagedStreamError`` where decompression fails; nothing is dropped then.
         """
         chunk = next(self._chunks, None)
         if chunk is None:
@@ -73,14 +73,14 @@ def _gunzipped(file: BinaryIO) -> Iterator[bytes]:
                 chunk = member.decompress(rest, CHUNK)
             except zlib.error as error:
                 yield from _until_broken(before, rest)
-                raise Damaged(f"the gzip stream is broken: {error}") from None
+                raise DamagedStreamError(f"the gzip stream is broken: {error}") from None
             if chunk:
                 yield chunk
             rest = member.unconsumed_tail
             if not rest and not member.eof:
                 rest = file.read(CHUNK)
                 if not rest and not chunk:
-                    raise Damaged("the gzip stream is cut off")
+                    raise DamagedStreamError("the gzip stream is cut off")
         rest = member.unused_data
 
 
@@ -103,11 +103,11 @@ def _unzstd(file: BinaryIO) -> Iterator[bytes]:
             try:
                 chunk = frame.decompress(rest)
             except zstandard.ZstdError as error:
-                raise Damaged(f"the zstd stream is broken: {error}") from None
+                raise DamagedStreamError(f"the zstd stream is broken: {error}") from None
             if chunk:
                 yield chunk
             rest, begun = frame.unused_data if frame.eof else b"", not frame.eof
             if frame.eof:
                 frame = frames.decompressobj()
     if begun:
-        raise Damaged("the zstd stream is cut off")
+        raise DamagedStreamError("the zstd stream is cut off")

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from kwire.connection.events import CLIENT, SERVER
-from kwire_spark.capture.lane import FAR, MASK, Lane, length, unwrapped
 from kwire_spark.capture.ordering import Ordering
 from kwire_spark.capture.packets import ACK, FIN, RST, SYN, Packet
 from kwire_spark.capture.peers import from_client, peers
 from kwire_spark.capture.pieces import Connection, Piece
+from kwire_spark.capture.tcp_stream import FAR, MASK, TcpStream, length, unwrapped
 
 GRACE = 1.0
 """Seconds after a reset in which packets still come that were sent before it arrived."""
@@ -124,7 +124,7 @@ class TcpConnection:
         stray, self._stray = self._stray, None
         return stray
 
-    def _lanes(self, packet: Packet, ordering: Ordering) -> tuple[Lane, Lane]:
+    def _lanes(self, packet: Packet, ordering: Ordering) -> tuple[TcpStream, TcpStream]:
         """That of the sender, and the other."""
         if packet.key == self._key:
             return ordering.forward, ordering.backward
@@ -152,7 +152,9 @@ class TcpConnection:
         asks = not packet.flags & ACK if handshake else from_client(packet.key, self._ports)
         connection = _connection(packet, asks, packet.time, handshake)
         forth = asks == (packet.key == self._key)
-        return Ordering(connection, *((Lane(CLIENT), Lane(SERVER)) if forth else (Lane(SERVER), Lane(CLIENT))))
+        return Ordering(
+            connection, *((TcpStream(CLIENT), TcpStream(SERVER)) if forth else (TcpStream(SERVER), TcpStream(CLIENT)))
+        )
 
     def _complete(self, packet: Packet, ordering: Ordering) -> None:
         """A handshake that is seen late, but before anything was delivered, still tells who is who."""
@@ -164,7 +166,7 @@ class TcpConnection:
         lane.direction, other.direction = (CLIENT, SERVER) if asks else (SERVER, CLIENT)
 
 
-def _is_handshake(packet: Packet, lane: Lane, other: Lane) -> bool:
+def _is_handshake(packet: Packet, lane: TcpStream, other: TcpStream) -> bool:
     """Whether a SYN is of a connection: seen again, or late, or the server's answer to it."""
     if lane.isn is not None:
         return lane.isn == packet.seq

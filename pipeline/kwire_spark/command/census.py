@@ -26,4 +26,4 @@ def command(run: Run) -> int:
     if not report.table("versions").rows:
         raise nothing_to_report(run, broken)
     run.write(clients.coalesce(1), "clients")
-    return run.hand_over(report, broken)
+    return run.publish(report, broken)

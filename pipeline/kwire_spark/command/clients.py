@@ -10,12 +10,12 @@ import click
 from kwire_spark.columns import CLIENTS
 from kwire_spark.command.common import Run, problems
 from kwire_spark.command.common import command as shared
+from kwire_spark.reports.client_usage import by_client
 from kwire_spark.reports.report import Column, Report, Table, cells, columns
 from kwire_spark.reports.text import counted as told
-from kwire_spark.reports.uses import by_client
 
 SHOWN = ("client_id", "client_host", "software_name", "software_version", "principal")
-MOST = 10_000
+MAX_ROWS = 10_000
 
 
 @click.command("clients")
@@ -34,9 +34,9 @@ def command(run: Run) -> int:
             *[F.sum(name).alias(name) for name in ("requests", "errors", "refused")],
             F.max("last_seen").alias("last_seen"),
         )
-        rows = listed.orderBy(*SHOWN, "api_key", "seen_in").limit(MOST).collect()
-        more = listed.count() - MOST if len(rows) == MOST else 0
-    return run.hand_over(report(rows, more), problems(counted))
+        rows = listed.orderBy(*SHOWN, "api_key", "seen_in").limit(MAX_ROWS).collect()
+        more = listed.count() - MAX_ROWS if len(rows) == MAX_ROWS else 0
+    return run.publish(report(rows, more), problems(counted))
 
 
 def report(rows: Sequence[Any], more: int) -> Report:

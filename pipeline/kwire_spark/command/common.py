@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kwire_spark.inputs import Inputs, find
-from kwire_spark.options import FAILFAST, BrokenInput, OptionError
+from kwire_spark.options import FAILFAST, BrokenInputError, OptionError
 from kwire_spark.reports.report import Cell, Column, Report, Table, columns
 from kwire_spark.reports.text import counted
 
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
     Command = Callable[..., Any]
 
-HERE = "kwire-out"
-BRIEF = 32 << 20
+DEFAULT_OUT = "kwire-out"
+SMALL_INPUT = 32 << 20
 """Inputs of so many bytes or fewer are brief work: see ``session``."""
-NAMED = 5
+MAX_NAMED = 5
 """Files that are named when they are passed over."""
 MOST_PROBLEMS = 1000
 WIDTH = 140
@@ -52,13 +52,13 @@ class Run:
 
         if not self._spark:
             with self.step("Starting Spark"):
-                self._spark.append(session(self.master, brief=self.inputs.size <= BRIEF))
+                self._spark.append(session(self.master, brief=self.inputs.size <= SMALL_INPUT))
         return self._spark[0]
 
     @property
     def pages(self) -> str:
         """Where pages go: this machine, even if tables go to a file system of a cluster."""
-        return HERE if "://" in self.out else self.out
+        return DEFAULT_OUT if "://" in self.out else self.out
 
     @contextmanager
     def step(self, doing: str) -> Iterator[None]:
@@ -103,7 +103,7 @@ class Run:
         with self.step(f"Writing {name}"):
             return write(table, f"{self.out}/{folder}" if folder else self.out, name, self.format, **how)
 
-    def hand_over(self, report: Report, problems: Table | None = None) -> int:
+    def publish(self, report: Report, problems: Table | None = None) -> int:
         """Write the report's page and tables, print it, and give its exit code.
 
         Written first: whoever pipes into ``head`` ends the printing.
@@ -156,7 +156,7 @@ def command(
 def _options(help_about_out: str) -> list[Callable[[Command], Command]]:
     return [
         click.argument("paths", nargs=-1, required=True, metavar="INPUT..."),
-        click.option("--out", default=HERE, metavar="DIR", show_default=True, help=help_about_out),
+        click.option("--out", default=DEFAULT_OUT, metavar="DIR", show_default=True, help=help_about_out),
         click.option(
             "--format", default="parquet", show_default=True, help="Format of tables, any that Spark writes."
         ),
@@ -184,13 +184,13 @@ def _run(
 
     progress = Console(stderr=True, quiet=quiet)
     inputs = find(paths)
-    for path, reason in inputs.skipped[:NAMED]:
+    for path, reason in inputs.skipped[:MAX_NAMED]:
         progress.print(f"[yellow]skipped[/yellow] {escape(path)}: {escape(reason)}", highlight=False, soft_wrap=True)
-    if len(inputs.skipped) > NAMED:
-        progress.print(f"[yellow]skipped[/yellow] {len(inputs.skipped) - NAMED} more files", highlight=False)
+    if len(inputs.skipped) > MAX_NAMED:
+        progress.print(f"[yellow]skipped[/yellow] {len(inputs.skipped) - MAX_NAMED} more files", highlight=False)
     if inputs.unreadable and options.get("mode") == FAILFAST:
         path, reason = next(one for one in inputs.skipped if one[0] in inputs.unreadable)
-        raise BrokenInput(path, None, reason)
+        raise BrokenInputError(path, None, reason)
     if not inputs:
         raise OptionError(f"there is no capture and no log of a broker in {', '.join(paths)}")
     console = Console(width=None if sys.stdout.isatty() else WIDTH)

@@ -45,7 +45,7 @@ def command(run: Run, raw: bool, topics: str) -> int:
     _clients(run, written, main)
     with run.step("Looking for what is broken"):
         broken = problems(*main.values())
-    return run.hand_over(_report(run, written), broken)
+    return run.publish(_report(run, written), broken)
 
 
 def _main(run: Run, written: Written, frames: list[str]) -> dict[str, DataFrame]:

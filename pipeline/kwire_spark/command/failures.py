@@ -6,9 +6,9 @@ import re
 
 from kwire.errors import KwireError
 from kwire.releases import UnknownReleaseError
-from kwire_spark.options import BrokenInput, OptionError
+from kwire_spark.options import BrokenInputError, OptionError
 
-_OURS = re.compile(r"^(?:[\w.]+\.)?(BrokenInput|OptionError|DecodeError|KwireError): (.+)$", re.M)
+_OURS = re.compile(r"^(?:[\w.]+\.)?(BrokenInputError|OptionError|DecodeError|KwireError): (.+)$", re.M)
 _LAST = re.compile(r"^(?:: )?(?:[A-Za-z_][\w.]*\.)?(\w*(?:Error|Exception|Interrupt)): (.+)$", re.M)
 
 
@@ -16,7 +16,7 @@ def one_line(error: Exception) -> tuple[str, bool]:
     """What to print, and whether it is the user who can put it right by another command line."""
     if isinstance(error, OptionError | UnknownReleaseError):
         return str(error), True
-    if isinstance(error, KwireError | BrokenInput):
+    if isinstance(error, KwireError | BrokenInputError):
         return str(error), False
     text = str(error)
     if type(error).__module__.startswith(("pyspark", "py4j")):

@@ -26,4 +26,4 @@ def command(run: Run) -> int:
         report, broken = latency(exchanges), problems(exchanges)
     if not report.table("apis").rows:
         raise nothing_to_report(run, broken)
-    return run.hand_over(report, broken)
+    return run.publish(report, broken)

@@ -39,7 +39,7 @@ def command(run: Run) -> int:
         report = offsets(states, log_ends(ends, bases))
     with run.step("Looking for what is broken"):
         broken = problems(states, ends)
-    return run.hand_over(report, broken)
+    return run.publish(report, broken)
 
 
 def last_segments(paths: tuple[str, ...]) -> list[LogSegment]:

@@ -28,4 +28,4 @@ def command(run: Run, target: str) -> int:
     if not any(report.table(name).rows for name in ("clients", "between-brokers")) and clients.isEmpty():
         raise nothing_to_report(run, broken)
     run.write(clients.coalesce(1), "clients")
-    return run.hand_over(report, broken)
+    return run.publish(report, broken)

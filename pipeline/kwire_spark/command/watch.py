@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kwire_spark.command.common import HERE
+from kwire_spark.command.common import DEFAULT_OUT
 from kwire_spark.options import OptionError, Options
 from kwire_spark.reports.text import counted
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
     from rich.console import Console
 
-LOOK = 1.0
+POLL_SECONDS = 1.0
 """Seconds between looks at the folder, and at how far the query is."""
 
 
 @click.command("watch")
 @click.argument("folder", metavar="FOLDER")
 @click.option(
-    "--out", default=HERE, metavar="DIR", show_default=True, help="Folder for the table and its checkpoint."
+    "--out", default=DEFAULT_OUT, metavar="DIR", show_default=True, help="Folder for the table and its checkpoint."
 )
 @click.option("--once", is_flag=True, help="Take the files that are there, and end.")
 @click.option("--format", default="parquet", show_default=True, help="Format of the table, any that Spark writes.")
@@ -74,12 +74,12 @@ def command(
     progress = Console(stderr=True, quiet=quiet)
     with _interrupted() as stopped, progress.status("Starting Spark …") as status:
         query = _started(_session(master), folder, out, once, format, known_ports, settled, late)
-        told = Told(progress)
-        while query.isActive and not stopped.wait(LOOK):
+        told = ProgressPrinter(progress)
+        while query.isActive and not stopped.wait(POLL_SECONDS):
             told.tell(query)
             status.update(f"{told} so far; waiting for captures in {folder} …")
         while query.isActive and _is_busy(query):
-            time.sleep(LOOK / 10)
+            time.sleep(POLL_SECONDS / 10)
         query.stop()
     told.tell(query)
     if (failed := query.exception()) is not None:
@@ -110,7 +110,7 @@ def _started(
     packets = spark.readStream.format("kafka_packets").option("settled", settled).load(folder)
     exchanges = follow(packets, rows="exchanges", columns=EXCHANGE_COLUMNS, ports=ports, late=late)
     writer = keep_clients(exchanges, out, format=format)
-    timed = writer.trigger(availableNow=True) if once else writer.trigger(processingTime=f"{LOOK} seconds")
+    timed = writer.trigger(availableNow=True) if once else writer.trigger(processingTime=f"{POLL_SECONDS} seconds")
     return timed.start()
 
 
@@ -141,7 +141,7 @@ def _interrupted() -> Iterator[Event]:
         restore()
 
 
-class Told:
+class ProgressPrinter:
     """What the query has done, as far as it was told."""
 
     def __init__(self, console: Console) -> None:

@@ -9,10 +9,10 @@ import pyarrow as pa
 
 from kwire_spark.capture import Broken, Connection, Piece
 from kwire_spark.frames.connection import ConnectionRows
-from kwire_spark.frames.facts import Row, peers
+from kwire_spark.frames.context import Row, peers
 from kwire_spark.frames.layout import corrupt
 from kwire_spark.frames.wanted import Condition, Table, Wanted
-from kwire_spark.options import BrokenInput
+from kwire_spark.options import BrokenInputError
 
 if TYPE_CHECKING:
     from kwire.connection import Event
@@ -35,7 +35,7 @@ def frame_batches(
     """The rows of all connections, with the columns of ``schema``: by default all of the ``table``.
 
     Rows have to pass ``conditions``. What is broken about a file is a ``_corrupt`` row, or with ``failfast`` a
-    :class:`BrokenInput`. A batch has 4,096 rows or a few more, or about 8 MB of bytes.
+    :class:`BrokenInputError`. A batch has 4,096 rows or a few more, or about 8 MB of bytes.
     """
     wanted = Wanted(table, schema, conditions)
     connections = Connections(wanted)
@@ -45,7 +45,7 @@ def frame_batches(
     for piece in pieces:
         if isinstance(piece, Broken):
             if failfast:
-                raise BrokenInput(piece.source, piece.position, piece.reason)
+                raise BrokenInputError(piece.source, piece.position, piece.reason)
             rows += connections.rows()
             rows += wanted.rows([corrupt(table, piece.source, piece.position, piece.reason)])
             continue

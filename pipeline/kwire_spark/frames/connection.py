@@ -16,7 +16,7 @@ from kwire_spark.frames.identity import APIS, Identity
 if TYPE_CHECKING:
     from kwire.connection import Event
     from kwire_spark.capture import Connection
-    from kwire_spark.frames.facts import Row
+    from kwire_spark.frames.context import Row
     from kwire_spark.frames.wanted import Wanted
 
 MAX_WAITING_BYTES = 16 << 20

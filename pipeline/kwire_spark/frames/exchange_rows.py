@@ -9,14 +9,14 @@ from kwire.connection import Gap, NotKafka, RequestEvent, ResponseEvent, Skipped
 from kwire.errors import KwireError
 from kwire_kafka import DefaultPrincipalData, EnvelopeRequest
 from kwire_spark.frames.answers import error_codes, throttle_ms
-from kwire_spark.frames.facts import Facts, KnownFacts, micros, peers
+from kwire_spark.frames.context import ContextCache, RequestContext, micros, peers
 from kwire_spark.frames.layout import corrupt
 from kwire_spark.frames.payload import shown
 
 if TYPE_CHECKING:
     from kwire.connection import Event
     from kwire_spark.capture import Connection
-    from kwire_spark.frames.facts import Row
+    from kwire_spark.frames.context import Row
     from kwire_spark.frames.wanted import Wanted
 
 Answer = ResponseEvent | Undecodable | None
@@ -28,7 +28,7 @@ IN_LOGS_ONLY: Row = (None, None, None)
 NAMELESS = "unknown"
 
 VERSION = 2
-"""Where the version of the request is in ``Facts.about``."""
+"""Where the version of the request is in ``RequestContext.about``."""
 
 
 class Asked:
@@ -37,7 +37,7 @@ class Asked:
     __slots__ = ("event", "facts", "number", "position", "source")
 
     def __init__(
-        self, event: RequestEvent | Undecodable, facts: Facts, number: int, source: str, position: int
+        self, event: RequestEvent | Undecodable, facts: RequestContext, number: int, source: str, position: int
     ) -> None:
         self.event = event
         self.facts = facts
@@ -62,7 +62,7 @@ class ExchangeRows:
         self._peers = peers(connection)
         self._errors, self._shown = wanted.errors, wanted.shown
         self._number = 0
-        self._facts = KnownFacts()
+        self._facts = ContextCache()
         self._waiting: dict[int, Asked] = {}  # by position in the client's stream
         self._gaps = self._lost = self._skipped = self._stray = 0
         self._foreign = False
@@ -187,7 +187,7 @@ def _forwarded(peers: Row, envelope: RequestEvent, inner: RequestEvent | Undecod
     host = principal = None
     if isinstance(message := envelope.message, EnvelopeRequest):
         host, principal = _address(message.client_host_address), _principal(message.request_principal)
-    return (connection, host, None, *server, *Facts.told(inner.header, (None, None, principal)).about)
+    return (connection, host, None, *server, *RequestContext.told(inner.header, (None, None, principal)).about)
 
 
 def _address(packed: bytes) -> str | None:

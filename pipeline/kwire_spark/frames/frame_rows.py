@@ -16,19 +16,19 @@ from kwire.connection import (
 )
 from kwire.connection.events import CLIENT, SERVER
 from kwire_spark.frames.answers import error_codes, throttle_ms
-from kwire_spark.frames.facts import Facts, KnownFacts, micros, peers
+from kwire_spark.frames.context import ContextCache, RequestContext, micros, peers
 from kwire_spark.frames.payload import shown
 
 if TYPE_CHECKING:
     from kwire.connection import Event
     from kwire_spark.capture import Connection
-    from kwire_spark.frames.facts import Row
+    from kwire_spark.frames.context import Row
     from kwire_spark.frames.wanted import Wanted
 
 UNTOLD: Row = (None,) * 7
 """The columns of api and client, where there is no frame that tells them."""
 
-Asked = tuple[int, Facts, int | None]
+Asked = tuple[int, RequestContext, int | None]
 """Number, facts and correlation id of a request."""
 
 
@@ -41,7 +41,7 @@ class FrameRows:
         self._peers = peers(connection)
         self._errors, self._shown = wanted.errors, wanted.shown
         self._number = 0
-        self._facts = KnownFacts()
+        self._facts = ContextCache()
         self._asked: dict[int, Asked] = {}  # by position in the client's stream
 
     def requested(
@@ -112,7 +112,7 @@ class FrameRows:
             del self._asked[oldest]
         return self._asked.pop(position)
 
-    def _tell(self, facts: Facts, source: str) -> None:
+    def _tell(self, facts: RequestContext, source: str) -> None:
         """Make what all rows of requests, and all of responses, with these facts share in this file."""
         facts.source = source
         facts.asked = (source, *self._peers, CLIENT, "request", *facts.about, None, None)

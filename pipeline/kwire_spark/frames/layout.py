@@ -15,7 +15,7 @@ from typing import Any
 import pyarrow as pa
 
 from kwire_spark.columns import EXCHANGES, FRAMES
-from kwire_spark.frames.facts import Row
+from kwire_spark.frames.context import Row
 
 BINARY = pa.binary()
 

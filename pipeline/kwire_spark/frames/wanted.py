@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from kwire_spark.columns import EXCHANGES, FRAMES
 from kwire_spark.frames import identity, payload
-from kwire_spark.frames.facts import Row
+from kwire_spark.frames.context import Row
 from kwire_spark.frames.layout import LAYOUTS, connection_batch
 
 Table = Literal["frames", "exchanges"]

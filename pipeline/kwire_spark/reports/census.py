@@ -13,17 +13,17 @@ from typing import TYPE_CHECKING, Any
 
 from kwire_kafka.releases import RELEASES
 from kwire_spark.reports import charts
+from kwire_spark.reports.client_usage import WHO, Client, by_client, collected
 from kwire_spark.reports.over_time import Steps, counted_over_time
+from kwire_spark.reports.release_support import deprecated_in, is_known, refused_by, spans
 from kwire_spark.reports.report import Chart, Column, Report, Table, columns
-from kwire_spark.reports.standing import deprecated_in, is_known, refused_by, spans
 from kwire_spark.reports.text import counted, time
-from kwire_spark.reports.uses import WHO, Client, by_client, collected
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+    from kwire_spark.reports.client_usage import Row
     from kwire_spark.reports.report import Cell
-    from kwire_spark.reports.uses import Row
 
     Seen = Sequence[tuple[Client, Row]]
 

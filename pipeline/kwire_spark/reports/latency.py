@@ -10,11 +10,11 @@ from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Any
 
 from kwire_kafka.errors import ErrorCode
+from kwire_spark.reports.client_usage import MAX_ROWS, WHO, Client, client_of, completed
 from kwire_spark.reports.latency_charts import quantiles_chart, split_chart
 from kwire_spark.reports.over_time import EPOCH, Steps, counted_over_time
 from kwire_spark.reports.report import Chart, Column, Report, Table, cells, columns
 from kwire_spark.reports.text import counted, file_name, number
-from kwire_spark.reports.uses import MOST, WHO, Client, client_of, completed
 from kwire_spark.tables.clients import CAPTURE, REQUEST_LOG
 
 if TYPE_CHECKING:
@@ -138,7 +138,7 @@ def _throttled(requests: DataFrame, top: int) -> Table:
         F.sum("throttle_ms").alias("all"),
         F.max("throttle_ms").alias("longest"),
     )
-    rows = [row.asDict() for row in held.agg(*counts).orderBy(F.desc("all")).limit(MOST).collect()]
+    rows = [row.asDict() for row in held.agg(*counts).orderBy(F.desc("all")).limit(MAX_ROWS).collect()]
     whole = completed(client_of(row) for row in rows)
     groups: defaultdict[tuple[Client, str, str], list[dict[str, Any]]] = defaultdict(list)
     for row in rows:

@@ -14,7 +14,7 @@ from kwire_spark.reports.report import Chart
 if TYPE_CHECKING:
     from pyspark.sql import Column
 
-MOST = 60
+MAX_ROWS = 60
 """Steps in a chart, at most."""
 USUAL = tuple(
     timedelta(seconds=seconds)
@@ -32,10 +32,10 @@ class Steps:
 
     @classmethod
     def of(cls, first: datetime, last: datetime) -> Steps:
-        """The shortest usual steps of which at most ``MOST`` are needed from ``first`` to ``last``."""
+        """The shortest usual steps of which at most ``MAX_ROWS`` are needed from ``first`` to ``last``."""
         span = last - first
-        longest = timedelta(days=span.days // (MOST - 1) + 1)
-        return cls(next((length for length in USUAL if span < length * (MOST - 1)), longest))
+        longest = timedelta(days=span.days // (MAX_ROWS - 1) + 1)
+        return cls(next((length for length in USUAL if span < length * (MAX_ROWS - 1)), longest))
 
     def number(self, time: str) -> Column:
         """The number of the step in which a time falls, from the name of its column."""

@@ -15,10 +15,10 @@ from kwire.protocol import API_VERSIONS
 from kwire.releases import format_range
 from kwire_kafka.releases import RELEASES
 from kwire_spark.reports import charts
+from kwire_spark.reports.client_usage import WHO, Client, Use, collected, uses_of
+from kwire_spark.reports.release_support import refused_by
 from kwire_spark.reports.report import Chart, Column, Report, Table, columns
-from kwire_spark.reports.standing import refused_by
 from kwire_spark.reports.text import counted, file_name
-from kwire_spark.reports.uses import WHO, Client, Use, collected, uses_of
 from kwire_spark.reports.verdicts import BETWEEN_BROKERS, OK, REFUSED, SEVERITY, Verdict, judge
 from kwire_spark.tables.clients import REQUEST_LOG
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from kwire.protocol import API_VERSIONS
 from kwire_kafka.releases import RELEASES
-from kwire_spark.reports.standing import deprecated_in, is_known, refused_by, spans
+from kwire_spark.reports.release_support import deprecated_in, is_known, refused_by, spans
 
 if TYPE_CHECKING:
     from kwire.releases import Release

@@ -10,7 +10,7 @@ import pyarrow as pa
 from kwire.compression import Codec
 from kwire.records.layout import APPEND_TIME, CODEC_MASK, CONTROL, TRANSACTIONAL
 from kwire_spark.columns import RECORDS, TIME
-from kwire_spark.segments.gathered import Gathered
+from kwire_spark.segments.record_columns import Gathered
 from kwire_spark.segments.secret_records import hidden
 
 _FIRST_TIME, _LAST_TIME = -62_135_596_800_000, 253_402_300_799_999

@@ -1,7 +1,7 @@
 """Splits of segments to Arrow: batches are read, verified, decompressed, and become columns.
 
 Takes splits and the columns that are wanted, gives Arrow record batches of these columns, of ``columns.RECORDS``.
-What is broken is a row of its own with ``_corrupt``, or ``BrokenInput`` where ``failfast`` is asked for.
+What is broken is a row of its own with ``_corrupt``, or ``BrokenInputError`` where ``failfast`` is asked for.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from typing import Any
 
 import pyarrow as pa
 
+from kwire.logs.extents import extents
+from kwire.logs.index_lookup import near_offset, near_position
+from kwire.logs.window import Window
 from kwire.records import Batch
 from kwire.records.layout import ATTRIBUTES, CONTROL, MAGIC
-from kwire_spark.options import BrokenInput
+from kwire_spark.options import BrokenInputError
 from kwire_spark.segments.bounds import Bounds
-from kwire_spark.segments.chain import stretches
 from kwire_spark.segments.files import Split
-from kwire_spark.segments.near import near_offset, near_position
 from kwire_spark.segments.rows import Rows
-from kwire_spark.segments.window import Window
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +46,12 @@ def record_batches(
 ) -> Iterator[pa.RecordBatch]:
     """The records of splits within ``bounds``, in columns of ``schema``. Nothing is computed for other columns.
 
-    A batch of up to 65536 records is given whole or, if one of them cannot be read, not at all; of larger ones what
-    precedes the damage. ``control=False`` leaves out control records, ``hide`` takes secrets out of metadata records.
-    ``limit`` bounds the decompressed bytes of a batch. :class:`~kwire_spark.options.BrokenInput` with ``failfast``,
-    but not for an incomplete batch at the end of the newest segment of a partition: that is reported as well, and is
-    normal while a broker writes, or after it was killed.
+    A batch of up to 65536 records is yielded whole or, if one of its records cannot be read, not at all; of larger
+    batches, the records before the damage. ``control=False`` leaves out control records, ``hide`` removes secrets
+    from metadata records. ``limit`` bounds the decompressed bytes of a batch.
+
+    With ``failfast``, damage raises :class:`~kwire_spark.options.BrokenInputError`. An incomplete batch at the end of
+    the newest segment of a partition does not: it is normal while a broker writes, or after it was killed.
     """
     bounds = bounds or Bounds()
     for split in group:
@@ -60,7 +61,7 @@ def record_batches(
                 yield found
                 continue
             if failfast and not found.unfinished:
-                raise BrokenInput(found.source, found.position, found.reason)
+                raise BrokenInputError(found.source, found.position, found.reason)
             yield rows.corrupt(found.position, found.reason)
 
 
@@ -82,7 +83,7 @@ def _read(split: Split, bounds: Bounds, rows: Rows, control: bool) -> Iterator[p
 def _within(window: Window, split: Split, bounds: Bounds, rows: Rows, control: bool) -> Iterator[Any]:
     first = max(near_position(window, split.path, split.start), near_offset(window, split.path, bounds.first_offset))
     skip = None if bounds == Bounds() else lambda header, position: bounds.skip(Batch(header, position))
-    for position, size, reason, unfinished in stretches(window, first, split.start, skip):
+    for position, size, reason, unfinished in extents(window, first, split.start, skip):
         if position >= split.end:
             break
         if reason is not None:

@@ -14,13 +14,13 @@ import pyarrow as pa
 
 from kwire.errors import DecodeError
 from kwire.logs import Checkpoint, LogSegment
+from kwire.logs.window import WINDOW
 from kwire.records import Batch
 from kwire_spark.segments.arrays import COLUMNS
 from kwire_spark.segments.bounds import Bounds
 from kwire_spark.segments.files import SNAPSHOT
-from kwire_spark.segments.gathered import BELIEVED, Gathered, Read, Stored
+from kwire_spark.segments.record_columns import BELIEVED, Gathered, Read, Stored
 from kwire_spark.segments.secret_records import METADATA_TOPIC
-from kwire_spark.segments.window import WINDOW
 
 ROWS = 1 << 14
 """Rows of an Arrow batch, about: whole record batches up to the one that reaches it."""

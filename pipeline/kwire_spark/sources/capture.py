@@ -57,7 +57,7 @@ from kwire_spark.frames import Condition, frame_batches
 from kwire_spark.frames.wanted import TABLES, Table
 from kwire_spark.options import Options
 from kwire_spark.spark_types import selected, spark_schema
-from kwire_spark.worker import settle
+from kwire_spark.worker import tune_worker
 
 if TYPE_CHECKING:
     from pyspark.sql.datasource import Filter
@@ -113,7 +113,7 @@ class CaptureReader(DataSourceReader):
         return [InputPartition((files, (number, tasks))) for number in range(tasks)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        settle()
+        tune_worker()
         files, share = partition.value
         pieces = read_pieces(files, share=share, ports=self._ports, start=self._start, end=self._end)
         return frame_batches(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from kwire_spark.frames.facts import Row
+from kwire_spark.frames.context import Row
 from kwire_spark.frames.layout import corrupt
 from kwire_spark.frames.wanted import TABLES, Table, Wanted
 from kwire_spark.spark_types import spark_schema

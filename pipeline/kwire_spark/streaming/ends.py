@@ -11,7 +11,7 @@ from kwire_spark.capture import Piece, TcpConnection
 from kwire_spark.capture.packets import Packet
 from kwire_spark.capture.tcp import GRACE
 from kwire_spark.frames.connection import ConnectionRows
-from kwire_spark.frames.facts import Row
+from kwire_spark.frames.context import Row
 from kwire_spark.frames.wanted import Wanted
 
 

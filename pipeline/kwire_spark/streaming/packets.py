@@ -10,7 +10,7 @@ import pyarrow as pa
 from kwire_spark.capture import Broken
 from kwire_spark.capture.packets import Packet, reverse
 from kwire_spark.columns import CORRUPT, PLACE, TIME
-from kwire_spark.frames.facts import Row, corrupt
+from kwire_spark.frames.context import Row, corrupt
 from kwire_spark.frames.layout import arrow_batch
 
 BATCH_ROWS = 4096

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from kwire_spark.capture import Broken
-from kwire_spark.capture.packets import LINKS, Link, NotWhole, Packet, packet
+from kwire_spark.capture.packets import LINKS, IncompletePacketError, Link, Packet, packet
 from kwire_spark.capture.records import LATEST
 from kwire_spark.spark_types import spark_schema
 from kwire_spark.streaming.packets import PACKETS, packet_batches
@@ -51,7 +51,7 @@ def _packets(batch: pa.RecordBatch, link: Link) -> Iterator[Packet | Broken]:
             continue
         try:
             found = packet(frame, 0, len(frame), len(frame), link.network, time / 1e6, source, offset)
-        except NotWhole as error:
+        except IncompletePacketError as error:
             yield Broken(source, offset, str(error))
             continue
         if found is not None:

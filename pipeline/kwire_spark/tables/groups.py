@@ -20,7 +20,7 @@ from kwire_spark.state.groups import Groups, Members
 from kwire_spark.state.offsets import CommittedOffsets, Transactions
 from kwire_spark.state.replay import COLUMNS, Several, replay
 from kwire_spark.state.shares import ShareStates
-from kwire_spark.state.unread import NEEDED, UNREAD, unread_records
+from kwire_spark.state.undecodable import NEEDED, UNDECODABLE, undecodable_records
 from kwire_spark.tables.topics import with_topic_names
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ def unread(records: DataFrame) -> DataFrame:
     from pyspark.sql import functions as sql
 
     chosen = records.where(sql.col("topic").isin(*INTERNAL)).select(*NEEDED)
-    found = chosen.mapInArrow(unread_records, spark_schema(UNREAD))
+    found = chosen.mapInArrow(undecodable_records, spark_schema(UNDECODABLE))
     first = sql.min(sql.struct("partition", "offset", "source", "position")).alias("first")
     counted = found.groupBy("topic", "kind", "reason").agg(sql.count("*").alias("records"), first)
     return counted.select("topic", "kind", "reason", "records", "first.*")

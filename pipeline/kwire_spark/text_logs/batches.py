@@ -9,9 +9,9 @@ import pyarrow as pa
 
 from kwire.request_log import MARK
 from kwire_spark.columns import EXCHANGES
-from kwire_spark.frames.facts import Row, corrupt
+from kwire_spark.frames.context import Row, corrupt
 from kwire_spark.frames.layout import arrow_batch
-from kwire_spark.options import BrokenInput
+from kwire_spark.options import BrokenInputError
 from kwire_spark.text_logs.chosen import Chosen
 from kwire_spark.text_logs.entries import request_entries
 from kwire_spark.text_logs.lines import Lines, Split
@@ -33,8 +33,8 @@ def request_batches(
 ) -> Iterator[pa.RecordBatch]:
     """The requests in a split of a request log, as the rows and columns of EXCHANGES that are chosen.
 
-    What is broken is a ``_corrupt`` row, or with ``failfast`` a :class:`BrokenInput`; so is a file without a single
-    line about requests.
+    Broken lines are ``_corrupt`` rows, or raise :class:`BrokenInputError` with ``failfast``; so does a file without
+    any request.
     """
     with Lines(split.path, split.start) as lines:
         rows = _request_rows(lines, split, RequestRows(chosen, zone))
@@ -96,4 +96,4 @@ def _with_problems(rows: Rows, lines: Lines, split: Split, chosen: Chosen) -> Ro
 def _fail(rows: list[Row]) -> None:
     for source, position, *_, reason in rows:
         if reason is not None:
-            raise BrokenInput(source, position, reason)
+            raise BrokenInputError(source, position, reason)

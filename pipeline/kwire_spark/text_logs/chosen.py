@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 if TYPE_CHECKING:
-    from kwire_spark.frames.facts import Row
+    from kwire_spark.frames.context import Row
     from kwire_spark.frames.wanted import Condition
 
 

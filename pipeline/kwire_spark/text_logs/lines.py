@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-from kwire_spark.capture.streams import CHUNK, GZIP, ZSTD, Damaged, Window
+from kwire_spark.capture.streams import CHUNK, GZIP, ZSTD, DamagedStreamError, Window
 
 LONGEST = 64 << 20
 """Bytes of a line; one that is longer is not read."""
@@ -90,7 +90,7 @@ class Lines:
                     position += len(line) + 1
                 rest = [others[-1]]
                 size = len(others[-1])
-        except Damaged as error:
+        except DamagedStreamError as error:
             self.problems.append((position + size, str(error)))
         except OSError as error:
             self.problems.append((position + size, f"cannot be read: {error.strerror or error}"))

@@ -19,7 +19,7 @@ from kwire_spark.text_logs.bodies import payloads
 from kwire_spark.text_logs.hosts import peers
 
 if TYPE_CHECKING:
-    from kwire_spark.frames.facts import Row
+    from kwire_spark.frames.context import Row
 
 API_VERSIONS, ENVELOPE, PRODUCE = 18, 58, 0
 UNSUPPORTED_VERSION = 35

@@ -21,7 +21,7 @@ from typing import Any
 from kwire.request_log import located, micros
 from kwire_kafka import PROTOCOL
 from kwire_spark.columns import REFUSALS
-from kwire_spark.frames.facts import Row, corrupt
+from kwire_spark.frames.context import Row, corrupt
 from kwire_spark.text_logs.hosts import Peers, peers
 from kwire_spark.text_logs.lines import Lines, Split
 

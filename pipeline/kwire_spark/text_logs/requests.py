@@ -15,14 +15,14 @@ from kwire.request_log import MARK, RequestLogError, RequestLogLine, parse_line
 from kwire_kafka import PROTOCOL
 from kwire_spark.columns import EXCHANGES
 from kwire_spark.frames.answers import error_codes, throttle_ms
-from kwire_spark.frames.facts import corrupt, named
+from kwire_spark.frames.context import corrupt, named
 from kwire_spark.text_logs.bodies import ENVELOPE, inner_payloads, payloads
 from kwire_spark.text_logs.clock import Clock
 from kwire_spark.text_logs.hosts import peers
 from kwire_spark.text_logs.quick import quick_row
 
 if TYPE_CHECKING:
-    from kwire_spark.frames.facts import Row
+    from kwire_spark.frames.context import Row
     from kwire_spark.text_logs.chosen import Chosen
 
 PRODUCE = 0

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     Row = Mapping[str, Any]
 
 ANONYMOUS = "User:ANONYMOUS"
-MOST = 200_000
+MAX_ROWS = 200_000
 """Rows of CLIENTS that a report looks at."""
 
 WHO = columns(
@@ -68,11 +68,11 @@ class Use:
 
 
 def collected(clients: DataFrame, *order: Expression | str) -> tuple[list[Row], int]:
-    """At most :data:`MOST` rows of CLIENTS, of too many the first in this order; and how many more there are."""
-    rows = clients.limit(MOST + 1).collect()
+    """At most :data:`MAX_ROWS` rows of CLIENTS, of too many the first in this order; and how many more there are."""
+    rows = clients.limit(MAX_ROWS + 1).collect()
     more = 0
-    if len(rows) > MOST:
-        rows, more = clients.orderBy(*order).limit(MOST).collect(), clients.count() - MOST
+    if len(rows) > MAX_ROWS:
+        rows, more = clients.orderBy(*order).limit(MAX_ROWS).collect(), clients.count() - MAX_ROWS
     return [row.asDict() for row in rows], more
 
 

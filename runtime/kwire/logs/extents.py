@@ -1,6 +1,6 @@
 """A segment as a chain: from one intact batch to the next, and past whatever is broken.
 
-Takes the bytes of a file, gives ``Stretch``es: batches whose checksums are right, and the damage in between. Where
+Takes the bytes of a file, gives ``Extent``es: batches whose checksums are right, and the damage in between. Where
 these begin follows from the file alone, so that readers of different splits agree: after an intact batch comes what
 follows it, and where no intact batch follows, all is damage up to the next one, wherever it begins. What leads there
 does not matter: the size in a damaged header may be wrong. (In a damaged batch whose values are record batches
@@ -18,8 +18,8 @@ from typing import NamedTuple
 from crc32c import crc32c
 
 from kwire.frames import MAX_FRAME
+from kwire.logs.window import BLOCK, CRC, HEAD, WINDOW, Window, checksums
 from kwire.records.layout import ATTRIBUTES, BATCH_HEADER, MAGIC, MIN_SIZE, OVERHEAD
-from kwire_spark.segments.window import BLOCK, CRC, HEAD, WINDOW, Window, checksums
 
 LOOK_BACK = 64
 """How many batches before a split are remembered in search of one that is intact. If none is, all are verified."""
@@ -32,7 +32,7 @@ difference of offsets that is not negative."""
 _OLD_CANDIDATE = re.compile(b"(?s)(?<=[\x00-\x06].{7})[\x00-\x02]")
 
 
-class Stretch(NamedTuple):
+class Extent(NamedTuple):
     """Bytes of a file: an intact batch, or else the ``reason`` why they are none. ``unfinished`` is what may be a
     batch that is still being written: the file ends within it."""
 
@@ -46,7 +46,7 @@ Skip = Callable[[memoryview, int], bool]
 """Takes the header of a batch of magic 2 and its position, says whether nobody wants the batch."""
 
 
-def stretches(window: Window, position: int = 0, start: int = 0, skip: Skip | None = None) -> Iterator[Stretch]:
+def extents(window: Window, position: int = 0, start: int = 0, skip: Skip | None = None) -> Iterator[Extent]:
     """All of a file from ``position`` on, which is 0 or that of an intact batch, less what begins before ``start``;
     but not zeros at its end, which a broker with ``log.preallocate`` has there. Positions ascend.
 
@@ -57,7 +57,7 @@ def stretches(window: Window, position: int = 0, start: int = 0, skip: Skip | No
         for at, size, wanted in _chosen(window, position, skip) if skip else _run(window, position):
             position = at + size
             if wanted and at >= start:
-                yield Stretch(at, size)
+                yield Extent(at, size)
         if position == window.size or _zeros(window, position):
             return
         end = _search(window, position + 1)
@@ -155,16 +155,16 @@ def _continues(window: Window, position: int, size: int) -> bool:
     return _is_modern(window, position + size) and following == base + delta + 1
 
 
-def _damage(window: Window, position: int, end: int) -> Iterator[Stretch]:
+def _damage(window: Window, position: int, end: int) -> Iterator[Extent]:
     """What is none up to ``end``: batches with wrong checksums as far as sizes tell them apart, and the rest."""
     while position < end:
         size = window.size_at(position)
         if size and position + size <= end:
             stored, found = checksums(window.read(position, size))
-            yield Stretch(position, size, f"the stored checksum is {stored:08x}, the computed one {found:08x}")
+            yield Extent(position, size, f"the stored checksum is {stored:08x}, the computed one {found:08x}")
             position += size
         else:
-            yield Stretch(position, end - position, *_reason(window, position, end))
+            yield Extent(position, end - position, *_reason(window, position, end))
             return
 
 

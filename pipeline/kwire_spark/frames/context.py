@@ -38,7 +38,7 @@ def named(header: RequestHeader | ResponseHeader | None) -> Row:
     return UNNAMED if header is None else (None, None, None, header.correlation_id, None)
 
 
-class Facts:
+class RequestContext:
     """What is told of a client and its api: ``about`` has the columns from ``api_key`` to ``principal``, but for
     ``correlation_id``. The parts that rows share are made of it for one ``source``, and kept here."""
 
@@ -51,32 +51,32 @@ class Facts:
         self.answered: Row = ()
 
     @classmethod
-    def told(cls, header: RequestHeader | ResponseHeader | None, client: Row) -> Facts:
+    def told(cls, header: RequestHeader | ResponseHeader | None, client: Row) -> RequestContext:
         """``client`` is software name and version, principal."""
         api_key, api, version, _, client_id = named(header)
         return cls((api_key, api, version, client_id, *client))
 
 
-class KnownFacts:
+class ContextCache:
     """The facts of a connection: the same object for all requests of an api, version and client id."""
 
     __slots__ = ("_client", "_known")
 
     def __init__(self) -> None:
         self._client: Row = ()
-        self._known: dict[tuple[int, int, str | None], Facts] = {}
+        self._known: dict[tuple[int, int, str | None], RequestContext] = {}
 
-    def of(self, header: RequestHeader | ResponseHeader | None, client: Row) -> Facts:
-        """As ``Facts.told``."""
+    def of(self, header: RequestHeader | ResponseHeader | None, client: Row) -> RequestContext:
+        """As ``RequestContext.told``."""
         if type(header) is not RequestHeader:
-            return Facts.told(header, client)
+            return RequestContext.told(header, client)
         if client is not self._client or len(self._known) >= MOST_FACTS:
             self._client = client
             self._known.clear()
         key = header.api_key, header.api_version, header.client_id
         found = self._known.get(key)
         if found is None:
-            found = self._known[key] = Facts.told(header, client)
+            found = self._known[key] = RequestContext.told(header, client)
         return found
 
 

@@ -1,6 +1,6 @@
 """Records of internal topics that nobody can read, and why: what the tables of these topics pass over.
 
-Takes Arrow batches of RECORDS, gives Arrow batches of :data:`UNREAD`, a row for each such record.
+Takes Arrow batches of RECORDS, gives Arrow batches of :data:`UNDECODABLE`, a row for each such record.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import pyarrow as pa
 from kwire_spark.columns import RECORDS, schema
 from kwire_spark.state.replay import COLUMNS, logged, rows_of
 
-UNREAD = schema(
+UNDECODABLE = schema(
     ("topic", pa.string(), "The internal topic."),
     ("partition", pa.int32(), "Its partition."),
     ("offset", pa.int64(), "Of the record."),
@@ -21,11 +21,11 @@ UNREAD = schema(
     ("kind", pa.string(), "The kind of record, if that can be told, as OffsetCommit."),
     ("reason", pa.string(), "Why it cannot be read."),
 )
-NEEDED = tuple(dict.fromkeys((*COLUMNS, *(name for name in UNREAD.names if name in RECORDS.names))))
+NEEDED = tuple(dict.fromkeys((*COLUMNS, *(name for name in UNDECODABLE.names if name in RECORDS.names))))
 """Columns of RECORDS from which this is found."""
 
 
-def unread_records(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def undecodable_records(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Those that cannot be read."""
     for batch in batches:
         found = []
@@ -34,4 +34,6 @@ def unread_records(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch
             if record.reason is not None:
                 found.append(row | {"kind": record.name, "reason": record.reason})
         if found:
-            yield pa.RecordBatch.from_pylist([{name: row[name] for name in UNREAD.names} for row in found], UNREAD)
+            yield pa.RecordBatch.from_pylist(
+                [{name: row[name] for name in UNDECODABLE.names} for row in found], UNDECODABLE
+            )

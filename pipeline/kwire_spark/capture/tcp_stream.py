@@ -18,7 +18,7 @@ def unwrapped(number: int, near: int) -> int:
     return near + ((number - near + HALF) & MASK) - HALF
 
 
-class Lane:
+class TcpStream:
     """Counts are sequence numbers that do not wrap; None until they are known.
 
     ======  ==================================================================================
