@@ -1,7 +1,6 @@
 """Names as definitions write them → names as Python writes them.
 
-Takes ``TopicId``, gives ``topic_id``. Pure functions without knowledge of the schema: the rules ask them which
-names collide, the emitters which attribute a field becomes.
+``TopicId`` becomes ``topic_id``. Rules use these functions to find names that collide, emitters to name attributes.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ import keyword
 import re
 
 _WORD = re.compile(
-    r"KRaft"  # one word to everybody, although its capitals say otherwise
+    r"KRaft"  # one word, despite its capitals
     r"|[A-Z]{2,}s(?![a-z])\d*"  # an acronym in the plural: ISRs
     r"|[A-Z]+(?![a-z])\d*"  # an acronym, or the single capital of V3
     r"|[A-Z]?[a-z][a-z0-9]*"
@@ -21,15 +20,15 @@ RESERVED = frozenset(
     {"decode", "decode_from", "encode", "header_version", "replace", "self", "unknown_tags", "names", "read", "write"}
     | {"bool", "bytes", "classmethod", "float", "int", "list", "property", "range", "staticmethod", "str", "tuple"}
 )
-"""Names that generated classes use themselves, as methods or in the types of their attributes. Their constants are
-in capitals and collide with nothing."""
+"""Names of methods of generated classes, and of types in their annotations. Their constants are upper case and cannot
+collide."""
 
 RESERVED_CLASSES = frozenset(
-    {"BytesWriter", "ClassVar", "EMPTY", "Field", "FieldTags", "Message", "Struct", "Uuid"}
+    {"BytesWriter", "ClassVar", "Field", "FieldTags", "Message", "Struct", "UNSET", "Uuid"}
     | {"ALIASES", "LOGS", "MODULES", "PROTOCOL", "False", "None", "True"}
 )
-"""Names of classes that generated modules need for something else. A struct that has one carries its message's name
-in front; a message cannot have it."""
+"""Names that generated modules use for something other than a class of the protocol. A struct of such a name is
+prefixed with the name of its message; a message cannot have one."""
 
 
 def snake_case(name: str) -> str:
@@ -38,9 +37,9 @@ def snake_case(name: str) -> str:
 
 
 def python_name(name: str) -> str:
-    """The attribute that a field becomes: snake case, with a ``_`` behind keywords and names in :data:`RESERVED`.
+    """The attribute that a field becomes: snake case, with ``_`` appended to keywords and names in :data:`RESERVED`.
 
-    Field names hold no underscores, so the longer name is never another field's.
+    Field names contain no underscores, so the result cannot be the name of another field.
     """
     plain = snake_case(name)
     return f"{plain}_" if keyword.iskeyword(plain) or plain in RESERVED else plain

@@ -26,7 +26,7 @@ def _as_bytes(data: object) -> bytes:
     return bytes(data)
 
 
-EMPTY: list[Any] = []
+UNSET: list[Any] = []
 """Stands for "the default" where ``None`` means null. Never handed out."""
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-i16 = i32 = i64 = u8 = int
+i64 = int
 
 
 def mypyc_attr(*attributes: str, **values: object) -> Callable[[type], type]:

@@ -98,7 +98,7 @@ class Names:
             "Message",
             "BytesWriter",
             "Struct",
-            "EMPTY",
+            "UNSET",
             "None",
             "Range",
             "List",

@@ -24,7 +24,7 @@ def _nested(text: str, width: int = 4) -> str:
 
 
 class Spelled(Protocol):
-    """What a macro spells: the template in ``codec/kinds`` and the name of its macro."""
+    """A statement that names the template in ``codec/kinds`` and the macro there that spells it."""
 
     macro: ClassVar[tuple[str, str]]
 

@@ -101,15 +101,15 @@ def _place(message: Message) -> str:
 def class_names(messages: Iterable[Message]) -> dict[tuple[str, str], str]:
     """The class of every struct of the messages of one module.
 
-    A struct has its own name, unless another message of the module has a struct of that name or the module needs
-    the name itself: then it carries the name of its message in front.
+    A struct keeps its name, unless another message of the module has a struct of the same name or the module needs
+    the name itself: then it is prefixed with the name of its message.
     """
     messages = tuple(messages)
     names = {(message.name, message.name): message.name for message in messages}
     nested = [(m.name, struct.name) for m in messages for struct in m.structs if struct is not m.root]
-    often = Counter(name for _, name in [*names, *nested])
+    uses = Counter(name for _, name in [*names, *nested])
     for message, struct in nested:
-        if often[struct] == 1 and struct not in RESERVED_CLASSES:
+        if uses[struct] == 1 and struct not in RESERVED_CLASSES:
             names[message, struct] = struct
     for message, struct in nested:
         if (message, struct) not in names:

@@ -75,7 +75,7 @@ def read_errors(path: Path) -> list[ErrorView]:
     try:
         return _error_views(json.loads(path.read_text(encoding="utf-8")))
     except (ValueError, KeyError, TypeError) as problem:
-        raise OSError(f"{path.as_posix()} is no list of error codes: {problem!r}") from problem
+        raise OSError(f"{path.as_posix()} is not a list of error codes: {problem!r}") from problem
 
 
 def _error_views(entries: list[dict[str, Any]]) -> list[ErrorView]:

@@ -1,4 +1,4 @@
-"""What templates see of classes and fields: ready-made names, types and defaults."""
+"""Classes and fields as templates see them: with ready-made names, types and defaults."""
 
 from __future__ import annotations
 
@@ -172,7 +172,7 @@ def field_view(source: ClassSource, one: Field) -> FieldView:
     if lazy:
         parameter, default = f"{annotation} | None", "None"
     elif value == "[]" and nullable:
-        default, initial = "EMPTY", f"[] if {name} is EMPTY else {name}"
+        default, initial = "UNSET", f"[] if {name} is UNSET else {name}"
     elif value == "[]":
         parameter, default, initial = f"{annotation} | None", "None", f"[] if {name} is None else {name}"
     elif is_struct and value != "None" and nullable:

@@ -1,8 +1,8 @@
 """Layouts: the bytes of one message at one version, and nothing else.
 
-A layout knows no versions, no descriptions and no attributes without effect on the wire. Names ride along for
-people and for emitters and take no part in equality: two versions with equal layouts are the same on the wire.
-``text`` spells a layout out and ``fingerprint`` is a digest of that, stable across runs and releases of kwire.
+A layout has no versions, no descriptions and no attributes without effect on the wire. Names are there for people and
+take no part in equality: two versions with equal layouts are the same on the wire. ``text`` spells a layout out and
+``fingerprint`` is a digest of that, stable across runs and releases of kwire.
 
 ::
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, write_i32_be
 
-from kwire.message import EMPTY, FieldTags, Message, Struct
+from kwire.message import FieldTags, Message, Struct, UNSET
 from kwire.native import i64, install_constructors, mypyc_attr
 from kwire.schema import Field
 from kwire.wire import (
@@ -85,12 +85,12 @@ class CreatePartitionsTopic(Struct):
         *,
         name: str = "",
         count: int = 0,
-        assignments: list[CreatePartitionsAssignment] | None = EMPTY,
+        assignments: list[CreatePartitionsAssignment] | None = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.name = name
         self.count = count
-        self.assignments = [] if assignments is EMPTY else assignments
+        self.assignments = [] if assignments is UNSET else assignments
         self.unknown_tags = unknown_tags
 
 

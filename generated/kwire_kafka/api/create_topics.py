@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, write_i32_be
 
-from kwire.message import EMPTY, FieldTags, Message, Struct
+from kwire.message import FieldTags, Message, Struct, UNSET
 from kwire.native import i64, install_constructors, mypyc_attr
 from kwire.schema import Field
 from kwire.uuids import Uuid, ZERO_UUID
@@ -373,7 +373,7 @@ class CreatableTopicResult(Struct):
         topic_config_error_code: int = 0,
         num_partitions: int = -1,
         replication_factor: int = -1,
-        configs: list[CreatableTopicConfigs] | None = EMPTY,
+        configs: list[CreatableTopicConfigs] | None = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.name = name
@@ -383,7 +383,7 @@ class CreatableTopicResult(Struct):
         self.topic_config_error_code = topic_config_error_code
         self.num_partitions = num_partitions
         self.replication_factor = replication_factor
-        self.configs = [] if configs is EMPTY else configs
+        self.configs = [] if configs is UNSET else configs
         self.unknown_tags = unknown_tags
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from librt.strings import BytesWriter, read_f64_be, read_i16_be, read_i32_be, write_f64_be, write_i16_be, write_i32_be
 
-from kwire.message import EMPTY, FieldTags, Message, Struct
+from kwire.message import FieldTags, Message, Struct, UNSET
 from kwire.native import i64, install_constructors, mypyc_attr
 from kwire.schema import Field
 from kwire.wire import (
@@ -282,13 +282,13 @@ class DescribeClientQuotasResponse(Message):
         throttle_time_ms: int = 0,
         error_code: int = 0,
         error_message: str | None = "",
-        entries: list[EntryData] | None = EMPTY,
+        entries: list[EntryData] | None = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code
         self.error_message = error_message
-        self.entries = [] if entries is EMPTY else entries
+        self.entries = [] if entries is UNSET else entries
         self.unknown_tags = unknown_tags
 
     @classmethod

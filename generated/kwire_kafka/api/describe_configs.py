@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, write_i32_be
 
-from kwire.message import EMPTY, FieldTags, Message, Struct
+from kwire.message import FieldTags, Message, Struct, UNSET
 from kwire.native import i64, install_constructors, mypyc_attr
 from kwire.schema import Field
 from kwire.wire import (
@@ -55,12 +55,12 @@ class DescribeConfigsResource(Struct):
         *,
         resource_type: int = 0,
         resource_name: str = "",
-        configuration_keys: list[str] | None = EMPTY,
+        configuration_keys: list[str] | None = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.resource_type = resource_type
         self.resource_name = resource_name
-        self.configuration_keys = [] if configuration_keys is EMPTY else configuration_keys
+        self.configuration_keys = [] if configuration_keys is UNSET else configuration_keys
         self.unknown_tags = unknown_tags
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from librt.strings import BytesWriter, read_i16_be, read_i32_be, read_i64_be, write_i16_be, write_i32_be, write_i64_be
 
-from kwire.message import EMPTY, FieldTags, Message, Struct
+from kwire.message import FieldTags, Message, Struct, UNSET
 from kwire.native import i64, install_constructors, mypyc_attr
 from kwire.schema import Field
 from kwire.wire import (
@@ -89,10 +89,10 @@ class DescribeDelegationTokenRequest(Message):
     def __init__(
         self,
         *,
-        owners: list[DescribeDelegationTokenOwner] | None = EMPTY,
+        owners: list[DescribeDelegationTokenOwner] | None = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
-        self.owners = [] if owners is EMPTY else owners
+        self.owners = [] if owners is UNSET else owners
         self.unknown_tags = unknown_tags
 
     @classmethod

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from librt.strings import BytesWriter, read_i16_be, read_i32_be, read_i64_be, write_i16_be, write_i32_be, write_i64_be
 
-from kwire.message import EMPTY, FieldTags, Message, Struct
+from kwire.message import FieldTags, Message, Struct, UNSET
 from kwire.native import i64, install_constructors, mypyc_attr
 from kwire.schema import Field
 from kwire.wire import (
@@ -90,10 +90,10 @@ class DescribeLogDirsRequest(Message):
     def __init__(
         self,
         *,
-        topics: list[DescribableLogDirTopic] | None = EMPTY,
+        topics: list[DescribableLogDirTopic] | None = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
-        self.topics = [] if topics is EMPTY else topics
+        self.topics = [] if topics is UNSET else topics
         self.unknown_tags = unknown_tags
 
     @classmethod

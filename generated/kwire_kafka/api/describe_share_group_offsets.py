@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from librt.strings import BytesWriter, read_i16_be, read_i32_be, read_i64_be, write_i16_be, write_i32_be, write_i64_be
 
-from kwire.message import EMPTY, FieldTags, Message, Struct
+from kwire.message import FieldTags, Message, Struct, UNSET
 from kwire.native import i64, install_constructors, mypyc_attr
 from kwire.schema import Field
 from kwire.uuids import Uuid, ZERO_UUID
@@ -92,11 +92,11 @@ class DescribeShareGroupOffsetsRequestGroup(Struct):
         self,
         *,
         group_id: str = "",
-        topics: list[DescribeShareGroupOffsetsRequestTopic] | None = EMPTY,
+        topics: list[DescribeShareGroupOffsetsRequestTopic] | None = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.group_id = group_id
-        self.topics = [] if topics is EMPTY else topics
+        self.topics = [] if topics is UNSET else topics
         self.unknown_tags = unknown_tags
 
 

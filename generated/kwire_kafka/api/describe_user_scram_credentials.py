@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, write_i32_be
 
-from kwire.message import EMPTY, FieldTags, Message, Struct
+from kwire.message import FieldTags, Message, Struct, UNSET
 from kwire.native import i64, install_constructors, mypyc_attr
 from kwire.schema import Field
 from kwire.wire import (
@@ -81,10 +81,10 @@ class DescribeUserScramCredentialsRequest(Message):
     def __init__(
         self,
         *,
-        users: list[UserName] | None = EMPTY,
+        users: list[UserName] | None = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
-        self.users = [] if users is EMPTY else users
+        self.users = [] if users is UNSET else users
         self.unknown_tags = unknown_tags
 
     @classmethod

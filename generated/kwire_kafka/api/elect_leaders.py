@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, write_i32_be
 
-from kwire.message import EMPTY, FieldTags, Message, Struct
+from kwire.message import FieldTags, Message, Struct, UNSET
 from kwire.native import i64, install_constructors, mypyc_attr
 from kwire.schema import Field
 from kwire.wire import (
@@ -99,12 +99,12 @@ class ElectLeadersRequest(Message):
         self,
         *,
         election_type: int = 0,
-        topic_partitions: list[TopicPartitions] | None = EMPTY,
+        topic_partitions: list[TopicPartitions] | None = UNSET,
         timeout_ms: int = 60000,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.election_type = election_type
-        self.topic_partitions = [] if topic_partitions is EMPTY else topic_partitions
+        self.topic_partitions = [] if topic_partitions is UNSET else topic_partitions
         self.timeout_ms = timeout_ms
         self.unknown_tags = unknown_tags
 

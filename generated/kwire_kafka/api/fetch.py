@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from librt.strings import BytesWriter, read_i16_be, read_i32_be, read_i64_be, write_i16_be, write_i32_be, write_i64_be
 
-from kwire.message import EMPTY, FieldTags, Message, Struct
+from kwire.message import FieldTags, Message, Struct, UNSET
 from kwire.native import i64, install_constructors, mypyc_attr
 from kwire.schema import Field
 from kwire.uuids import Uuid, ZERO_UUID
@@ -804,7 +804,7 @@ class PartitionData(Struct):
         diverging_epoch: EpochEndOffset | None = None,
         current_leader: LeaderIdAndEpoch | None = None,
         snapshot_id: SnapshotId | None = None,
-        aborted_transactions: list[AbortedTransaction] | None = EMPTY,
+        aborted_transactions: list[AbortedTransaction] | None = UNSET,
         preferred_read_replica: int = -1,
         records: bytes | None = None,
         unknown_tags: FieldTags = (),
@@ -817,7 +817,7 @@ class PartitionData(Struct):
         self._diverging_epoch: EpochEndOffset | None = diverging_epoch
         self._current_leader: LeaderIdAndEpoch | None = current_leader
         self._snapshot_id: SnapshotId | None = snapshot_id
-        self.aborted_transactions = [] if aborted_transactions is EMPTY else aborted_transactions
+        self.aborted_transactions = [] if aborted_transactions is UNSET else aborted_transactions
         self.preferred_read_replica = preferred_read_replica
         self.records = records
         self.unknown_tags = unknown_tags

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, write_i32_be
 
-from kwire.message import EMPTY, FieldTags, Message, Struct
+from kwire.message import FieldTags, Message, Struct, UNSET
 from kwire.native import i64, install_constructors, mypyc_attr
 from kwire.schema import Field
 from kwire.uuids import Uuid, ZERO_UUID
@@ -108,13 +108,13 @@ class MetadataRequest(Message):
     def __init__(
         self,
         *,
-        topics: list[MetadataRequestTopic] | None = EMPTY,
+        topics: list[MetadataRequestTopic] | None = UNSET,
         allow_auto_topic_creation: bool = True,
         include_cluster_authorized_operations: bool = False,
         include_topic_authorized_operations: bool = False,
         unknown_tags: FieldTags = (),
     ) -> None:
-        self.topics = [] if topics is EMPTY else topics
+        self.topics = [] if topics is UNSET else topics
         self.allow_auto_topic_creation = allow_auto_topic_creation
         self.include_cluster_authorized_operations = include_cluster_authorized_operations
         self.include_topic_authorized_operations = include_topic_authorized_operations

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from librt.strings import BytesWriter, read_i16_be, read_i32_be, read_i64_be, write_i16_be, write_i32_be, write_i64_be
 
-from kwire.message import EMPTY, FieldTags, Message, Struct
+from kwire.message import FieldTags, Message, Struct, UNSET
 from kwire.native import i64, install_constructors, mypyc_attr
 from kwire.schema import Field
 from kwire.uuids import Uuid, ZERO_UUID
@@ -142,13 +142,13 @@ class OffsetFetchRequestGroup(Struct):
         group_id: str = "",
         member_id: str | None = None,
         member_epoch: int = -1,
-        topics: list[OffsetFetchRequestTopics] | None = EMPTY,
+        topics: list[OffsetFetchRequestTopics] | None = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.group_id = group_id
         self.member_id = member_id
         self.member_epoch = member_epoch
-        self.topics = [] if topics is EMPTY else topics
+        self.topics = [] if topics is UNSET else topics
         self.unknown_tags = unknown_tags
 
 
@@ -197,13 +197,13 @@ class OffsetFetchRequest(Message):
         self,
         *,
         group_id: str = "",
-        topics: list[OffsetFetchRequestTopic] | None = EMPTY,
+        topics: list[OffsetFetchRequestTopic] | None = UNSET,
         groups: list[OffsetFetchRequestGroup] | None = None,
         require_stable: bool = False,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.group_id = group_id
-        self.topics = [] if topics is EMPTY else topics
+        self.topics = [] if topics is UNSET else topics
         self.groups = [] if groups is None else groups
         self.require_stable = require_stable
         self.unknown_tags = unknown_tags

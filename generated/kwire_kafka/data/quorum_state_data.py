@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from librt.strings import BytesWriter, read_i32_be, read_i64_be, write_i32_be, write_i64_be
 
-from kwire.message import EMPTY, FieldTags, Message, Struct
+from kwire.message import FieldTags, Message, Struct, UNSET
 from kwire.native import i64, install_constructors, mypyc_attr
 from kwire.schema import Field
 from kwire.uuids import Uuid, ZERO_UUID
@@ -117,7 +117,7 @@ class QuorumStateData(Message):
         voted_id: int = -1,
         voted_directory_id: Uuid = ZERO_UUID,
         applied_offset: int = 0,
-        current_voters: list[Voter] | None = EMPTY,
+        current_voters: list[Voter] | None = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.cluster_id = cluster_id
@@ -126,7 +126,7 @@ class QuorumStateData(Message):
         self.voted_id = voted_id
         self.voted_directory_id = voted_directory_id
         self.applied_offset = applied_offset
-        self.current_voters = [] if current_voters is EMPTY else current_voters
+        self.current_voters = [] if current_voters is UNSET else current_voters
         self.unknown_tags = unknown_tags
 
     @classmethod

@@ -17,7 +17,7 @@ from librt.strings import (
     write_i64_be,
 )
 
-from kwire.message import EMPTY, FieldTags, Message, Struct
+from kwire.message import FieldTags, Message, Struct, UNSET
 from kwire.native import i64, install_constructors, mypyc_attr
 from kwire.schema import Field
 from kwire.uuids import Uuid, ZERO_UUID
@@ -318,7 +318,7 @@ class ClockRequest(Message):
         self,
         *,
         client_name: str = "",
-        zones: list[str] | None = EMPTY,
+        zones: list[str] | None = UNSET,
         legacy_offset: int = -1,
         deadline_ms: int = 2147483647,
         precise: bool = True,
@@ -330,7 +330,7 @@ class ClockRequest(Message):
         unknown_tags: FieldTags = (),
     ) -> None:
         self.client_name = client_name
-        self.zones = [] if zones is EMPTY else zones
+        self.zones = [] if zones is UNSET else zones
         self.legacy_offset = legacy_offset
         self.deadline_ms = deadline_ms
         self.precise = precise
@@ -545,14 +545,14 @@ class ZoneTime(Struct):
         port: int = 123,
         quarters: int = -4,
         drift_rate: float = 0.5,
-        leaps: list[Leap] | None = EMPTY,
+        leaps: list[Leap] | None = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.name = name
         self.port = port
         self.quarters = quarters
         self.drift_rate = drift_rate
-        self.leaps = [] if leaps is EMPTY else leaps
+        self.leaps = [] if leaps is UNSET else leaps
         self.unknown_tags = unknown_tags
 
 
