@@ -8,8 +8,8 @@ from types import ModuleType
 
 from kwirec.diagnostics.diagnostic import Report
 from kwirec.driver import load
-from kwirec.emitters.arrow import emit_arrow
 from kwirec.emitters.codecs import emit_module
+from kwirec.emitters.descriptions import emit_descriptions
 from kwirec.emitters.models import emit_models
 from kwirec.emitters.modules import group_modules
 from kwirec.emitters.package import emit_package
@@ -25,7 +25,7 @@ def compiled(definitions: Path, package: str, folder: Path) -> ModuleType:
     halves = lower(schema).halves
     artifacts = [emit_module(group, halves) for group in groups]
     artifacts += emit_package(groups, name=package, errors=[])
-    artifacts += emit_models(groups, package=package) + emit_arrow(groups, package=package)
+    artifacts += [*emit_models(groups, package=package), emit_descriptions(groups)]
     for artifact in artifacts:
         path = folder / package / artifact.path
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -15,9 +15,9 @@ from pathlib import Path
 
 from kwirec.diagnostics.diagnostic import Report
 from kwirec.diagnostics.reading import read_sources
-from kwirec.emitters.arrow import emit_arrow
 from kwirec.emitters.codecs import emit_module
 from kwirec.emitters.compat import emit_compatibility, history_of
+from kwirec.emitters.descriptions import emit_descriptions
 from kwirec.emitters.models import emit_models
 from kwirec.emitters.modules import group_modules
 from kwirec.emitters.package import emit_package, read_errors
@@ -99,7 +99,7 @@ def generate(
     artifacts += emit_package(groups, name=package, errors=errors)
     artifacts += emit_compatibility(schema, layouts, groups, history_of(paths), package=package)
     artifacts += emit_models(groups, package=package)
-    artifacts += emit_arrow(groups, package=package)
+    artifacts.append(emit_descriptions(groups))
     outcome = write(
         artifacts,
         folder,

@@ -15,6 +15,7 @@ from kwire_kafka.index import ALIASES, MODULES, PROTOCOL
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from kwire_kafka.api_keys import ApiKey as ApiKey
     from kwire_kafka.api.add_offsets_to_txn import AddOffsetsToTxnRequest as AddOffsetsToTxnRequest
     from kwire_kafka.api.add_offsets_to_txn import AddOffsetsToTxnResponse as AddOffsetsToTxnResponse
     from kwire_kafka.api.add_partitions_to_txn import AddPartitionsToTxnRequest as AddPartitionsToTxnRequest
@@ -451,6 +452,7 @@ __all__ = [
     "ALIASES",
     "MODULES",
     "PROTOCOL",
+    "ApiKey",
     "AbortTransactionRecord",
     "AccessControlEntryRecord",
     "AccessControlRecord",
@@ -742,6 +744,10 @@ __all__ = [
 def __getattr__(name: str) -> type:
     if name in MODULES or name in ALIASES:
         return PROTOCOL.message(name)
+    if name == "ApiKey":
+        from kwire_kafka.api_keys import ApiKey
+
+        return ApiKey
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

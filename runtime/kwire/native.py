@@ -23,16 +23,19 @@ def mypyc_attr(*attributes: str, **values: object) -> Callable[[type], type]:
 
 
 def install_constructors(namespace: dict[str, Any]) -> None:
-    """Replace every interpreted ``new_X`` by one that allocates and stores, on its first call.
+    """Replace every interpreted ``new_X`` by one that allocates and stores, on its first call, and complete the
+    docstrings of classes by their fields.
 
     Emitted modules construct their objects through ``new_X(...)`` functions. Compiled, such a function is a direct C
     call of ``X.__init__``. Interpreted, going through ``X(...)`` costs as much as reading the fields did, so the
     function is rebuilt without it; the defaults of fields that it does not take come from ``X`` itself. Functions of
     a compiled module have no code object and stay as they are.
     """
-    for name, function in list(namespace.items()):
-        if name.startswith("new_") and isinstance(function, FunctionType):
-            namespace[name] = _rebuilt_on_first_call(namespace, name, function)
+    for name, value in list(namespace.items()):
+        if name.startswith("new_") and isinstance(value, FunctionType):
+            namespace[name] = _rebuilt_on_first_call(namespace, name, value)
+        elif isinstance(value, type) and value.__module__ == namespace["__name__"]:
+            value.__doc__ = _ClassDoc(value.__doc__)  # type: ignore[assignment]
 
 
 def _rebuilt_on_first_call(namespace: dict[str, Any], name: str, function: FunctionType) -> Callable[..., object]:
@@ -58,6 +61,20 @@ def _rebuilt_on_first_call(namespace: dict[str, Any], name: str, function: Funct
         return scope[name](*values)
 
     return first_call
+
+
+class _ClassDoc:
+    """The docstring of a generated class with a line for each field, put together when somebody asks for it."""
+
+    __slots__ = ("_text",)
+
+    def __init__(self, text: str | None) -> None:
+        self._text = text or ""
+
+    def __get__(self, instance: object, owner: type[Any]) -> str:
+        from kwire.schema import document
+
+        return document(owner, self._text)
 
 
 class _Source:

@@ -185,6 +185,11 @@ def _copy(field: Field, copy: Field) -> None:
         _set(copy, name, getattr(field, name))
 
 
+def fields(cls: type[Struct], version: int | None = None) -> tuple[Field, ...]:
+    """The fields of a class in wire order: of all versions, or those that ``version`` has."""
+    return cls.FIELDS if version is None else present_fields(cls, version)
+
+
 def present_fields(cls: type[Struct], version: int) -> tuple[PresentField, ...]:
     """The fields that ``version`` has, in wire order."""
     return _fields(cls, version)[0]
@@ -233,3 +238,55 @@ def walk(cls: type[Struct], version: int | None = None, path: str = "") -> Itera
             inner = struct_class(cls, field)
             if inner is not None:
                 yield from walk(inner, version, f"{place}.")
+
+
+def description(cls: type[Struct], name: str) -> str:
+    """The description of the field ``name``, from ``descriptions.json`` of the generated package; empty if there is
+    none."""
+    parts = cls.__module__.split(".")
+    for depth in range(len(parts) - 1, 0, -1):
+        package = ".".join(parts[:depth])
+        if package not in _DESCRIPTIONS:
+            _DESCRIPTIONS[package] = _read_descriptions(package)
+        modules = _DESCRIPTIONS[package]
+        if modules:
+            return modules.get(".".join(parts[depth:]), {}).get(cls.__name__, {}).get(name, "")
+    return ""
+
+
+_DESCRIPTIONS: dict[str, dict[str, dict[str, dict[str, str]]]] = {}
+
+
+def _read_descriptions(package: str) -> dict[str, dict[str, dict[str, str]]]:
+    import json
+    from pkgutil import get_data  # reads from zip files too
+
+    try:
+        found: dict[str, dict[str, dict[str, str]]] = json.loads(get_data(package, "descriptions.json") or b"{}")
+    except OSError:
+        return {}
+    return found
+
+
+def format_versions(versions: range, valid: range) -> str:
+    """``versions`` of a message with the versions ``valid`` as text: ``0-12``, ``13+``, ``4`` or ``none``."""
+    if not versions:
+        return "none"
+    if versions.stop == valid.stop:
+        return f"{versions.start}+"
+    return f"{versions.start}-{versions.stop - 1}" if len(versions) > 1 else f"{versions.start}"
+
+
+def document(cls: type[Struct], text: str) -> str:
+    """A docstring for ``cls``: ``text``, then name, type, versions and description of each field."""
+    from textwrap import fill
+
+    lines = [line.strip() for line in text.strip().splitlines()]
+    if cls.FIELDS:
+        lines += ["", "Fields:"]
+    for field in cls.FIELDS:
+        first, last = field.versions.start, field.versions.stop - 1
+        versions = f"version {first}" if first == last else f"versions {first}-{last}"
+        shown = f"{field.name} ({field.type}, {versions}): {description(cls, field.name)}".rstrip(" :")
+        lines.append(fill(shown, 100, initial_indent="    ", subsequent_indent="        "))
+    return "\n".join(lines)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import importlib
 import json
 from pathlib import Path
@@ -11,24 +10,8 @@ from typing import Any
 import clockwork_wire
 from clockwork_wire.arrow import ARROW
 from kwire.arrow import Arrow
-from kwirec.diagnostics.diagnostic import Report
-from kwirec.driver import load
-from kwirec.emitters.arrow import emit_arrow
-from kwirec.emitters.modules import group_modules
-from kwirec.emitters.write import format_text
 from tests.packages import compiled
 from tests.properties.values import FIXED, as_decoded, exact, make
-
-CLOCKWORK = Path(__file__).parent.parent / "data" / "clockwork"
-
-
-def test_emission_is_the_same_each_time_and_only_formatted_by_black() -> None:
-    paths = sorted(CLOCKWORK.rglob("*.json"))
-    forwards, backwards = (group_modules(load(order, Report()).schema) for order in (paths, paths[::-1]))
-    artifacts = emit_arrow(forwards, package="p")
-    assert artifacts == emit_arrow(backwards, package="p")
-    for artifact in artifacts:
-        assert ast.dump(ast.parse(artifact.text)) == ast.dump(ast.parse(format_text(artifact)))
 
 
 def test_a_protocol_with_every_feature() -> None:

@@ -14,7 +14,7 @@ from kwirec.emitters.environment import render
 from kwirec.emitters.modules import ModuleGroup
 from kwirec.emitters.views import docstring
 from kwirec.ir.schema import ENTITY_TYPES, MessageKind
-from kwirec.naming import python_name
+from kwirec.naming import python_name, snake_case
 
 RECORDS = (MessageKind.METADATA, MessageKind.COORDINATOR_KEY, MessageKind.COORDINATOR_VALUE)
 
@@ -43,12 +43,17 @@ def emit_package(groups: Sequence[ModuleGroup], *, name: str, errors: Sequence[E
         "example": _example(groups),
         "aliases": sorted((alias, m.name) for group in groups for m in group.messages for alias in m.aliases),
         "requests": _by_key(groups, MessageKind.REQUEST),
+        "api_keys": [
+            (key, snake_case(name.removesuffix("Request")).upper())
+            for key, name in _by_key(groups, MessageKind.REQUEST)
+        ],
         "responses": _by_key(groups, MessageKind.RESPONSE),
         "logs": _logs(groups),
     }
     artifacts = [
         Artifact(path="__init__.py", text=render("package/init.jinja", package=package)),
         Artifact(path="index.py", text=render("package/index.jinja", package=package)),
+        Artifact(path="arrow.py", text=render("package/arrow.jinja", package=package)),
         Artifact(
             path="entity_types.py",
             text=render(
@@ -60,6 +65,8 @@ def emit_package(groups: Sequence[ModuleGroup], *, name: str, errors: Sequence[E
         ),
         Artifact(path="py.typed", text=""),
     ]
+    if package["api_keys"]:
+        artifacts.append(Artifact(path="api_keys.py", text=render("package/api_keys.jinja", package=package)))
     if errors:
         text = render("package/errors.jinja", package=package, errors=errors)
         artifacts.append(Artifact(path="errors.py", text=text))

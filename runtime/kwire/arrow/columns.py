@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import pyarrow as pa
 
 from kwire.arrow.read import structs_from
-from kwire.arrow.schema import Declared, struct_type
+from kwire.arrow.schema import message_type
 from kwire.arrow.write import Write, absent, message_writer
 from kwire.message import Message
 
@@ -30,9 +30,9 @@ class Columns:
     type: pa.StructType
     """All columns as one struct: for a column of messages beside others."""
 
-    def __init__(self, message: type[Message], declared: Declared) -> None:
+    def __init__(self, message: type[Message]) -> None:
         self.message = message
-        self.type = struct_type(declared, message.__name__)
+        self.type = message_type(message)
         self._writers: dict[int, Write] = {}
 
     @property

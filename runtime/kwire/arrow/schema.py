@@ -1,28 +1,25 @@
-"""Declared columns → Arrow types.
-
-A declaration is a dict of structs, each a dict of columns: ``"partition": "int32?: Number of the partition."`` has
-the type, ``?`` if it may be null, and the description, which becomes the field's metadata under ``comment``.
-"""
+"""Codec classes → Arrow types: the union of a message's versions."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import pyarrow as pa
 
-Declared = Mapping[str, Mapping[str, str]]
-"""Struct → column → type and description."""
+from kwire.message import Message, Struct
+from kwire.schema import Field, description, format_versions, struct_class
 
 SCALARS: dict[str, pa.DataType] = {
     "bool": pa.bool_(),
     "int8": pa.int8(),
     "int16": pa.int16(),
+    "uint16": pa.int32(),  # Spark has no unsigned numbers
     "int32": pa.int32(),
+    "uint32": pa.int64(),
     "int64": pa.int64(),
     "float64": pa.float64(),
     "string": pa.string(),
-    "binary": pa.binary(),
     "uuid": pa.string(),
+    "bytes": pa.binary(),
+    "records": pa.binary(),
 }
 
 
@@ -33,24 +30,52 @@ def list_of(element: pa.DataType) -> pa.ListType:
 
 TAG = pa.struct([pa.field("tag", pa.int32(), nullable=False), pa.field("data", pa.binary(), nullable=False)])
 TAGS = list_of(TAG)
-TAGS_COMMENT = "Tagged fields that nobody knows: tag and payload, ascending; null if there are none."
+TAGS_COMMENT = "Unknown tagged fields: tag and payload, in ascending order; null if there are none."
+
+Usage = dict[type[Struct], set[int]]
+"""Struct → the versions of the message that have it, wherever it is used."""
 
 
-def struct_type(declared: Declared, name: str) -> pa.StructType:
-    """The type of the struct ``name``, with everything in it."""
-    return pa.struct([_field(declared, column, text) for column, text in declared[name].items()])
+def message_type(message: type[Message]) -> pa.StructType:
+    """All fields of all versions. A column is nullable if some version lacks the field or allows null; its
+    description is in the metadata, under ``comment``."""
+    usage: Usage = {}
+    _add_usage(message, set(message.VALID_VERSIONS), usage)
+    return _struct_type(message, message, usage)
 
 
-def _field(declared: Declared, name: str, text: str) -> pa.Field:
-    spelled, _, comment = text.partition(": ")
-    kind = spelled.removesuffix("?")
-    if kind == "tags":
-        return pa.field(name, TAGS, metadata={"comment": TAGS_COMMENT})
-    metadata = {"comment": comment} if comment else None
-    return pa.field(name, _type(declared, kind), nullable=spelled.endswith("?"), metadata=metadata)
+def _add_usage(cls: type[Struct], versions: set[int], usage: Usage) -> None:
+    usage.setdefault(cls, set()).update(versions)
+    for field in cls.FIELDS:
+        inner = struct_class(cls, field)
+        if inner is not None:
+            _add_usage(inner, versions.intersection(field.versions), usage)
 
 
-def _type(declared: Declared, kind: str) -> pa.DataType:
-    if kind.startswith("list<"):
-        return list_of(_type(declared, kind.removeprefix("list<").removesuffix(">")))
-    return SCALARS[kind] if kind in SCALARS else struct_type(declared, kind)
+def _struct_type(message: type[Message], cls: type[Struct], usage: Usage) -> pa.StructType:
+    columns = []
+    for field in cls.FIELDS:
+        present = usage[cls].intersection(field.versions)
+        if present:
+            always = present == usage[cls] and not present.intersection(field.nullable)
+            metadata = {"comment": _comment(message, cls, field)}
+            kind = _type(message, cls, field, usage)
+            nullable = not always or field.type == "records"
+            columns.append(pa.field(field.name, kind, nullable=nullable, metadata=metadata))
+    if usage[cls].intersection(cls.FLEXIBLE_VERSIONS):
+        columns.append(pa.field("unknown_tags", TAGS, metadata={"comment": TAGS_COMMENT}))
+    return pa.struct(columns)
+
+
+def _type(message: type[Message], cls: type[Struct], field: Field, usage: Usage) -> pa.DataType:
+    inner = struct_class(cls, field)
+    kind = SCALARS[field.element_type] if inner is None else _struct_type(message, inner, usage)
+    return list_of(kind) if field.is_array else kind
+
+
+def _comment(message: type[Message], cls: type[Struct], field: Field) -> str:
+    """The description, and the versions unless the field is in all of them."""
+    text = description(cls, field.name)
+    if field.versions == message.VALID_VERSIONS:
+        return text
+    return f"{text} Versions {format_versions(field.versions, message.VALID_VERSIONS)}.".strip()

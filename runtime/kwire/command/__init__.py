@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from importlib.metadata import version
 from io import TextIOWrapper
 
-from kwire.command import decode
+from kwire.command import decode, describe
 
 
 def run(arguments: Sequence[str] | None = None) -> int:
@@ -17,6 +17,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--version", action="version", version=f"kwire {version('kwire')}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     decode.add_to(commands)
+    describe.add_to(commands)
     options = parser.parse_args(arguments)
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # some terminals cannot show all characters

@@ -86,7 +86,7 @@ def add_to(commands: Commands) -> None:
 def _run(options: argparse.Namespace) -> int:
     try:
         _check(options)
-        protocol = _protocol(options.protocol)
+        protocol = registry(options.protocol)
         traces = _record(protocol, options) if options.topic else _traces(protocol, options)
     except (ImportError, OSError, UnknownApi, ValueError) as problem:
         options.error(str(problem))
@@ -123,7 +123,8 @@ def _check(options: argparse.Namespace) -> None:
         raise ValueError("--response requires --api-key")
 
 
-def _protocol(package: str) -> MessageRegistry:
+def registry(package: str) -> MessageRegistry:
+    """The messages of a generated package; ``ImportError`` or ``ValueError`` if it is not one."""
     protocol = getattr(import_module(package), "PROTOCOL", None)
     if not isinstance(protocol, MessageRegistry):
         raise ValueError(f"{package} is not a generated package: it has no PROTOCOL")

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import ast
-import functools
-import inspect
-import sys
-from collections.abc import Iterator
-from itertools import combinations, pairwise
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from kwire.json_form.read import SIZE_NAME
 from kwire.models.fields import SIZE_ATTRIBUTE, ModelField
 from kwire.models.kinds import in_base64
+from kwire.schema import description
 from kwire.uuids import Uuid
 
 if TYPE_CHECKING:
@@ -34,7 +30,6 @@ def without_serializer(core_schema: CoreSchema) -> CoreSchema:
 
 def complete(model: type[ModelOf[Any]], schema: Schema) -> None:
     """Make ``schema``, which pydantic made of ``model``, accept just what the model accepts."""
-    texts = _texts(model.GENERAL) if model.GENERAL else {}
     names_in_json = _names_in_json(model)
     properties: Schema = {
         names_in_json.get(name, name): place for name, place in schema.get("properties", {}).items()
@@ -50,8 +45,8 @@ def complete(model: type[ModelOf[Any]], schema: Schema) -> None:
         default = field.codec.default
         if field.codec.is_tagged and isinstance(default, bytes):
             place["default"] = str(default) if isinstance(default, Uuid) else in_base64(default)
-        if field.name in texts:
-            place["description"] = texts[field.name]
+        if text := description(model.STRUCT, field.codec.name):
+            place["description"] = text
         names = _alternatives(field, properties)
         if len(names) > 1:
             required = [name for name in required if name not in names]
@@ -88,25 +83,3 @@ def _alternatives(field: ModelField, properties: Schema) -> list[str]:
 
 def _none_or_one(names: list[str]) -> Schema:
     return {"not": {"anyOf": [{"required": list(pair)} for pair in combinations(names, 2)]}}
-
-
-def _texts(general: type[ModelOf[Any]]) -> dict[str, str]:
-    """Attribute → its description: the string below it in the generated source, where that can be read."""
-    return _all_texts(general.__module__).get(general.__name__, {})
-
-
-@functools.cache
-def _all_texts(module: str) -> dict[str, dict[str, str]]:
-    try:
-        tree = ast.parse(inspect.getsource(sys.modules[module]))
-    except (OSError, TypeError):
-        return {}
-    return {node.name: dict(_described(node)) for node in tree.body if isinstance(node, ast.ClassDef)}
-
-
-def _described(node: ast.ClassDef) -> Iterator[tuple[str, str]]:
-    body = [statement for block in node.body if isinstance(block, ast.If) for statement in block.body]
-    for one, text in pairwise(body):
-        if isinstance(one, ast.AnnAssign) and isinstance(one.target, ast.Name) and isinstance(text, ast.Expr):
-            if isinstance(text.value, ast.Constant) and isinstance(text.value.value, str):
-                yield one.target.id, inspect.cleandoc(text.value.value).replace("\n", " ")

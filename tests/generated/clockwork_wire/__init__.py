@@ -15,6 +15,7 @@ from clockwork_wire.index import ALIASES, MODULES, PROTOCOL
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from clockwork_wire.api_keys import ApiKey as ApiKey
     from clockwork_wire.api.clock import ClockRequest as ClockRequest
     from clockwork_wire.api.clock import ClockResponse as ClockResponse
     from clockwork_wire.coordinator.winding import WindingKey as WindingKey
@@ -27,6 +28,7 @@ __all__ = [
     "ALIASES",
     "MODULES",
     "PROTOCOL",
+    "ApiKey",
     "ClockHeader",
     "ClockRequest",
     "ClockResponse",
@@ -40,6 +42,10 @@ __all__ = [
 def __getattr__(name: str) -> type:
     if name in MODULES or name in ALIASES:
         return PROTOCOL.message(name)
+    if name == "ApiKey":
+        from clockwork_wire.api_keys import ApiKey
+
+        return ApiKey
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

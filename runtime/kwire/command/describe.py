@@ -1,0 +1,146 @@
+"""``kwire describe``: the fields of a message as a tree."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator
+from textwrap import wrap
+from typing import TYPE_CHECKING, Any
+
+from kwire.command.decode import registry
+from kwire.message import Message, Struct
+from kwire.protocol import UnknownApi
+from kwire.schema import Field, description, format_versions, struct_class, walk
+from kwire.uuids import ZERO_UUID, Uuid
+
+if TYPE_CHECKING:
+    from kwire.command.decode import Commands
+
+WIDTH = 100
+_EPILOG = """\
+examples:
+  kwire describe FetchRequest
+  kwire describe FetchRequest.topics.partitions --version 13
+  kwire describe OffsetCommitValue --format json
+"""
+
+
+def add_to(commands: Commands) -> None:
+    """Declare the command and its options."""
+    parser = commands.add_parser(
+        "describe",
+        help="print the fields of a message",
+        description="Print the fields of a message with types, versions, defaults and descriptions.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("name", help="name or former name of a message; after a dot, the path of a struct in it")
+    parser.add_argument("--version", type=int, help="only the fields of this version (default: all versions)")
+    parser.add_argument("--format", choices=("text", "json"), default="text", help="output format (default: text)")
+    parser.add_argument(
+        "--protocol", metavar="PACKAGE", default="kwire_kafka", help="generated package (default: kwire_kafka)"
+    )
+    parser.set_defaults(run=_run, error=parser.error)
+
+
+def _run(options: argparse.Namespace) -> int:
+    name, _, path = options.name.partition(".")
+    try:
+        message = registry(options.protocol).message(name)
+        cls = _struct(message, path) if path else message
+    except (ImportError, UnknownApi, ValueError) as problem:
+        options.error(str(problem))
+    if options.version is not None and options.version not in message.VALID_VERSIONS:
+        options.error(f"unknown version {options.version}, valid versions are {_all_versions(message)}")
+    found = {
+        "name": cls.__name__,
+        "api_key": message.API_KEY,
+        "versions": _all_versions(message),
+        "flexible": format_versions(message.FLEXIBLE_VERSIONS, message.VALID_VERSIONS),
+        "description": " ".join((cls.__doc__ or "").partition("\n\n")[0].split()),
+        "fields": list(_fields(message, cls, options.version)),
+    }
+    if options.format == "json":
+        json.dump(found, sys.stdout, indent=1, ensure_ascii=False)
+        print()
+    else:
+        print("\n".join(_text(found)))
+    return 0
+
+
+def _struct(message: type[Message], path: str) -> type[Struct]:
+    for place, owner, field in walk(message):
+        inner = struct_class(owner, field)
+        if place == path and inner is not None:
+            return inner
+    raise ValueError(f"{message.__name__} has no struct {path!r}")
+
+
+def _fields(message: type[Message], cls: type[Struct], version: int | None) -> Iterator[dict[str, Any]]:
+    for path, owner, field in walk(cls, version):
+        yield {
+            "path": path,
+            "type": field.type,
+            **(_of_all_versions(message, field) if version is None else _of_version(field, version)),
+            "tag": field.tag if version is None or version in field.tagged else None,
+            "ignorable": field.ignorable,
+            "default": _plain(getattr(owner(), field.name)),
+            "former_names": list(field.former_names),
+            "description": description(owner, field.name),
+        }
+
+
+def _of_all_versions(message: type[Message], field: Field) -> dict[str, Any]:
+    valid = message.VALID_VERSIONS
+    return {
+        "versions": format_versions(field.versions, valid),
+        "nullable": format_versions(field.nullable, valid) if field.nullable else None,
+        "tagged": format_versions(field.tagged, valid) if field.tagged else None,
+    }
+
+
+def _of_version(field: Field, version: int) -> dict[str, Any]:
+    return {"nullable": version in field.nullable, "tagged": version in field.tagged}
+
+
+def _plain(value: Any) -> Any:
+    """A default as JSON has it; a struct of defaults is left out."""
+    if isinstance(value, Struct):
+        return {}
+    return value.hex() if type(value) is bytes else str(value) if isinstance(value, Uuid) else value
+
+
+def _text(found: dict[str, Any]) -> Iterator[str]:
+    key = "" if found["api_key"] is None else f"API key {found['api_key']}, "
+    yield f"{found['name']}: {key}versions {found['versions']}, flexible {found['flexible']}"
+    yield from wrap(found["description"], WIDTH, initial_indent="  ", subsequent_indent="  ")
+    for field in found["fields"]:
+        indent = "  " * (field["path"].count(".") + 1)
+        yield ""
+        yield f"{indent}{field['path'].rpartition('.')[2]}: {', '.join(_facts(field))}"
+        yield from wrap(
+            field["description"], WIDTH, initial_indent=f"{indent}    ", subsequent_indent=f"{indent}    "
+        )
+
+
+def _facts(field: dict[str, Any]) -> Iterator[str]:
+    yield field["type"]
+    if "versions" in field:
+        yield f"versions {field['versions']}"
+    if field["nullable"]:
+        yield "nullable" if field["nullable"] is True else f"nullable {field['nullable']}"
+    if field["tag"] is not None:
+        yield f"tag {field['tag']}" if field["tagged"] is True else f"tag {field['tag']} in {field['tagged']}"
+    if field["ignorable"]:
+        yield "ignorable"
+    if field["default"] not in (0, "", [], {}, str(ZERO_UUID)):
+        yield f"default {json.dumps(field['default'])}"
+    if field["former_names"]:
+        yield f"formerly {', '.join(field['former_names'])}"
+
+
+def _all_versions(message: type[Message]) -> str:
+    valid = message.VALID_VERSIONS
+    return f"{valid.start}-{valid.stop - 1}" if len(valid) > 1 else f"{valid.start}"

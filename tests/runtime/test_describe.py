@@ -1,0 +1,101 @@
+"""Descriptions at run time: ``kwire describe``, ``help()`` and ``kwire.schema``."""
+
+from __future__ import annotations
+
+import io
+import json
+import pydoc
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+from syrupy.assertion import SnapshotAssertion
+
+import kwire_kafka
+from kwire.__main__ import main
+from kwire.schema import description, fields, walk
+from kwire_kafka import PROTOCOL, FetchRequest
+from kwire_kafka.api.fetch import FetchTopic
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("MetadataRequest",),
+        ("FetchRequest", "--version", "13"),
+        ("FetchRequest.topics.partitions",),
+        ("ListClientMetricsResourcesRequest",),
+        ("OffsetCommitValue", "--format", "json"),
+    ],
+    ids=" ".join,
+)
+def test_describe(
+    arguments: tuple[str, ...], capsys: pytest.CaptureFixture[str], snapshot: SnapshotAssertion
+) -> None:
+    assert main(["describe", *arguments]) == 0
+    assert capsys.readouterr().out == snapshot
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (("Fetch",), "did you mean FetchRequest"),
+        (("FetchRequest", "--version", "99"), "unknown version 99, valid versions are 0-18"),
+        (("FetchRequest.topics.topic",), "FetchRequest has no struct 'topics.topic'"),
+        (("FetchRequest", "--protocol", "json"), "json is not a generated package"),
+    ],
+)
+def test_describe_nothing(arguments: tuple[str, ...], reason: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main(["describe", *arguments])
+    assert stopped.value.code == 2
+    assert reason in capsys.readouterr().err
+
+
+def test_json_has_all_fields(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["describe", "FetchRequest", "--format", "json", "--version", "0"])
+    paths = [field["path"] for field in json.loads(capsys.readouterr().out)["fields"]]
+    assert paths == [
+        path for path, _, field in walk(FetchRequest) if 0 in field.versions and path != "topics.topic_id"
+    ]
+
+
+def test_help_shows_every_field() -> None:
+    out = io.StringIO()
+    pydoc.Helper(output=out).help(FetchTopic)
+    text = pydoc.plain(out.getvalue())
+    for field in fields(FetchTopic):
+        assert f"{field.name} ({field.type}, versions {field.versions.start}-{field.versions.stop - 1})" in text
+        assert description(FetchTopic, field.name)[:40] in text
+
+
+def test_every_field_has_a_description() -> None:
+    for name in PROTOCOL.messages:
+        for path, owner, field in walk(PROTOCOL.message(name)):
+            assert description(owner, field.name), f"{name}.{path}"
+
+
+def test_fields_of_a_version() -> None:
+    assert [field.name for field in fields(FetchTopic, 12)] == ["topic", "partitions"]
+    assert [field.name for field in fields(FetchTopic, 13)] == ["topic_id", "partitions"]
+
+
+def test_descriptions_are_read_from_a_zip_file(tmp_path: Path) -> None:
+    package = Path(kwire_kafka.__file__).parent
+    with zipfile.ZipFile(tmp_path / "all.zip", "w") as archive:
+        for path in ("__init__.py", "index.py", "descriptions.json", "api/__init__.py", "api/fetch.py"):
+            archive.write(package / path, f"kwire_kafka/{path}")
+    code = "from kwire_kafka.api import fetch; print(fetch.__file__); print(fetch.FetchTopic.__doc__)"
+    path = [str(tmp_path / "all.zip"), str(ROOT / "runtime"), *sys.path]
+    done = subprocess.run(
+        [sys.executable, "-c", f"import sys; sys.path[:] = {path!r}; {code}"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "all.zip" in done.stdout
+    assert "Read position and limits for each partition." in done.stdout
