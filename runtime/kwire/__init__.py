@@ -12,6 +12,8 @@ from kwire.policy import LIKE_KAFKA, STRICT, Policy
 from kwire.protocol import MessageRegistry, UnexpectedMessage, UnknownApi
 from kwire.uuids import ZERO_UUID, Uuid
 
+__version__ = "0.1.0"
+
 __all__ = [
     "LIKE_KAFKA",
     "STRICT",
@@ -25,4 +27,5 @@ __all__ = [
     "UnexpectedMessage",
     "UnknownApi",
     "Uuid",
+    "__version__",
 ]
