@@ -159,6 +159,7 @@ def test_generate_quietly_prints_only_the_summary() -> None:
     assert len(result.stderr.splitlines()) == 1
 
 
+@pytest.mark.slow
 def test_generate_check_fails_until_the_tree_is_right() -> None:
     arguments = ("generate", "defs", "--package", "clock", "--out", "out", "--quiet")
     assert kwirec(*arguments, "--check").exit_code == 1

@@ -18,6 +18,7 @@ def test_broken_frames(seed: int) -> None:
     assert outcomes["both paths"] > 100, "the fast path never runs"
 
 
+@pytest.mark.slow
 def test_hostile_lengths_cost_no_memory() -> None:
     """Every length of the newest version of every message; the script does all versions and more values."""
     newest = [(cls, version) for cls, version in all_pairs() if version == cls.VALID_VERSIONS[-1]]

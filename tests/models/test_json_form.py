@@ -55,6 +55,7 @@ def directly(cls: type[Message], version: int, value: Any) -> Any:
         return None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("release", vectors.RELEASES)
 def test_what_kafka_prints_is_read_as_models_read_it(release: str) -> None:
     """And so is what differs from it in one place: by chance, but the same each time."""

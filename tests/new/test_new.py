@@ -44,6 +44,7 @@ def make(*targets: str) -> subprocess.CompletedProcess[str]:
     return run("make", f"PYTHON={sys.executable}", *targets)
 
 
+@pytest.mark.slow
 def test_from_new_to_a_passing_test() -> None:
     assert "kwirec new acme && cd acme\n$ make generate check test\n" in TUTORIAL
     assert kwirec("new", "acme").exit_code == 0
@@ -85,6 +86,7 @@ def test_what_the_tutorial_does_with_the_package_does_that() -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.slow
 def test_the_next_version_as_the_tutorial_says() -> None:
     kwirec("new", "acme")
     for command in (("git", "init", "-q"), ("git", "add", "."), ("git", "commit", "-qm", "first")):

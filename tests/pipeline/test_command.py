@@ -56,7 +56,7 @@ def test_help_names_all_commands(capsys: pytest.CaptureFixture[str]) -> None:
         (["readiness", "here"], "Missing option '--target'"),
         (["readiness", "--target", "4.1.1", "missing.pcap"], "missing.pcap: no such file"),
         (["readiness", "--target", "4.1.1", str(DATA / "logs" / "README.md")], "no capture and no log of a broker"),
-        (["readiness", "--target", "4.9", str(DATA / "request_logs")], "only of 4.0.0, 4.0.1, 4.1.1"),
+        (["readiness", "--target", "4.9", str(DATA / "request_logs")], "expected one of 4.0.0, 4.0.1, 4.1.1"),
         (["expand"], "No such command 'expand'"),
         (["clients", "--mode", "dropmalformed", "x"], "is not one of 'permissive', 'failfast'"),
     ],

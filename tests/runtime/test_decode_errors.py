@@ -14,6 +14,7 @@ from kwire.message import Message
 from kwire_kafka import ApiVersionsResponse, FetchResponse, HeartbeatRequest, MetadataResponse
 from kwire_kafka.api.fetch import EpochEndOffset, FetchableTopicResponse, PartitionData
 from tests.properties.values import FIXED, each_message, make, message_class
+from tests.runtime.cuts import cuts
 
 FETCHED = FetchResponse(
     session_id=5,
@@ -92,7 +93,7 @@ def test_every_cut_names_a_place(name: str) -> None:
     cls = message_class(name)
     version = cls.VALID_VERSIONS[-1]
     data = make(cls, version, FIXED["min"]).encode(version)
-    for size in range(len(data)):
+    for size in cuts(cls, data, version):
         for policy in (STRICT, LIKE_KAFKA):
             error = broken(cls, data[:size], version, policy)
             assert 0 <= error.offset <= size

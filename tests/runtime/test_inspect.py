@@ -37,12 +37,11 @@ from kwire_kafka import PROTOCOL, ApiVersionsResponse, FetchResponse, HeartbeatR
 from kwire_kafka.api.fetch import FetchableTopicResponse, PartitionData
 from tests.effort import examples
 from tests.properties.values import FIXED, each_message, make, message_class
+from tests.runtime.cuts import cuts
 
 FRAMES = Path(__file__).parents[1] / "data" / "real_frames" / "frames.jsonl"
 POLICIES = (STRICT, LIKE_KAFKA, Policy(tags="preserve"))
 SCALARS = ("bool", "int8", "int16", "int32", "int64", "uint16", "uint32", "float64", "uuid")
-CUTS = 100
-"""The most cuts of one message."""
 PLAIN = [
     Record(key=b"k", value=b"v" * 40, timestamp=1_700_000_000_000),
     Record(key=None, value=None, timestamp=1_700_000_000_500),
@@ -102,13 +101,10 @@ def test_every_byte_of_every_message_is_in_one_line(name: str) -> None:
 
 @each_message
 def test_every_cut_ends_in_the_error_of_decode(name: str) -> None:
-    """At the borders of fields and one byte beside them: a trace of every byte takes quadratic time."""
     cls = message_class(name)
     version = cls.VALID_VERSIONS[-1]
     data = make(cls, version, FIXED["min"]).encode(version)
-    borders = [border for span in trace_message(cls, data, version).spans for border in (span.start, span.end)]
-    cuts = sorted({size for border in borders for size in (border - 1, border, border + 1) if 0 <= size < len(data)})
-    for size in cuts[:: len(cuts) // CUTS + 1]:
+    for size in cuts(cls, data, version):
         found = trace_message(cls, data[:size], version)
         with pytest.raises(DecodeError) as caught:
             cls.decode(data[:size], version)
