@@ -20,20 +20,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from kwirec.emitters.codec_names import Locals
-from kwirec.emitters.codec_nodes import (
-    BULK,
-    Advance,
-    Node,
-    Nodes,
-    ReadArray,
-    ReadBlob,
-    ReadDefault,
-    ReadNullableStruct,
-    ReadScalar,
-    ReadStruct,
-    choice,
-    in_groups,
-)
+from kwirec.emitters.codec_nodes import Node, Nodes, choice, in_groups
 from kwirec.emitters.ranges import NEVER, condition
 from kwirec.emitters.views import ClassView
 from kwirec.ir.schema import ArrayType, PrimitiveType, StructType, Type
@@ -58,7 +45,11 @@ class Cursor:
 
     def store(self) -> Nodes:
         pending = self.take()
-        return (Advance(width=pending),) if pending else ()
+        return (Node("flow.advance", width=pending),) if pending else ()
+
+
+BULK = ("int8", "int16", "int32", "int64", "uuid")
+"""Primitives whose arrays are read by one call."""
 
 
 class Reader:
@@ -93,7 +84,8 @@ class Reader:
         for parts, group in in_groups(coded, lambda one: _parts(one, struct.versions)):
             fields += self._group(group, struct, parts, cursor)
         at, advance = cursor.at, cursor.take() if struct.flexible else 0
-        made = ReadStruct(
+        made = Node(
+            "struct.read",
             path=struct.path,
             target=target,
             cls=view.name,
@@ -125,7 +117,7 @@ class Reader:
         run = next((run for run in coded.untagged if run.versions == part), None)
         if run is None:
             view = self._classes[struct.struct.name].field(coded.field)
-            return (ReadDefault(target=target, value=view.value),)
+            return (Node("flow.default", target=target, value=view.value),)
         return self._value(coded.field.type, run, target, cursor, condition(run.nullable, run.versions))
 
     def _run(self, coded: FieldCoding, run: Run, target: str) -> Nodes:
@@ -149,12 +141,13 @@ class Reader:
                     return self._struct(run.struct, target, cursor)
                 return self._nullable_struct(run.struct, run, target, cursor)
             case PrimitiveType(name) if name in SCALARS:
-                scalar = ReadScalar(type=name, target=target, at=cursor.at)
+                scalar = Node("scalar.read", type=name, target=target, at=cursor.at)
                 cursor.pending += SCALARS[name].width
                 return (scalar,)
             case PrimitiveType(name):
                 self._declared |= {"n": "int", "end": "i64"}
-                blob = ReadBlob(
+                blob = Node(
+                    "blob.read",
                     kind="string" if name == "string" else "bytes",
                     target=target,
                     compact=run.compact,
@@ -169,7 +162,7 @@ class Reader:
         at, advance = cursor.at, cursor.take()
         inner = Cursor()
         body = (*self._struct(struct, target, inner), *inner.store())
-        return (ReadNullableStruct(target=target, tagged=run.tagged, body=body, at=at, advance=advance),)
+        return (Node("struct.read_nullable", target=target, tagged=run.tagged, body=body, at=at, advance=advance),)
 
     def _array(self, element: Type, run: Run, target: str, cursor: Cursor, nullable: str) -> Nodes:
         self._declared["n"] = "int"
@@ -180,7 +173,8 @@ class Reader:
         if not bulk:
             item, inner = self._names.beside(target, "item"), Cursor()
             body = (*self._value(element, run, item, inner, NEVER), *inner.store())
-        array = ReadArray(
+        array = Node(
+            "array.read",
             kind="array",
             target=target,
             compact=run.compact,

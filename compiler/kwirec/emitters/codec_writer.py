@@ -13,18 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from kwirec.emitters.codec_names import Locals
-from kwirec.emitters.codec_nodes import (
-    Node,
-    Nodes,
-    RequireDefault,
-    WriteArray,
-    WriteBlob,
-    WriteNullableStruct,
-    WriteScalar,
-    WriteStruct,
-    choice,
-    in_groups,
-)
+from kwirec.emitters.codec_nodes import Node, Nodes, choice, in_groups
 from kwirec.emitters.ranges import NEVER, condition
 from kwirec.emitters.views import ClassView
 from kwirec.ir.schema import ArrayType, PrimitiveType, StructType, Type
@@ -56,22 +45,31 @@ class Writer:
     def _struct(self, struct: StructCoding, source: str, local: str) -> Nodes:
         view = self._classes[struct.struct.name]
         fields: list[Node] = []
-        coded = [one for one in struct.fields if view.has(one.field)]
-        for parts, group in in_groups(coded, lambda one: tuple(runs_by(struct.versions, one.at))):
+        for parts, group in in_groups(struct.fields, lambda one: tuple(runs_by(struct.versions, one.at))):
             branches = [
                 (part, tuple(node for one in group for node in self._field(one, struct, part, local)))
                 for part in parts
             ]
             fields += choice(branches, struct.versions)
         tags = view.tags_in(struct)
-        return (WriteStruct(path=struct.path, source=source, local=local, cls=view, fields=tuple(fields), tags=tags),)
+        return (
+            Node(
+                "struct.write",
+                path=struct.path,
+                source=source,
+                local=local,
+                cls=view,
+                fields=tuple(fields),
+                tags=tags,
+            ),
+        )
 
     def _field(self, coded: FieldCoding, struct: StructCoding, part: Versions, source: str) -> Nodes:
         """Write an untagged field in the versions that have it; elsewhere see that nothing would be lost."""
         view = self._classes[struct.struct.name].field(coded.field)
         run = coded.at(part[0])
         if run is None:
-            return () if coded.field.ignorable else (RequireDefault(source=source, field=view),)
+            return () if coded.field.ignorable else (Node("flow.require_default", source=source, field=view),)
         if run.tagged:
             return ()
         return self._run(coded, run, f"{source}.{view.name}", optional=view.optional)
@@ -84,7 +82,8 @@ class Writer:
         match type_:
             case ArrayType(element):
                 item = self._names.beside(local, "item")
-                array = WriteArray(
+                array = Node(
+                    "array.write",
                     kind="array",
                     source=source,
                     local=local,
@@ -100,14 +99,20 @@ class Writer:
                 if nullable == NEVER and not optional:
                     return self._struct(run.struct, source, local)
                 body = self._struct(run.struct, local, local)
-                marked = WriteNullableStruct(
-                    source=source, local=local, nullable=nullable, tagged=run.tagged, body=body
+                marked = Node(
+                    "struct.write_nullable",
+                    source=source,
+                    local=local,
+                    nullable=nullable,
+                    tagged=run.tagged,
+                    body=body,
                 )
                 return (marked,)
             case PrimitiveType(name) if name in SCALARS:
-                return (WriteScalar(type=name, source=source),)
+                return (Node("scalar.write", type=name, source=source),)
             case PrimitiveType(name):
-                blob = WriteBlob(
+                blob = Node(
+                    "blob.write",
                     kind="string" if name == "string" else "bytes",
                     source=source,
                     local=local,

@@ -5,9 +5,10 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import ClassVar, Protocol
 
 import jinja2
+
+from kwirec.emitters.codec_nodes import Node
 
 _PACKAGED = Path(__file__).parent.parent / "templates"
 _CHECKOUT = Path(__file__).parent.parent.parent.parent / "templates"
@@ -21,12 +22,6 @@ def template_folder() -> Path:
 def _nested(text: str, width: int = 4) -> str:
     """A block of lines for a place that is ``width`` columns deep; the template provides the first indentation."""
     return text.strip("\n").replace("\n", "\n" + " " * width)
-
-
-class Spelled(Protocol):
-    """A statement that names the template in ``codec/kinds`` and the macro there that spells it."""
-
-    macro: ClassVar[tuple[str, str]]
 
 
 @functools.cache
@@ -60,7 +55,7 @@ class CodeRenderer:
     """Renders one module of code.
 
     Its templates write ``{{ wire.read_tag }}`` for a name of ``kwire.wire`` and ``{{ code(nodes) }}`` for statements,
-    each of which is spelled by the macro that its class names.
+    each of which names its macro.
     """
 
     def __init__(self) -> None:
@@ -70,17 +65,17 @@ class CodeRenderer:
             "librt": Imported(),
             "wire": Imported(),
         }
-        self._macros: dict[tuple[str, str], Callable[[object], str]] = {}
+        self._macros: dict[str, Callable[[Node], str]] = {}
 
     def render(self, template: str, **context: object) -> str:
         return render(template, **self._context, **context)
 
-    def _code(self, nodes: Iterable[Spelled]) -> str:
+    def _code(self, nodes: Iterable[Node]) -> str:
         return "".join(self._macro(node.macro)(node) for node in nodes)
 
-    def _macro(self, key: tuple[str, str]) -> Callable[[object], str]:
-        if key not in self._macros:
-            kind, name = key
+    def _macro(self, macro: str) -> Callable[[Node], str]:
+        if macro not in self._macros:
+            kind, name = macro.split(".")
             module = environment().get_template(f"codec/kinds/{kind}.jinja").make_module(self._context)
-            self._macros[key] = getattr(module, name)
-        return self._macros[key]
+            self._macros[macro] = getattr(module, name)
+        return self._macros[macro]

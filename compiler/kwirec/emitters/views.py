@@ -97,12 +97,8 @@ class ClassView:
 
     def is_read(self, field: Field) -> bool:
         """Whether decoding passes the field to ``new_X``."""
-        view = self._by_name.get(field.name)
-        return view is not None and (not view.tagged_only or bool(view.sentinel))
-
-    def has(self, field: Field) -> bool:
-        """Whether a valid version of the message has the field."""
-        return field.name in self._by_name
+        view = self.field(field)
+        return not view.tagged_only or bool(view.sentinel)
 
     @cached_property
     def _by_name(self) -> dict[str, FieldView]:

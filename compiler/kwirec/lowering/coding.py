@@ -85,7 +85,7 @@ class FieldCoding:
 class StructCoding:
     """A struct at one place in a message, in versions that are all flexible, and so end it with tags, or all classic.
 
-    ``path`` is ``topics[].partitions[]``, empty for the root.
+    ``path`` is ``topics[].partitions[]``, empty for the root. ``fields`` are those of any version of the message.
     """
 
     struct: Struct

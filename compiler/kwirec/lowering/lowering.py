@@ -102,8 +102,9 @@ def _struct(message: Message, struct: Struct, versions: Versions, path: str, *, 
     prefix = f"{path}." if path else ""
     fields = []
     for one in struct.fields:
-        place = prefix + python_name(one.name)
-        fields.append(FieldCoding(one, place, tuple(_runs(message, one, versions, place, flexible=flexible))))
+        if any(version in one.versions for version in message.usage[struct.name]):
+            place = prefix + python_name(one.name)
+            fields.append(FieldCoding(one, place, tuple(_runs(message, one, versions, place, flexible=flexible))))
     return StructCoding(struct, path, versions, flexible, tuple(fields))
 
 
