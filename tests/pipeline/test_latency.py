@@ -13,7 +13,7 @@ from rich.console import Console
 from syrupy.assertion import SnapshotAssertion
 
 from kwire_spark.reports.latency import latency
-from kwire_spark.reports.over_time import MOST, Steps, counted_over_time
+from kwire_spark.reports.over_time import MAX_ROWS, Steps, counted_over_time
 from kwire_spark.reports.report import Report
 from kwire_spark.reports.terminal import print_report
 from tests.pipeline.report_rows import START, exchange, exchanges_of
@@ -113,7 +113,7 @@ TIMES = st.datetimes(datetime(1971, 1, 1), datetime(2200, 1, 1), timezones=st.ju
 def test_steps_are_as_few_as_a_chart_can_show(one: datetime, other: datetime) -> None:
     first, last = min(one, other), max(one, other)
     length = Steps.of(first, last).length
-    assert (last - first) / length < MOST
+    assert (last - first) / length < MAX_ROWS
 
 
 def test_usual_lengths_of_steps() -> None:

@@ -18,7 +18,7 @@ from pyarrow import csv, parquet
 from rich.console import Console
 from syrupy.assertion import SnapshotAssertion
 
-from kwire_spark.reports import offsets, standing, text
+from kwire_spark.reports import offsets, release_support, text
 from kwire_spark.reports.files import arrow_table, write_report
 from kwire_spark.reports.report import Cell, Column, Report, Table, columns
 from kwire_spark.reports.terminal import print_report
@@ -158,6 +158,6 @@ def test_local_times_as_spark_gives_them_become_utc() -> None:
     assert arrow_table(table).to_pylist() == [{"a": datetime(2026, 7, 2, 1, 4, 5, tzinfo=UTC)}]
 
 
-@pytest.mark.parametrize("module", [offsets, standing, text], ids=lambda module: str(module.__name__))
+@pytest.mark.parametrize("module", [offsets, release_support, text], ids=lambda module: str(module.__name__))
 def test_examples_in_docstrings(module: ModuleType) -> None:
     assert doctest.testmod(module, optionflags=doctest.NORMALIZE_WHITESPACE).failed == 0
