@@ -1,4 +1,4 @@
-"""Base classes of all emitted structs and messages: comparing, printing, copying, encoding and decoding."""
+"""Base classes of all generated structs and messages: comparing, printing, copying, encoding and decoding."""
 
 from __future__ import annotations
 
@@ -26,13 +26,22 @@ def _as_bytes(data: object) -> bytes:
     return bytes(data)
 
 
+def _shown(value: object) -> str:
+    if type(value) is bytes and len(value) > SHOWN_BYTES:
+        return f"<{len(value):,} bytes: {value[:16].hex()}…>"
+    return repr(value)
+
+
 UNSET: list[Any] = []
-"""Stands for "the default" where ``None`` means null. Never handed out."""
+"""The default of parameters for which ``None`` means null."""
+
+SHOWN_BYTES = 64
+"""The longest bytes that ``repr`` shows in full."""
 
 
 @mypyc_attr(acyclic=True)
 class Struct:
-    """A group of fields; every attribute holds one. ``unknown_tags`` keeps tagged fields that are not known."""
+    """A group of fields, each an attribute. ``unknown_tags`` keeps unknown tagged fields. Mutable, not hashable."""
 
     __slots__ = ()
 
@@ -43,13 +52,17 @@ class Struct:
     """The versions of the message in which structs end in tagged fields and lengths are compact [KIP-482]."""
 
     SLOTS: ClassVar[tuple[str, ...]] = ()
-    """Where the values are kept. A name with an underscore in front is a struct that is made on first access."""
+    """The attributes with the values. A struct that is created on first access has an underscore before its name."""
 
     def replace(self, **changes: Any) -> Self:
         """A copy with some fields changed. Lists and structs that are not replaced are shared with the original."""
         values = {name: getattr(self, name) for name in self._names()}
         values.update(changes)
         return type(self)(**values)
+
+    def __replace__(self, /, **changes: Any) -> Self:
+        """``copy.replace`` of Python 3.13."""
+        return self.replace(**changes)
 
     def _names(self) -> tuple[str, ...]:
         return (*[field.name for field in self.FIELDS], "unknown_tags")
@@ -61,17 +74,16 @@ class Struct:
             mine, theirs = getattr(self, slot), getattr(other, slot)
             if mine is None and theirs is None:
                 continue
-            if slot[0] == "_":  # a struct that is made on first access; one side has it
+            if slot[0] == "_":  # created on first access, on one side only
                 mine, theirs = getattr(self, slot[1:]), getattr(other, slot[1:])
             if mine != theirs:
                 return False
         return True
 
-    def __hash__(self) -> int:
-        raise TypeError(f"unhashable type: '{type(self).__name__}'")
+    __hash__: ClassVar[None] = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        shown = [f"{name}={getattr(self, name)!r}" for name in self._names() if name != "unknown_tags"]
+        shown = [f"{name}={_shown(getattr(self, name))}" for name in self._names() if name != "unknown_tags"]
         unknown = getattr(self, "unknown_tags", ())
         if unknown:
             shown.append(f"unknown_tags={unknown!r}")

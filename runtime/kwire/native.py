@@ -23,8 +23,8 @@ def mypyc_attr(*attributes: str, **values: object) -> Callable[[type], type]:
 
 
 def install_constructors(namespace: dict[str, Any]) -> None:
-    """Replace every interpreted ``new_X`` by one that allocates and stores, on its first call, and complete the
-    docstrings of classes by their fields.
+    """Replace every interpreted ``new_X`` by one that allocates and stores, on its first call, and let the docstrings
+    of classes describe their fields.
 
     Emitted modules construct their objects through ``new_X(...)`` functions. Compiled, such a function is a direct C
     call of ``X.__init__``. Interpreted, going through ``X(...)`` costs as much as reading the fields did, so the
@@ -35,7 +35,7 @@ def install_constructors(namespace: dict[str, Any]) -> None:
         if name.startswith("new_") and isinstance(value, FunctionType):
             namespace[name] = _rebuilt_on_first_call(namespace, name, value)
         elif isinstance(value, type) and value.__module__ == namespace["__name__"]:
-            value.__doc__ = _ClassDoc(value.__doc__)  # type: ignore[assignment]
+            value.__doc__ = _CLASS_DOC  # type: ignore[assignment]
 
 
 def _rebuilt_on_first_call(namespace: dict[str, Any], name: str, function: FunctionType) -> Callable[..., object]:
@@ -64,17 +64,18 @@ def _rebuilt_on_first_call(namespace: dict[str, Any], name: str, function: Funct
 
 
 class _ClassDoc:
-    """The docstring of a generated class with a line for each field, put together when somebody asks for it."""
+    """The docstring of a generated class, created on access: with all fields, and in compiled modules too, which lose
+    the docstrings of the source."""
 
-    __slots__ = ("_text",)
-
-    def __init__(self, text: str | None) -> None:
-        self._text = text or ""
+    __slots__ = ()
 
     def __get__(self, instance: object, owner: type[Any]) -> str:
         from kwire.schema import document
 
-        return document(owner, self._text)
+        return document(owner)
+
+
+_CLASS_DOC = _ClassDoc()
 
 
 class _Source:

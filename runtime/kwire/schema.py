@@ -240,9 +240,9 @@ def walk(cls: type[Struct], version: int | None = None, path: str = "") -> Itera
                 yield from walk(inner, version, f"{place}.")
 
 
-def description(cls: type[Struct], name: str) -> str:
-    """The description of the field ``name``, from ``descriptions.json`` of the generated package; empty if there is
-    none."""
+def description(cls: type[Struct], name: str = "") -> str:
+    """The description of a class or of its field ``name``, from ``descriptions.json`` of the generated package; empty
+    if there is none."""
     parts = cls.__module__.split(".")
     for depth in range(len(parts) - 1, 0, -1):
         package = ".".join(parts[:depth])
@@ -277,11 +277,16 @@ def format_versions(versions: range, valid: range) -> str:
     return f"{versions.start}-{versions.stop - 1}" if len(versions) > 1 else f"{versions.start}"
 
 
-def document(cls: type[Struct], text: str) -> str:
-    """A docstring for ``cls``: ``text``, then name, type, versions and description of each field."""
+def document(cls: type[Struct]) -> str:
+    """A docstring for ``cls``: its description and versions, then name, type, versions and description of each
+    field."""
     from textwrap import fill
 
-    lines = [line.strip() for line in text.strip().splitlines()]
+    lines = [description(cls)]
+    valid: range | None = getattr(cls, "VALID_VERSIONS", None)
+    if valid:
+        flexible = format_versions(cls.FLEXIBLE_VERSIONS, valid)
+        lines += ["", f"Versions {valid.start}-{valid.stop - 1}, flexible {flexible}."]
     if cls.FIELDS:
         lines += ["", "Fields:"]
     for field in cls.FIELDS:

@@ -32,16 +32,26 @@ on_demand = pytest.mark.skipif(
 
 BEHAVIOUR = """
 import sys
+from collections.abc import Hashable
 sys.path[:0] = sys.argv[1].split(":")
 from kwire import DecodeError, EncodeError, Uuid
 from kwire.records import Record, encode_batch, read_batches
 from kwire_kafka.api.fetch import FetchResponse, FetchableTopicResponse, PartitionData
+
+def hash_of(value):
+    try:
+        return hash(value)
+    except TypeError as problem:
+        return str(problem)
 
 def said(call):
     try:
         return call()
     except (DecodeError, EncodeError) as problem:
         return type(problem).__name__, str(problem)
+
+print(FetchResponse.__doc__)
+print(isinstance(FetchResponse(), Hashable), said(lambda: hash_of(FetchResponse())))
 
 topic = FetchableTopicResponse(topic_id=Uuid(range(16)), partitions=[PartitionData(records=b"abc")])
 message = FetchResponse(session_id=7, responses=[topic])

@@ -90,9 +90,9 @@ def test_descriptions_are_read_from_a_zip_file(tmp_path: Path) -> None:
         for path in ("__init__.py", "index.py", "descriptions.json", "api/__init__.py", "api/fetch.py"):
             archive.write(package / path, f"kwire_kafka/{path}")
     code = "from kwire_kafka.api import fetch; print(fetch.__file__); print(fetch.FetchTopic.__doc__)"
-    path = [str(tmp_path / "all.zip"), str(ROOT / "runtime"), *sys.path]
+    folders = [str(tmp_path / "all.zip"), str(ROOT / "runtime"), *sys.path]
     done = subprocess.run(
-        [sys.executable, "-c", f"import sys; sys.path[:] = {path!r}; {code}"],
+        [sys.executable, "-c", f"import sys; sys.path[:] = {folders!r}; {code}"],
         capture_output=True,
         text=True,
         check=True,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import linecache
 import pickle
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from typing import Any
 
 import pytest
@@ -106,10 +106,17 @@ def test_equality() -> None:
 
 
 def test_messages_are_not_hashable() -> None:
+    assert not isinstance(HeartbeatRequest(), Hashable)
     with pytest.raises(TypeError, match="unhashable type: 'HeartbeatRequest'"):
         hash(HeartbeatRequest())
     with pytest.raises(TypeError):
         {HeartbeatRequest()}
+
+
+def test_repr_shortens_long_bytes() -> None:
+    assert "records=b'\\x00\\x00'" in repr(PartitionData(records=bytes(2)))
+    assert f"records={bytes(64)!r}" in repr(PartitionData(records=bytes(64)))
+    assert f"records=<1,024 bytes: {'00' * 16}…>" in repr(PartitionData(records=bytes(1024)))
 
 
 def test_repr_shows_all_fields_and_can_be_read() -> None:
@@ -136,7 +143,8 @@ def test_replace() -> None:
     assert changed.replica_state == ReplicaState(replica_id=3)
     assert changed.unknown_tags == ((9, b""),)
     assert changed.replace(max_bytes=5) == message
-    assert message.replace() == message
+    assert message.replace() == message.__replace__() == message
+    assert message.__replace__(max_bytes=7).max_bytes == 7
     assert message.replace(topics=[]).topics == []
     with pytest.raises(TypeError):
         message.replace(nothing=1)
