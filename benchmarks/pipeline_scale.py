@@ -170,7 +170,7 @@ def source_job(name: str, path: Path, plain: Callable[[], int]) -> Job:
 
 def typed_job(api: str, stored: Path) -> Job:
     """Messages of one API out of a table of exchanges; the size is that of the messages."""
-    request = PROTOCOL.message(f"{api}Request")
+    request = PROTOCOL[f"{api}Request"]
     found = pyarrow.dataset.dataset(stored).to_table(
         ["version", "request", "response"], pyarrow.dataset.field("api") == api
     )

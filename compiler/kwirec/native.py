@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-RUNTIME: tuple[str, ...] = ("errors", "policy", "wire", "message", "headers", "records/loops")
+RUNTIME: tuple[str, ...] = ("policy", "wire", "message", "headers", "records/loops")
 """The modules of ``kwire`` that are compiled: what emitted codecs call on their fast path, the messages that are
 written by hand, and the loops over records."""
 
@@ -30,6 +30,8 @@ INTERPRETED: Mapping[str, str] = {
     "schema": "fields as data; read when plans are made, not while messages are",
     "interpreter": "runs once per failure, on getattr and **values, which compiling does not make faster",
     "trace": "shows bytes to people",
+    "errors": "raised once per failure; look-ups raise a KeyError, from which a native class cannot derive as well",
+    "lookup": "imports modules by name and looks classes up in tables",
     "uuids": "Uuid derives from bytes, which a native class cannot",
     "frames": "splits streams; all its time is spent in slicing",
     "protocol": "imports modules by name and looks classes up in tables; nothing in it is hot",

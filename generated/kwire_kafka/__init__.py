@@ -743,7 +743,7 @@ __all__ = [
 
 def __getattr__(name: str) -> type:
     if name in MODULES or name in ALIASES:
-        return PROTOCOL.message(name)
+        return PROTOCOL[name]
     if name == "ApiKey":
         from kwire_kafka.api_keys import ApiKey
 

@@ -6,10 +6,22 @@ Errors, policies and base classes are here. ``kwire.connection`` decodes connect
 trees.
 """
 
-from kwire.errors import DecodeError, EncodeError, KwireError
-from kwire.message import Message
+from kwire.errors import (
+    DecodeError,
+    EncodeError,
+    KwireError,
+    UnexpectedMessageError,
+    UnknownApiError,
+    UnknownLogError,
+    UnknownMessageError,
+    UnknownNameError,
+    UnknownRecordTypeError,
+    UnknownReleaseError,
+    UnknownVersionError,
+)
+from kwire.message import Message, Struct
 from kwire.policy import LIKE_KAFKA, STRICT, Policy
-from kwire.protocol import MessageRegistry, UnexpectedMessage, UnknownApi
+from kwire.protocol import MessageRegistry, Request, Response
 from kwire.uuids import ZERO_UUID, Uuid
 
 __version__ = "0.1.0"
@@ -24,8 +36,17 @@ __all__ = [
     "Message",
     "MessageRegistry",
     "Policy",
-    "UnexpectedMessage",
-    "UnknownApi",
+    "Request",
+    "Response",
+    "Struct",
+    "UnexpectedMessageError",
+    "UnknownApiError",
+    "UnknownLogError",
+    "UnknownMessageError",
+    "UnknownNameError",
+    "UnknownRecordTypeError",
+    "UnknownReleaseError",
+    "UnknownVersionError",
     "Uuid",
     "__version__",
 ]

@@ -1,9 +1,11 @@
-"""The typed errors of encoding and decoding. Bad input raises nothing else from ``decode`` and ``encode``."""
+"""The errors of kwire: of bad input, which ``decode`` and ``encode`` raise and nothing else, and of look-ups."""
 
 from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from kwire.message import Message
     from kwire.policy import Policy
 
@@ -79,6 +81,94 @@ class EncodeError(KwireError):
         return _rebuild_encode_error, (self.reason, self.message_name, self.version, self.path)
 
 
+class UnexpectedMessageError(KwireError):
+    """A message of another class than expected, or of an unknown API or version."""
+
+
+class UnknownNameError(KwireError, KeyError):
+    """A look-up without a result. ``name`` is what was looked up: a name, an API key or a version.
+
+    Every look-up by name, key or version raises a subclass of it, except that ``Message.decode`` and ``encode`` raise
+    :class:`DecodeError` and :class:`EncodeError` for an unknown version. The text suggests similar names. It is a
+    ``KeyError``, as look-ups are mappings.
+    """
+
+    KIND = "name"
+
+    def __init__(self, name: object, known: Iterable[object] = (), *, of: str = "") -> None:
+        super().__init__(name)
+        self.name = name
+        self._known = known
+        self._of = of
+
+    def __str__(self) -> str:
+        owner = f" of {self._of}" if self._of else ""
+        return f"unknown {self.KIND} {self.name!r}{owner}{_suggestion(self.name, self._known)}"
+
+    def __reduce__(self) -> tuple[object, ...]:
+        known = self._known if isinstance(self._known, range) else tuple(self._known)
+        return _rebuild_unknown_name_error, (type(self), self.name, known, self._of)
+
+
+class UnknownMessageError(UnknownNameError):
+    """An unknown name of a message."""
+
+    KIND = "message"
+
+
+class UnknownApiError(UnknownNameError):
+    """An unknown API: ``name`` is its key, or its name, such as ``Fetch``."""
+
+    KIND = "API"
+
+
+class UnknownVersionError(UnknownNameError):
+    """A version that a message does not have."""
+
+    KIND = "version"
+
+
+class UnknownReleaseError(UnknownNameError):
+    """An unknown release."""
+
+    KIND = "release"
+
+
+class UnknownLogError(UnknownNameError):
+    """An unknown log: none of those whose records the protocol defines."""
+
+    KIND = "log"
+
+
+class UnknownRecordTypeError(UnknownNameError):
+    """An unknown type of the records in a log: ``name`` is its number or its name."""
+
+    KIND = "record type"
+
+
+_SUFFIXES = ("request", "response", "record", "key", "value")
+_LONGEST_LIST = 400
+
+
+def _suggestion(name: object, known: Iterable[object]) -> str:
+    """``, did you mean X or Y?`` for similar names; otherwise all known names, if they make a short list."""
+    if isinstance(known, range):
+        return f", valid versions are {known.start} to {known.stop - 1}" if known else ""
+    if not isinstance(name, str):
+        return ""
+    names = {str(other).lower(): str(other) for other in known}
+    if name.strip("0123456789."):  # a word, not the number of a release
+        from difflib import get_close_matches
+
+        wanted = name.lower()
+        similar = [wanted + suffix for suffix in _SUFFIXES if wanted + suffix in names]
+        similar = similar or get_close_matches(wanted, names, n=2)
+        if similar:
+            return f", did you mean {' or '.join(names[other] for other in similar)}?"
+    expected = ", ".join(names.values())
+    return f", expected one of {expected}" if 0 < len(expected) <= _LONGEST_LIST else ""
+
+
 def _rebuild_decode_error(
     cls: type[DecodeError],
     reason: str,
@@ -104,3 +194,9 @@ def _rebuild_decode_error(
 
 def _rebuild_encode_error(reason: str, message_name: str, version: int | None, path: str) -> EncodeError:
     return EncodeError(reason, message_name=message_name, version=version, path=path)
+
+
+def _rebuild_unknown_name_error(
+    cls: type[UnknownNameError], name: object, known: Iterable[object], of: str
+) -> UnknownNameError:
+    return cls(name, known, of=of)

@@ -7,13 +7,21 @@ from importlib import import_module
 
 from librt.strings import read_i16_be
 
-from kwire.errors import DecodeError, EncodeError, KwireError
+from kwire.errors import (
+    DecodeError,
+    EncodeError,
+    UnexpectedMessageError,
+    UnknownApiError,
+    UnknownLogError,
+    UnknownRecordTypeError,
+)
 from kwire.headers import RequestHeader, ResponseHeader
+from kwire.lookup import MessageMapping
 from kwire.policy import STRICT, Policy
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Mapping
     from typing import TypeVar
 
     from kwire.message import Message
@@ -25,20 +33,12 @@ UNSUPPORTED_VERSION = b"\0\x23"
 """Error 35, the first field of every ApiVersions response."""
 
 
-class UnknownApi(KwireError):
-    """An API key, a name, a log or a record type that the protocol lacks."""
-
-
-class UnexpectedMessage(KwireError):
-    """A message of another class than expected, or of an unknown API or version."""
-
-
 def expected(message: Message | None, cls: type[M], otherwise: str = "an unknown API or version") -> M:
-    """``message`` if it is a ``cls``; :class:`UnexpectedMessage` otherwise."""
+    """``message`` if it is a ``cls``; :class:`UnexpectedMessageError` otherwise."""
     if isinstance(message, cls):
         return message
     found = otherwise if message is None else type(message).__name__
-    raise UnexpectedMessage(f"expected {cls.__name__}, got {found}")
+    raise UnexpectedMessageError(f"expected {cls.__name__}, got {found}")
 
 
 class Request:
@@ -58,7 +58,7 @@ class Request:
         return self.payload[self.body_offset :]
 
     def expect(self, cls: type[M]) -> M:
-        """The message if it is a ``cls``; :class:`UnexpectedMessage` otherwise."""
+        """The message if it is a ``cls``; :class:`UnexpectedMessageError` otherwise."""
         return expected(self.message, cls)
 
     def __repr__(self) -> str:
@@ -85,15 +85,15 @@ class Response:
         return self.payload[self.body_offset :]
 
     def expect(self, cls: type[M]) -> M:
-        """The message if it is a ``cls``; :class:`UnexpectedMessage` otherwise."""
+        """The message if it is a ``cls``; :class:`UnexpectedMessageError` otherwise."""
         return expected(self.message, cls)
 
     def __repr__(self) -> str:
         return f"Response(header={self.header!r}, message={self.message!r}, version={self.version})"
 
 
-class MessageRegistry:
-    """All messages of a generated package, each imported on first use."""
+class MessageRegistry(MessageMapping["type[Message]"]):
+    """All messages of a generated package by name, each imported on first use: ``PROTOCOL["FetchRequest"]``."""
 
     def __init__(
         self,
@@ -104,13 +104,14 @@ class MessageRegistry:
         responses: Mapping[int, str],
         logs: Mapping[str, Mapping[int, tuple[str | None, str | None]]],
     ) -> None:
-        self._package = package
-        self._modules = modules
-        self._aliases = aliases
+        super().__init__(package, modules, aliases)
         self._requests = requests
         self._responses = responses
         self._logs = logs
-        self._classes: dict[str, type[Message]] = {}
+
+    def _load(self, name: str, module: str) -> type[Message]:
+        cls: type[Message] = getattr(import_module(f"{self._package}.{module}"), name)
+        return cls
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickled by the name of its package, which keeps the pickled state of a connection small."""
@@ -127,38 +128,20 @@ class MessageRegistry:
     def api_name(self, api_key: int) -> str:
         """The name of an API: the name of its request without the suffix."""
         if api_key not in self._requests:
-            raise UnknownApi(f"unknown API key {api_key}")
+            raise UnknownApiError(api_key)
         return self._requests[api_key].removesuffix("Request")
-
-    @property
-    def messages(self) -> tuple[str, ...]:
-        """The names of all messages."""
-        return tuple(self._modules)
-
-    def message(self, name: str) -> type[Message]:
-        """The class of a message, by its name or a former name."""
-        known = self._classes.get(name)
-        if known is not None:
-            return known
-        actual = self._aliases.get(name, name)
-        if actual not in self._modules:
-            raise UnknownApi(f"unknown message {name!r}{_similar(name, self._modules)}")
-        module = import_module(f"{self._package}.{self._modules[actual]}")
-        found: type[Message] = getattr(module, actual)
-        self._classes[name] = found
-        return found
 
     def request(self, api_key: int) -> type[Message]:
         """The request class for an API key."""
         if api_key not in self._requests:
-            raise UnknownApi(f"unknown API key {api_key}")
-        return self.message(self._requests[api_key])
+            raise UnknownApiError(api_key)
+        return self[self._requests[api_key]]
 
     def response(self, api_key: int) -> type[Message]:
         """The response class for an API key."""
         if api_key not in self._responses:
-            raise UnknownApi(f"no response has API key {api_key}")
-        return self.message(self._responses[api_key])
+            raise UnknownApiError(api_key)
+        return self[self._responses[api_key]]
 
     @property
     def logs(self) -> tuple[str, ...]:
@@ -174,13 +157,13 @@ class MessageRegistry:
         """The classes of key and value of a record type; ``None`` if such records have no key or no value."""
         names = self._types(log).get(record_type)
         if names is None:
-            raise UnknownApi(f"unknown record type {record_type} of the log {log!r}")
+            raise UnknownRecordTypeError(record_type, of=f"log {log!r}")
         key, value = names
-        return self.message(key) if key else None, self.message(value) if value else None
+        return self[key] if key else None, self[value] if value else None
 
     def _types(self, log: str) -> Mapping[int, tuple[str | None, str | None]]:
         if log not in self._logs:
-            raise UnknownApi(f"unknown log {log!r}, expected one of {', '.join(self._logs)}")
+            raise UnknownLogError(log, self._logs)
         return self._logs[log]
 
     def encode_request(
@@ -208,7 +191,7 @@ class MessageRegistry:
 
     def _api_key(self, message: Message, version: int, names: Mapping[int, str], role: str) -> int:
         key = message.API_KEY
-        if key is None or key not in names or not isinstance(message, self.message(names[key])):
+        if key is None or key not in names or not isinstance(message, self[names[key]]):
             name = type(message).__name__
             raise EncodeError(f"not a {role} of {self._package}", message_name=name, version=version)
         return key
@@ -298,11 +281,3 @@ def _nearest_header(cls: type[Message], version: int) -> int:
     """The header version of the known version nearest to an unknown one."""
     valid = cls.VALID_VERSIONS
     return cls.header_version(valid.start if version < valid.start else valid.stop - 1)
-
-
-def _similar(name: str, names: Collection[str]) -> str:
-    from difflib import get_close_matches
-
-    found = [full for full in (f"{name}Request", f"{name}Response", f"{name}Record") if full in names]
-    found = found or get_close_matches(name, names, n=2)
-    return f": did you mean {' or '.join(found)}?" if found else ""

@@ -2,19 +2,22 @@
 
 Every generated class has its :class:`Field` objects in ``FIELDS``. :func:`present_fields` resolves them for one
 version, :func:`walk` goes through the fields of a message and of all structs in it. Codecs import this module, so it
-imports nothing.
+imports next to nothing.
 """
 
 from __future__ import annotations
 
 import sys
+from operator import index
+
+from kwire.errors import UnknownVersionError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any, NoReturn
 
-    from kwire.message import Struct
+    from kwire.message import Message, Struct
 
 FORMATS = {
     "bool": "?",
@@ -188,6 +191,14 @@ def _copy(field: Field, copy: Field) -> None:
 def fields(cls: type[Struct], version: int | None = None) -> tuple[Field, ...]:
     """The fields of a class in wire order: of all versions, or those that ``version`` has."""
     return cls.FIELDS if version is None else present_fields(cls, version)
+
+
+def valid_version(cls: type[Message], version: int) -> int:
+    """``version`` as an ``int``; :class:`~kwire.errors.UnknownVersionError` if the message does not have it."""
+    version = index(version)
+    if version not in cls.VALID_VERSIONS:
+        raise UnknownVersionError(version, cls.VALID_VERSIONS, of=cls.__name__)
+    return version
 
 
 def present_fields(cls: type[Struct], version: int) -> tuple[PresentField, ...]:

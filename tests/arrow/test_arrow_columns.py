@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kwire.arrow import Columns
+from kwire.errors import UnknownMessageError, UnknownVersionError
 from kwire.message import Message
 from kwire.uuids import Uuid
 from kwire_kafka import PROTOCOL, FetchResponse, HeartbeatRequest, MetadataRequest, ProduceRequest
@@ -52,7 +53,7 @@ def test_every_message_and_version_comes_back(part: int) -> None:
 def test_what_kafka_wrote_comes_back(release: str) -> None:
     by_message: dict[str, list[tuple[int, Message]]] = {}
     for one in vectors.messages(release):
-        message = PROTOCOL.message(one.message).decode(one.data, one.version)
+        message = PROTOCOL[one.message].decode(one.data, one.version)
         by_message.setdefault(one.message, []).append((one.version, message))
     assert len(by_message) > 200
     for name, found in by_message.items():
@@ -137,7 +138,12 @@ def test_a_part_of_an_array_is_read_like_the_whole() -> None:
 @pytest.mark.parametrize(
     ("messages", "versions", "error", "says"),
     [
-        ([HeartbeatRequest()], 5, LookupError, "HeartbeatRequest has versions 0 to 4, not 5"),
+        (
+            [HeartbeatRequest()],
+            5,
+            UnknownVersionError,
+            "unknown version 5 of HeartbeatRequest",
+        ),
         ([MetadataRequest()], 0, TypeError, "columns of HeartbeatRequest, not of MetadataRequest"),
         ([HeartbeatRequest(generation_id=2**31)], 0, OverflowError, "greater than maximum"),
         ([HeartbeatRequest(group_id=None)], 0, ValueError, "HeartbeatRequest.group_id may not be null"),  # type: ignore[arg-type]
@@ -160,7 +166,7 @@ def test_messages_are_found_by_name_and_former_name() -> None:
     assert len(ARROW) == len(NAMES)
     assert "FetchRequest" in ARROW
     assert "Fetch" not in ARROW
-    with pytest.raises(KeyError, match="unknown message 'Fetch'"):
+    with pytest.raises(UnknownMessageError, match="unknown message 'Fetch'"):
         ARROW["Fetch"]
 
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from kwire.errors import UnknownMessageError
 from kwire.message import Message
-from kwire.protocol import UnknownApi
 from kwire_kafka import PROTOCOL
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -62,8 +62,8 @@ def pair_up(release: str, classes: Mapping[str, range]) -> Pairing:
             found.unmatched.append(f"{name} {versions}: Java has {classes.get(java)}")
             continue
         try:
-            message = PROTOCOL.message(name)
-        except UnknownApi as unknown:
+            message = PROTOCOL[name]
+        except UnknownMessageError as unknown:
             found.unmatched.append(str(unknown))
             continue
         for version in versions:

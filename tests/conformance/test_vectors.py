@@ -25,7 +25,7 @@ def test_messages(release: str) -> None:
     found = [
         f"{vector.message} v{vector.version} {vector.shape}: {wrong}"
         for vector in vectors.messages(release)
-        if (wrong := messages.disagreement(PROTOCOL.message(vector.message), vector))
+        if (wrong := messages.disagreement(PROTOCOL[vector.message], vector))
     ]
     assert found == []
 
@@ -51,7 +51,7 @@ def test_full_instances_have_all_fields_and_null_ones_all_nulls(release: str) ->
     assert len(whole) > 700
     for vector in vectors.messages(release):
         if vector.shape in ("full", "null") and (vector.message, vector.version) in whole:
-            message = PROTOCOL.message(vector.message).decode(vector.data, vector.version)
+            message = PROTOCOL[vector.message].decode(vector.data, vector.version)
             assert _left_alone(message, vector) == [], f"{vector.message} v{vector.version} {vector.shape}"
 
 
@@ -83,7 +83,7 @@ def test_broken_messages(release: str) -> None:
     """``LIKE_KAFKA`` accepts what Java accepts, as the same value, and refuses what Java refuses."""
     accepted = 0
     for vector in vectors.broken(release):
-        message, _ = decoded(PROTOCOL.message(vector.message), vector.version, vector.data, LIKE_KAFKA)
+        message, _ = decoded(PROTOCOL[vector.message], vector.version, vector.data, LIKE_KAFKA)
         written = None if message is None else encoded(message, vector.version)
         assert written == vector.written, f"{vector.message} v{vector.version}: {vector.data.hex()}"
         accepted += vector.written is not None
@@ -95,7 +95,7 @@ def test_the_comparison_sees_differences() -> None:
     vector = next(
         v for v in vectors.messages("4.1.1") if (v.message, v.version, v.shape) == ("FetchRequest", 17, "tags")
     )
-    cls = PROTOCOL.message(vector.message)
+    cls = PROTOCOL[vector.message]
     assert messages.disagreement(cls, vector) is None
     changed = list(_changed(vector.json))
     assert len(changed) > 40

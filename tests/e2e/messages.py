@@ -13,7 +13,7 @@ from kwire_kafka import PROTOCOL
 def build(name: str, version: int, fields: Mapping[str, Any]) -> Message:
     """``build("Metadata", 12, {"topics": [{"name": "a"}]})``: one table serves all versions, because fields that a
     version does not have are left out. A field that no version has is a ``KeyError``."""
-    cls = PROTOCOL.message(f"{name}Request")
+    cls = PROTOCOL[f"{name}Request"]
     return cls(**_present(cls, version, fields))
 
 

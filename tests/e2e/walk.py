@@ -51,7 +51,7 @@ class Walk:
 
     def versions(self, name: str) -> list[int]:
         """The versions of an API, none if the broker does not have it."""
-        return self._versions.get(PROTOCOL.message(f"{name}Request").API_KEY or 0, [])
+        return self._versions.get(PROTOCOL[f"{name}Request"].API_KEY or 0, [])
 
     def has(self, name: str) -> bool:
         return bool(self.versions(name))

@@ -290,8 +290,8 @@ def real_fields() -> list[bytes]:
 
 def some_records() -> list[tuple[list[Record], int]]:
     """Records with bits of attributes that go with them."""
-    marker: Any = PROTOCOL.message("EndTxnMarker")
-    election: Any = PROTOCOL.message("LeaderChangeMessage")
+    marker: Any = PROTOCOL["EndTxnMarker"]
+    election: Any = PROTOCOL["LeaderChangeMessage"]
     return [
         ([], 0),
         ([Record(b"key", b"value", (), 1_700_000_000_000)], 0),

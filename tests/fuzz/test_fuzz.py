@@ -37,6 +37,6 @@ def test_hostile_lengths_cost_no_memory() -> None:
     ],
 )
 def test_frames_that_were_once_read_wrongly(name: str, version: int, data: str) -> None:
-    cls = PROTOCOL.message(name)
+    cls = PROTOCOL[name]
     check(cls, version, bytes.fromhex(data))
     check_paths(cls, version, bytes.fromhex(data))

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from kwire.errors import EncodeError
+from kwire.errors import EncodeError, UnknownVersionError
 from kwire.message import Message
 from kwire.releases import Conversion, MessageMatrix
 from kwire_kafka.compat import MATRIX
@@ -240,5 +240,5 @@ def test_relations_by_example() -> None:
     metadata = MATRIX["MetadataRequest"].convert(12, 0)
     assert metadata.relation == "inconvertible"
     assert metadata.null == ("topics", "topics[].name")
-    with pytest.raises(KeyError):
+    with pytest.raises(UnknownVersionError):
         produce.convert(0, 99)

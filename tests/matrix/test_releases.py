@@ -16,8 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kwire.connection import ConnectionDecoder
-from kwire.protocol import UnknownApi
-from kwire.releases import Change, UnknownReleaseError, format_range
+from kwire.errors import UnknownApiError, UnknownReleaseError
+from kwire.releases import Change, format_range
 from kwire_kafka import PROTOCOL, ApiVersionsResponse
 from kwire_kafka.compat import MATRIX
 from kwire_kafka.releases import RELEASES, changes, negotiate
@@ -115,7 +115,7 @@ def test_an_unknown_release_names_those_nearby(name: str) -> None:
 def test_an_api_is_found_by_key_and_by_its_name_of_the_time() -> None:
     assert RELEASES["2.2.2"].api("ListOffset").key == RELEASES["4.1.1"].api("ListOffsets").key == 2
     assert RELEASES["4.1.1"].api(74).name == "ListConfigResources"
-    with pytest.raises(UnknownApi):
+    with pytest.raises(UnknownApiError):
         RELEASES["4.1.1"].api("LeaderAndIsr")
 
 
@@ -214,7 +214,7 @@ def test_what_a_client_loses_when_its_broker_is_upgraded() -> None:
 def test_wrong_sides_are_told() -> None:
     with pytest.raises(TypeError, match="expected a release"):
         negotiate(7, "4.1.1")
-    with pytest.raises(UnknownApi, match="NoSuchApi"):
+    with pytest.raises(UnknownApiError, match="NoSuchApi"):
         negotiate({"NoSuchApi": (0, 1)}, "4.1.1")
 
 

@@ -15,7 +15,7 @@ Model = type[ModelOf[Any]]
 
 
 def model_of(cls: type[Message], version: int) -> Model:
-    return MODELS.message(cls.__name__).for_version(version)
+    return MODELS[cls.__name__].for_version(version)
 
 
 OTHERS: tuple[Any, ...] = (None, True, -1, 1.5, 2.0, 2**40, 2**64, "", "AAAA", "A" * 22, "NaN", [], {})

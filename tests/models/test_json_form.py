@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from kwire.errors import UnknownVersionError
 from kwire.json_form import JsonFormError
 from kwire.message import Message
 from kwire.models import WITH_RECORDS
@@ -62,7 +63,7 @@ def test_what_kafka_prints_is_read_as_models_read_it(release: str) -> None:
     chosen = Random(release)
     accepted = refused = 0
     for vector in vectors.messages(release):
-        cls = PROTOCOL.message(vector.message)
+        cls = PROTOCOL[vector.message]
         other = mutated(vector.json, chosen)
         for value in (vector.json, other):
             found = directly(cls, vector.version, value)
@@ -213,7 +214,7 @@ def test_numbers_for_float64(number: Any, value: float | None) -> None:
 
 
 def test_versions_that_there_are_not() -> None:
-    with pytest.raises(LookupError, match="has versions 0 to 7, not 8"):
+    with pytest.raises(UnknownVersionError, match=r"unknown version 8 of .*, valid versions are 0 to 7"):
         CreateTopicsRequest.from_json({}, 8)
 
 
@@ -231,7 +232,7 @@ def test_messages_are_written_as_models_write_them(release: str, with_records: b
     """Which is how Kafka writes them: the vectors hold models to that."""
     context = WITH_RECORDS if with_records else None
     for vector in vectors.messages(release):
-        cls = PROTOCOL.message(vector.message)
+        cls = PROTOCOL[vector.message]
         message = cls.decode(vector.data, vector.version)
         printed = json.dumps(message.to_json(vector.version, with_records=with_records))
         model = model_of(cls, vector.version).from_codec(message)
@@ -280,5 +281,5 @@ def test_what_a_version_cannot_represent_is_not_written(message: Message, versio
 
 
 def test_a_version_that_does_not_exist_is_not_written() -> None:
-    with pytest.raises(LookupError, match="has versions 0 to 7, not 8"):
+    with pytest.raises(UnknownVersionError, match=r"unknown version 8 of .*, valid versions are 0 to 7"):
         CreateTopicsRequest().to_json(8)

@@ -61,8 +61,8 @@ def test_schema_and_model_agree(name: str) -> None:
 
 def test_changes_are_of_both_kinds() -> None:
     """Else the test above would say nothing."""
-    model = model_of(PROTOCOL.message("FetchRequest"), 17)
-    value = model.from_codec(make(PROTOCOL.message("FetchRequest"), 17, FIXED["max"])).model_dump(mode="json")
+    model = model_of(PROTOCOL["FetchRequest"], 17)
+    value = model.from_codec(make(PROTOCOL["FetchRequest"], 17, FIXED["max"])).model_dump(mode="json")
     verdicts = [judge(model).is_valid(other) for other in changed(value)]
     assert verdicts.count(True) > 30
     assert verdicts.count(False) > 100
@@ -96,7 +96,7 @@ def test_names_of_all_releases_but_one_at_a_time() -> None:
 
 
 def test_records_are_base64_or_a_size() -> None:
-    cls = PROTOCOL.message("FetchResponse")
+    cls = PROTOCOL["FetchResponse"]
     model = model_of(cls, 13)
     message = make(cls, 13, FIXED["max"])
     for context in (None, WITH_RECORDS):
@@ -138,7 +138,7 @@ def test_schemas_of_output_in_classes_around_and_below() -> None:
     class Log(BaseModel):
         all: list[Kept] = []
 
-    value = model.from_codec(make(PROTOCOL.message("ProduceRequest"), 9, FIXED["max"])).model_dump(mode="json")
+    value = model.from_codec(make(PROTOCOL["ProduceRequest"], 9, FIXED["max"])).model_dump(mode="json")
     judge = Draft202012Validator(Log.model_json_schema(mode="serialization"))
     assert judge.is_valid(Log.model_validate({"all": [value]}).model_dump(mode="json"))
     assert not judge.is_valid({"all": [value | {"acks": "1"}]})
@@ -149,7 +149,7 @@ def test_schemas_of_output_in_classes_around_and_below() -> None:
 )
 def test_uuids_have_one_form(text: str) -> None:
     """So that what was read is written again: 22 characters hold four bits more than a uuid has."""
-    model = model_of(PROTOCOL.message("DeleteTopicsRequest"), 6)
+    model = model_of(PROTOCOL["DeleteTopicsRequest"], 6)
     value = {"topics": [{"name": None, "topicId": "A" * 22}], "timeoutMs": 1}
     assert accepts(model, value)
     value["topics"] = [{"name": None, "topicId": text}]
@@ -158,7 +158,7 @@ def test_uuids_have_one_form(text: str) -> None:
 
 
 def test_strings_are_limited_in_bytes_which_schemas_cannot_say() -> None:
-    model = model_of(PROTOCOL.message("HeartbeatRequest"), 0)
+    model = model_of(PROTOCOL["HeartbeatRequest"], 0)
     value = {"groupId": "ü" * 16384, "generationId": 1, "memberId": ""}
     assert judge(model).is_valid(value)
     with pytest.raises(ValidationError, match=r"groupId\n.*at most 32767 bytes, not 32768"):

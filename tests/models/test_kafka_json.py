@@ -36,7 +36,7 @@ def test_models_print_what_kafka_prints(release: str) -> None:
     """Java's bytes → model → Java's JSON, with its fields in the same order."""
     found = 0
     for vector in vectors.messages(release):
-        cls = PROTOCOL.message(vector.message)
+        cls = PROTOCOL[vector.message]
         model = model_of(cls, vector.version).from_codec(cls.decode(vector.data, vector.version))
         assert model.to_codec().encode(vector.version) == vector.data
         names = RENAMED.get((vector.message, vector.version), {}) if release == "3.9.1" else {}
@@ -59,7 +59,7 @@ def order(json: Any) -> Any:
 def test_models_read_what_kafka_prints(release: str) -> None:
     """Java's JSON, by the names of its release, is the model of Java's bytes but for records and unknown tags."""
     for vector in vectors.messages(release):
-        cls = PROTOCOL.message(vector.message)
+        cls = PROTOCOL[vector.message]
         model = model_of(cls, vector.version)
         read = model.model_validate_json(json.dumps(vector.json))
         if "SizeInBytes" not in str(vector.json):

@@ -11,8 +11,8 @@ from typing import Any, assert_type
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
+from kwire.errors import UnknownMessageError, UnknownVersionError
 from kwire.models import WITH_RECORDS, ModelOf, fields
-from kwire.protocol import UnknownApi
 from kwire.uuids import Uuid
 from kwire_kafka import FetchRequest, HeartbeatRequest, MetadataRequest, ProduceRequest
 from kwire_kafka.api import fetch, produce
@@ -229,7 +229,7 @@ def test_versions() -> None:
     assert model.VERSION == 12
     assert model.STRUCT is model.MESSAGE is FetchRequest
     for wrong in (-1, 19, 32767):
-        with pytest.raises(LookupError, match=f"FetchRequest has versions 0 to 18, not {wrong}"):
+        with pytest.raises(UnknownVersionError, match=f"unknown version {wrong} of FetchRequest"):
             FetchRequestModel.for_version(wrong)
 
 
@@ -241,10 +241,10 @@ def test_the_model_of_all_versions_is_none_itself() -> None:
 
 
 def test_models_by_name() -> None:
-    assert MODELS.message("HeartbeatRequest") is HeartbeatRequestModel
-    assert MODELS.message("ListClientMetricsResourcesRequest") is MODELS.message("ListConfigResourcesRequest")
-    with pytest.raises(UnknownApi):
-        MODELS.message("HeartbeatRequestModel")
+    assert MODELS["HeartbeatRequest"] is HeartbeatRequestModel
+    assert MODELS["ListClientMetricsResourcesRequest"] is MODELS["ListConfigResourcesRequest"]
+    with pytest.raises(UnknownMessageError):
+        MODELS["HeartbeatRequestModel"]
     import kwire_kafka.models
 
     with pytest.raises(AttributeError):

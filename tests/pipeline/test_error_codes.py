@@ -13,7 +13,7 @@ from kwire.schema import struct_class
 from kwire_kafka import PROTOCOL, FetchResponse, HeartbeatResponse, MetadataResponse
 from kwire_spark.frames.answers import error_codes
 
-RESPONSES = [name for name in PROTOCOL.messages if name.endswith("Response")]
+RESPONSES = [name for name in PROTOCOL if name.endswith("Response")]
 
 
 def failing(cls: type[Struct], codes: Iterator[int]) -> Any:
@@ -32,7 +32,7 @@ def failing(cls: type[Struct], codes: Iterator[int]) -> Any:
 @pytest.mark.parametrize("name", RESPONSES)
 def test_every_error_code_of_a_response_is_found(name: str) -> None:
     codes = count(1)
-    response: Message = failing(PROTOCOL.message(name), codes)
+    response: Message = failing(PROTOCOL[name], codes)
     assert error_codes(response) == tuple(range(1, next(codes)))
 
 

@@ -185,8 +185,8 @@ def test_what_cannot_be_read_is_told(release: str) -> None:
 def record(
     name: str, key: dict[str, Any], value: dict[str, Any] | None, version: int = 0, log: str = "group"
 ) -> tuple[bytes, bytes | None]:
-    key_class: Any = PROTOCOL.message(f"{name}Key")
-    value_class: Any = PROTOCOL.message(f"{name}Value")
+    key_class: Any = PROTOCOL[f"{name}Key"]
+    value_class: Any = PROTOCOL[f"{name}Value"]
     [number] = [each for each in PROTOCOL.record_types(log) if PROTOCOL.record(log, each)[0] is key_class]
     made = number.to_bytes(2) + key_class(**key).encode(0)
     return made, None if value is None else version.to_bytes(2) + value_class(**value).encode(version)
@@ -246,7 +246,7 @@ def records(source: str, values: Mapping[int, tuple[bytes | None, bytes | None]]
 
 def described(kind: str, /, **fields: Any) -> tuple[None, bytes]:
     """A metadata record in its newest version."""
-    cls: Any = PROTOCOL.message(kind)
+    cls: Any = PROTOCOL[kind]
     [number] = [each for each in PROTOCOL.record_types("metadata") if PROTOCOL.record("metadata", each)[1] is cls]
     version = cls.VALID_VERSIONS[-1]
     return None, bytes([1, number, version]) + cls(**fields).encode(version)

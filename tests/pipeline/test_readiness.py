@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kwire.releases import UnknownReleaseError
+from kwire.errors import UnknownReleaseError
 from kwire_kafka.releases import RELEASES
 from kwire_spark.columns import CLIENTS
 from kwire_spark.reports.client_usage import Client, Use, uses_of

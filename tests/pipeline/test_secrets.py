@@ -49,7 +49,7 @@ HARMLESS = {
 
 @each_message
 def test_every_suspicious_field_is_redacted_or_known_to_be_harmless(name: str) -> None:
-    cls = PROTOCOL.message(name)
+    cls = PROTOCOL[name]
     for path, _, field in walk(cls):
         if not SUSPICIOUS.search(path.rpartition(".")[2]) or field.type not in BLOBS:
             continue
@@ -61,7 +61,7 @@ def test_every_suspicious_field_is_redacted_or_known_to_be_harmless(name: str) -
 
 def test_every_path_is_one_of_its_message() -> None:
     for name, paths in SECRETS.items():
-        assert set(paths) <= {path for path, _, _ in walk(PROTOCOL.message(name))}, name
+        assert set(paths) <= {path for path, _, _ in walk(PROTOCOL[name])}, name
 
 
 def test_what_has_no_secret_is_the_same_object() -> None:

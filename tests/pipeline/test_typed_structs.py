@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kwire.errors import UnknownRecordTypeError
 from kwire.logs import TOPICS, internal_records
-from kwire.protocol import UnknownApi
 from kwire.records import encode_control
 from kwire_kafka import (
     PROTOCOL,
@@ -145,7 +145,7 @@ def test_every_kind_of_record_has_columns() -> None:
         fields = {field.name: field.type for field in RecordStructs(kind).fields()}
         assert pa.types.is_struct(fields["value"])
         assert ("key" in fields) == (kind.key is not None)
-    with pytest.raises(UnknownApi, match="did you mean OffsetCommit"):
+    with pytest.raises(UnknownRecordTypeError, match="did you mean OffsetCommit"):
         record_kind("OffsetCommits")
 
 

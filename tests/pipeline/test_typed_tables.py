@@ -9,8 +9,8 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
+from kwire.errors import UnknownApiError
 from kwire.logs import committed_offsets, internal_records
-from kwire.protocol import UnknownApi
 from kwire_kafka import PROTOCOL, HeartbeatRequest, MetadataRequest, MetadataResponse
 from kwire_kafka.arrow import ARROW
 from kwire_spark.columns import EXCHANGES, RECORDS
@@ -70,7 +70,7 @@ def test_only_what_is_asked_for(exchanges: DataFrame) -> None:
 
 def test_names_of_apis(exchanges: DataFrame) -> None:
     assert messages(exchanges, "ListClientMetricsResources").count() == 0  # what ListConfigResources was called
-    with pytest.raises(UnknownApi, match="unknown message 'PingRequest'"):
+    with pytest.raises(UnknownApiError, match="unknown API 'Ping'"):
         messages(exchanges, "Ping")
     with pytest.raises(ValueError, match="parts are request and response, not body"):
         messages(exchanges, "Metadata", ["body"])

@@ -32,7 +32,7 @@ def layouts(schema: Schema) -> Layouts:
 def test_versions_with_equal_layouts_write_equal_bytes(layouts: Layouts) -> None:
     compared = 0
     for name, versions in layouts.by_message.items():
-        cls = PROTOCOL.message(name)
+        cls = PROTOCOL[name]
         for one, other in combinations(versions, 2):
             if versions[one].fingerprint == versions[other].fingerprint:
                 message: Message = make(cls, one, Extreme("max"))
@@ -64,14 +64,14 @@ def test_trap_47_new_meanings_of_the_same_bytes(layouts: Layouts, message: str, 
 
 def test_every_message_and_version_of_the_definitions_has_a_codec(layouts: Layouts) -> None:
     for name, versions in layouts.by_message.items():
-        assert list(PROTOCOL.message(name).VALID_VERSIONS) == list(versions)
+        assert list(PROTOCOL[name].VALID_VERSIONS) == list(versions)
         flexible = [version for version, layout in versions.items() if layout.is_flexible]
-        assert list(PROTOCOL.message(name).FLEXIBLE_VERSIONS) == flexible
+        assert list(PROTOCOL[name].FLEXIBLE_VERSIONS) == flexible
 
 
 def test_header_versions_are_those_of_the_definitions(schema: Schema) -> None:
     for message in schema.messages:
-        cls = PROTOCOL.message(message.name)
+        cls = PROTOCOL[message.name]
         expected = header_versions(message)
         for version in message.valid:
             if expected:

@@ -37,7 +37,7 @@ BLOBS = (b"", b"\0", b"\xff\xfe", bytes(range(256)), b"z" * 126, b"z" * 127, b"z
 
 
 def message_class(name: str) -> type[Message]:
-    return PROTOCOL.message(name)
+    return PROTOCOL[name]
 
 
 def pairs(names: Sequence[str] = NAMES) -> Iterator[tuple[type[Message], int]]:

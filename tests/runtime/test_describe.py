@@ -44,7 +44,7 @@ def test_describe(
     ("arguments", "reason"),
     [
         (("Fetch",), "did you mean FetchRequest"),
-        (("FetchRequest", "--version", "99"), "unknown version 99, valid versions are 0-18"),
+        (("FetchRequest", "--version", "99"), "unknown version 99, valid versions are 0 to 18"),
         (("FetchRequest.topics.topic",), "FetchRequest has no struct 'topics.topic'"),
         (("FetchRequest", "--protocol", "json"), "json is not a generated package"),
     ],
@@ -74,8 +74,8 @@ def test_help_shows_every_field() -> None:
 
 
 def test_every_field_has_a_description() -> None:
-    for name in PROTOCOL.messages:
-        for path, owner, field in walk(PROTOCOL.message(name)):
+    for name in PROTOCOL:
+        for path, owner, field in walk(PROTOCOL[name]):
             assert description(owner, field.name), f"{name}.{path}"
 
 

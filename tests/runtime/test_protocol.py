@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from kwire import LIKE_KAFKA, STRICT, DecodeError, EncodeError, Policy
+from kwire.errors import UnknownApiError, UnknownLogError, UnknownMessageError, UnknownRecordTypeError
 from kwire.headers import RequestHeader, ResponseHeader
 from kwire.message import Message
-from kwire.protocol import MessageRegistry, UnknownApi
+from kwire.protocol import MessageRegistry
 from kwire_kafka import (
     ALIASES,
     MODULES,
@@ -61,28 +62,28 @@ def test_classes_by_key() -> None:
 
 def test_classes_by_name() -> None:
     for name in MODULES:
-        assert PROTOCOL.message(name).__name__ == name
-    assert PROTOCOL.message("FetchRequest") is FetchRequest
+        assert PROTOCOL[name].__name__ == name
+    assert PROTOCOL["FetchRequest"] is FetchRequest
 
 
 def test_former_names() -> None:
     assert ALIASES["ListClientMetricsResourcesRequest"] == "ListConfigResourcesRequest"
     for old, new in ALIASES.items():
         assert old not in MODULES
-        assert PROTOCOL.message(old) is PROTOCOL.message(new)
+        assert PROTOCOL[old] is PROTOCOL[new]
 
 
 @pytest.mark.parametrize("key", [-1, 93, 500, 32767])
 def test_unknown_keys(key: int) -> None:
-    with pytest.raises(UnknownApi, match=f"unknown API key {key}"):
+    with pytest.raises(UnknownApiError, match=f"unknown API {key}"):
         PROTOCOL.request(key)
-    with pytest.raises(UnknownApi, match=f"no response has API key {key}"):
+    with pytest.raises(UnknownApiError, match=f"unknown API {key}"):
         PROTOCOL.response(key)
 
 
 def test_unknown_names() -> None:
-    with pytest.raises(UnknownApi, match="unknown message 'Nothing'"):
-        PROTOCOL.message("Nothing")
+    with pytest.raises(UnknownMessageError, match="unknown message 'Nothing'"):
+        PROTOCOL["Nothing"]
 
 
 def test_every_request_and_response_as_a_frame() -> None:
@@ -288,20 +289,20 @@ def test_records_of_a_log_are_found_by_their_type() -> None:
     assert key is None
     assert value is TopicRecord
     assert PROTOCOL.record_types("share") == (0, 1)
-    with pytest.raises(UnknownApi, match="unknown record type 18"):
+    with pytest.raises(UnknownRecordTypeError, match="unknown record type 18 of log 'group'"):
         PROTOCOL.record("group", 18)
-    with pytest.raises(UnknownApi, match="expected one of group, metadata"):
+    with pytest.raises(UnknownLogError, match="did you mean group"):
         PROTOCOL.record_types("groups")
 
 
 def test_messages_by_name() -> None:
-    assert set(PROTOCOL.messages) == set(MODULES)
-    with pytest.raises(UnknownApi, match="'Metadata': did you mean MetadataRequest or MetadataResponse"):
-        PROTOCOL.message("Metadata")
-    with pytest.raises(UnknownApi, match="did you mean FetchRequest"):
-        PROTOCOL.message("FetchRequst")
-    with pytest.raises(UnknownApi, match=r"unknown message 'Xyz'$"):
-        PROTOCOL.message("Xyz")
+    assert set(PROTOCOL) == set(MODULES)
+    with pytest.raises(UnknownMessageError, match="'Metadata', did you mean MetadataRequest or MetadataResponse"):
+        PROTOCOL["Metadata"]
+    with pytest.raises(UnknownMessageError, match="did you mean FetchRequest"):
+        PROTOCOL["FetchRequst"]
+    with pytest.raises(UnknownMessageError, match=r"unknown message 'Xyz'$"):
+        PROTOCOL["Xyz"]
 
 
 def test_decoding_from_the_middle_of_bytes() -> None:

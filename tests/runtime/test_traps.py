@@ -68,7 +68,7 @@ def refused(cls: type[Message], data: bytes, version: int, policy: Policy = STRI
 
 def test_trap_01_header_versions_follow_from_flexibility() -> None:
     for name in MODULES:
-        cls = PROTOCOL.message(name)
+        cls = PROTOCOL[name]
         if cls.API_KEY is None or not name.endswith(("Request", "Response")):
             continue
         for version in cls.VALID_VERSIONS:
@@ -290,7 +290,7 @@ def test_trap_15_null_elements() -> None:
 
 def test_trap_16_uuids_are_never_null() -> None:
     for name in MODULES:
-        cls = PROTOCOL.message(name)
+        cls = PROTOCOL[name]
         assert not [field for field in cls.FIELDS if field.type == "uuid" and field.nullable]
     assert MetadataRequest.decode(raw("02" + "00" * 16 + "00 00 | 00 00 00"), 11).topics[0].topic_id == ZERO_UUID  # type: ignore[index]
 
@@ -643,7 +643,7 @@ def test_trap_46_topic_ids_replace_names() -> None:
     ],
 )
 def test_trap_46_since_when_topics_have_ids_alone(name: str, path: str, first: int) -> None:
-    cls: Any = PROTOCOL.message(name)
+    cls: Any = PROTOCOL[name]
     fields = {place: field.versions for place, _, field in walk(cls)}
     named = fields.get(f"{path}.topic") or fields[f"{path}.name"]
     assert (named.stop, fields[f"{path}.topic_id"]) == (first, range(first, cls.VALID_VERSIONS.stop))

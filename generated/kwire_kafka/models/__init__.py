@@ -9,7 +9,7 @@ it is asked for.
 from __future__ import annotations
 
 from kwire.models import Models
-from kwire_kafka.index import ALIASES, MODULES
+from kwire_kafka.index import ALIASES, MODULES, PROTOCOL
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -591,8 +591,8 @@ if TYPE_CHECKING:
         ZkMigrationStateRecordModel as ZkMigrationStateRecordModel,
     )
 
-MODELS = Models("kwire_kafka.models", MODULES, ALIASES)
-"""Finds the model of a message by its name."""
+MODELS = Models(PROTOCOL)
+"""The model of every message, by its name or a former name."""
 
 __all__ = [
     "MODELS",
@@ -887,7 +887,7 @@ __all__ = [
 def __getattr__(name: str) -> type:
     message = name.removesuffix("Model")
     if message != name and (message in MODULES or message in ALIASES):
-        return MODELS.message(message)
+        return MODELS[message]
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

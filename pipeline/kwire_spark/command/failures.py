@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 
-from kwire.errors import KwireError
-from kwire.releases import UnknownReleaseError
+from kwire.errors import KwireError, UnknownReleaseError
 from kwire_spark.options import BrokenInputError, OptionError
 
 _OURS = re.compile(r"^(?:[\w.]+\.)?(BrokenInputError|OptionError|DecodeError|KwireError): (.+)$", re.M)

@@ -8,16 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import cache
 from typing import Any
 
 import pyarrow as pa
 
+from kwire.errors import UnknownRecordTypeError
 from kwire.logs import TOPICS, decode_record
 from kwire.message import Message
 from kwire.policy import LIKE_KAFKA
-from kwire.protocol import UnknownApi
 from kwire.records import Record, decode_control
 from kwire.records.control import TYPES
 from kwire_kafka import PROTOCOL
@@ -55,11 +54,10 @@ class RecordKind:
 
 
 def record_kind(name: str) -> RecordKind:
-    """The kind of this name; :class:`UnknownApi` if there is none."""
+    """The kind of this name; :class:`~kwire.errors.UnknownRecordTypeError` if there is none."""
     kinds = record_kinds()
     if name not in kinds:
-        near = get_close_matches(name, kinds, n=1)
-        raise UnknownApi(f"there are no records {name!r}{f': did you mean {near[0]}?' if near else ''}")
+        raise UnknownRecordTypeError(name, kinds)
     return kinds[name]
 
 
@@ -157,7 +155,7 @@ def _decoded(name: str | None, message: Message | None, version: int | None) -> 
     """The message, as one of ``name``: what is called legacy has the same fields, or fewer."""
     if message is None or name is None:
         return NOTHING
-    cls: Any = PROTOCOL.message(name)
+    cls: Any = PROTOCOL[name]
     if type(message) is not cls:
         message = cls(**{field.name: getattr(message, field.name) for field in message.FIELDS})
     return message, cls.VALID_VERSIONS.start if version is None else version, None

@@ -13,6 +13,7 @@ from functools import reduce
 from operator import or_
 from typing import TYPE_CHECKING
 
+from kwire.errors import UnknownApiError
 from kwire_kafka import PROTOCOL
 from kwire_spark.spark_types import spark_schema
 from kwire_spark.tables.record_structs import RecordKind, RecordStructs, record_kind
@@ -30,7 +31,7 @@ def messages(exchanges: DataFrame, api: str | int, parts: Sequence[str] = PARTS)
     """The exchanges of one API, with ``request`` and ``response`` as structs, or one of them: see ``parts``.
 
     ``api`` is a name as ``Fetch``, also one of an earlier release, or an api key. Needs the columns ``api_key``,
-    ``version`` and those of ``parts``. :class:`~kwire.protocol.UnknownApi` if there is no such API.
+    ``version`` and those of ``parts``. :class:`~kwire.errors.UnknownApiError` if there is no such API.
     """
     if not parts or not set(parts) <= set(PARTS):
         raise ValueError(f"parts are {' and '.join(PARTS)}, not {', '.join(parts) or 'nothing'}")
@@ -54,7 +55,9 @@ def records(logged: DataFrame, name: str) -> DataFrame:
 
 
 def _api_key(api: str | int) -> int:
-    request = PROTOCOL.request(api) if isinstance(api, int) else PROTOCOL.message(f"{api}Request")
+    if isinstance(api, str) and f"{api}Request" not in PROTOCOL:
+        raise UnknownApiError(api, [PROTOCOL.api_name(key) for key in PROTOCOL.api_keys])
+    request = PROTOCOL.request(api) if isinstance(api, int) else PROTOCOL[f"{api}Request"]
     assert request.API_KEY is not None
     return request.API_KEY
 

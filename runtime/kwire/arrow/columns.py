@@ -12,6 +12,7 @@ from kwire.arrow.read import structs_from
 from kwire.arrow.schema import message_type
 from kwire.arrow.write import Write, absent, message_writer
 from kwire.message import Message
+from kwire.schema import valid_version
 
 Versions = int | Sequence[int]
 """The version of all messages, or the version of each."""
@@ -50,7 +51,7 @@ class Columns:
     def array(self, messages: Sequence[Message | None], versions: Versions) -> pa.StructArray:
         """The messages as one array of structs, null for ``None`` whatever its version.
 
-        Fields that a version lacks are null. ``LookupError`` for a version that the message does not have,
+        Fields that a version lacks are null. ``UnknownVersionError`` for a version that the message does not have,
         ``TypeError`` for another message, ``ValueError`` and ``OverflowError`` for values that cannot be sent.
         A column holds up to 2 GB.
         """
@@ -86,10 +87,7 @@ class Columns:
         if version is None:
             return absent(self.type, len(messages))
         if version not in self._writers:
-            valid = self.message.VALID_VERSIONS
-            if version not in valid:
-                raise LookupError(f"{self.message.__name__} has versions {valid[0]} to {valid[-1]}, not {version}")
-            self._writers[version] = message_writer(self.type, self.message, version)
+            self._writers[version] = message_writer(self.type, self.message, valid_version(self.message, version))
         return self._writers[version](messages)
 
 

@@ -6,16 +6,15 @@ import argparse
 import json
 import sys
 from collections.abc import Callable, Iterator
-from difflib import get_close_matches
 from importlib import import_module
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from kwire.command.input_bytes import CODINGS, read_input
 from kwire.command.notes import notes
-from kwire.errors import DecodeError
+from kwire.errors import DecodeError, UnknownApiError, UnknownNameError
 from kwire.policy import LIKE_KAFKA, STRICT, Policy
-from kwire.protocol import MessageRegistry, UnknownApi
+from kwire.protocol import MessageRegistry
 from kwire.trace.batches import expand_records
 from kwire.trace.frames import trace_frame, trace_request, trace_response
 from kwire.trace.internal import trace_record
@@ -88,7 +87,7 @@ def _run(options: argparse.Namespace) -> int:
         _check(options)
         protocol = registry(options.protocol)
         traces = _record(protocol, options) if options.topic else _traces(protocol, options)
-    except (ImportError, OSError, UnknownApi, ValueError) as problem:
+    except (ImportError, OSError, UnknownNameError, ValueError) as problem:
         options.error(str(problem))
     note = notes(protocol, options.protocol)
     if options.format == "json":
@@ -148,7 +147,7 @@ def _traces(protocol: MessageRegistry, options: argparse.Namespace) -> dict[str,
         "expand": None if options.no_records else expand_records,
     }
     if options.message:
-        cls = protocol.message(options.message)
+        cls = protocol[options.message]
         return {"": trace_message(cls, read_input(options.data, options.coding), options.version, **how)}
 
     def trace_payload(payload: bytes) -> Trace:
@@ -193,11 +192,8 @@ def _api_key(protocol: MessageRegistry, text: str) -> int:
     """The API key for a number or name, such as `1`, `Fetch` or `fetchresponse`."""
     if text.lstrip("-").isdigit():
         return int(text)
+    names = {protocol.api_name(key).lower(): key for key in protocol.api_keys}
     wanted = text.lower().removesuffix("request").removesuffix("response")
-    for key in protocol.api_keys:
-        if protocol.api_name(key).lower() == wanted:
-            return key
-    names = {name.lower(): name for name in map(protocol.api_name, protocol.api_keys)}
-    similar = [names[name] for name in get_close_matches(wanted, names, n=2)]
-    suggestion = f", did you mean {' or '.join(similar)}?" if similar else ""
-    raise UnknownApi(f"unknown API {text!r}{suggestion}")
+    if wanted not in names:
+        raise UnknownApiError(text, [protocol.api_name(key) for key in protocol.api_keys])
+    return names[wanted]

@@ -10,9 +10,9 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 from kwire.command.decode import registry
+from kwire.errors import UnknownNameError
 from kwire.message import Message, Struct
-from kwire.protocol import UnknownApi
-from kwire.schema import Field, description, format_versions, struct_class, walk
+from kwire.schema import Field, description, format_versions, struct_class, valid_version, walk
 from kwire.uuids import ZERO_UUID, Uuid
 
 if TYPE_CHECKING:
@@ -48,12 +48,12 @@ def add_to(commands: Commands) -> None:
 def _run(options: argparse.Namespace) -> int:
     name, _, path = options.name.partition(".")
     try:
-        message = registry(options.protocol).message(name)
+        message = registry(options.protocol)[name]
         cls = _struct(message, path) if path else message
-    except (ImportError, UnknownApi, ValueError) as problem:
+        if options.version is not None:
+            valid_version(message, options.version)
+    except (ImportError, UnknownNameError, ValueError) as problem:
         options.error(str(problem))
-    if options.version is not None and options.version not in message.VALID_VERSIONS:
-        options.error(f"unknown version {options.version}, valid versions are {_all_versions(message)}")
     found = {
         "name": cls.__name__,
         "api_key": message.API_KEY,

@@ -41,7 +41,7 @@ class Event:
     def expect(self, cls: type[M]) -> M:
         """The message of a request or response, checked to be a ``cls``.
 
-        ``kwire.protocol.UnexpectedMessage`` otherwise, with the reason if it could not be decoded.
+        ``kwire.protocol.UnexpectedMessageError`` otherwise, with the reason if it could not be decoded.
         """
         return expected(getattr(self, "message", None), cls, getattr(self, "reason", f"it is {self!r}"))
 

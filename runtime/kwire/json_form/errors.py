@@ -54,11 +54,3 @@ def convert(function: Callable[[Any], Any], value: Any, cls: type[Message], vers
         steps = [f"[{step}]" if type(step) is int else f".{step}" for step in reversed(problem.path)]
         path = "".join(steps).removeprefix(".")
         raise JsonFormError(problem.reason, message_name=cls.__name__, version=version, path=path) from None
-
-
-def checked_version(cls: type[Message], version: int) -> int:
-    """``version``, or ``LookupError`` if the message does not have it."""
-    if version not in cls.VALID_VERSIONS:
-        valid = cls.VALID_VERSIONS
-        raise LookupError(f"{cls.__name__} has versions {valid[0]} to {valid[-1]}, not {version}")
-    return version

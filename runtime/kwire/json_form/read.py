@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from operator import index
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from kwire.json_form.errors import InvalidValueError, checked_version, convert
+from kwire.json_form.errors import InvalidValueError, convert
 from kwire.json_form.values import READERS, Convert, size
-from kwire.schema import PresentField, present_fields, struct_class
+from kwire.schema import PresentField, present_fields, struct_class, valid_version
 
 if TYPE_CHECKING:
     from kwire.message import Message, Struct
@@ -25,10 +24,10 @@ def from_json(cls: type[M], value: Any, version: int, *, empty_records: bool = F
     """The message that ``value``, the result of ``json.loads``, represents in ``version``.
 
     Where the log has only the size of the records (``recordsSizeInBytes``), raises :class:`JsonFormError`, or with
-    ``empty_records`` uses ``b""``. :class:`JsonFormError` also names every value that does not fit; ``LookupError``
-    means that the message does not have this version.
+    ``empty_records`` uses ``b""``. :class:`JsonFormError` also names every value that does not fit.
+    :class:`~kwire.errors.UnknownVersionError` means that the message does not have this version.
     """
-    read: Convert = _struct(cls, checked_version(cls, index(version)), empty_records)  # type: ignore[arg-type]
+    read: Convert = _struct(cls, valid_version(cls, version), empty_records)  # type: ignore[arg-type]
     message: M = convert(read, value, cls, version)
     return message
 

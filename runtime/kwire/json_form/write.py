@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import functools
-from operator import index
 from typing import TYPE_CHECKING, Any
 
-from kwire.json_form.errors import InvalidValueError, checked_version, convert
+from kwire.json_form.errors import InvalidValueError, convert
 from kwire.json_form.read import SIZE_NAME, array, nullable
 from kwire.json_form.values import WRITERS, Convert, short
-from kwire.schema import PresentField, absent_fields, present_fields, struct_class
+from kwire.schema import PresentField, absent_fields, present_fields, struct_class, valid_version
 
 if TYPE_CHECKING:
     from kwire.message import Message, Struct
@@ -20,11 +19,11 @@ def to_json(message: Message, version: int, *, with_records: bool = False) -> di
 
     Records appear as their size in bytes (``recordsSizeInBytes``), or with ``with_records`` in base64. Tagged fields
     appear only if they differ from their default; unknown tagged fields have no place in this form and are left out.
-    :class:`JsonFormError` names a value that the version cannot represent; ``LookupError`` means that the message
-    does not have this version.
+    :class:`JsonFormError` names a value that the version cannot represent; :class:`~kwire.errors.UnknownVersionError`
+    means that the message does not have this version.
     """
     cls = type(message)
-    write: Convert = _struct(cls, checked_version(cls, index(version)), with_records)  # type: ignore[arg-type]
+    write: Convert = _struct(cls, valid_version(cls, version), with_records)  # type: ignore[arg-type]
     value: dict[str, Any] = convert(write, message, cls, version)
     return value
 

@@ -88,7 +88,7 @@ def _read(protocol: MessageRegistry, name: str, path: str, raw: bytes, policy: P
 
 def _decode(protocol: MessageRegistry, name: str, data: bytes, policy: Policy) -> tuple[int, Message]:
     """Version and message. A version above the known ones only adds fields behind those of the highest known."""
-    cls = protocol.message(name)
+    cls = protocol[name]
     version, start = read_int16(data, 0)
     highest = cls.VALID_VERSIONS.stop - 1
     if version > highest:

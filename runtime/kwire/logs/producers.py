@@ -21,7 +21,7 @@ def read_producer_snapshot(protocol: MessageRegistry, path: str | Path, *, verif
     """The ProducerSnapshot in a file; ``DecodeError`` if it is another version, broken, or its CRC-32C is wrong."""
     data = Path(path).read_bytes()
     version, start = read_int16(data, 0)
-    cls = protocol.message("ProducerSnapshot")
+    cls = protocol["ProducerSnapshot"]
     snapshot = cls.decode(data, version, STRICT, start=start)
     if verify:
         from crc32c import crc32c

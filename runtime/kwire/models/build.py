@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import sys
 import threading
-from operator import index
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import AliasChoices, Field, create_model
@@ -14,7 +13,7 @@ from kwire.json_form.read import SIZE_NAME
 from kwire.message import Struct
 from kwire.models.fields import SIZE_ATTRIBUTE, ModelField, model_fields
 from kwire.models.kinds import KINDS, SIZE, array_of
-from kwire.schema import absent_fields
+from kwire.schema import absent_fields, valid_version
 
 if TYPE_CHECKING:
     from kwire.models.model import ModelOf
@@ -29,10 +28,7 @@ _BUILDING = threading.RLock()
 
 def build(model: type[M], version: int) -> type[M]:
     """The subclass of ``model`` that has the fields of ``version``, the same each time."""
-    version = index(version)
-    valid = model.MESSAGE.VALID_VERSIONS
-    if version not in valid:
-        raise LookupError(f"{model.MESSAGE.__name__} has versions {valid[0]} to {valid[-1]}, not {version}")
+    version = valid_version(model.MESSAGE, version)
     with _BUILDING:  # two classes for one version would refuse each other's instances
         return _built(model, version)  # type: ignore[return-value]
 

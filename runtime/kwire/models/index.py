@@ -1,31 +1,19 @@
-"""From names of messages to their models, without importing any before it is asked for."""
+"""The models of a generated package."""
 
 from __future__ import annotations
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from kwire.protocol import UnknownApi
+from kwire.lookup import PerMessage
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from kwire.models.model import ModelOf
 
 
-class Models:
-    """The models of all messages of a generated package."""
+class Models(PerMessage["type[ModelOf[Any]]"]):
+    """The models of all messages of a generated package, by name or former name, each imported on first use."""
 
-    def __init__(self, package: str, modules: Mapping[str, str], aliases: Mapping[str, str]) -> None:
-        self._package = package
-        self._modules = modules
-        self._aliases = aliases
-
-    def message(self, name: str) -> type[ModelOf[Any]]:
-        """The model of a message, by the name of the message or a name it had in an earlier release."""
-        actual = self._aliases.get(name, name)
-        if actual not in self._modules:
-            raise UnknownApi(f"unknown message {name!r}")
-        module = import_module(f"{self._package}.{self._modules[actual]}")
-        found: type[ModelOf[Any]] = getattr(module, f"{actual}Model")
-        return found
+    def _load(self, name: str, module: str) -> type[ModelOf[Any]]:
+        model: type[ModelOf[Any]] = getattr(import_module(f"{self._package}.models.{module}"), f"{name}Model")
+        return model

@@ -72,7 +72,7 @@ class ModelOf(_Typed[S]):
 
     @classmethod
     def for_version(cls, version: int) -> type[Self]:
-        """The model of one version; ``LookupError`` if the message has no such version."""
+        """The model of one version; ``UnknownVersionError`` if the message lacks it."""
         general: type[Self] = cls.GENERAL or cls  # type: ignore[assignment]
         return build(general, version)
 

@@ -77,7 +77,7 @@ def decode_control(protocol: MessageRegistry, record: Record, policy: Policy = S
     reason: str | None = f"unknown control record of type {type}"
     if 0 <= type < len(TYPES):
         name, schema = TYPES[type]
-        message, reason = _decode(protocol.message(schema), version, value, policy)
+        message, reason = _decode(protocol[schema], version, value, policy)
     return ControlRecord(type, name, version, message, key, value, reason)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from kwire.releases.facts import Api, Release, TaggedField, format_range
 from kwire.releases.matrix import Conversion, Matrix, MessageMatrix, VersionFacts
 from kwire.releases.negotiation import Change, Choice, Negotiation
-from kwire.releases.table import Releases, UnknownReleaseError
+from kwire.releases.table import Releases
 
 __all__ = [
     "Api",
@@ -22,7 +22,6 @@ __all__ = [
     "Release",
     "Releases",
     "TaggedField",
-    "UnknownReleaseError",
     "VersionFacts",
     "format_range",
 ]

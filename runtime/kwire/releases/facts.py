@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from kwire.protocol import UnknownApi
+from kwire.errors import UnknownApiError
 
 Versions = range | tuple[int, int] | str
 """A range of versions: ``range(3, 12)``, ``(3, 11)`` or ``"3-11"``."""
@@ -78,11 +78,11 @@ class Release:
     tagged: tuple[TaggedField, ...] = ()
 
     def api(self, which: int | str) -> Api:
-        """The API with this key, or with this name in this release; ``UnknownApi`` if there is none."""
+        """The API with this key, or with this name in this release; ``UnknownApiError`` if there is none."""
         for key, api in self.apis.items():
             if which in (key, api.name):
                 return api
-        raise UnknownApi(f"release {self.name} has no API {which!r}")
+        raise UnknownApiError(which, [api.name for api in self.apis.values()], of=f"release {self.name}")
 
 
 def format_range(versions: range) -> str:

@@ -17,11 +17,13 @@ Unknown tagged fields are not considered: they can be written in every flexible 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from kwire.errors import UnknownVersionError
+from kwire.lookup import PerMessage
 from kwire.releases.facts import parse_versions
 
 
@@ -92,7 +94,11 @@ class MessageMatrix:
         }
 
     def convert(self, source: int, target: int) -> Conversion:
-        """The conversion from version ``source`` to version ``target``; ``KeyError`` for unknown versions."""
+        """The conversion from version ``source`` to version ``target``; :class:`~kwire.errors.UnknownVersionError` if
+        the message lacks one of them."""
+        for version in (source, target):
+            if version not in self.versions:
+                raise UnknownVersionError(version, range(min(self.versions), max(self.versions) + 1), of=self.name)
         return self._conversions[source, target]
 
     @cached_property
@@ -107,15 +113,12 @@ class MessageMatrix:
         return conversions
 
 
-class Matrix(Mapping[str, MessageMatrix]):
-    """All messages by name. ``data`` is the content of the package's ``compat.json``, which is read on first use."""
-
-    def __init__(self, package: str) -> None:
-        self._package = package
-        self._messages: dict[str, MessageMatrix] = {}
+class Matrix(PerMessage[MessageMatrix]):
+    """The versions and conversions of all messages of a generated package, by name or former name."""
 
     @cached_property
     def data(self) -> dict[str, Any]:
+        """The content of the package's ``compat.json``, which is read on first use."""
         import json
         from pkgutil import get_data
 
@@ -124,16 +127,8 @@ class Matrix(Mapping[str, MessageMatrix]):
         data: dict[str, Any] = json.loads(text)
         return data
 
-    def __getitem__(self, name: str) -> MessageMatrix:
-        if name not in self._messages:
-            self._messages[name] = MessageMatrix(name, self.data["messages"][name], self.data["releases"])
-        return self._messages[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.data["messages"])
-
-    def __len__(self) -> int:
-        return len(self.data["messages"])
+    def _load(self, name: str, module: str) -> MessageMatrix:
+        return MessageMatrix(name, self.data["messages"][name], self.data["releases"])
 
 
 def _expanded(spans: str, order: list[str]) -> tuple[str, ...]:

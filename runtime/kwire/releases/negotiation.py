@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from kwire.errors import UnknownApiError
 from kwire.releases.facts import NONE, Api, format_range
 
 
@@ -44,7 +45,7 @@ class Choice:
 
 
 class Negotiation(Mapping[int, Choice]):
-    """The choices by API key.
+    """The choices by API key; an unknown key raises :class:`~kwire.errors.UnknownApiError`.
 
     ``blind`` is true for brokers before 0.10.0, which cannot be asked for their versions: a client makes these
     choices only if it is configured with the broker's release.
@@ -55,6 +56,8 @@ class Negotiation(Mapping[int, Choice]):
         self.blind = blind
 
     def __getitem__(self, key: int) -> Choice:
+        if key not in self._choices:
+            raise UnknownApiError(key)
         return self._choices[key]
 
     def __iter__(self) -> Iterator[int]:

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import Any
 
-from kwire.errors import KwireError
-from kwire.protocol import API_VERSIONS, UnknownApi
+from kwire.errors import UnknownApiError, UnknownReleaseError
+from kwire.protocol import API_VERSIONS
 from kwire.releases.facts import Api, Release, TaggedField, parse_versions
 from kwire.releases.negotiation import Change, Negotiation, choose
 
@@ -16,14 +16,11 @@ Row = tuple[str, str, str, str, str, str, str, str]
 Accepted versions include the unstable ones; an empty text for advertised versions means the accepted ones."""
 
 
-class UnknownReleaseError(KwireError, KeyError):
-    """An unknown release; the message lists the known ones nearby."""
-
-    __str__ = Exception.__str__
-
-
 class Releases(Mapping[str, Release]):
-    """All releases, oldest first, by name. ``"4.1"`` finds the newest known release of that line."""
+    """All releases, oldest first, by name. ``"4.1"`` finds the newest known release of that line.
+
+    An unknown name raises :class:`~kwire.errors.UnknownReleaseError`.
+    """
 
     def __init__(
         self,
@@ -50,17 +47,22 @@ class Releases(Mapping[str, Release]):
         }
 
     def __getitem__(self, name: str) -> Release:
-        if name in self._releases:
-            return self._releases[name]
-        line = [known for known in self._releases if known.startswith(f"{name}.") or name.startswith(f"{known}.")]
-        if not line:
+        known = self._known(name)
+        if known is None:
             major = name.split(".")[0]
-            near = [known for known in self._releases if known.split(".")[0] == major] or list(self._releases)
-            raise UnknownReleaseError(f"unknown release {name!r}, expected one of {', '.join(near)}")
-        return self._releases[line[-1]]
+            near = [other for other in self._sources if other.split(".")[0] == major]
+            raise UnknownReleaseError(name, near or self._sources)
+        return self._releases[known]
 
     def __contains__(self, name: object) -> bool:
-        return name in self._sources
+        return isinstance(name, str) and self._known(name) is not None
+
+    def _known(self, name: str) -> str | None:
+        """The release with this name, or the newest of this line; ``None`` if there is none."""
+        if name in self._sources:
+            return name
+        line = [known for known in self._sources if known.startswith(f"{name}.") or name.startswith(f"{known}.")]
+        return line[-1] if line else None
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._sources)
@@ -134,7 +136,7 @@ class Releases(Mapping[str, Release]):
         for key, rows in self._rows.items():
             if any(row[2] == which for row in rows):
                 return key
-        raise UnknownApi(f"unknown API {which!r}")
+        raise UnknownApiError(which, [row[2] for rows in self._rows.values() for row in rows])
 
     def _name(self, key: int) -> str:
         return self._rows[key][-1][2] if key in self._rows else f"api key {key}"

@@ -17,7 +17,7 @@ throttle time. Header, connection, times and client are the same for both.
 from __future__ import annotations
 
 from kwire.request_log.layouts import located, micros
-from kwire.request_log.line import Address, Json, LoggedHeader, Models, RequestLogError, RequestLogLine, addresses
+from kwire.request_log.line import Address, Json, LoggedHeader, RequestLogError, RequestLogLine, addresses
 from kwire.request_log.parsing import MARK, parse_line
 
 __all__ = [
@@ -25,7 +25,6 @@ __all__ = [
     "Address",
     "Json",
     "LoggedHeader",
-    "Models",
     "RequestLogError",
     "RequestLogLine",
     "addresses",

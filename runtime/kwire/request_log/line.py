@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import binascii
 import re
-import typing
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -33,12 +32,6 @@ class RequestLogError(DecodeError):
     ``data`` is the line in UTF-8 and ``offset`` the byte where the problem is, ``path`` the name in its JSON. Of a
     line inside a string of JSON they are about what that string says.
     """
-
-
-class Models(typing.Protocol):
-    """``MODELS`` of the models of a generated package. They need pydantic, and what is here does not."""
-
-    def message(self, name: str) -> Any: ...
 
 
 class Address(NamedTuple):
@@ -151,8 +144,8 @@ class RequestLogLine:
     def request_message(self, protocol: MessageRegistry, *, empty_records: bool = False) -> Message | None:
         """The request as a codec object, ``None`` if there is none.
 
-        ``UnknownApi`` or ``LookupError`` if nobody knows the api key or its version, ``JsonFormError`` where the JSON
-        is not what this version is, and where records were left out: these are no bytes with ``empty_records``.
+        ``UnknownApiError`` or ``UnknownVersionError`` if the API key or its version is unknown, ``JsonFormError`` if
+        the JSON does not fit this version, or if records were left out, which ``empty_records`` takes as ``b""``.
         """
         if self.request is None:
             return None
@@ -170,24 +163,24 @@ class RequestLogLine:
         cls = protocol.response(self.header.api_key)
         return cls.from_json(self.response, self.body_version, empty_records=empty_records)
 
-    def request_model(self, protocol: MessageRegistry, models: Models) -> Any:
+    def request_model(self, protocol: MessageRegistry, models: Mapping[str, Any]) -> Any:
         """The request as a ``ModelOf`` its version, ``None`` if there is none.
 
-        ``UnknownApi`` or ``LookupError`` if nobody knows the api key or its version, and pydantic's
+        ``UnknownApiError`` or ``UnknownVersionError`` if the API key or its version is unknown, and pydantic's
         ``ValidationError`` where the JSON is not what this version is.
         """
         if self.request is None:
             return None
         return self._model(models, protocol.request(self.header.api_key).__name__, self.request)
 
-    def response_model(self, protocol: MessageRegistry, models: Models) -> Any:
+    def response_model(self, protocol: MessageRegistry, models: Mapping[str, Any]) -> Any:
         """The response as a model, as :meth:`request_model`."""
         if self.response is None:
             return None
         return self._model(models, protocol.response(self.header.api_key).__name__, self.response)
 
-    def _model(self, models: Models, name: str, body: Json) -> Any:
-        return models.message(name).for_version(self.body_version).model_validate(body)
+    def _model(self, models: Mapping[str, Any], name: str, body: Json) -> Any:
+        return models[name].for_version(self.body_version).model_validate(body)
 
     def enveloped(self, protocol: MessageRegistry, policy: Policy = STRICT) -> tuple[Request, Response | None] | None:
         """What is in an Envelope: header and body of the request and, if it was answered, of the response.

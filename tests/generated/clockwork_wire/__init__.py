@@ -41,7 +41,7 @@ __all__ = [
 
 def __getattr__(name: str) -> type:
     if name in MODULES or name in ALIASES:
-        return PROTOCOL.message(name)
+        return PROTOCOL[name]
     if name == "ApiKey":
         from clockwork_wire.api_keys import ApiKey
 

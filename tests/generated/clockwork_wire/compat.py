@@ -12,8 +12,9 @@ The data is in ``compat.json`` beside this module, and is read when it is first 
 from __future__ import annotations
 
 from kwire.releases.matrix import Matrix
+from clockwork_wire.index import PROTOCOL
 
-MATRIX = Matrix("clockwork_wire")
-"""The matrix of every message, by name."""
+MATRIX = Matrix(PROTOCOL)
+"""The versions and conversions of every message, by its name or a former name."""
 
 __all__ = ["MATRIX"]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kwire import DecodeError, EncodeError, MessageRegistry, UnexpectedMessage
+from kwire import DecodeError, EncodeError, MessageRegistry, UnexpectedMessageError
 from kwire.connection import (
     CLIENT,
     SERVER,
@@ -268,17 +268,17 @@ def test_the_expected_message_or_a_reason() -> None:
     assert request.expect(HeartbeatRequest) == BEAT
     (response,) = client.receive(server.send(request, HeartbeatResponse(error_code=27)))
     assert response.expect(HeartbeatResponse).error_code == 27
-    with pytest.raises(UnexpectedMessage, match="expected MetadataResponse, got HeartbeatResponse"):
+    with pytest.raises(UnexpectedMessageError, match="expected MetadataResponse, got HeartbeatResponse"):
         response.expect(MetadataResponse)
     request = heard(server, client.send(BEAT, 4))
     (broken,) = client.receive(server.send_raw(request, b"\0", header_version=1))
     with pytest.raises(
-        UnexpectedMessage, match=r"expected HeartbeatResponse, got HeartbeatResponse v4, .* byte 5 of 6"
+        UnexpectedMessageError, match=r"expected HeartbeatResponse, got HeartbeatResponse v4, .* byte 5 of 6"
     ):
         broken.expect(HeartbeatResponse)
     client.send_token(b"t")
     (token,) = client.receive(frame(b"secret"))
-    with pytest.raises(UnexpectedMessage, match="it is <SaslToken 6 bytes"):
+    with pytest.raises(UnexpectedMessageError, match="it is <SaslToken 6 bytes"):
         token.expect(HeartbeatResponse)
 
 

@@ -9,7 +9,7 @@ it is asked for.
 from __future__ import annotations
 
 from kwire.models import Models
-from clockwork_wire.index import ALIASES, MODULES
+from clockwork_wire.index import ALIASES, MODULES, PROTOCOL
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from clockwork_wire.models.headers import ClockHeaderModel as ClockHeaderModel
     from clockwork_wire.models.metadata.pendulum_record import PendulumRecordModel as PendulumRecordModel
 
-MODELS = Models("clockwork_wire.models", MODULES, ALIASES)
-"""Finds the model of a message by its name."""
+MODELS = Models(PROTOCOL)
+"""The model of every message, by its name or a former name."""
 
 __all__ = [
     "MODELS",
@@ -39,7 +39,7 @@ __all__ = [
 def __getattr__(name: str) -> type:
     message = name.removesuffix("Model")
     if message != name and (message in MODULES or message in ALIASES):
-        return MODELS.message(message)
+        return MODELS[message]
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

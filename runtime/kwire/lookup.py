@@ -1,0 +1,73 @@
+"""Look-ups by the name of a message: of its class, its model and its columns."""
+
+from __future__ import annotations
+
+from _collections_abc import Mapping  # collections.abc imports all of collections: docs/decisions/imports.md
+
+from kwire.errors import UnknownMessageError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import TypeVar
+
+    from kwire.protocol import MessageRegistry
+
+    T = TypeVar("T")
+
+
+class MessageMapping(Mapping["str", "T"]):
+    """One value for each message of a generated package, loaded on first use.
+
+    Keys are the names of messages. Former names find the same values, but iteration leaves them out. An unknown name
+    raises :class:`~kwire.errors.UnknownMessageError`. Compares by identity.
+    """
+
+    def __init__(self, package: str, modules: Mapping[str, str], aliases: Mapping[str, str]) -> None:
+        self._package = package
+        self._modules = modules
+        self._aliases = aliases
+        self._loaded: dict[str, T] = {}
+
+    def _load(self, name: str, module: str) -> T:
+        """The value for the message of this current name, which is in this module of the package."""
+        raise NotImplementedError
+
+    def __getitem__(self, name: str) -> T:
+        try:
+            return self._loaded[name]
+        except KeyError:
+            pass
+        current = self._aliases.get(name, name)
+        if current not in self._modules:
+            raise UnknownMessageError(name, self._modules)
+        if current not in self._loaded:
+            self._loaded[current] = self._load(current, self._modules[current])
+        value = self._loaded[name] = self._loaded[current]
+        return value
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._modules)
+
+    def __len__(self) -> int:
+        return len(self._modules)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._modules or name in self._aliases
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {self._package}: {len(self)} messages>"
+
+
+class PerMessage(MessageMapping["T"]):
+    """One value for each message of ``registry``."""
+
+    def __init__(self, registry: MessageRegistry) -> None:
+        super().__init__(registry._package, registry._modules, registry._aliases)
+        self._registry = registry
