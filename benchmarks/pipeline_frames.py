@@ -28,7 +28,7 @@ from kwire_kafka.api.produce import PartitionProduceData, TopicProduceData
 from kwire_spark.capture import Broken, Peer, Piece, read_pieces
 from kwire_spark.columns import FRAMES
 from kwire_spark.frames import frame_batches
-from kwire_spark.frames.wanted import TABLES, Table
+from kwire_spark.frames.projection import TABLES, Table
 from tests.pipeline.capture_files import Conversation, Segment, merged, packets, recorded, recordings, write_pcap
 from tests.pipeline.connection_pieces import answered, asked
 

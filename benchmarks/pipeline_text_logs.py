@@ -25,9 +25,10 @@ import pyarrow as pa
 
 from benchmarks.timing import table
 from kwire.request_log import MARK, parse_line
-from kwire_spark.columns import EXCHANGES, REFUSALS
-from kwire_spark.frames.wanted import Condition
-from kwire_spark.text_logs import Chosen, Lines, Split, refusal_batches, request_batches
+from kwire_spark.columns import EXCHANGES
+from kwire_spark.frames.projection import Condition
+from kwire_spark.projection import Projection
+from kwire_spark.text_logs import Lines, Split, refusal_batches, request_batches
 
 DATA = Path(__file__).parents[1] / "tests" / "data"
 JSON, TEXT, SERVER = "request_logs/3.9.1", "request_logs/1.1.1", "server_logs/4.1.1"
@@ -76,11 +77,11 @@ def measured(path: Path, name: str) -> Figures:
 
     def requests(columns: Sequence[str], *conditions: Condition) -> int:
         schema = pa.schema([EXCHANGES.field(column) for column in columns])
-        return of(request_batches(split, Chosen(EXCHANGES, schema, conditions), UTC))
+        return of(request_batches(split, Projection("logged_exchanges", schema, conditions), UTC))
 
     calls: dict[str, Callable[[], int]] = {"lines": lambda: sum(1 for _ in Lines(str(path)))}
     if name == SERVER:
-        calls["everything"] = lambda: of(refusal_batches(split, Chosen(REFUSALS), UTC))
+        calls["everything"] = lambda: of(refusal_batches(split, Projection("refusals"), UTC))
         return [timed(what, call) for what, call in calls.items()]
     if name == JSON:
         calls["loop"] = lambda: loop(path)

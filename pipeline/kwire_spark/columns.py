@@ -14,9 +14,12 @@ Such a row says in ``_corrupt`` what is wrong, in ``source`` and ``position`` wh
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import pyarrow as pa
 
 TIME = pa.timestamp("us", tz="UTC")
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def schema(*columns: tuple[str, pa.DataType, str]) -> pa.Schema:
@@ -154,6 +157,21 @@ RECORDS = _joined(
             pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())])),
             "In their order; keys may repeat.",
         ),
+    ),
+    CORRUPT,
+)
+
+PACKETS = _joined(
+    PLACE,
+    schema(
+        ("time", TIME, "When the packet was seen."),
+        ("flow", pa.binary(), "Names the two ends: the same for both directions."),
+        ("key", pa.binary(), "Addresses and ports of source and target, as on the wire."),
+        ("seq", pa.int64(), "TCP sequence number."),
+        ("ack", pa.int64(), "TCP acknowledgement number."),
+        ("flags", pa.int16(), "TCP flags."),
+        ("data", pa.binary(), "What was captured of the payload."),
+        ("missing", pa.int32(), "How many bytes of the payload were not captured."),
     ),
     CORRUPT,
 )

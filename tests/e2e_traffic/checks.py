@@ -18,7 +18,8 @@ import pyarrow as pa
 from kwire_spark.capture import read_pieces
 from kwire_spark.columns import EXCHANGES, FRAMES, REFUSALS
 from kwire_spark.frames import frame_batches
-from kwire_spark.text_logs import Chosen, refusal_batches, request_batches, splits
+from kwire_spark.projection import Projection
+from kwire_spark.text_logs import refusal_batches, request_batches, splits
 from tests.e2e_traffic.cast import CAST
 from tests.e2e_traffic.told import BEFORE_LOGIN, told
 
@@ -55,13 +56,13 @@ class Run:
 
     @cached_property
     def logged(self) -> list[Row]:
-        chosen = Chosen(EXCHANGES, EXCHANGES)
+        chosen = Projection("logged_exchanges")
         parts = splits([self.file("kafka-request.log")], 1 << 20)
         return [row for part in parts for row in _rows(request_batches(part, chosen, UTC), EXCHANGES)]
 
     @cached_property
     def refusals(self) -> list[Row]:
-        chosen = Chosen(REFUSALS, REFUSALS)
+        chosen = Projection("refusals")
         parts = splits([self.file("server.log")], 1 << 20)
         return [row for part in parts for row in _rows(refusal_batches(part, chosen, UTC), REFUSALS)]
 

@@ -13,7 +13,7 @@ from kwire.message import Message
 from kwire_kafka import PROTOCOL
 from kwire_spark.capture import Broken, Connection, Peer, Piece
 from kwire_spark.frames import Condition, frame_batches
-from kwire_spark.frames.wanted import TABLES, Table
+from kwire_spark.frames.projection import TABLES, Table
 from tests.pipeline.capture_files import EPOCH, Conversation, Segment
 
 Cells = dict[str, Any]

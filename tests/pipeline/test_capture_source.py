@@ -31,7 +31,8 @@ from pyspark.sql.types import StructType
 from kwire_spark.columns import EXCHANGES, FRAMES
 from kwire_spark.frames import Condition
 from kwire_spark.options import BrokenInputError, OptionError, Options
-from kwire_spark.sources.capture import CaptureReader, KafkaCapture, condition
+from kwire_spark.sources.capture import CaptureReader, KafkaCapture
+from kwire_spark.sources.filters import condition
 from kwire_spark.spark_types import spark_schema
 from tests.pipeline.capture_files import (
     COOKED,

@@ -18,11 +18,18 @@ from kwire.frames import frame
 from kwire_kafka import HeartbeatRequest, HeartbeatResponse, ProduceRequest
 from kwire_spark.capture import Broken, Piece
 from kwire_spark.columns import EXCHANGES, FRAMES
-from kwire_spark.frames import Condition, ConnectionRows, Wanted, exchange_rows, frame_batches, frame_rows
+from kwire_spark.frames import (
+    Condition,
+    ConnectionProjection,
+    ConnectionRows,
+    exchange_rows,
+    frame_batches,
+    frame_rows,
+)
 from kwire_spark.frames.batches import BATCH_ROWS
-from kwire_spark.frames.layout import arrow_batch
-from kwire_spark.frames.wanted import TABLES, Table
+from kwire_spark.frames.projection import TABLES, Table
 from kwire_spark.options import BrokenInputError
+from kwire_spark.rows import Layout
 from tests.effort import examples
 from tests.pipeline.capture_files import Segment, recorded, recordings
 from tests.pipeline.connection_pieces import answered, asked, cells, conversation_pieces, gap, pieces, values
@@ -115,11 +122,11 @@ def test_connections_without_rows_that_are_wanted_are_not_decoded(monkeypatch: p
 
 
 def test_the_client_of_an_exchange_may_be_in_an_envelope() -> None:
-    wanted = Wanted("exchanges", conditions=[Condition("client_host", "=", "192.0.2.7")])
-    assert wanted.takes(("id", "10.0.0.1", 1, "10.0.0.9", 9092))
-    assert not Wanted("frames", conditions=[Condition("client_host", "=", "192.0.2.7")]).takes(
-        ("", "10.0.0.1", 1, "", 1)
-    )
+    peers = {"connection": "id", "client_host": "10.0.0.1", "server_host": "10.0.0.9", "server_port": 9092}
+    wanted = ConnectionProjection("exchanges", conditions=[Condition("client_host", "=", "192.0.2.7")])
+    assert wanted.takes(peers)
+    frames = ConnectionProjection("frames", conditions=[Condition("client_host", "=", "192.0.2.7")])
+    assert not frames.takes(peers)
 
 
 def test_what_is_missing_of_a_connection_has_no_columns_of_it() -> None:
@@ -145,7 +152,7 @@ def test_broken_files_end_the_job_if_asked_to() -> None:
 
 def test_a_number_that_does_not_fit_is_null() -> None:
     schema = pa.schema([FRAMES.field("time"), FRAMES.field("client_port")])
-    batch = arrow_batch([(1 << 70, 5), (7, 1 << 40), (8, 6)], schema)
+    batch = Layout("test", schema).batch([(1 << 70, 5), (7, 1 << 40), (8, 6)])
     assert batch.column(0).cast(pa.int64()).to_pylist() == [None, 7, 8]
     assert batch.column(1).to_pylist() == [5, None, 6]
 
@@ -187,13 +194,13 @@ def test_it_does_not_matter_whether_a_connection_is_pickled_in_between(data: st.
     table: Table = data.draw(st.sampled_from(["frames", "exchanges"]))
     given_pieces = conversation_pieces([data.draw(st.sampled_from(CONVERSATIONS))])
     expected = cells(given_pieces, table=table)
-    kept = ConnectionRows(given_pieces[0].connection, Wanted(table))
+    kept = ConnectionRows(given_pieces[0].connection, ConnectionProjection(table))
     rows = []
     for piece in given_pieces:
         if data.draw(st.booleans()):
             kept = pickle.loads(pickle.dumps(kept))
         rows += kept.feed(piece)
-    assert Wanted(table).batch(rows).to_pylist() == expected
+    assert ConnectionProjection(table).batch(rows).to_pylist() == expected
 
 
 @examples(0.6)
@@ -206,7 +213,7 @@ def test_any_bytes_give_rows(said: list[tuple[Any, bytes]], complete: bool) -> N
 
 
 def test_all_columns_are_filled_in_order() -> None:
-    rows = ConnectionRows(pieces([])[0].connection, Wanted("exchanges"))
+    rows = ConnectionRows(pieces([])[0].connection, ConnectionProjection("exchanges"))
     made = [row for piece in pieces(TALK, connection=rows.connection) for row in rows.feed(piece)]
     assert [len(row[0]) + len(row[1:]) for row in made] == [len(EXCHANGES.names)]
 
@@ -225,7 +232,7 @@ def test_a_password_without_its_handshake_is_no_client_id(table: Table, complete
 
 def test_what_is_kept_of_a_connection_is_bounded_however_many_clients_its_requests_name() -> None:
     first, *_ = pieces([])
-    rows = ConnectionRows(first.connection, Wanted("exchanges"))
+    rows = ConnectionRows(first.connection, ConnectionProjection("exchanges"))
     sizes = []
     for number in range(1200):
         exchanged = [asked(HeartbeatRequest(), 4, number, client_id=f"client {number}")]

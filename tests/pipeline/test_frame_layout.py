@@ -15,21 +15,21 @@ from kwire_kafka import ApiVersionsRequest, HeartbeatRequest, HeartbeatResponse,
 from kwire_spark import worker
 from kwire_spark.capture import Broken, Connection, Peer, Piece
 from kwire_spark.columns import EXCHANGES, FRAMES
-from kwire_spark.frames import ConnectionRows, Wanted, batches
-from kwire_spark.frames.context import MOST_FACTS, ContextCache, Row
-from kwire_spark.frames.layout import LAYOUTS, arrow_batch, corrupt
-from kwire_spark.frames.wanted import Table
+from kwire_spark.frames import ConnectionProjection, ConnectionRows, batches
+from kwire_spark.frames.context import MAX_CONTEXTS, ContextCache
+from kwire_spark.frames.identity import Client
+from kwire_spark.frames.projection import Table
+from kwire_spark.rows import LAYOUTS, Layout, Row
 from tests.pipeline.capture_files import EPOCH
 from tests.pipeline.connection_pieces import answered, asked, cells, pieces
 
-NOBODY = (None, None, None)
 TALK = [asked(HeartbeatRequest(), 4, 1), answered(HeartbeatResponse(), 4, 1)]
 
 
 @given(st.lists(st.none() | st.binary(max_size=20), max_size=30))
 def test_bytes_are_columns_as_arrow_makes_them(values: list[bytes | None]) -> None:
     schema = pa.schema([FRAMES.field("raw")])
-    batch = arrow_batch([(value,) for value in values], schema) if values else None
+    batch = Layout("raw", schema).batch([(value,) for value in values]) if values else None
     assert batch is None or batch.column(0).equals(pa.array(values, pa.binary()))
     assert batch is None or batch.validate(full=True) is None
 
@@ -38,7 +38,7 @@ def test_bytes_are_columns_as_arrow_makes_them(values: list[bytes | None]) -> No
 def test_all_columns_have_one_place(table: str, full: pa.Schema) -> None:
     layout = LAYOUTS[table]
     assert sorted([*layout.own, *layout.shared]) == sorted(full.names)
-    row = corrupt(table, "a.pcap", 7, "cut off")
+    row = layout.corrupt("a.pcap", 7, "cut off")
     told = {name: layout.value(row, name) for name in full.names}
     assert {name: value for name, value in told.items() if value is not None} == {
         "source": "a.pcap",
@@ -50,7 +50,7 @@ def test_all_columns_have_one_place(table: str, full: pa.Schema) -> None:
 @pytest.mark.parametrize("table", ["frames", "exchanges"])
 def test_rows_of_a_kind_share_what_they_have_in_common(table: Table) -> None:
     many = pieces(TALK * 50)
-    rows = ConnectionRows(many[0].connection, Wanted(table))
+    rows = ConnectionRows(many[0].connection, ConnectionProjection(table))
     made = [row for piece in many for row in rows.feed(piece)]
     assert len({id(row[0]) for row in made}) == (2 if table == "frames" else 1)
 
@@ -75,13 +75,21 @@ def test_what_is_shared_is_that_of_the_file_and_of_who_the_client_is_by_then() -
 
 
 def test_of_a_client_that_claims_to_be_many_not_all_is_kept() -> None:
-    facts = ContextCache()
-    for number in range(3 * MOST_FACTS):
+    contexts, client = ContextCache(), Client("app")
+    for number in range(3 * MAX_CONTEXTS):
         header = RequestHeader(api_key=12, api_version=4, correlation_id=number, client_id=f"client-{number}")
-        assert facts.of(header, NOBODY).about == (12, "Heartbeat", 4, f"client-{number}", *NOBODY)
-        assert facts.of(header, NOBODY) is facts.of(header, NOBODY)
-    assert len(facts._known) <= MOST_FACTS
-    assert facts.of(ResponseHeader(), NOBODY).about == (None,) * 7
+        assert contexts.of(header, client).columns == {
+            "software_name": "app",
+            "software_version": None,
+            "principal": None,
+            "api_key": 12,
+            "api": "Heartbeat",
+            "version": 4,
+            "client_id": f"client-{number}",
+        }
+        assert contexts.of(header, client) is contexts.of(header, client)
+    assert len(contexts._known) <= MAX_CONTEXTS
+    assert contexts.of(ResponseHeader(), client).columns == client._asdict()
 
 
 def test_rows_come_in_the_order_of_the_pieces_whatever_is_broken_between() -> None:
@@ -124,3 +132,16 @@ def test_a_worker_settles_once(monkeypatch: pytest.MonkeyPatch) -> None:
     worker.tune_worker()
     assert frozen == [1]
     worker.tune_worker.cache_clear()
+
+
+def test_a_row_is_built_by_name_wherever_its_columns_are() -> None:
+    names = list(EXCHANGES.names)
+    moved = pa.schema([EXCHANGES.field(name) for name in [*names[:7], *reversed(names[7:])]])
+    for schema in (EXCHANGES, moved, moved.append(pa.field("more", pa.string()))):
+        layout = Layout("test", schema)
+        row = layout.row(source="a.log", position=3, api="Fetch", reason="why")
+        told = {name: value for name, value in zip(schema.names, row, strict=True) if value is not None}
+        assert told == {"source": "a.log", "position": 3, "api": "Fetch", "reason": "why"}
+        assert layout.batch([row]).select(["api", "reason"]).to_pylist() == [{"api": "Fetch", "reason": "why"}]
+    with pytest.raises(TypeError, match="apii"):
+        layout.row(apii="Fetch")

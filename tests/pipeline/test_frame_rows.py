@@ -19,7 +19,7 @@ from kwire_kafka import (
 from kwire_kafka.api.fetch import FetchableTopicResponse, PartitionData
 from kwire_spark.capture import Broken, Piece
 from kwire_spark.frames.answers import error_codes
-from kwire_spark.frames.wanted import Table
+from kwire_spark.frames.projection import Table
 from tests.pipeline.capture_files import Segment, recorded, recordings
 from tests.pipeline.connection_pieces import answered, asked, cells, conversation_pieces, gap, pieces, values
 

@@ -27,9 +27,10 @@ from kwire_kafka import (
     SaslAuthenticateResponse,
 )
 from kwire_spark.columns import EXCHANGES
-from kwire_spark.frames.wanted import Condition
+from kwire_spark.frames.projection import Condition
 from kwire_spark.options import BrokenInputError
-from kwire_spark.text_logs import Chosen, Split, request_batches, requests, splits
+from kwire_spark.projection import Projection
+from kwire_spark.text_logs import Split, request_batches, requests, splits
 from tests.effort import examples
 
 LOGS = Path(__file__).parents[1] / "data" / "request_logs"
@@ -48,7 +49,7 @@ def rows(
     failfast: bool = False,
     zone: Any = UTC,
 ) -> Rows:
-    chosen = Chosen(EXCHANGES, pa.schema([EXCHANGES.field(name) for name in columns]), conditions)
+    chosen = Projection("logged_exchanges", pa.schema([EXCHANGES.field(name) for name in columns]), conditions)
     found = [batch for split in cut for batch in request_batches(split, chosen, zone, failfast=failfast)]
     assert all(batch.schema.names == list(columns) for batch in found)
     return [row for batch in found for row in batch.to_pylist()]
@@ -120,7 +121,7 @@ def test_the_columns_of_a_line() -> None:
 def test_the_quick_way_gives_what_the_thorough_one_does(release: str, monkeypatch: pytest.MonkeyPatch) -> None:
     quick = rows(log(release), columns=EXCHANGES.names)
     assert [{name: row[name] for name in FACTS} for row in quick] == rows(log(release))
-    monkeypatch.setattr(requests, "quick_row", lambda *_: None)
+    monkeypatch.setattr(requests, "fast_row", lambda *_: None)
     assert rows(log(release), columns=EXCHANGES.names) == quick
 
 
@@ -168,7 +169,7 @@ def test_bytes_are_those_of_the_messages(release: str) -> None:
 
 
 def bytes_of(line: bytes) -> Rows:
-    maker = requests.RequestRows(Chosen(EXCHANGES), UTC)
+    maker = requests.RequestRows(Projection("logged_exchanges"), UTC)
     return [dict(zip(EXCHANGES.names, row, strict=True)) for row in maker.rows("log", 0, line)]
 
 

@@ -15,9 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kwire_kafka.releases import RELEASES
-from kwire_spark.columns import REFUSALS
 from kwire_spark.options import BrokenInputError
-from kwire_spark.text_logs import Chosen, Split, refusal_batches, refusals, splits
+from kwire_spark.projection import Projection
+from kwire_spark.text_logs import Split, refusal_batches, refusals, splits
 from tests.effort import examples
 
 LOGS = Path(__file__).parents[1] / "data" / "server_logs"
@@ -31,7 +31,7 @@ Rows = list[dict[str, Any]]
 
 
 def rows(*cut: Split, failfast: bool = False) -> Rows:
-    batches = [one for split in cut for one in refusal_batches(split, Chosen(REFUSALS), UTC, failfast=failfast)]
+    batches = [one for split in cut for one in refusal_batches(split, Projection("refusals"), UTC, failfast=failfast)]
     return [row for batch in batches for row in batch.to_pylist()]
 
 

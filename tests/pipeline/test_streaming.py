@@ -20,12 +20,11 @@ from pyspark.sql.streaming.query import StreamingQuery
 from kwire_spark.capture import Peer, read_pieces
 from kwire_spark.capture.files import file_packets
 from kwire_spark.capture.packets import Packet, reverse
-from kwire_spark.columns import CLIENTS, EXCHANGES
+from kwire_spark.columns import CLIENTS, EXCHANGES, PACKETS
 from kwire_spark.frames import frame_batches
-from kwire_spark.frames.context import Row
-from kwire_spark.frames.layout import LAYOUTS
-from kwire_spark.frames.wanted import Wanted
+from kwire_spark.frames.projection import ConnectionProjection
 from kwire_spark.options import Options
+from kwire_spark.rows import LAYOUTS, Row
 from kwire_spark.sources.packets import PacketStream
 from kwire_spark.spark_types import spark_schema
 from kwire_spark.streaming import follow, keep_clients, packets_in, topic
@@ -33,7 +32,7 @@ from kwire_spark.streaming.connections import Follower
 from kwire_spark.streaming.ends import Ends
 from kwire_spark.streaming.keeping import add_batch
 from kwire_spark.streaming.keeping import merged as merged_clients
-from kwire_spark.streaming.packets import PACKETS, packet_batches
+from kwire_spark.streaming.packets import packet_batches
 from kwire_spark.streaming.progress import too_late
 from kwire_spark.tables.clients import EXCHANGE_COLUMNS, KEYS, clients
 from tests.effort import examples
@@ -86,7 +85,7 @@ def test_the_state_of_a_connection_can_be_stored_between_any_two_packets(
 ) -> None:
     path = capture_of(tmp_path_factory.mktemp("captures") / "all.pcap")
     expected = sorted(repr(list(row.values())) for row in in_one_go(path))
-    wanted, ends, rows = Wanted("frames"), dict[bytes, Ends](), list[Row]()
+    wanted, ends, rows = ConnectionProjection("frames"), dict[bytes, Ends](), list[Row]()
     for number, packet in enumerate(file_packets(str(path))):
         assert isinstance(packet, Packet)
         flow = min(packet.key, reverse(packet.key))
@@ -99,7 +98,7 @@ def test_the_state_of_a_connection_can_be_stored_between_any_two_packets(
 
 
 def test_what_is_stored_of_a_connection_is_small(tmp_path: Path) -> None:
-    wanted, path = Wanted("exchanges"), capture_of(tmp_path / "all.pcap")
+    wanted, path = ConnectionProjection("exchanges"), capture_of(tmp_path / "all.pcap")
     ends: dict[bytes, Ends] = {}
     for packet in file_packets(str(path)):
         assert isinstance(packet, Packet)
@@ -112,7 +111,7 @@ def test_a_reset_connection_is_closed_sooner_than_an_idle_one(tmp_path: Path) ->
     asked = recorded(RECORDING)[0].segments[:1]
     path = write_pcap(tmp_path / "reset.pcap", packets(Conversation(asked), ending=RST))
     found = [packet for packet in file_packets(str(path)) if isinstance(packet, Packet)]
-    ends = Ends(found[0].key, (), Wanted("frames"))
+    ends = Ends(found[0].key, (), ConnectionProjection("frames"))
     rows = [row for packet in found for row in ends.add(packet)]
     assert [LAYOUTS["frames"].value(row, "kind") for row in rows] == ["request"]
     assert ends.closes_ms(600_000) == int((found[-1].time + 1) * 1000)
@@ -121,7 +120,7 @@ def test_a_reset_connection_is_closed_sooner_than_an_idle_one(tmp_path: Path) ->
 
 def test_a_late_packet_does_not_have_an_idle_connection_closed_sooner() -> None:
     early, late = (Packet(bytes(12), time, "a.pcap", 0, 1, 1, 16, b"") for time in (5.0, 9.0))
-    ends = Ends(bytes(12), (), Wanted("frames"))
+    ends = Ends(bytes(12), (), ConnectionProjection("frames"))
     for packet in (late, early):
         assert list(ends.add(packet)) == []
         assert ends.closes_ms(1000) == 10_000
@@ -132,7 +131,7 @@ def test_packets_of_one_batch_may_come_in_any_order(tmp_path: Path) -> None:
     (batch,) = packet_batches(file_packets(str(path)))
     frame = batch.to_pandas()
     frame["micros"] = batch.column("time").cast(pa.int64()).to_pylist()
-    advance = Follower(Wanted("frames"), (), 1000).advance
+    advance = Follower(ConnectionProjection("frames"), (), 1000).advance
     state: Any = NewState()
     found = [list(advance((frame["flow"][0],), iter([part]), state)) for part in (frame, frame[::-1])]
     assert len(found[0]) == 1

@@ -58,7 +58,9 @@ def test_the_whole_table_of_a_small_log(spark: SparkSession, tmp_path: Path) -> 
 def test_failfast_is_an_error(tmp_path: Path) -> None:
     path = tmp_path / "kafka-request.log"
     path.write_text(LINE * 2 + LINE[:90])
-    reader = TextLogReader(EXCHANGES, request_batches, Options({"path": str(tmp_path), "mode": "failfast"}), API)
+    reader = TextLogReader(
+        "logged_exchanges", request_batches, Options({"path": str(tmp_path), "mode": "failfast"}), API
+    )
     (part,) = reader.partitions()
     with pytest.raises(BrokenInputError, match=rf"kafka-request\.log, byte {2 * len(LINE)}: this is no JSON"):
         list(reader.read(part))
@@ -76,7 +78,7 @@ def test_splits_are_planned_by_size(tmp_path: Path) -> None:
     path = tmp_path / "log"
     path.write_bytes(b"x" * 1000)
     options = Options({"path": str(path), "splitSize": "400"})
-    planned = TextLogReader(EXCHANGES, request_batches, options, API).partitions()
+    planned = TextLogReader("logged_exchanges", request_batches, options, API).partitions()
     assert [part.value for part in planned] == [
         Split(str(path), 0, 400),
         Split(str(path), 400, 800),
@@ -87,4 +89,4 @@ def test_splits_are_planned_by_size(tmp_path: Path) -> None:
 @pytest.mark.parametrize("zone", ["Mars", "+99", "../UTC", "++"])
 def test_time_zones_that_there_are_not(zone: str) -> None:
     with pytest.raises(OptionError, match="timeZone must be a time zone"):
-        TextLogReader(EXCHANGES, request_batches, Options({"path": ".", "timeZone": zone}), API)
+        TextLogReader("logged_exchanges", request_batches, Options({"path": ".", "timeZone": zone}), API)

@@ -9,10 +9,11 @@ import pyarrow as pa
 
 from kwire_spark.capture import Broken, Connection, Piece
 from kwire_spark.frames.connection import ConnectionRows
-from kwire_spark.frames.context import Row, peers
-from kwire_spark.frames.layout import corrupt
-from kwire_spark.frames.wanted import Condition, Table, Wanted
+from kwire_spark.frames.context import peers
+from kwire_spark.frames.projection import ConnectionProjection, Table
 from kwire_spark.options import BrokenInputError
+from kwire_spark.projection import Condition
+from kwire_spark.rows import Row
 
 if TYPE_CHECKING:
     from kwire.connection import Event
@@ -37,8 +38,8 @@ def frame_batches(
     Rows have to pass ``conditions``. What is broken about a file is a ``_corrupt`` row, or with ``failfast`` a
     :class:`BrokenInputError`. A batch has 4,096 rows or a few more, or about 8 MB of bytes.
     """
-    wanted = Wanted(table, schema, conditions)
-    connections = Connections(wanted)
+    projection = ConnectionProjection(table, schema, conditions)
+    connections = Connections(projection)
     decoded = connections.decoded
     rows: list[Row] = []
     size = fed = 0
@@ -47,7 +48,7 @@ def frame_batches(
             if failfast:
                 raise BrokenInputError(piece.source, piece.position, piece.reason)
             rows += connections.rows()
-            rows += wanted.rows([corrupt(table, piece.source, piece.position, piece.reason)])
+            rows += projection.rows([projection.layout.corrupt(piece.source, piece.position, piece.reason)])
             continue
         connections.feed(piece)
         fed += len(piece.data)
@@ -55,12 +56,12 @@ def frame_batches(
             continue
         rows += connections.rows()
         size, fed = size + fed, 0
-        if len(rows) >= BATCH_ROWS or (wanted.shown and size >= BATCH_BYTES):
-            yield wanted.batch(rows)
+        if len(rows) >= BATCH_ROWS or (projection.shown and size >= BATCH_BYTES):
+            yield projection.batch(rows)
             rows, size = [], 0
     rows += connections.rows()
     if rows:
-        yield wanted.batch(rows)
+        yield projection.batch(rows)
 
 
 class Connections:
@@ -70,9 +71,9 @@ class Connections:
     them takes a third less time than to alternate, as either way is too long for the caches of a core to hold both.
     """
 
-    def __init__(self, wanted: Wanted) -> None:
+    def __init__(self, projection: ConnectionProjection) -> None:
         self.decoded: list[tuple[ConnectionRows | Unwanted, list[Event], Piece]] = []
-        self._wanted = wanted
+        self._projection = projection
         self._open: dict[int, ConnectionRows | Unwanted] = {}  # by identity: hashing takes long
 
     def feed(self, piece: Piece) -> None:
@@ -93,8 +94,8 @@ class Connections:
         return rows
 
     def _begin(self, connection: Connection) -> ConnectionRows | Unwanted:
-        wanted = self._wanted.takes(peers(connection))
-        rows = ConnectionRows(connection, self._wanted) if wanted else Unwanted(connection)
+        wanted = self._projection.takes(peers(connection))
+        rows = ConnectionRows(connection, self._projection) if wanted else Unwanted(connection)
         self._open[id(connection)] = rows
         return rows
 

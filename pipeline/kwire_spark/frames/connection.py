@@ -16,31 +16,31 @@ from kwire_spark.frames.identity import APIS, Identity
 if TYPE_CHECKING:
     from kwire.connection import Event
     from kwire_spark.capture import Connection
-    from kwire_spark.frames.context import Row
-    from kwire_spark.frames.wanted import Wanted
+    from kwire_spark.frames.projection import ConnectionProjection
+    from kwire_spark.rows import Row
 
 MAX_WAITING_BYTES = 16 << 20
 """Requests that wait for their responses are kept, up to so many bytes of a connection."""
 
 
 class ConnectionRows:
-    """Feed it the pieces of one connection, take rows of FRAMES or EXCHANGES, with the columns that are wanted.
+    """Feed it the pieces of one connection, get rows of FRAMES or EXCHANGES with the columns of a projection.
 
     It holds what the decoder does: unfinished frames and requests that wait. It can be pickled between any two
     pieces, which makes it the state of a streaming job.
     """
 
-    __slots__ = ("_decoder", "_identity", "_table", "_wanted", "closed", "connection")
+    __slots__ = ("_decoder", "_identity", "_projection", "_table", "closed", "connection")
 
-    def __init__(self, connection: Connection, wanted: Wanted) -> None:
+    def __init__(self, connection: Connection, projection: ConnectionProjection) -> None:
         self.connection = connection
         self.closed = False
-        self._wanted = wanted
+        self._projection = projection
         self._identity = Identity()
-        self._table = (FrameRows if wanted.table == "frames" else ExchangeRows)(connection, wanted)
+        self._table = (FrameRows if projection.table == "frames" else ExchangeRows)(connection, projection)
         self._decoder = ConnectionDecoder(
             PROTOCOL,
-            bodies=wanted.bodies,
+            bodies=projection.bodies,
             start="beginning" if connection.complete else "unknown",
             max_in_flight_bytes=MAX_WAITING_BYTES,
         )
@@ -82,4 +82,4 @@ class ConnectionRows:
                 table.happened(rows, event, source, position)
         if piece.kind == "closed":
             table.end(rows, source, position)
-        return self._wanted.rows(rows)
+        return self._projection.rows(rows)

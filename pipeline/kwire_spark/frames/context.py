@@ -1,90 +1,79 @@
-"""Parts of rows that both tables have."""
+"""What rows of a connection have in common: its peers, and for each kind of request its client and API."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
-
 from kwire.headers import RequestHeader
 from kwire_kafka import PROTOCOL
+from kwire_spark.frames.identity import Client
+from kwire_spark.rows import Row
 
 if TYPE_CHECKING:
     from kwire.headers import ResponseHeader
     from kwire_spark.capture import Connection
 
-Row = tuple[Any, ...]
+Columns = dict[str, Any]
+"""Values by column."""
 
-_NAMES = {key: PROTOCOL.api_name(key) for key in PROTOCOL.api_keys}
+API_NAMES = {key: PROTOCOL.api_name(key) for key in PROTOCOL.api_keys}
 
-MOST_FACTS = 256
-"""So many are kept of a connection. Clients have fewer, but bytes may claim to be of any."""
-
-UNNAMED: Row = (None,) * 5
-"""The columns that a header tells, where there is none."""
+MAX_CONTEXTS = 256
+"""Contexts kept per connection. Clients have fewer, but bytes may claim to be from any number of clients."""
 
 
-def peers(connection: Connection) -> Row:
-    """The columns that say between whom a connection is."""
+def peers(connection: Connection) -> Columns:
+    """The columns that identify a connection and its two ends."""
     client, server = connection.client, connection.server
-    return connection.id, client.host, client.port, server.host, server.port
-
-
-def named(header: RequestHeader | ResponseHeader | None) -> Row:
-    """What a header tells: api key, api, version, correlation id, client id."""
-    if type(header) is RequestHeader:
-        key = header.api_key
-        return key, _NAMES.get(key), header.api_version, header.correlation_id, header.client_id
-    return UNNAMED if header is None else (None, None, None, header.correlation_id, None)
+    return {
+        "connection": connection.id,
+        "client_host": client.host,
+        "client_port": client.port,
+        "server_host": server.host,
+        "server_port": server.port,
+    }
 
 
 class RequestContext:
-    """What is told of a client and its api: ``about`` has the columns from ``api_key`` to ``principal``, but for
-    ``correlation_id``. The parts that rows share are made of it for one ``source``, and kept here."""
+    """Client and API of a request, as ``columns`` by name. The tuples that rows share are made from it for one
+    ``source``, and cached here as ``asked`` and ``answered``."""
 
-    __slots__ = ("about", "answered", "asked", "source")
+    __slots__ = ("answered", "asked", "columns", "source", "version")
 
-    def __init__(self, about: Row) -> None:
-        self.about = about
+    def __init__(self, header: RequestHeader | ResponseHeader | None, client: Client) -> None:
+        self.columns: Columns = client._asdict()
+        self.version: int | None = None
+        if type(header) is RequestHeader:
+            self.version = header.api_version
+            self.columns |= {
+                "api_key": header.api_key,
+                "api": API_NAMES.get(header.api_key),
+                "version": header.api_version,
+                "client_id": header.client_id,
+            }
         self.source: str | None = None
         self.asked: Row = ()
         self.answered: Row = ()
 
-    @classmethod
-    def told(cls, header: RequestHeader | ResponseHeader | None, client: Row) -> RequestContext:
-        """``client`` is software name and version, principal."""
-        api_key, api, version, _, client_id = named(header)
-        return cls((api_key, api, version, client_id, *client))
-
 
 class ContextCache:
-    """The facts of a connection: the same object for all requests of an api, version and client id."""
+    """The contexts of a connection: the same object for all requests of an API, version and client id."""
 
     __slots__ = ("_client", "_known")
 
     def __init__(self) -> None:
-        self._client: Row = ()
+        self._client: Client | None = None
         self._known: dict[tuple[int, int, str | None], RequestContext] = {}
 
-    def of(self, header: RequestHeader | ResponseHeader | None, client: Row) -> RequestContext:
-        """As ``RequestContext.told``."""
+    def of(self, header: RequestHeader | ResponseHeader | None, client: Client) -> RequestContext:
+        """The context of a request with this header and client."""
         if type(header) is not RequestHeader:
-            return RequestContext.told(header, client)
-        if client is not self._client or len(self._known) >= MOST_FACTS:
+            return RequestContext(header, client)
+        if client is not self._client or len(self._known) >= MAX_CONTEXTS:
             self._client = client
             self._known.clear()
         key = header.api_key, header.api_version, header.client_id
-        found = self._known.get(key)
-        if found is None:
-            found = self._known[key] = RequestContext.told(header, client)
-        return found
-
-
-def micros(time: float) -> int:
-    """Microseconds since the epoch, from seconds."""
-    return int(time * 1e6 + 0.5)
-
-
-def corrupt(schema: pa.Schema, source: str, position: int | None, reason: str) -> Row:
-    """A row of a table of sources that says what is broken, and where."""
-    return (source, position, *(None,) * (len(schema.names) - 3), reason)
+        context = self._known.get(key)
+        if context is None:
+            context = self._known[key] = RequestContext(header, client)
+        return context

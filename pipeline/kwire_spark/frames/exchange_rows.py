@@ -9,38 +9,36 @@ from kwire.connection import Gap, NotKafka, RequestEvent, ResponseEvent, Skipped
 from kwire.errors import KwireError
 from kwire_kafka import DefaultPrincipalData, EnvelopeRequest
 from kwire_spark.frames.answers import error_codes, throttle_ms
-from kwire_spark.frames.context import ContextCache, RequestContext, micros, peers
-from kwire_spark.frames.layout import corrupt
+from kwire_spark.frames.context import Columns, ContextCache, RequestContext, peers
+from kwire_spark.frames.identity import Client
 from kwire_spark.frames.payload import shown
+from kwire_spark.rows import LAYOUTS, micros
 
 if TYPE_CHECKING:
     from kwire.connection import Event
     from kwire_spark.capture import Connection
-    from kwire_spark.frames.context import Row
-    from kwire_spark.frames.wanted import Wanted
+    from kwire_spark.frames.projection import ConnectionProjection
+    from kwire_spark.rows import Row
 
 Answer = ResponseEvent | Undecodable | None
 """What there is of a response."""
 
-IN_LOGS_ONLY: Row = (None, None, None)
-"""The parts of latency, which only request logs know."""
-
 NAMELESS = "unknown"
 
-VERSION = 2
-"""Where the version of the request is in ``RequestContext.about``."""
+_LAYOUT = LAYOUTS["exchanges"]
+_row, _shared_row, _corrupt = _LAYOUT.row, _LAYOUT.shared_row, _LAYOUT.corrupt
 
 
 class Asked:
     """A request that waits, and where it was seen."""
 
-    __slots__ = ("event", "facts", "number", "position", "source")
+    __slots__ = ("context", "event", "number", "position", "source")
 
     def __init__(
-        self, event: RequestEvent | Undecodable, facts: RequestContext, number: int, source: str, position: int
+        self, event: RequestEvent | Undecodable, context: RequestContext, number: int, source: str, position: int
     ) -> None:
         self.event = event
-        self.facts = facts
+        self.context = context
         self.number = number
         self.source = source
         self.position = position
@@ -54,23 +52,23 @@ class ExchangeRows:
     """
 
     __slots__ = (
-        *("_errors", "_facts", "_foreign", "_gaps", "_lost", "_number", "_peers", "_shown", "_skipped"),
+        *("_contexts", "_errors", "_foreign", "_gaps", "_lost", "_number", "_peers", "_shown", "_skipped"),
         *("_stray", "_waiting"),
     )
 
-    def __init__(self, connection: Connection, wanted: Wanted) -> None:
+    def __init__(self, connection: Connection, projection: ConnectionProjection) -> None:
         self._peers = peers(connection)
-        self._errors, self._shown = wanted.errors, wanted.shown
+        self._errors, self._shown = projection.errors, projection.shown
         self._number = 0
-        self._facts = ContextCache()
+        self._contexts = ContextCache()
         self._waiting: dict[int, Asked] = {}  # by position in the client's stream
         self._gaps = self._lost = self._skipped = self._stray = 0
         self._foreign = False
 
     def requested(
-        self, rows: list[Row], event: RequestEvent | Undecodable, client: Row, source: str, position: int
+        self, rows: list[Row], event: RequestEvent | Undecodable, client: Client, source: str, position: int
     ) -> None:
-        asked = Asked(event, self._facts.of(event.header, client), self._number, source, position)
+        asked = Asked(event, self._contexts.of(event.header, client), self._number, source, position)
         self._number += 1
         if isinstance(event, Undecodable) or event.expects_response:
             self._waiting[event.position] = asked
@@ -97,7 +95,7 @@ class ExchangeRows:
         elif isinstance(event, NotKafka):
             self._foreign = True
             what = "no protocol that is known" if event.protocol == NAMELESS else event.protocol
-            rows.append(corrupt("exchanges", source, position, f"connection {self._peers[0]} is not Kafka: {what}"))
+            rows.append(_corrupt(source, position, f"connection {self._peers['connection']} is not Kafka: {what}"))
         elif isinstance(event, Gap):
             self._gaps += 1
             self._lost += event.size
@@ -117,7 +115,8 @@ class ExchangeRows:
         if self._stray:
             told.append(f"{self._stray} frames of the server answer no request that was seen")
         if told and not self._foreign:
-            rows.append(corrupt("exchanges", source, position, f"connection {self._peers[0]}: {', '.join(told)}"))
+            reason = f"connection {self._peers['connection']}: {', '.join(told)}"
+            rows.append(_corrupt(source, position, reason))
 
     def _take(self, rows: list[Row], position: int) -> Asked:
         self._untold(rows, position)
@@ -145,49 +144,74 @@ class ExchangeRows:
             outcome, reason = "undecodable", inner.reason
         elif inner is None and outcome == "answered":
             outcome, reason = "unanswered", "the response to its Envelope holds none"
-        about = _forwarded(self._peers, envelope, envelope.inner)
-        shared = (asked.source, *about, outcome, *IN_LOGS_ONLY, _version(inner), True, None, None, reason, None)
+        shared = _shared_row(
+            source=asked.source,
+            **_forwarded(self._peers, envelope, envelope.inner),
+            outcome=outcome,
+            response_version=_version(inner),
+            forwarded=True,
+            reason=reason,
+        )
         rows.append(self._row(asked, shared, envelope.inner, inner, forwarded=True))
 
     def _shared(self, asked: Asked, answer: Answer, outcome: str, reason: str | None) -> Row:
         """What this row shares with others of its kind: nearly all are answered, in the version of the request."""
-        facts, source, version = asked.facts, asked.source, _version(answer)
-        usual = outcome == "answered" and version == facts.about[VERSION]
-        if usual and facts.source == source:
-            return facts.answered
-        told = (outcome, *IN_LOGS_ONLY, version, False, None, None, reason, None)
-        made = (source, *self._peers, *facts.about, *told)
+        context, source, version = asked.context, asked.source, _version(answer)
+        usual = outcome == "answered" and version == context.version
+        if usual and context.source == source:
+            return context.answered
+        made = _shared_row(
+            source=source,
+            **self._peers,
+            **context.columns,
+            outcome=outcome,
+            response_version=version,
+            forwarded=False,
+            reason=reason,
+        )
         if usual:
-            facts.source, facts.answered = source, made
+            context.source, context.answered = source, made
         return made
 
     def _row(self, asked: Asked, shared: Row, request: Any, answer: Answer, *, forwarded: bool = False) -> Row:
         header = request.header
-        codes = throttle = latency = size = None
+        codes = throttle = latency = request_size = response_size = request_bytes = response_bytes = None
         if answer is not None:
             latency = (answer.time - request.time) * 1000
-            size = answer.size
+        if not forwarded:
+            request_size, response_size = request.size, None if answer is None else answer.size
         if self._errors and type(answer) is ResponseEvent and answer.message is not None:
             codes, throttle = error_codes(answer.message), throttle_ms(answer.message)
-        sizes = (None, None) if forwarded else (request.size, size)
-        bytes_of = (shown(request), answer and shown(answer)) if self._shown else (None, None)
-        number = None if header is None else header.correlation_id
-        time = micros(asked.event.time)
-        return (shared, asked.position, asked.number, time, number, codes, throttle, latency, *sizes, *bytes_of)
+        if self._shown:
+            request_bytes, response_bytes = shown(request), None if answer is None else shown(answer)
+        return _row(
+            shared,
+            position=asked.position,
+            number=asked.number,
+            time=micros(asked.event.time),
+            correlation_id=None if header is None else header.correlation_id,
+            error_codes=codes,
+            throttle_ms=throttle,
+            latency_ms=latency,
+            request_size=request_size,
+            response_size=response_size,
+            request=request_bytes,
+            response=response_bytes,
+        )
 
 
 def _version(answer: Answer) -> int | None:
     return answer.version if type(answer) is ResponseEvent else None
 
 
-def _forwarded(peers: Row, envelope: RequestEvent, inner: RequestEvent | Undecodable) -> Row:
-    """The columns from ``connection`` to ``principal`` of the request in an Envelope: its client is the one that sent
-    it to the broker which passes it on [KIP-590]. What software that was the Envelope does not say."""
-    connection, _, _, *server = peers
+def _forwarded(peers: Columns, envelope: RequestEvent, inner: RequestEvent | Undecodable) -> Columns:
+    """Peers, API and identity of the request in an Envelope. Its client is the one that sent it to the forwarding
+    broker [KIP-590]; the Envelope does not include the client's software."""
     host = principal = None
     if isinstance(message := envelope.message, EnvelopeRequest):
         host, principal = _address(message.client_host_address), _principal(message.request_principal)
-    return (connection, host, None, *server, *RequestContext.told(inner.header, (None, None, principal)).about)
+    client = RequestContext(inner.header, Client(principal=principal))
+    return {**peers, "client_host": host, "client_port": None, **client.columns}
 
 
 def _address(packed: bytes) -> str | None:

@@ -16,91 +16,124 @@ from kwire.connection import (
 )
 from kwire.connection.events import CLIENT, SERVER
 from kwire_spark.frames.answers import error_codes, throttle_ms
-from kwire_spark.frames.context import ContextCache, RequestContext, micros, peers
+from kwire_spark.frames.context import Columns, ContextCache, RequestContext, peers
 from kwire_spark.frames.payload import shown
+from kwire_spark.rows import LAYOUTS, micros
 
 if TYPE_CHECKING:
     from kwire.connection import Event
     from kwire_spark.capture import Connection
-    from kwire_spark.frames.context import Row
-    from kwire_spark.frames.wanted import Wanted
+    from kwire_spark.frames.identity import Client
+    from kwire_spark.frames.projection import ConnectionProjection
+    from kwire_spark.rows import Row
 
-UNTOLD: Row = (None,) * 7
-"""The columns of api and client, where there is no frame that tells them."""
+_row, _shared_row = LAYOUTS["frames"].row, LAYOUTS["frames"].shared_row
 
 Asked = tuple[int, RequestContext, int | None]
-"""Number, facts and correlation id of a request."""
+"""Number, context and correlation id of a request."""
 
 
 class FrameRows:
     """Every event is a row; the requests that wait are remembered for the rows of their responses."""
 
-    __slots__ = ("_asked", "_errors", "_facts", "_number", "_peers", "_shown")
+    __slots__ = ("_asked", "_contexts", "_errors", "_number", "_peers", "_shown")
 
-    def __init__(self, connection: Connection, wanted: Wanted) -> None:
+    def __init__(self, connection: Connection, projection: ConnectionProjection) -> None:
         self._peers = peers(connection)
-        self._errors, self._shown = wanted.errors, wanted.shown
+        self._errors, self._shown = projection.errors, projection.shown
         self._number = 0
-        self._facts = ContextCache()
+        self._contexts = ContextCache()
         self._asked: dict[int, Asked] = {}  # by position in the client's stream
 
     def requested(
-        self, rows: list[Row], event: RequestEvent | Undecodable, client: Row, source: str, position: int
+        self, rows: list[Row], event: RequestEvent | Undecodable, client: Client, source: str, position: int
     ) -> None:
         header, number = event.header, self._number
-        facts = self._facts.of(header, client)
+        context = self._contexts.of(header, client)
         correlation_id = None if header is None else header.correlation_id
         if isinstance(event, RequestEvent):
-            if facts.source != source:
-                self._tell(facts, source)
-            shared, expects = facts.asked, event.expects_response
+            if context.source != source:
+                self._share(context, source)
+            shared, expects = context.asked, event.expects_response
         else:
-            shared, expects = self._undecodable(event, facts.about, source), True
+            shared, expects = self._undecodable(event, context.columns, source), True
         if expects:
-            self._asked[event.position] = number, facts, correlation_id
+            self._asked[event.position] = number, context, correlation_id
         end = micros(event.time)
         start = end if event.started == event.time else micros(event.started)
-        raw = shown(event) if self._shown else None
-        rows.append((shared, position, number, start, end, event.size, correlation_id, None, None, None, None, raw))
+        row = _row(
+            shared,
+            position=position,
+            number=number,
+            started=start,
+            time=end,
+            size=event.size,
+            correlation_id=correlation_id,
+            raw=shown(event) if self._shown else None,
+        )
+        rows.append(row)
         self._number = number + 1
 
     def responded(self, rows: list[Row], event: ResponseEvent | Undecodable, source: str, position: int) -> None:
         asked = event.request
         assert asked is not None
-        request, facts, correlation_id = self._take(asked.position)
+        request, context, correlation_id = self._take(asked.position)
         codes = throttle = None
         if isinstance(event, ResponseEvent):
-            if facts.source != source:
-                self._tell(facts, source)
-            shared = facts.answered
+            if context.source != source:
+                self._share(context, source)
+            shared = context.answered
             if self._errors and event.message is not None:
                 codes, throttle = error_codes(event.message), throttle_ms(event.message)
         else:
-            shared = self._undecodable(event, facts.about, source)
+            shared = self._undecodable(event, context.columns, source)
         time = micros(event.time)
         started = time if event.started == event.time else micros(event.started)
-        latency = (event.time - asked.time) * 1000
-        raw = shown(event) if self._shown else None
-        number, size = self._number, event.size
-        row = (shared, position, number, started, time, size, correlation_id, request, latency, codes, throttle, raw)
+        row = _row(
+            shared,
+            position=position,
+            number=self._number,
+            started=started,
+            time=time,
+            size=event.size,
+            correlation_id=correlation_id,
+            request=request,
+            latency_ms=(event.time - asked.time) * 1000,
+            error_codes=codes,
+            throttle_ms=throttle,
+            raw=shown(event) if self._shown else None,
+        )
         rows.append(row)
-        self._number = number + 1
+        self._number += 1
 
     def happened(self, rows: list[Row], event: Event, source: str, position: int) -> None:
         kind, size, reason = _what(event)
-        about, request, correlation_id, raw = UNTOLD, None, None, None
+        columns: Columns = {}
+        request = correlation_id = raw = None
         started = event.time
         if isinstance(event, Unanswered):
-            request, facts, correlation_id = self._take(event.request.position)
-            about = facts.about
+            request, context, correlation_id = self._take(event.request.position)
+            columns = context.columns
         elif isinstance(event, Undecodable):
             correlation_id = event.correlation_id
             raw = shown(event) if self._shown else None
         if isinstance(event, Undecodable | SaslToken):
             started = event.started
-        shared = (source, *self._peers, event.direction, kind, *about, reason, None)
-        times = micros(started), micros(event.time)
-        rows.append((shared, position, self._number, *times, size, correlation_id, request, None, None, None, raw))
+        shared = _shared_row(
+            source=source, **self._peers, direction=event.direction, kind=kind, **columns, reason=reason
+        )
+        row = _row(
+            shared,
+            position=position,
+            number=self._number,
+            started=micros(started),
+            time=micros(event.time),
+            size=size,
+            correlation_id=correlation_id,
+            request=request,
+            raw=raw,
+        )
+        rows.append(row)
         self._number += 1
 
     def end(self, rows: list[Row], source: str, position: int) -> None:
@@ -112,18 +145,26 @@ class FrameRows:
             del self._asked[oldest]
         return self._asked.pop(position)
 
-    def _tell(self, facts: RequestContext, source: str) -> None:
-        """Make what all rows of requests, and all of responses, with these facts share in this file."""
-        facts.source = source
-        facts.asked = (source, *self._peers, CLIENT, "request", *facts.about, None, None)
-        facts.answered = (source, *self._peers, SERVER, "response", *facts.about, None, None)
+    def _share(self, context: RequestContext, source: str) -> None:
+        """Make the tuples that all rows of requests, and all of responses, share for this context and file."""
+        context.source = source
+        common = {"source": source, **self._peers, **context.columns}
+        context.asked = _shared_row(**common, direction=CLIENT, kind="request")
+        context.answered = _shared_row(**common, direction=SERVER, kind="response")
 
-    def _undecodable(self, event: Undecodable, about: Row, source: str) -> Row:
-        return (source, *self._peers, event.direction, "undecodable", *about, event.reason, None)
+    def _undecodable(self, event: Undecodable, columns: Columns, source: str) -> Row:
+        return _shared_row(
+            source=source,
+            **self._peers,
+            direction=event.direction,
+            kind="undecodable",
+            **columns,
+            reason=event.reason,
+        )
 
 
 def _what(event: Event) -> tuple[str, int | None, str | None]:
-    """Kind, size and reason of what is no frame, or one of which nobody knows what it is."""
+    """Kind, size and reason of an event that is not a known frame."""
     match event:
         case Unanswered():
             return "unanswered", None, event.reason

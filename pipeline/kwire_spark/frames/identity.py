@@ -3,10 +3,12 @@
 Software comes from ApiVersions, version 3 on [KIP-511]. The principal is the name for which the client authenticates
 through PLAIN [RFC 4616] or SCRAM [RFC 5802], from when the server has accepted it, or the client goes on as if: in
 SaslAuthenticate requests [KIP-152] or in the bare tokens before these [KAFKA-WIRE 9]. GSSAPI and OAUTHBEARER give
-none, since what the server makes of them is its own affair; nor do delegation tokens, whose owner is not said.
+none, because the mapping to a principal is server configuration; nor do delegation tokens, whose owner is not said.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 from kwire.connection import RequestEvent, ResponseEvent, SaslToken
 from kwire.connection.events import CLIENT
@@ -20,10 +22,16 @@ from kwire_kafka import (
 APIS = frozenset({"ApiVersions", "SaslHandshake", "SaslAuthenticate"})
 """Apis whose bodies tell who the client is."""
 
-Known = tuple[str | None, str | None, str | None]
-"""Name and version of the software, principal."""
 
-NOBODY: Known = (None, None, None)
+class Client(NamedTuple):
+    """What a connection has said about its client, by column."""
+
+    software_name: str | None = None
+    software_version: str | None = None
+    principal: str | None = None
+
+
+UNKNOWN = Client()
 
 
 class Identity:
@@ -33,7 +41,7 @@ class Identity:
     __slots__ = ("_mechanism", "candidate", "known")
 
     def __init__(self) -> None:
-        self.known: Known = NOBODY
+        self.known = UNKNOWN
         self._mechanism = ""
         self.candidate: str | None = None
 
@@ -47,7 +55,7 @@ class Identity:
         if isinstance(message, ApiVersionsRequest):
             if message.client_software_name:
                 name, version = message.client_software_name, message.client_software_version
-                self._know((name, version or None, self.known[2]))
+                self._know(Client(name, version or None, self.known.principal))
         elif isinstance(message, SaslHandshakeRequest):
             self._mechanism, self.candidate = message.mechanism, None
         elif isinstance(message, SaslAuthenticateRequest) and self.candidate is None:
@@ -76,10 +84,10 @@ class Identity:
         return self._mechanism == "PLAIN" or token.startswith(b"v=")
 
     def _accept(self) -> None:
-        self._know((*self.known[:2], self.candidate))
+        self._know(self.known._replace(principal=self.candidate))
         self.candidate = None
 
-    def _know(self, known: Known) -> None:
+    def _know(self, known: Client) -> None:
         """What does not change stays the same object: rows are cheaper if it does."""
         if known != self.known:
             self.known = known

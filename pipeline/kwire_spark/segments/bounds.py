@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from kwire_spark.columns import EPOCH
+
 if TYPE_CHECKING:
     from kwire.records import Batch
 
 LEAST, MOST = -(1 << 63), (1 << 63) - 1
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from kwire.errors import DecodeError
 from kwire.logs import Checkpoint, LogSegment
 from kwire.logs.window import WINDOW
 from kwire.records import Batch
+from kwire_spark.rows import corrupt_batch
 from kwire_spark.segments.arrays import COLUMNS
 from kwire_spark.segments.bounds import Bounds
 from kwire_spark.segments.files import SNAPSHOT
@@ -75,10 +76,7 @@ class Rows:
 
     def corrupt(self, position: int | None, reason: str) -> pa.RecordBatch:
         """The row that says what is broken."""
-        row = {"source": self.source, "position": position, "_corrupt": reason}
-        return pa.RecordBatch.from_arrays(
-            [pa.array([row.get(field.name)], field.type) for field in self._schema], schema=self._schema
-        )
+        return corrupt_batch(self._schema, self.source, position, reason)
 
     def _stored_rows(self) -> Iterator[Made]:
         stored = self._stored

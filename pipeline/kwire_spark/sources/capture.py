@@ -32,30 +32,18 @@ what was pushed with the DataFrame, so that another query on it would get the ro
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
-from datetime import UTC, datetime, timedelta
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
-from pyspark.sql.datasource import (
-    DataSource,
-    DataSourceReader,
-    EqualTo,
-    GreaterThan,
-    GreaterThanOrEqual,
-    In,
-    InputPartition,
-    IsNotNull,
-    IsNull,
-    LessThan,
-    LessThanOrEqual,
-)
+from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 
 from kwire_spark.capture import read_pieces
-from kwire_spark.frames import Condition, frame_batches
-from kwire_spark.frames.wanted import TABLES, Table
+from kwire_spark.frames import Condition, Table, frame_batches
+from kwire_spark.frames.projection import TABLES
 from kwire_spark.options import Options
+from kwire_spark.sources.filters import Reader, conditions
 from kwire_spark.spark_types import selected, spark_schema
 from kwire_spark.worker import tune_worker
 
@@ -66,18 +54,6 @@ if TYPE_CHECKING:
 BYTES_PER_TASK = 32 << 20
 COMPRESSION = 4
 """How much smaller compressed captures are, roughly."""
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_TESTS: dict[type[Filter], str] = {
-    EqualTo: "=",
-    LessThan: "<",
-    LessThanOrEqual: "<=",
-    GreaterThan: ">",
-    GreaterThanOrEqual: ">=",
-    In: "in",
-    IsNull: "null",
-    IsNotNull: "not null",
-}
 
 
 class KafkaCapture(DataSource):
@@ -90,12 +66,12 @@ class KafkaCapture(DataSource):
     def schema(self) -> StructType:
         return spark_schema(TABLES[_table(Options(self.options))])
 
-    def reader(self, schema: StructType) -> CaptureReader:
+    def reader(self, schema: StructType) -> DataSourceReader:
         options = Options(self.options)
-        return (PushingReader if options.flag("pushdown", False) else CaptureReader)(options, schema)
+        return CaptureReader(options, schema).pushing(options.flag("pushdown", False))
 
 
-class CaptureReader(DataSourceReader):
+class CaptureReader(Reader):
     """Plans shares of all files on the driver, reads one of them in a task."""
 
     def __init__(self, options: Options, schema: StructType) -> None:
@@ -106,6 +82,9 @@ class CaptureReader(DataSourceReader):
         self._start, self._end = options.time("start"), options.time("end")
         self._failfast = options.failfast
         self._conditions: list[Condition] = []
+
+    def push(self, filters: list[Filter]) -> None:
+        self._conditions = conditions(filters, TABLES[self._table])
 
     def partitions(self) -> Sequence[InputPartition]:
         files = self._options.files()
@@ -119,46 +98,6 @@ class CaptureReader(DataSourceReader):
         return frame_batches(
             pieces, self._schema, table=self._table, conditions=self._conditions, failfast=self._failfast
         )
-
-
-class PushingReader(CaptureReader):
-    """Reads less where filters allow it; Spark applies all of them again, as it knows SQL better."""
-
-    def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:
-        full = TABLES[self._table]
-        made = [condition(one, full) for one in filters]
-        self._conditions = [one for one in made if one is not None]
-        return filters
-
-
-def condition(given: Filter, schema: pa.Schema) -> Condition | None:
-    """A filter of Spark as a condition on a row; ``None`` for those that only Spark can judge."""
-    test = _TESTS.get(type(given))
-    path: tuple[str, ...] = getattr(given, "attribute", ())
-    if test is None or len(path) != 1 or path[0] not in schema.names:
-        return None
-    kind = schema.field(path[0]).type
-    if test in ("null", "not null"):
-        return Condition(path[0], test) if _plain(kind) else None
-    values = [_value(value, kind) for value in (given.value if test == "in" else [given.value])]  # type: ignore[attr-defined]
-    if any(value is None for value in values):
-        return None
-    return Condition(path[0], test, tuple(values) if test == "in" else values[0])
-
-
-def _plain(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_string(kind) or pa.types.is_integer(kind) or pa.types.is_timestamp(kind))
-
-
-def _value(value: Any, kind: pa.DataType) -> Any:
-    """A value to compare with those of a column; ``None`` if that is better left to Spark."""
-    if pa.types.is_string(kind):
-        return value if isinstance(value, str) else None
-    if pa.types.is_integer(kind):
-        return value if type(value) is int else None
-    if pa.types.is_timestamp(kind) and isinstance(value, datetime) and value.tzinfo is not None:
-        return (value - _EPOCH) // timedelta(microseconds=1)
-    return None
 
 
 def _table(options: Options) -> Table:
@@ -175,5 +114,5 @@ def _size(file: Path) -> int:
     try:
         size = file.stat().st_size
     except OSError:
-        return 0  # gone since: whoever reads it will say so
+        return 0  # gone since: reading it reports that
     return size * COMPRESSION if file.suffix in (".gz", ".zst", ".zstd") else size

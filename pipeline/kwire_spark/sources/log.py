@@ -35,7 +35,7 @@ error: so a segment looks while a broker writes, and after it was killed. Anywhe
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
@@ -47,6 +47,7 @@ from kwire_spark.segments import Bounds, Selection, Split, record_batches, segme
 from kwire_spark.segments.bounds import LEAST, MOST, allows
 from kwire_spark.segments.files import STATES
 from kwire_spark.segments.typed import raw_schema, typed_batches, typed_schema
+from kwire_spark.sources.filters import Reader
 from kwire_spark.spark_types import selected, spark_schema
 from kwire_spark.tables.record_structs import RecordKind, record_kind
 
@@ -69,12 +70,12 @@ class KafkaLog(DataSource):
         kind = _kind(Options(self.options))
         return spark_schema(typed_schema(kind) if kind else RECORDS)
 
-    def reader(self, schema: StructType) -> LogReader:
+    def reader(self, schema: StructType) -> DataSourceReader:
         options = Options(self.options)
-        return (PushingReader if options.flag("pushdown", False) else LogReader)(options, schema)
+        return LogReader(options, schema).pushing(options.flag("pushdown", False))
 
 
-class LogReader(DataSourceReader):
+class LogReader(Reader):
     """Plans on the driver by sizes of files alone; tasks find where their batches begin."""
 
     def __init__(self, options: Options, schema: StructType) -> None:
@@ -88,6 +89,10 @@ class LogReader(DataSourceReader):
         self._control = options.flag("control", True)
         self._hide = options.choice("secrets", "hide", ("hide", "keep")) == "hide"
         self._failfast = options.failfast
+
+    def push(self, filters: list[Filter]) -> None:
+        self._filters = filters
+        self._bounds = self._bounds.narrowed(filters)
 
     def partitions(self) -> Sequence[InputPartition]:
         found = segment_files(self._options.files(), self._options.paths(), self._selection)
@@ -112,15 +117,6 @@ class LogReader(DataSourceReader):
         """Whether a file can have rows that are asked for."""
         of_kind = self._kind is None or self._kind.topic in (None, file.topic)
         return of_kind and allows(self._filters, {"topic": file.topic, "partition": file.partition})
-
-
-class PushingReader(LogReader):
-    """Reads less where filters allow it; Spark applies all of them again. See ``pushdown`` above."""
-
-    def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:
-        self._filters = filters
-        self._bounds = self._bounds.narrowed(filters)
-        return filters
 
 
 def _kind(options: Options) -> RecordKind | None:

@@ -13,7 +13,7 @@
 ``filesAtOnce``   how many files a batch of a stream takes at most: 32 by default
 ================  ====================================================================================================
 
-Rows are ``streaming.packets.PACKETS``, with all that was said, secrets too: it is ``streaming.follow`` that takes
+Rows are ``columns.PACKETS``, with all that was said, secrets too: it is ``streaming.follow`` that takes
 them out. Which files were taken is in the checkpoint of the query, as long as they are there: remove what is old from
 the folder, as a ring buffer does by itself.
 """
@@ -33,9 +33,10 @@ from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxFiles, SupportsTr
 from kwire_spark.capture import Broken
 from kwire_spark.capture.files import file_packets, first_time
 from kwire_spark.capture.packets import Packet
+from kwire_spark.columns import PACKETS
 from kwire_spark.options import OptionError, Options
 from kwire_spark.spark_types import selected, spark_schema
-from kwire_spark.streaming.packets import PACKETS, packet_batches
+from kwire_spark.streaming.packets import packet_batches
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType

@@ -7,8 +7,8 @@
 =================  ===================================================================================================
 ``path``           files, plain, gzip or zstd; folders, patterns. Kafka's own layout, those of containers and journald
                    around it, and layouts that are JSON.
-``timeZone``       where the brokers are at home, as ``Europe/Berlin`` or ``+02:00``: most layouts do not say; UTC
-                   unless given
+``timeZone``       time zone of the brokers, such as ``Europe/Berlin`` or ``+02:00``, for layouts without one
+                   (default: UTC)
 ``mode``           ``permissive`` (default): a line that is half-written or broken is a row with ``_corrupt``, and so
                    is a file without any request; ``failfast``: it is an error. Other lines are passed over.
 ``splitSize``      bytes of a file that one task reads: 64m, less for small inputs; compressed files are one task each
@@ -26,7 +26,6 @@ filters on time, api, version and client spare the lines.
 
 from __future__ import annotations
 
-from kwire_spark.columns import EXCHANGES
 from kwire_spark.sources.text_log import TextLog
 from kwire_spark.text_logs import request_batches
 
@@ -34,7 +33,7 @@ from kwire_spark.text_logs import request_batches
 class KafkaRequestLog(TextLog):
     """Registers as ``kafka_request_log``."""
 
-    full = EXCHANGES
+    table = "logged_exchanges"
     batches = staticmethod(request_batches)
 
     @classmethod

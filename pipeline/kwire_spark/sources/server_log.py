@@ -7,7 +7,7 @@
 =================  ===================================================================================================
 ``path``           files, plain, gzip or zstd; folders, patterns. Kafka's own layout, those of containers and journald
                    around it, and layouts that are JSON.
-``timeZone``       where the brokers are at home, as ``Europe/Berlin`` or ``+02:00``; UTC unless given
+``timeZone``       time zone of the brokers, such as ``Europe/Berlin`` or ``+02:00`` (default: UTC)
 ``mode``           ``permissive`` (default): an entry that ends before its reason is a row with ``_corrupt``;
                    ``failfast``: it is an error
 ``splitSize``      bytes of a file that one task reads: 64m, less for small inputs; compressed files are one task each
@@ -21,7 +21,6 @@ Everything else in the log is passed over: a log without refusals is no error.
 
 from __future__ import annotations
 
-from kwire_spark.columns import REFUSALS
 from kwire_spark.sources.text_log import TextLog
 from kwire_spark.text_logs import refusal_batches
 
@@ -29,7 +28,7 @@ from kwire_spark.text_logs import refusal_batches
 class KafkaServerLog(TextLog):
     """Registers as ``kafka_server_log``."""
 
-    full = REFUSALS
+    table = "refusals"
     batches = staticmethod(refusal_batches)
 
     @classmethod

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, tzinfo
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
@@ -13,45 +13,51 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 
 from kwire_spark.options import OptionError, Options
-from kwire_spark.sources.capture import condition
+from kwire_spark.projection import Projection
+from kwire_spark.rows import LAYOUTS
+from kwire_spark.sources.filters import Reader, conditions
 from kwire_spark.spark_types import selected, spark_schema
-from kwire_spark.text_logs import Chosen, Split, splits
+from kwire_spark.text_logs import Split, splits
 
 if TYPE_CHECKING:
     from pyspark.sql.datasource import Filter
     from pyspark.sql.types import StructType
 
 Batches = Callable[..., Iterator[pa.RecordBatch]]
-"""Of a split, what is chosen, the time zone, and ``failfast``."""
+"""Takes a split, the projection, the time zone, and ``failfast``."""
 
 LARGEST_SPLIT, LEAST_SPLIT = 64 << 20, 4 << 20
 """Bytes of a file that one task reads, unless the option says."""
 
 
 class TextLog(DataSource):
-    """A source of log files. ``full`` is its table, ``batches`` makes the rows of a split."""
+    """A source of log files. ``table`` is the layout of its rows, ``batches`` makes the rows of a split."""
 
-    full: ClassVar[pa.Schema]
+    table: ClassVar[str]
     batches: ClassVar[Batches]
 
     def schema(self) -> StructType:
-        return spark_schema(self.full)
+        return spark_schema(LAYOUTS[self.table].full)
 
-    def reader(self, schema: StructType) -> TextLogReader:
+    def reader(self, schema: StructType) -> DataSourceReader:
         options = Options(self.options)
-        kind = PushingReader if options.flag("pushdown", False) else TextLogReader
-        return kind(self.full, self.batches, options, schema)
+        return TextLogReader(self.table, self.batches, options, schema).pushing(options.flag("pushdown", False))
 
 
-class TextLogReader(DataSourceReader):
+class TextLogReader(Reader):
     """Plans splits of files on the driver; a task reads one."""
 
-    def __init__(self, full: pa.Schema, batches: Batches, options: Options, schema: StructType) -> None:
+    def __init__(self, table: str, batches: Batches, options: Options, schema: StructType) -> None:
         self._options = options
         self._batches = batches
         self._zone = time_zone(options)
         self._failfast = options.failfast
-        self.chosen = Chosen(full, selected(full, schema))
+        self.table = table
+        self.projection = Projection(table, selected(LAYOUTS[table].full, schema))
+
+    def push(self, filters: list[Filter]) -> None:
+        made = conditions(filters, self.projection.layout.full)
+        self.projection = Projection(self.table, self.projection.schema, made)
 
     def partitions(self) -> Sequence[InputPartition]:
         files = self._options.files()
@@ -62,17 +68,7 @@ class TextLogReader(DataSourceReader):
         split: Split | None = partition.value
         if split is None:
             return iter(())
-        return self._batches(split, self.chosen, self._zone, failfast=self._failfast)
-
-
-class PushingReader(TextLogReader):
-    """Reads less where filters allow it; Spark applies all of them again, as it knows SQL better."""
-
-    def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:
-        full = self.chosen.full
-        made = [condition(one, full) for one in filters]
-        self.chosen = Chosen(full, self.chosen.schema, [one for one in made if one is not None])
-        return filters
+        return self._batches(split, self.projection, self._zone, failfast=self._failfast)
 
 
 def _split_size(files: Sequence[str]) -> int:

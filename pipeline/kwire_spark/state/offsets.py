@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
+from kwire_spark.columns import EPOCH
 from kwire_spark.state.replay import Logged
 
 OFFSETS = ("OffsetCommit", "LegacyOffsetCommit")
@@ -25,13 +26,12 @@ Place = tuple[str, str, int]
 Committed = tuple[int, int, Any]
 """Partition and offset of the record, and its value."""
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _TIMES = range(253_402_300_800_000)
 
 
 def moment(milliseconds: int) -> datetime | None:
     """A time, unless it is -1 or beyond the year 9999."""
-    return _EPOCH + timedelta(milliseconds=milliseconds) if milliseconds in _TIMES else None
+    return EPOCH + timedelta(milliseconds=milliseconds) if milliseconds in _TIMES else None
 
 
 def topic_id(value: Any) -> str | None:

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from kwire_spark.frames.context import Row
-from kwire_spark.frames.layout import corrupt
-from kwire_spark.frames.wanted import TABLES, Table, Wanted
+from kwire_spark.frames.projection import TABLES, ConnectionProjection, Table
+from kwire_spark.rows import Row
 from kwire_spark.spark_types import spark_schema
 from kwire_spark.streaming.ends import Ends
 from kwire_spark.streaming.packets import packet_of
@@ -44,7 +43,7 @@ def follow(
 
     full = TABLES[rows]
     schema = pa.schema([full.field(name) for name in columns]) if columns else full
-    job = Follower(Wanted(rows, schema), frozenset(ports), int(idle_seconds * 1000))
+    job = Follower(ConnectionProjection(rows, schema), frozenset(ports), int(idle_seconds * 1000))
     return (
         packets.withColumn("micros", F.unix_micros("time"))
         .withWatermark("time", late)
@@ -58,8 +57,8 @@ def follow(
 class Follower:
     """What is done with the packets between two ends: ``advance`` is called for each such pair in each batch."""
 
-    def __init__(self, wanted: Wanted, ports: Collection[int], idle_ms: int) -> None:
-        self._wanted = wanted
+    def __init__(self, projection: ConnectionProjection, ports: Collection[int], idle_ms: int) -> None:
+        self._projection = projection
         self._ports = ports
         self._idle_ms = idle_ms
 
@@ -71,7 +70,11 @@ class Follower:
         if flow[0] is None:
             yield from self._frames(self._broken(parts))
             return
-        ends = Ends.restored(state.get[0], self._wanted) if state.exists else Ends(flow[0], self._ports, self._wanted)
+        ends = (
+            Ends.restored(state.get[0], self._projection)
+            if state.exists
+            else Ends(flow[0], self._ports, self._projection)
+        )
         if state.hasTimedOut:
             state.remove()
             yield from self._frames(ends.close())
@@ -86,7 +89,7 @@ class Follower:
         """Rows without ends say what is broken about a file."""
         for part in parts:
             places = zip(part["source"], part["position"], part["_corrupt"], strict=True)
-            yield from self._wanted.rows([corrupt(self._wanted.table, *place) for place in places])
+            yield from self._projection.rows([self._projection.layout.corrupt(*place) for place in places])
 
     def _frames(self, rows: Iterator[Row] | Sequence[Row]) -> Iterator[pd.DataFrame]:
         """Rows a few at a time: nothing if there are none."""
@@ -100,4 +103,4 @@ class Follower:
             yield self._frame(some)
 
     def _frame(self, rows: list[Row]) -> pd.DataFrame:
-        return self._wanted.batch(rows).to_pandas(integer_object_nulls=True)
+        return self._projection.batch(rows).to_pandas(integer_object_nulls=True)

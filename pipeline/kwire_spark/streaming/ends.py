@@ -11,29 +11,29 @@ from kwire_spark.capture import Piece, TcpConnection
 from kwire_spark.capture.packets import Packet
 from kwire_spark.capture.tcp import GRACE
 from kwire_spark.frames.connection import ConnectionRows
-from kwire_spark.frames.context import Row
-from kwire_spark.frames.wanted import Wanted
+from kwire_spark.frames.projection import ConnectionProjection
+from kwire_spark.rows import Row
 
 
 class Ends:
     """The packets between two ends to rows; ``key`` and ``ports`` are those of ``TcpConnection``."""
 
-    def __init__(self, key: bytes, ports: Collection[int], wanted: Wanted) -> None:
+    def __init__(self, key: bytes, ports: Collection[int], projection: ConnectionProjection) -> None:
         self._tcp = TcpConnection(bytes(key), ports)
         self._open: ConnectionRows | None = None
-        self._wanted = wanted
+        self._projection = projection
         self._time = 0.0
 
     @classmethod
-    def restored(cls, stored: bytes, wanted: Wanted) -> Self:
-        """What ``stored`` gave. ``wanted`` is that of the job, as it was then."""
-        ends: Self = _Unpickler(stored, wanted).load()
+    def restored(cls, stored: bytes, projection: ConnectionProjection) -> Self:
+        """What ``stored`` gave. ``projection`` is that of the job, as it was then."""
+        ends: Self = _Unpickler(stored, projection).load()
         return ends
 
     def stored(self) -> bytes:
-        """All of it as bytes, but for what is wanted, which is the same for all ends and not small."""
+        """All of it as bytes, but for what is projection, which is the same for all ends and not small."""
         file = BytesIO()
-        _Pickler(file, self._wanted).dump(self)
+        _Pickler(file, self._projection).dump(self)
         return file.getvalue()
 
     def add(self, packet: Packet) -> Iterator[Row]:
@@ -53,25 +53,25 @@ class Ends:
     def _rows(self, pieces: Sequence[Piece]) -> Iterator[Row]:
         for piece in pieces:
             if self._open is None or self._open.connection is not piece.connection:
-                self._open = ConnectionRows(piece.connection, self._wanted)
+                self._open = ConnectionRows(piece.connection, self._projection)
             yield from self._open.feed(piece)
             if piece.kind == "closed":
                 self._open = None
 
 
 class _Pickler(pickle.Pickler):
-    def __init__(self, file: BytesIO, wanted: Wanted) -> None:
+    def __init__(self, file: BytesIO, projection: ConnectionProjection) -> None:
         super().__init__(file, pickle.HIGHEST_PROTOCOL)
-        self._wanted = wanted
+        self._projection = projection
 
     def persistent_id(self, given: Any) -> str | None:
-        return "wanted" if given is self._wanted else None
+        return "projection" if given is self._projection else None
 
 
 class _Unpickler(pickle.Unpickler):
-    def __init__(self, stored: bytes, wanted: Wanted) -> None:
+    def __init__(self, stored: bytes, projection: ConnectionProjection) -> None:
         super().__init__(BytesIO(stored))
-        self._wanted = wanted
+        self._projection = projection
 
-    def persistent_load(self, name: str) -> Wanted:
-        return self._wanted
+    def persistent_load(self, name: str) -> ConnectionProjection:
+        return self._projection

@@ -9,29 +9,12 @@ import pyarrow as pa
 
 from kwire_spark.capture import Broken
 from kwire_spark.capture.packets import Packet, reverse
-from kwire_spark.columns import CORRUPT, PLACE, TIME
-from kwire_spark.frames.context import Row, corrupt
-from kwire_spark.frames.layout import arrow_batch
+from kwire_spark.rows import LAYOUTS, Row
 
 BATCH_ROWS = 4096
 BATCH_BYTES = 4 << 20
 
-PACKETS: pa.Schema = pa.schema(
-    [
-        *PLACE,
-        pa.field("time", TIME, metadata={"comment": "When the packet was seen."}),
-        pa.field("flow", pa.binary(), metadata={"comment": "Names the two ends: the same for both directions."}),
-        pa.field(
-            "key", pa.binary(), metadata={"comment": "Addresses and ports of source and target, as on the wire."}
-        ),
-        pa.field("seq", pa.int64(), metadata={"comment": "TCP sequence number."}),
-        pa.field("ack", pa.int64(), metadata={"comment": "TCP acknowledgement number."}),
-        pa.field("flags", pa.int16(), metadata={"comment": "TCP flags."}),
-        pa.field("data", pa.binary(), metadata={"comment": "What was captured of the payload."}),
-        pa.field("missing", pa.int32(), metadata={"comment": "How many bytes of the payload were not captured."}),
-        *CORRUPT,
-    ]
-)
+_LAYOUT = LAYOUTS["packets"]
 
 
 def packet_batches(found: Iterable[Packet | Broken]) -> Iterator[pa.RecordBatch]:
@@ -40,15 +23,15 @@ def packet_batches(found: Iterable[Packet | Broken]) -> Iterator[pa.RecordBatch]
     size = 0
     for one in found:
         if isinstance(one, Broken):
-            rows.append(corrupt(PACKETS, one.source, one.position, one.reason))
+            rows.append(_LAYOUT.corrupt(one.source, one.position, one.reason))
         else:
             rows.append(_row(one))
             size += len(one.data)
         if len(rows) >= BATCH_ROWS or size >= BATCH_BYTES:
-            yield arrow_batch(rows, PACKETS)
+            yield _LAYOUT.batch(rows)
             rows, size = [], 0
     if rows:
-        yield arrow_batch(rows, PACKETS)
+        yield _LAYOUT.batch(rows)
 
 
 def packet_of(row: Any) -> Packet:
@@ -66,7 +49,16 @@ def packet_of(row: Any) -> Packet:
     )
 
 
-def _row(one: Packet) -> Row:
-    flow = min(one.key, reverse(one.key))
-    time = round(one.time * 1e6)
-    return (one.source, one.position, time, flow, one.key, one.seq, one.ack, one.flags, one.data, one.missing, None)
+def _row(packet: Packet) -> Row:
+    return _LAYOUT.row(
+        source=packet.source,
+        position=packet.position,
+        time=round(packet.time * 1e6),
+        flow=min(packet.key, reverse(packet.key)),
+        key=packet.key,
+        seq=packet.seq,
+        ack=packet.ack,
+        flags=packet.flags,
+        data=packet.data,
+        missing=packet.missing,
+    )

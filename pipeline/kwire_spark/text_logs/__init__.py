@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from kwire_spark.text_logs.batches import refusal_batches, request_batches
-from kwire_spark.text_logs.chosen import Chosen
 from kwire_spark.text_logs.lines import Lines, Split, splits
 
-__all__ = ["Chosen", "Lines", "Split", "refusal_batches", "request_batches", "splits"]
+__all__ = ["Lines", "Split", "refusal_batches", "request_batches", "splits"]

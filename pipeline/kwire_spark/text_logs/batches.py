@@ -8,11 +8,9 @@ from datetime import tzinfo
 import pyarrow as pa
 
 from kwire.request_log import MARK
-from kwire_spark.columns import EXCHANGES
-from kwire_spark.frames.context import Row, corrupt
-from kwire_spark.frames.layout import arrow_batch
 from kwire_spark.options import BrokenInputError
-from kwire_spark.text_logs.chosen import Chosen
+from kwire_spark.projection import Projection
+from kwire_spark.rows import LAYOUTS, Layout, Row
 from kwire_spark.text_logs.entries import request_entries
 from kwire_spark.text_logs.lines import Lines, Split
 from kwire_spark.text_logs.refusals import refusal_rows, refusals_start
@@ -29,25 +27,25 @@ Rows = Iterable[tuple[int, list[Row]]]
 
 
 def request_batches(
-    split: Split, chosen: Chosen, zone: tzinfo, *, failfast: bool = False
+    split: Split, projection: Projection, zone: tzinfo, *, failfast: bool = False
 ) -> Iterator[pa.RecordBatch]:
-    """The requests in a split of a request log, as the rows and columns of EXCHANGES that are chosen.
+    """The requests in a split of a request log, as the rows and columns of EXCHANGES in ``projection``.
 
     Broken lines are ``_corrupt`` rows, or raise :class:`BrokenInputError` with ``failfast``; so does a file without
     any request.
     """
     with Lines(split.path, split.start) as lines:
-        rows = _request_rows(lines, split, RequestRows(chosen, zone))
-        yield from _batches(rows, lines, split, chosen, failfast)
+        rows = _request_rows(lines, split, RequestRows(projection, zone))
+        yield from _batches(rows, lines, split, projection, failfast)
 
 
 def refusal_batches(
-    split: Split, chosen: Chosen, zone: tzinfo, *, failfast: bool = False
+    split: Split, projection: Projection, zone: tzinfo, *, failfast: bool = False
 ) -> Iterator[pa.RecordBatch]:
-    """The refusals in a split of a server log, as the rows and columns of REFUSALS that are chosen; see
+    """The refusals in a split of a server log, as the rows and columns of REFUSALS in ``projection``; see
     :func:`request_batches`."""
     with Lines(split.path, refusals_start(split)) as lines:
-        yield from _batches(refusal_rows(lines, split, zone), lines, split, chosen, failfast)
+        yield from _batches(refusal_rows(lines, split, zone), lines, split, projection, failfast)
 
 
 def _request_rows(lines: Lines, split: Split, maker: RequestRows) -> Rows:
@@ -56,7 +54,7 @@ def _request_rows(lines: Lines, split: Split, maker: RequestRows) -> Rows:
         found = True
         yield len(line), maker.rows(split.path, position, line)
     if not found and not split.start and not lines.problems and not _has_requests(split):
-        yield 0, [corrupt(EXCHANGES, split.path, 0, NO_REQUESTS)]
+        yield 0, [LAYOUTS["logged_exchanges"].corrupt(split.path, 0, NO_REQUESTS)]
 
 
 def _has_requests(split: Split) -> bool:
@@ -67,33 +65,35 @@ def _has_requests(split: Split) -> bool:
         return any(MARK.encode() in line for _, line in lines)
 
 
-def _batches(rows: Rows, lines: Lines, split: Split, chosen: Chosen, failfast: bool) -> Iterator[pa.RecordBatch]:
+def _batches(
+    rows: Rows, lines: Lines, split: Split, projection: Projection, failfast: bool
+) -> Iterator[pa.RecordBatch]:
     held: list[Row] = []
     size = 0
-    for weight, found in _with_problems(rows, lines, split, chosen):
+    for weight, found in _with_problems(rows, lines, split, projection):
         if failfast:
-            _fail(found)
+            _fail(found, projection.layout)
         held += found
         size += weight
         if len(held) >= BATCH_ROWS or size >= BATCH_BYTES:
-            yield from _batch(held, chosen)
+            yield from _batch(held, projection)
             held, size = [], 0
-    yield from _batch(held, chosen)
+    yield from _batch(held, projection)
 
 
-def _batch(rows: list[Row], chosen: Chosen) -> Iterator[pa.RecordBatch]:
-    if wanted := chosen.rows(rows):
-        yield arrow_batch(wanted, chosen.schema)
+def _batch(rows: list[Row], projection: Projection) -> Iterator[pa.RecordBatch]:
+    if rows := projection.rows(rows):
+        yield projection.batch(rows)
 
 
-def _with_problems(rows: Rows, lines: Lines, split: Split, chosen: Chosen) -> Rows:
+def _with_problems(rows: Rows, lines: Lines, split: Split, projection: Projection) -> Rows:
     yield from rows
     for position, reason in lines.problems:
         if split.has(position):
-            yield 0, [corrupt(chosen.full, split.path, position, reason)]
+            yield 0, [projection.layout.corrupt(split.path, position, reason)]
 
 
-def _fail(rows: list[Row]) -> None:
-    for source, position, *_, reason in rows:
-        if reason is not None:
-            raise BrokenInputError(source, position, reason)
+def _fail(rows: list[Row], layout: Layout) -> None:
+    for row in rows:
+        if (reason := layout.value(row, "_corrupt")) is not None:
+            raise BrokenInputError(layout.value(row, "source"), layout.value(row, "position"), reason)

@@ -6,29 +6,28 @@ from functools import lru_cache
 from ipaddress import ip_address
 
 from kwire.request_log import addresses
-
-Peers = tuple[str | None, str | None, int | None, str | None, int | None]
-"""Connection, host and port of the client, host and port of the server."""
+from kwire_spark.frames.context import Columns
 
 
 @lru_cache(maxsize=1024)
-def peers(connection: str | None, *, forwarded: bool = False) -> Peers:
-    """``connection`` is the broker's name for it; hosts are written as in captures.
+def peers(connection: str | None, *, forwarded: bool = False) -> Columns:
+    """The columns of the two ends of ``connection``, the broker's name for it; hosts are written as in captures.
 
-    A request that was ``forwarded`` to a controller came on the connection of a broker: who its client is, and not
-    where, is known [KIP-590].
+    A request that was ``forwarded`` to a controller came on the connection of a broker: the identity of its client is
+    known, its address is not [KIP-590]. The result is shared: do not change it.
     """
     ends = addresses(connection) if connection else None
     if ends is None:
-        return connection, None, None, None, None
+        return {"connection": connection}
     server, client = ends
-    if forwarded:
-        return connection, None, None, _host(server.host), server.port
-    return connection, _host(client.host), client.port, _host(server.host), server.port
+    columns = {"connection": connection, "server_host": _host(server.host), "server_port": server.port}
+    if not forwarded:
+        columns |= {"client_host": _host(client.host), "client_port": client.port}
+    return columns
 
 
 def _host(host: str) -> str:
-    """Java writes out the zeros of IPv6; nobody else does."""
+    """A host as captures show it: unlike others, Java does not abbreviate IPv6 addresses."""
     try:
         return str(ip_address(host.strip("[]/")))
     except ValueError:

@@ -19,10 +19,9 @@ from datetime import tzinfo
 from typing import Any
 
 from kwire.request_log import located, micros
-from kwire_kafka import PROTOCOL
-from kwire_spark.columns import REFUSALS
-from kwire_spark.frames.context import Row, corrupt
-from kwire_spark.text_logs.hosts import Peers, peers
+from kwire_spark.frames.context import API_NAMES, Columns
+from kwire_spark.rows import LAYOUTS, Row
+from kwire_spark.text_logs.hosts import peers
 from kwire_spark.text_logs.lines import Lines, Split
 
 NEAR = 64 << 10
@@ -72,16 +71,20 @@ _REASONS = (
 
 _NUMBER = re.compile(r"-?[0-9]{1,10}")
 
-_NAMES = {key: PROTOCOL.api_name(key) for key in PROTOCOL.api_keys}
-_KEYS = {name.upper(): key for key, name in _NAMES.items()} | {"ALTERISR": 56, "LISTCLIENTMETRICSRESOURCES": 74}
+_LAYOUT = LAYOUTS["refusals"]
+_KEYS = {name.upper(): key for key, name in API_NAMES.items()} | {"ALTERISR": 56, "LISTCLIENTMETRICSRESOURCES": 74}
+
+
+_SAME = ("connection", "api_key", "api", "version", "_corrupt")
+"""Columns in which two entries about the same refusal agree."""
 
 
 def refusal_rows(lines: Lines, split: Split, zone: tzinfo) -> Iterator[tuple[int, list[Row]]]:
     """The refusals whose entry begins in ``split``, each once, with the size of the entry.
 
-    ``lines`` begin ``NEAR`` before the split, where there is so much: half of what is told twice may be there.
+    ``lines`` starts ``NEAR`` bytes before the split so that duplicates across the boundary are seen.
     """
-    told: dict[tuple[Any, ...], int] = {}
+    seen: dict[tuple[Any, ...], int] = {}
     for position, line in lines:
         if position >= split.start and not split.has(position):
             return
@@ -89,14 +92,14 @@ def refusal_rows(lines: Lines, split: Split, zone: tzinfo) -> Iterator[tuple[int
         if not first:
             continue
         text = _entry(line, lines)
-        row = _row(split.path, position, line, first, text, zone)
-        if row is None:
+        refusal = _refusal(line, first, text, zone)
+        if refusal is None:
             continue
-        key = (row[2], *row[8:11], row[-1])
-        before = told.get(key, -NEAR - 1)
-        told = {one: place for one, place in told.items() if position - place <= NEAR} | {key: position}
+        key = tuple(refusal.get(column) for column in _SAME)
+        before = seen.get(key, -NEAR - 1)
+        seen = {one: place for one, place in seen.items() if position - place <= NEAR} | {key: position}
         if position >= split.start and position - before > NEAR:
-            yield len(text), [row]
+            yield len(text), [_LAYOUT.row(source=split.path, position=position, **refusal)]
 
 
 def refusals_start(split: Split) -> int:
@@ -140,32 +143,36 @@ def _strings(found: Any, depth: int = 0) -> Iterator[str]:
             yield from _strings(value, depth + 1)
 
 
-def _row(source: str, position: int, line: bytes, first: re.Match[bytes], text: str, zone: tzinfo) -> Row | None:
-    """The row of an entry; ``None`` if it is about anything but a refusal."""
+def _refusal(line: bytes, first: re.Match[bytes], text: str, zone: tzinfo) -> Columns | None:
+    """The columns of an entry; ``None`` if it is not about a refusal."""
     found = next((match for reason in _REASONS if (match := reason.search(text))), None)
     if found is None:
         cut = "\n" not in text.strip() and not first["host"]
         reason = "a request was refused, but the entry ends before the reason"
-        return corrupt(REFUSALS, source, position, reason) if cut else None
+        return {"_corrupt": reason} if cut else None
     told = found.groupdict()
     key, api = _api(told.get("key"), told.get("api"))
     version = told.get("version")
-    ends = _peers(first, told.get("connection"))
     begin = text.rfind("\n", 0, found.start()) + 1
     said = text[begin : found.end()].strip()
-    return (
-        *(source, position, *ends, _time(line, first, zone), key, api),
-        *(None if version is None else int(version), told.get("listener"), told.get("principal")),
-        *(said[:LONGEST_MESSAGE], None),
-    )
+    return {
+        **_peers(first, told.get("connection")),
+        "time": _time(line, first, zone),
+        "api_key": key,
+        "api": api,
+        "version": None if version is None else int(version),
+        "listener": told.get("listener"),
+        "principal": told.get("principal"),
+        "message": said[:LONGEST_MESSAGE],
+    }
 
 
-def _peers(first: re.Match[bytes], told: str | None) -> Peers:
+def _peers(first: re.Match[bytes], told: str | None) -> Columns:
     """From the name of the connection; old brokers have it only in the reason, or not at all."""
     name = first["closing"] or first["from"] or first["channel"]
     connection = name.decode("utf-8", "replace") if name else told
     if connection is None:
-        return None, first["host"].decode("utf-8", "replace"), None, None, None
+        return {"client_host": first["host"].decode("utf-8", "replace")}
     return peers(connection)
 
 
@@ -174,7 +181,7 @@ def _api(key: str | None, api: str | None) -> tuple[int | None, str | None]:
     if key is None and api is not None and _NUMBER.fullmatch(api):
         key, api = api, None
     number = int(key) if key is not None else _KEYS.get((api or "").replace("_", "").upper())
-    return number, _NAMES.get(number, api) if number is not None else api
+    return number, API_NAMES.get(number, api) if number is not None else api
 
 
 def _time(line: bytes, first: re.Match[bytes], zone: tzinfo) -> int | None:

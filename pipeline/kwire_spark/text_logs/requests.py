@@ -1,6 +1,6 @@
 """Lines of a request log as rows of EXCHANGES.
 
-Takes lines with their place, gives rows with a value for every column; what takes time and is not wanted is null.
+Columns that take time to compute and are not needed are null.
 """
 
 from __future__ import annotations
@@ -13,52 +13,53 @@ from typing import TYPE_CHECKING
 from kwire.errors import KwireError
 from kwire.request_log import MARK, RequestLogError, RequestLogLine, parse_line
 from kwire_kafka import PROTOCOL
-from kwire_spark.columns import EXCHANGES
 from kwire_spark.frames.answers import error_codes, throttle_ms
-from kwire_spark.frames.context import corrupt, named
+from kwire_spark.frames.context import API_NAMES, Columns, RequestContext
+from kwire_spark.frames.identity import Client
+from kwire_spark.rows import LAYOUTS
 from kwire_spark.text_logs.bodies import ENVELOPE, inner_payloads, payloads
 from kwire_spark.text_logs.clock import Clock
+from kwire_spark.text_logs.fast_path import fast_row
 from kwire_spark.text_logs.hosts import peers
-from kwire_spark.text_logs.quick import quick_row
 
 if TYPE_CHECKING:
-    from kwire_spark.frames.context import Row
-    from kwire_spark.text_logs.chosen import Chosen
+    from kwire_spark.projection import Projection
+    from kwire_spark.rows import Row
 
 PRODUCE = 0
 LAYOUT = 80
 """Characters in front of a message that may belong to its layout."""
 
 _MARK = MARK.encode()
-_NAMES = {key: PROTOCOL.api_name(key) for key in PROTOCOL.api_keys}
+_LAYOUT = LAYOUTS["logged_exchanges"]
 _ACKS_0 = re.compile(r"\backs=0\b")
 
 
 class RequestRows:
-    """Makes rows of lines. ``zone`` is where the broker is at home: its log does not say."""
+    """Makes rows from lines. ``zone`` is the time zone of the broker, which its log does not include."""
 
-    def __init__(self, chosen: Chosen, zone: tzinfo) -> None:
+    def __init__(self, projection: Projection, zone: tzinfo) -> None:
         self._zone = zone
-        self._chosen = chosen
+        self._projection = projection
         self._clock = Clock(zone)
-        self._shown = bool(chosen.columns & {"request", "response", "reason"})
+        self._shown = bool(projection.columns & {"request", "response", "reason"})
 
     def rows(self, source: str, position: int, line: bytes) -> list[Row]:
-        """The row of a line, and of what is in an Envelope; none for lines of other kinds.
+        """The row of a line, and one for the content of an Envelope; no rows for lines of other kinds.
 
-        A line that is broken is a ``_corrupt`` row. Where a half-written line has a whole one behind it, as after a
-        crash, both are told.
+        A broken line is a ``_corrupt`` row. If a whole line follows a half-written one, as after a crash, both have
+        a row.
         """
         start = line.find(_MARK)
         if start < 0:
             return []
-        quick = quick_row(source, position, line, start, self._clock.time, self._chosen.may, self._shown)
-        if quick is not None:
-            return quick
+        rows = fast_row(source, position, line, start, self._clock.time, self._projection, self._shown)
+        if rows is not None:
+            return rows
         try:
             found = parse_line(line.decode("utf-8", "replace"))
         except RequestLogError as error:
-            rows = [corrupt(EXCHANGES, source, position, error.reason)]
+            rows = [_LAYOUT.corrupt(source, position, error.reason)]
             again = line.find(_MARK, start + len(_MARK))
             if again >= 0:
                 begin = max(start + len(_MARK), again - LAYOUT)
@@ -71,16 +72,31 @@ class RequestRows:
         request, response, reason = payloads(line) if self._shown else (None, None, None)
         answered = line.response is not None or line.response_text is not None
         header = line.header
-        about = (
-            *(header.api_key, _NAMES.get(header.api_key), header.api_version, header.correlation_id),
-            *(header.client_id, *line.software, line.principal),
-        )
-        yield (
-            *(source, position, *peers(line.connection, forwarded=bool(line.is_forwarded)), None, time, *about),
-            *("none" if _asks_for_none(line) else "answered", line.error_codes if answered else None),
-            *(line.response_throttle_ms, *_durations(line), None, None),
-            *(line.body_version if answered else None, bool(line.is_forwarded), line.listener),
-            *(line.security_protocol, reason, request, response, None),
+        software_name, software_version = line.software
+        yield _LAYOUT.row(
+            source=source,
+            position=position,
+            **peers(line.connection, forwarded=bool(line.is_forwarded)),
+            time=time,
+            api_key=header.api_key,
+            api=API_NAMES.get(header.api_key),
+            version=header.api_version,
+            correlation_id=header.correlation_id,
+            client_id=header.client_id,
+            software_name=software_name,
+            software_version=software_version,
+            principal=line.principal,
+            outcome="none" if _asks_for_none(line) else "answered",
+            error_codes=line.error_codes if answered else None,
+            throttle_ms=line.response_throttle_ms,
+            **_durations(line),
+            response_version=line.body_version if answered else None,
+            forwarded=bool(line.is_forwarded),
+            listener=line.listener,
+            security_protocol=line.security_protocol,
+            reason=reason,
+            request=request,
+            response=response,
         )
         if header.api_key == ENVELOPE:
             yield from self._enveloped(line, source, position, time)
@@ -97,13 +113,25 @@ class RequestRows:
         codes = throttle = None
         if response is not None and response.message is not None:
             codes, throttle = error_codes(response.message), throttle_ms(response.message)
-        bodies = inner_payloads(request, response) if self._shown else (None, None)
-        ends = peers(line.connection, forwarded=True)
-        yield (
-            *(source, position, *ends, None, time, *named(request.header)),
-            *(None, None, None, "unanswered" if response is None else "answered", codes, throttle),
-            *(*_durations(line), None, None, None if response is None else response.version, True, line.listener),
-            *(line.security_protocol, None if response else "the response to its Envelope holds none", *bodies, None),
+        request_bytes, response_bytes = inner_payloads(request, response) if self._shown else (None, None)
+        yield _LAYOUT.row(
+            source=source,
+            position=position,
+            **peers(line.connection, forwarded=True),
+            time=time,
+            **RequestContext(request.header, Client()).columns,
+            correlation_id=request.header.correlation_id,
+            outcome="unanswered" if response is None else "answered",
+            error_codes=codes,
+            throttle_ms=throttle,
+            **_durations(line),
+            response_version=None if response is None else response.version,
+            forwarded=True,
+            listener=line.listener,
+            security_protocol=line.security_protocol,
+            reason=None if response else "the response to its Envelope holds none",
+            request=request_bytes,
+            response=response_bytes,
         )
 
 
@@ -116,7 +144,12 @@ def _asks_for_none(line: RequestLogLine) -> bool:
     return _ACKS_0.search(line.request_text or "") is not None
 
 
-def _durations(line: RequestLogLine) -> Row:
+def _durations(line: RequestLogLine) -> Columns:
     waits = (line.request_queue_time_ms, line.response_queue_time_ms, line.send_time_ms)
     known = [wait for wait in waits if wait is not None]
-    return line.total_time_ms, sum(known) if known else None, line.local_time_ms, line.remote_time_ms
+    return {
+        "latency_ms": line.total_time_ms,
+        "queue_ms": sum(known) if known else None,
+        "local_ms": line.local_time_ms,
+        "remote_ms": line.remote_time_ms,
+    }

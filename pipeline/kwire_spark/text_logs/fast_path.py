@@ -1,8 +1,8 @@
-"""Lines as brokers since 2.8 write them, read without a look into request and response, unless these are wanted.
+"""The fast path for lines as brokers since 2.8 write them: request and response are not parsed unless needed.
 
-Takes a line, gives the values of its row; nothing for a line in which anything is unlike what Kafka writes, which is
-left to ``kwire.request_log``. What is said of the response, error codes and throttle time, is found by its keys: in
-JSON a quotation mark with a colon behind it ends a key, as those in strings have a backslash in front.
+Lines that differ in any way from what Kafka writes are left to ``kwire.request_log``. Error codes and throttle time
+are found by their keys: in JSON, a quotation mark followed by a colon ends a key, because those inside strings are
+escaped.
 """
 
 from __future__ import annotations
@@ -14,19 +14,21 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from kwire.request_log import MARK, Json, LoggedHeader, RequestLogLine
-from kwire_kafka import PROTOCOL
+from kwire_spark.frames.context import API_NAMES, Columns
+from kwire_spark.rows import LAYOUTS
 from kwire_spark.text_logs.bodies import payloads
 from kwire_spark.text_logs.hosts import peers
 
 if TYPE_CHECKING:
-    from kwire_spark.frames.context import Row
+    from kwire_spark.projection import Projection
+    from kwire_spark.rows import Row
 
 API_VERSIONS, ENVELOPE, PRODUCE = 18, 58, 0
 UNSUPPORTED_VERSION = 35
 NAMELESS = "unknown"
 
 _MARK = MARK.encode()
-_NAMES = {key: PROTOCOL.api_name(key) for key in PROTOCOL.api_keys}
+_build = LAYOUTS["logged_exchanges"].row
 _STRING = rb'"((?:[^"\\]|\\.)*)"'
 _MS = rb"([\d.]{1,30})"
 _HEAD = re.compile(
@@ -64,33 +66,31 @@ _THROTTLE = re.compile(rb'"throttleTimeMs":(\d{1,10})\b')
 _ACKS_0 = re.compile(rb'"acks":0[,}]')
 
 Time = Callable[[bytes], int | None]
-Wanted = Callable[[str, object], bool]
-"""Whether rows can be wanted in which a column has a value."""
 
 
-def quick_row(
-    source: str, position: int, line: bytes, start: int, time: Time, wanted: Wanted, bodies: bool
+def fast_row(
+    source: str, position: int, line: bytes, start: int, time: Time, projection: Projection, bodies: bool
 ) -> list[Row] | None:
-    """The row of a line whose mark is at ``start``, none if it is not wanted; ``None`` if it has to be looked at
-    properly. ``request`` and ``response`` are null unless ``bodies`` are wanted."""
+    """The row of a line whose mark is at ``start``, none if the projection leaves it out; ``None`` if the line needs
+    the full parser. ``request`` and ``response`` are null unless ``bodies`` is set."""
     try:
-        return _row(source, position, line, start, time, wanted, bodies)
+        return _row(source, position, line, start, time, projection, bodies)
     except (ValueError, RecursionError):  # a string or a number that only looks like one of JSON
         return None
 
 
 def _row(
-    source: str, position: int, line: bytes, start: int, time: Time, wanted: Wanted, bodies: bool
+    source: str, position: int, line: bytes, start: int, time: Time, projection: Projection, bodies: bool
 ) -> list[Row] | None:
     head = _HEAD.match(line, start + len(_MARK))
     if head is None:
         return None
     forwarded, number, version, correlation, client = head.groups()
     api_key = int(number)
-    api = _NAMES.get(api_key)
+    api = API_NAMES.get(api_key)
     if api_key == ENVELOPE:
         return None
-    if not (wanted("api_key", api_key) and wanted("api", api) and wanted("version", int(version))):
+    if projection.conditions and not projection.may_pass({"api_key": api_key, "api": api, "version": int(version)}):
         return []
     answered = line.find(_RESPONSE_BEGINS, head.end())
     end = line.rfind(_TAIL_BEGINS)
@@ -100,19 +100,39 @@ def _row(
     header = _header(api_key, int(version), int(correlation), client)
     request, response, reason = _payloads(line, header, head.end(), answered, end) if bodies else (None, None, None)
     connection, total, queued, local, remote, queued_again, sending, protocol, *who = tail.groups()
-    principal, listener, software, software_version = map(_text, who)
-    return [
-        (
-            *(source, position, *_peers(connection, forwarded == b"true"), None, time(line[:start])),
-            *(api_key, api, header.api_version, header.correlation_id, header.client_id),
-            *_software(line, api_key, head.end(), software, software_version),
-            principal,
-            *_outcome(line, api_key, int(version), head.end(), answered, end),
-            *(float(total), float(queued) + float(queued_again) + float(sending), float(local), float(remote)),
-            *(None, None, _response_version(line, api_key, int(version), answered, end), forwarded == b"true"),
-            *(listener, protocol.decode(), reason, request, response, None),
-        )
-    ]
+    principal, listener, name, name_version = map(_text, who)
+    response_version = _response_version(line, api_key, int(version), answered, end)
+    software_name, software_version = _software(line, api_key, head.end(), name, name_version)
+    outcome, codes, throttle = _outcome(line, api_key, head.end(), answered, end)
+    row = _build(
+        source=source,
+        position=position,
+        **_peers(connection, forwarded == b"true"),
+        time=time(line[:start]),
+        api_key=api_key,
+        api=api,
+        version=header.api_version,
+        correlation_id=header.correlation_id,
+        client_id=header.client_id,
+        software_name=software_name,
+        software_version=software_version,
+        principal=principal,
+        outcome=outcome,
+        error_codes=codes,
+        throttle_ms=throttle,
+        latency_ms=float(total),
+        queue_ms=float(queued) + float(queued_again) + float(sending),
+        local_ms=float(local),
+        remote_ms=float(remote),
+        response_version=response_version,
+        forwarded=forwarded == b"true",
+        listener=listener,
+        security_protocol=protocol.decode(),
+        reason=reason,
+        request=request,
+        response=response,
+    )
+    return [row]
 
 
 def _header(api_key: int, version: int, correlation_id: int, client: bytes | None) -> LoggedHeader:
@@ -137,14 +157,16 @@ def _object(text: bytes) -> Json:
     return found
 
 
-def _software(line: bytes, api_key: int, begin: int, name: str, version: str) -> Row:
+def _software(line: bytes, api_key: int, begin: int, name: str, version: str) -> tuple[str | None, str | None]:
     """Name and version of the client's library: what this request tells is unknown to the broker before it."""
     if api_key == API_VERSIONS and (told := _SOFTWARE.match(line, begin)):
         return _told(_text(told[1]) or name), _told(_text(told[2]) or version)
     return _told(name), _told(version)
 
 
-def _outcome(line: bytes, api_key: int, version: int, begin: int, answered: int, end: int) -> Row:
+def _outcome(
+    line: bytes, api_key: int, begin: int, answered: int, end: int
+) -> tuple[str, list[int] | None, int | None]:
     """Outcome, error codes and throttle time."""
     if _has_no_response(line, answered, end):
         none = api_key == PRODUCE and _ACKS_0.search(line, begin, answered)
@@ -181,5 +203,5 @@ def _told(software: str) -> str | None:
 
 
 @lru_cache(maxsize=1024)
-def _peers(connection: bytes, forwarded: bool) -> Row:
+def _peers(connection: bytes, forwarded: bool) -> Columns:
     return peers(_text(connection), forwarded=forwarded)
