@@ -44,7 +44,7 @@ def test_describe(
     ("arguments", "reason"),
     [
         (("Fetch",), "did you mean FetchRequest"),
-        (("FetchRequest", "--version", "99"), "unknown version 99, valid versions are 0 to 18"),
+        (("FetchRequest", "--version", "99"), "unknown version 99 of FetchRequest, valid versions are 0 to 18"),
         (("FetchRequest.topics.topic",), "FetchRequest has no struct 'topics.topic'"),
         (("FetchRequest", "--protocol", "json"), "json is not a generated package"),
     ],
