@@ -15,315 +15,351 @@ class ErrorCode(IntEnum):
     """
 
     UNKNOWN_SERVER_ERROR = -1
-    """Broker hit an unclassified internal failure; look in its log for the stack trace before deciding whether to
+    """The broker hit an unclassified internal failure; look in its log for the stack trace before deciding whether to
     retry.
     """
     NONE = 0
     """Success; continue processing the response normally."""
     OFFSET_OUT_OF_RANGE = 1
-    """Fetch position lies outside the retained log; reset to the earliest or latest offset, or to a chosen one."""
+    """The fetch position lies outside of the retained log; reset it to the earliest or latest offset, or to a chosen
+    one.
+    """
     CORRUPT_MESSAGE = 2
-    """Batch is damaged: checksum or size is wrong, or a compacted topic got a record without key; resend, investigate
+    """The batch is damaged (checksum or size), or a compacted topic got a record without key; resend, and investigate
     if it persists.
     """
     UNKNOWN_TOPIC_OR_PARTITION = 3
-    """Broker's metadata lacks this topic or partition; refresh metadata and retry, or create the topic."""
+    """The broker's metadata lacks this topic or partition; refresh metadata and retry, or create the topic."""
     INVALID_FETCH_SIZE = 4
-    """The byte limit in the fetch was not acceptable; send a valid positive size."""
+    """The byte limit of the fetch is not acceptable; send a valid positive size."""
     LEADER_NOT_AVAILABLE = 5
-    """Partition has no elected leader right now; wait briefly, refresh metadata and try again."""
+    """The partition currently has no leader; wait briefly, refresh metadata and retry."""
     NOT_LEADER_OR_FOLLOWER = 6
-    """Contacted broker does not lead (or replicate) the partition; refresh metadata and send to the current leader.
+    """The broker does not lead (or replicate) the partition; refresh metadata and send the request to the current
+    leader.
     """
     REQUEST_TIMED_OUT = 7
-    """Broker gave up waiting before the work completed; it may still have taken effect, so retry with care or allow
-    more time.
+    """The broker gave up waiting before the work completed; it may still have taken effect, so retry with care or
+    allow more time.
     """
     BROKER_NOT_AVAILABLE = 8
-    """Target broker is down or unknown; pick another broker or wait for it to return (clients rarely see this)."""
-    REPLICA_NOT_AVAILABLE = 9
-    """No usable replica on the contacted broker; refresh metadata and retry, fetching from the leader if needed."""
-    MESSAGE_TOO_LARGE = 10
-    """A batch is larger than max.message.bytes; send smaller batches or raise the topic or broker limit."""
-    STALE_CONTROLLER_EPOCH = 11
-    """A controller request carried an outdated controller epoch; the sender was deposed and must stop acting as
-    controller.
+    """The target broker is down or unknown; choose another broker or wait for it to return (clients rarely see this).
     """
+    REPLICA_NOT_AVAILABLE = 9
+    """The broker has no usable replica; refresh metadata and retry, fetching from the leader if needed."""
+    MESSAGE_TOO_LARGE = 10
+    """The batch is larger than max.message.bytes; send smaller batches or raise the topic or broker limit."""
+    STALE_CONTROLLER_EPOCH = 11
+    """A controller request carried an outdated controller epoch; the sender must stop acting as controller."""
     OFFSET_METADATA_TOO_LARGE = 12
-    """Metadata string attached to an offset commit is too long; shorten it or raise offset.metadata.max.bytes."""
+    """The metadata string of an offset commit is too long; shorten it or raise offset.metadata.max.bytes."""
     NETWORK_EXCEPTION = 13
-    """Connection dropped before a response came; the request may have been applied, so reconnect and retry
+    """The connection dropped before a response arrived; the request may have been applied, so reconnect and retry
     idempotently.
     """
     COORDINATOR_LOAD_IN_PROGRESS = 14
-    """New coordinator is still reading its state from the internal topic; back off and send the same request again.
+    """The new coordinator is still reading its state from the internal topic; back off and send the same request
+    again.
     """
     COORDINATOR_NOT_AVAILABLE = 15
-    """No coordinator can be named yet, perhaps its internal topic has no leader; back off and repeat FindCoordinator.
+    """No coordinator is available yet, e.g. because its internal topic has no leader; back off and repeat
+    FindCoordinator.
     """
     NOT_COORDINATOR = 16
-    """Group or transactional id is handled by another broker; run FindCoordinator again and resend there."""
+    """The group or transactional id has another coordinator; run FindCoordinator again and resend there."""
     INVALID_TOPIC_EXCEPTION = 17
-    """Topic name is illegal or the topic is internal and off limits; correct the name, since retrying cannot help."""
+    """The topic name is illegal, or the topic is internal and not accessible; correct the name, since retrying cannot
+    help.
+    """
     RECORD_LIST_TOO_LARGE = 18
-    """Total batch is bigger than the log segment size; split the batch or raise segment.bytes."""
+    """The batch is larger than the log segment size; split the batch or raise segment.bytes."""
     NOT_ENOUGH_REPLICAS = 19
-    """In-sync replicas are below min.insync.replicas, so nothing was written; back off and resend."""
+    """There are fewer in-sync replicas than min.insync.replicas, so nothing was written; back off and resend."""
     NOT_ENOUGH_REPLICAS_AFTER_APPEND = 20
-    """Leader wrote the batch but the ISR then shrank below the minimum; a resend may duplicate unless idempotent."""
+    """The leader wrote the batch but the ISR then shrank below the minimum; a resend may duplicate unless idempotent.
+    """
     INVALID_REQUIRED_ACKS = 21
-    """Produce request used an acks value outside -1, 0 and 1; fix the client configuration."""
+    """The produce request has an acks value other than -1, 0 and 1; fix the client configuration."""
     ILLEGAL_GENERATION = 22
-    """Member's generation is out of date after a rebalance; rejoin the group and do not commit with the old one."""
+    """The member's generation is outdated after a rebalance; rejoin the group and do not commit with the old one."""
     INCONSISTENT_GROUP_PROTOCOL = 23
-    """Member shares no protocol type or assignor with the group; align the assignment strategies of all members."""
+    """The member shares no protocol type or assignor with the group; align the assignment strategies of all members.
+    """
     INVALID_GROUP_ID = 24
-    """Group id is empty or malformed; configure a proper group.id."""
+    """The group id is empty or malformed; configure a proper group.id."""
     UNKNOWN_MEMBER_ID = 25
-    """Coordinator has no such member, probably expired or removed; drop the member id and join again."""
+    """The coordinator has no such member, probably because it expired or was removed; discard the member id and join
+    again.
+    """
     INVALID_SESSION_TIMEOUT = 26
-    """Session timeout is out of the broker's bounds; choose one between group.min and group.max.session.timeout.ms.
+    """The session timeout is outside of the broker's bounds; choose one between group.min and
+    group.max.session.timeout.ms.
     """
     REBALANCE_IN_PROGRESS = 27
     """Members are being reassigned; rejoin the group before committing or heartbeating again."""
     INVALID_COMMIT_OFFSET_SIZE = 28
-    """Offset commit would make too large an entry in the offsets topic; shorten the metadata or commit fewer at once.
+    """The offset commit would make too large an entry in the offsets topic; shorten the metadata or commit fewer at
+    once.
     """
     TOPIC_AUTHORIZATION_FAILED = 29
-    """Principal lacks the ACL needed on some topic; ask for the permission, since retrying alone will not help."""
+    """The principal lacks the ACL required for a topic; have the permission granted, since retrying alone will not
+    help.
+    """
     GROUP_AUTHORIZATION_FAILED = 30
-    """Principal lacks the ACL needed on the consumer group; grant it or use a permitted group id."""
+    """The principal lacks the ACL required for the consumer group; have it granted or use a permitted group id."""
     CLUSTER_AUTHORIZATION_FAILED = 31
-    """Principal lacks the cluster-level ACL for this operation; have an administrator grant it."""
+    """The principal lacks the cluster-level ACL for this operation; have an administrator grant it."""
     INVALID_TIMESTAMP = 32
-    """Record timestamp is too far from broker time or breaks the topic's timestamp rules; correct the clock or the
-    record.
+    """The record timestamp is too far from the broker's time or breaks the topic's timestamp rules; correct the clock
+    or the record.
     """
     UNSUPPORTED_SASL_MECHANISM = 33
-    """Broker has not enabled the requested SASL mechanism; choose one from the list in the handshake response."""
+    """The broker has not enabled the requested SASL mechanism; choose one from the list in the handshake response."""
     ILLEGAL_SASL_STATE = 34
-    """Request came at the wrong point of the SASL exchange; close the connection and authenticate in the proper
+    """The request came at the wrong point of the SASL exchange; close the connection and authenticate in the proper
     order.
     """
     UNSUPPORTED_VERSION = 35
-    """Broker does not implement this API at the version sent; negotiate with ApiVersions and use a supported one."""
+    """The broker does not implement this API at the given version; negotiate with ApiVersions and use a supported
+    one.
+    """
     TOPIC_ALREADY_EXISTS = 36
-    """Cannot create the topic because its name is taken; use the existing topic or pick another name."""
+    """The topic already exists; use the existing topic or choose another name."""
     INVALID_PARTITIONS = 37
-    """Partition count is unacceptable, e.g. zero, negative or not an increase; supply a valid number."""
+    """The number of partitions is unacceptable, e.g. zero, negative or not an increase; supply a valid number."""
     INVALID_REPLICATION_FACTOR = 38
-    """Replication factor is not positive or exceeds the usable brokers; lower it or add brokers."""
+    """The replication factor is not positive or exceeds the usable brokers; lower it or add brokers."""
     INVALID_REPLICA_ASSIGNMENT = 39
-    """Manual replica placement is inconsistent, e.g. duplicate or unknown brokers; repair the assignment."""
+    """The manual replica assignment is inconsistent, e.g. has duplicate or unknown brokers; correct the assignment.
+    """
     INVALID_CONFIG = 40
     """A configuration key or value was rejected; read the accompanying message and fix the setting."""
     NOT_CONTROLLER = 41
-    """Contacted broker is not the active controller; look up the controller again and send the request to it."""
+    """The broker is not the active controller; look up the controller again and send the request to it."""
     INVALID_REQUEST = 42
-    """Request is malformed or combines fields illegally; this is a client bug or version mix-up, so fix before
-    resending.
+    """The request is malformed or combines fields illegally; this is a client bug or a mismatch of versions, so fix
+    it before resending.
     """
     UNSUPPORTED_FOR_MESSAGE_FORMAT = 43
     """The partition's on-disk record format is too old for this feature; upgrade the format or avoid the feature."""
     POLICY_VIOLATION = 44
-    """A server-side policy plugin refused the request; see the message for which rule to satisfy."""
+    """A server-side policy plugin refused the request; the accompanying message names the rule."""
     OUT_OF_ORDER_SEQUENCE_NUMBER = 45
-    """Idempotent batch arrived with a gap in its sequence numbers; earlier batches may be lost, so abort or reset the
-    producer.
+    """An idempotent batch arrived with a gap in its sequence numbers; earlier batches may be lost, so abort or reset
+    the producer.
     """
     DUPLICATE_SEQUENCE_NUMBER = 46
-    """Broker already holds a batch with this sequence number; treat it as written rather than sending it again."""
+    """The broker already has a batch with this sequence number; treat it as written rather than sending it again."""
     INVALID_PRODUCER_EPOCH = 47
-    """Producer epoch is older than the one on record; abort and re-initialize, or close if another instance took
+    """The producer epoch is older than the current one; abort and re-initialize, or close if another instance took
     over.
     """
     INVALID_TXN_STATE = 48
-    """Transaction is not in a state that permits this call; check the order of operations, as this is fatal to the
-    producer.
+    """The transaction is not in a state that permits this request; check the order of operations, as this is fatal to
+    the producer.
     """
     INVALID_PRODUCER_ID_MAPPING = 49
-    """Producer id does not match the one held for this transactional id, maybe expired; run InitProducerId again."""
+    """The producer id does not match that of this transactional id, which may have expired; run InitProducerId again.
+    """
     INVALID_TRANSACTION_TIMEOUT = 50
-    """Requested transaction timeout is not positive or is above transaction.max.timeout.ms; lower it."""
+    """The requested transaction timeout is not positive or exceeds transaction.max.timeout.ms; choose a valid one."""
     CONCURRENT_TRANSACTIONS = 51
     """An earlier transaction of this id is still being completed; back off briefly and resend."""
     TRANSACTION_COORDINATOR_FENCED = 52
-    """Markers came from a coordinator that has been superseded; brokers only, ordinary clients need not act."""
+    """Markers came from a coordinator that has been superseded; concerns brokers only, clients need not act."""
     TRANSACTIONAL_ID_AUTHORIZATION_FAILED = 53
-    """Principal lacks the ACL needed on the transactional id; grant it or configure another id."""
+    """The principal lacks the ACL required for the transactional id; have it granted or configure another id."""
     SECURITY_DISABLED = 54
-    """Operation needs a security feature, such as an authorizer, that this broker does not run; enable it first."""
+    """The operation requires a security feature, such as an authorizer, that this broker does not run; enable it
+    first.
+    """
     OPERATION_NOT_ATTEMPTED = 55
-    """Skipped because another item of the same request failed; fix that item and resubmit."""
+    """The operation was skipped because another item of the same request failed; fix that item and resubmit."""
     KAFKA_STORAGE_ERROR = 56
-    """Disk failure on the broker hosting the log; refresh metadata and retry once leadership has moved."""
+    """A disk failed on the broker that hosts the log; refresh metadata and retry once leadership has moved."""
     LOG_DIR_NOT_FOUND = 57
-    """Named log directory is absent from the broker's configuration; check the path against log.dirs."""
+    """The named log directory is not in the broker's configuration; check the path against log.dirs."""
     SASL_AUTHENTICATION_FAILED = 58
-    """Credentials were refused during SASL; correct the username, password or token instead of retrying."""
+    """The credentials were refused during SASL; correct the username, password or token instead of retrying."""
     UNKNOWN_PRODUCER_ID = 59
-    """Broker no longer remembers this producer id, e.g. its records aged out; reset the sequence or get a new id."""
+    """The broker no longer remembers this producer id, e.g. because its records expired; reset the sequence or get a
+    new id.
+    """
     REASSIGNMENT_IN_PROGRESS = 60
-    """Partition is already being reassigned; wait for that move to finish or cancel it first."""
+    """The partition is already being reassigned; wait for that reassignment to finish or cancel it first."""
     DELEGATION_TOKEN_AUTH_DISABLED = 61
-    """Delegation tokens are not enabled here; set the broker's delegation token secret key to use them."""
+    """Delegation tokens are not enabled; set the broker's delegation token secret key to use them."""
     DELEGATION_TOKEN_NOT_FOUND = 62
-    """No such delegation token on the server; it may be expired or removed, so request a fresh one."""
+    """The delegation token does not exist; it may have expired or been removed, so request a new one."""
     DELEGATION_TOKEN_OWNER_MISMATCH = 63
-    """Caller is neither owner nor renewer of the token; act as an allowed principal."""
+    """The caller is neither owner nor renewer of the token; use an authorized principal."""
     DELEGATION_TOKEN_REQUEST_NOT_ALLOWED = 64
-    """Token calls are refused on this kind of connection; use SASL or mutual TLS, without logging in by a delegation
-    token.
+    """Token requests are refused on this kind of connection; use SASL or mutual TLS, without logging in by a
+    delegation token.
     """
     DELEGATION_TOKEN_AUTHORIZATION_FAILED = 65
-    """Principal lacks the ACL needed for delegation tokens; have an administrator grant it."""
+    """The principal lacks the ACL required for delegation tokens; have an administrator grant it."""
     DELEGATION_TOKEN_EXPIRED = 66
-    """Delegation token has passed its lifetime or renewal date; obtain a new one."""
+    """The delegation token is past its lifetime or renewal date; obtain a new one."""
     INVALID_PRINCIPAL_TYPE = 67
-    """Principal type is not accepted for this operation; normally only User works."""
+    """The principal type is not accepted for this operation; normally only User is."""
     NON_EMPTY_GROUP = 68
-    """Group cannot be deleted or changed while members are active; stop them and try again."""
+    """The group cannot be deleted or changed while it has active members; stop them and try again."""
     GROUP_ID_NOT_FOUND = 69
-    """Coordinator knows no group by this id; check the spelling or whether it was deleted or expired."""
+    """The coordinator has no group of this id; check the spelling, and whether it was deleted or expired."""
     FETCH_SESSION_ID_NOT_FOUND = 70
-    """Incremental fetch session was evicted or never existed here; start anew with a full fetch, session id 0."""
+    """The incremental fetch session was evicted or never existed here; start again with a full fetch, session id 0.
+    """
     INVALID_FETCH_SESSION_EPOCH = 71
-    """Epoch sent for this fetch session is out of step; start a new session with a full fetch."""
+    """The epoch of this fetch session is out of sequence; start a new session with a full fetch."""
     LISTENER_NOT_FOUND = 72
-    """Leader has no endpoint for the listener you connected through; check advertised.listeners, then refresh and
-    retry.
+    """The leader has no endpoint for the listener of this connection; check advertised.listeners, then refresh
+    metadata and retry.
     """
     TOPIC_DELETION_DISABLED = 73
-    """Deleting topics is switched off on this cluster; set delete.topic.enable to true or keep the topic."""
+    """Topic deletion is disabled on this cluster; set delete.topic.enable to true or keep the topic."""
     FENCED_LEADER_EPOCH = 74
-    """Client knows an older leader epoch than the broker; refresh metadata and validate the position before retrying.
+    """The client has an older leader epoch than the broker; refresh metadata and validate the position before
+    retrying.
     """
     UNKNOWN_LEADER_EPOCH = 75
-    """Client knows a newer leader epoch than the broker, which is catching up; back off and retry."""
+    """The client has a newer leader epoch than the broker, which is catching up; back off and retry."""
     UNSUPPORTED_COMPRESSION_TYPE = 76
-    """Batch compression cannot be delivered at this request version; use a newer client or another codec."""
+    """The compression of the batch is not supported at this request version; use a newer client or another codec."""
     STALE_BROKER_EPOCH = 77
-    """Broker epoch is outdated because the broker re-registered; it must use the new epoch, clients need not act."""
+    """The broker epoch is outdated because the broker registered again; it must use the new epoch, clients need not
+    act.
+    """
     OFFSET_NOT_AVAILABLE = 78
-    """New leader's high watermark is not settled yet; wait a moment and ask for the offset again."""
+    """The new leader's high watermark is not settled yet; wait a moment and request the offset again."""
     MEMBER_ID_REQUIRED = 79
-    """First join of a dynamic member: repeat JoinGroup with the member id returned in this response."""
+    """A dynamic member joined for the first time; repeat JoinGroup with the member id returned in this response."""
     PREFERRED_LEADER_NOT_AVAILABLE = 80
-    """Preferred replica is offline or out of the ISR; let it recover and repeat the election."""
+    """The preferred replica is offline or out of the ISR; let it recover and repeat the election."""
     GROUP_MAX_SIZE_REACHED = 81
-    """Group is full; raise group.max.size or run fewer members."""
+    """The group is full; raise group.max.size or run fewer members."""
     FENCED_INSTANCE_ID = 82
     """Another member now uses this group.instance.id; stop this instance or give it a unique id."""
     ELIGIBLE_LEADERS_NOT_AVAILABLE = 83
-    """No surviving replica qualifies as leader; bring one back, or run an unclean election accepting data loss."""
+    """No surviving replica qualifies as leader; bring one back, or run an unclean election and accept data loss."""
     ELECTION_NOT_NEEDED = 84
-    """Partition already has a suitable leader; nothing to do, so treat as success."""
+    """The partition already has a suitable leader; nothing needs to be done, so treat this as success."""
     NO_REASSIGNMENT_IN_PROGRESS = 85
-    """There is no running reassignment to cancel or list for this partition; nothing needs doing."""
+    """There is no reassignment of this partition to cancel or list; nothing needs to be done."""
     GROUP_SUBSCRIBED_TO_TOPIC = 86
     """Group members still consume this topic, so its offsets cannot be deleted; unsubscribe or stop them first."""
     INVALID_RECORD = 87
-    """Broker validation turned down a record, e.g. a missing key; correct the records named in the response and
+    """The broker refused a record, e.g. because of a missing key; correct the records named in the response and
     resend.
     """
     UNSTABLE_OFFSET_COMMIT = 88
     """Pending transactional commits make these offsets unsettled; back off and fetch them again."""
     THROTTLING_QUOTA_EXCEEDED = 89
-    """A mutation quota is used up; wait for the throttle time in the response, then resend."""
+    """A mutation quota is exhausted; wait for the throttle time in the response, then resend."""
     PRODUCER_FENCED = 90
     """Another instance using this transactional id took over with a higher epoch; close this one and do not retry."""
     RESOURCE_NOT_FOUND = 91
-    """Item named in the request does not exist, e.g. a user, quota or config resource; check the name."""
+    """An item named in the request does not exist, e.g. a user, quota or config resource; check the name."""
     DUPLICATE_RESOURCE = 92
-    """Same item appears twice in one request, or exists already; remove the repeat and resend."""
+    """An item appears twice in one request or exists already; remove the duplicate and resend."""
     UNACCEPTABLE_CREDENTIAL = 93
-    """SCRAM credential is not usable, e.g. too few or too many iterations or an empty name; change its parameters."""
+    """The SCRAM credential is not usable, e.g. because of too few or too many iterations or an empty name; change its
+    parameters.
+    """
     INCONSISTENT_VOTER_SET = 94
     """Raft voters disagree about the quorum membership; check that all controllers share one voter configuration."""
     INVALID_UPDATE_VERSION = 95
-    """Partition or feature state changed since it was read; reload the current version before updating again."""
+    """The partition or feature state changed since it was read; reload the current version before updating again."""
     FEATURE_UPDATE_FAILED = 96
-    """Finalized feature levels could not be changed; see the message, fix the cause and submit again."""
+    """The finalized feature levels could not be changed; see the message, fix the cause and submit again."""
     PRINCIPAL_DESERIALIZATION_FAILURE = 97
-    """Forwarded request carries a principal the controller cannot decode; use the same principal builder on all
-    nodes.
+    """The forwarded request carries a principal that the controller cannot decode; use the same principal builder on
+    all nodes.
     """
     SNAPSHOT_NOT_FOUND = 98
-    """Requested Raft snapshot is gone or never existed; ask the leader for its latest snapshot id."""
+    """The requested Raft snapshot was deleted or never existed; request the leader's latest snapshot id."""
     POSITION_OUT_OF_RANGE = 99
-    """Read position is negative or past the end of the snapshot; restart the download from a valid position."""
+    """The read position is negative or past the end of the snapshot; restart the download from a valid position."""
     UNKNOWN_TOPIC_ID = 100
-    """Broker does not know this topic id; metadata may lag or the topic was recreated, so refresh and retry."""
+    """The broker does not know this topic id; its metadata may lag or the topic was re-created, so refresh metadata
+    and retry.
+    """
     DUPLICATE_BROKER_REGISTRATION = 101
-    """Another live broker holds this broker id; give each broker a unique id or let the old session expire."""
+    """Another live broker uses this broker id; give each broker a unique id or let the old session expire."""
     BROKER_ID_NOT_REGISTERED = 102
     """No broker is registered under this id; check the id or wait until the broker has registered."""
     INCONSISTENT_TOPIC_ID = 103
-    """Topic id differs from the one stored in the log; the topic was probably recreated, so refresh metadata and
+    """The topic id differs from the one stored in the log; the topic was probably re-created, so refresh metadata and
     retry.
     """
     INCONSISTENT_CLUSTER_ID = 104
-    """Cluster id in the request belongs to another cluster; verify the bootstrap addresses and node configuration."""
+    """The cluster id of the request belongs to another cluster; verify the bootstrap addresses and node
+    configuration.
+    """
     TRANSACTIONAL_ID_NOT_FOUND = 105
-    """Coordinator holds no state for this transactional id; check the spelling or whether it has expired."""
+    """The coordinator has no state for this transactional id; check the spelling, and whether it has expired."""
     FETCH_SESSION_TOPIC_ID_ERROR = 106
-    """Fetch session mixes topic ids and topic names; open a new session using one kind throughout."""
+    """The fetch session mixes topic ids and topic names; open a new session with one kind throughout."""
     INELIGIBLE_REPLICA = 107
-    """A replica proposed for the ISR is fenced or shutting down; leader must drop it and propose again."""
+    """A replica proposed for the ISR is fenced or shutting down; the leader must remove it and propose again."""
     NEW_LEADER_ELECTED = 108
     """The partition change elected a different leader; the old leader should step down and wait for the new state."""
     OFFSET_MOVED_TO_TIERED_STORAGE = 109
-    """Wanted offset now lives only in remote storage; a follower must rebuild its state from there, then continue."""
+    """The requested offset is now only in remote storage; a follower must rebuild its state from there, then
+    continue.
+    """
     FENCED_MEMBER_EPOCH = 110
-    """Member epoch is not the coordinator's; give up the assigned partitions and rejoin with epoch 0."""
+    """The member epoch is not the coordinator's; give up the assigned partitions and rejoin with epoch 0."""
     UNRELEASED_INSTANCE_ID = 111
     """A previous member still holds this instance id; wait until it leaves or expires, then join again."""
     UNSUPPORTED_ASSIGNOR = 112
-    """Server-side assignor is not offered by the broker; pick one listed in group.consumer.assignors."""
+    """The server-side assignor is not available on the broker; choose one listed in group.consumer.assignors."""
     STALE_MEMBER_EPOCH = 113
-    """Commit or fetch used an old member epoch; heartbeat to learn the new one and send again."""
+    """The commit or fetch used an old member epoch; heartbeat to get the new one and send it again."""
     MISMATCHED_ENDPOINT_TYPE = 114
-    """Request suits the other kind of node (broker versus controller); connect to the right endpoint."""
+    """The request is for the other kind of node (broker or controller); connect to the right endpoint."""
     UNSUPPORTED_ENDPOINT_TYPE = 115
-    """Endpoint type code is unknown to this node; use a defined value or a newer server."""
+    """The endpoint type code is unknown to this node; use a defined value or a newer server."""
     UNKNOWN_CONTROLLER_ID = 116
     """No controller is registered under this id; check the node id or wait for it to register."""
     UNKNOWN_SUBSCRIPTION_ID = 117
-    """Telemetry subscription id is outdated; call GetTelemetrySubscriptions again and push with the new id."""
+    """The telemetry subscription id is outdated; call GetTelemetrySubscriptions again and push with the new id."""
     TELEMETRY_TOO_LARGE = 118
-    """Metrics payload is over the broker's limit; send less, compress it or raise telemetry.max.bytes."""
+    """The metrics payload exceeds the broker's limit; send less, compress it or raise telemetry.max.bytes."""
     INVALID_REGISTRATION = 119
-    """Controller refused the broker's registration as inconsistent; fix the node's configuration before restarting
-    it.
+    """The controller refused the broker's registration as inconsistent; fix the node's configuration before
+    restarting it.
     """
     TRANSACTION_ABORTABLE = 120
-    """Transaction failed but the producer survives; abort it, then begin a new one."""
+    """The transaction failed but the producer can continue; abort the transaction, then begin a new one."""
     INVALID_RECORD_STATE = 121
-    """Share record is not acquired by this consumer, e.g. its lock ran out; drop the acknowledgement."""
+    """The record is not acquired by this share consumer, e.g. because its lock expired; discard the acknowledgement.
+    """
     SHARE_SESSION_NOT_FOUND = 122
-    """Share session is not in the broker's cache; open a new one by sending epoch 0."""
+    """The share session is not in the broker's cache; open a new one with epoch 0."""
     INVALID_SHARE_SESSION_EPOCH = 123
-    """Epoch sent for this share session is out of sequence; discard the session and open a new one with epoch 0."""
+    """The epoch of this share session is out of sequence; discard the session and open a new one with epoch 0."""
     FENCED_STATE_EPOCH = 124
-    """Share state update bears an outdated state epoch; the old owner must reload the state and not retry it."""
+    """The share state update has an outdated state epoch; the old owner must reload the state and must not retry."""
     INVALID_VOTER_KEY = 125
-    """Voter id or directory id is not the receiving node's; correct the id and directory before resending."""
+    """The voter id or directory id is not that of the receiving node; correct the id and directory before resending.
+    """
     DUPLICATE_VOTER = 126
-    """This voter already belongs to the quorum; no need to add it again."""
+    """This voter already belongs to the quorum; it need not be added again."""
     VOTER_NOT_FOUND = 127
-    """Node to remove or update is not a quorum voter; check its id and directory with DescribeQuorum."""
+    """The node to remove or update is not a quorum voter; check its id and directory with DescribeQuorum."""
     INVALID_REGULAR_EXPRESSION = 128
-    """Subscription pattern is not valid RE2J syntax; correct the pattern and subscribe again."""
+    """The subscription pattern is not valid RE2J syntax; correct the pattern and subscribe again."""
     REBOOTSTRAP_REQUIRED = 129
-    """Broker wants the client to discard cached nodes; resolve the bootstrap servers anew and reconnect."""
+    """The broker wants the client to discard its known nodes; resolve the bootstrap servers again and reconnect."""
     STREAMS_INVALID_TOPOLOGY = 130
-    """Streams topology sent at join is malformed or inconsistent; correct the application before joining."""
+    """The Streams topology sent at join is malformed or inconsistent; correct the application before joining."""
     STREAMS_INVALID_TOPOLOGY_EPOCH = 131
-    """Topology epoch is not acceptable for this streams group; check which application version is deployed."""
+    """The topology epoch is not acceptable for this Streams group; check which application version is deployed."""
     STREAMS_TOPOLOGY_FENCED = 132
-    """Member runs an outdated topology; upgrade this instance to the group's current application version."""
+    """The member runs an outdated topology; upgrade this instance to the group's current application version."""
     SHARE_SESSION_LIMIT_REACHED = 133
-    """Broker has no room for another share session; back off and try later, or raise its session limit."""
+    """The broker has no room for another share session; back off and retry later, or raise its session limit."""
 
     @property
     def retriable(self) -> bool:
@@ -383,139 +419,139 @@ RETRIABLE: frozenset[ErrorCode] = frozenset(
 )
 
 DESCRIPTIONS: dict[ErrorCode, str] = {
-    ErrorCode.UNKNOWN_SERVER_ERROR: "Broker hit an unclassified internal failure; look in its log for the stack trace before deciding whether to retry.",
+    ErrorCode.UNKNOWN_SERVER_ERROR: "The broker hit an unclassified internal failure; look in its log for the stack trace before deciding whether to retry.",
     ErrorCode.NONE: "Success; continue processing the response normally.",
-    ErrorCode.OFFSET_OUT_OF_RANGE: "Fetch position lies outside the retained log; reset to the earliest or latest offset, or to a chosen one.",
-    ErrorCode.CORRUPT_MESSAGE: "Batch is damaged: checksum or size is wrong, or a compacted topic got a record without key; resend, investigate if it persists.",
-    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: "Broker's metadata lacks this topic or partition; refresh metadata and retry, or create the topic.",
-    ErrorCode.INVALID_FETCH_SIZE: "The byte limit in the fetch was not acceptable; send a valid positive size.",
-    ErrorCode.LEADER_NOT_AVAILABLE: "Partition has no elected leader right now; wait briefly, refresh metadata and try again.",
-    ErrorCode.NOT_LEADER_OR_FOLLOWER: "Contacted broker does not lead (or replicate) the partition; refresh metadata and send to the current leader.",
-    ErrorCode.REQUEST_TIMED_OUT: "Broker gave up waiting before the work completed; it may still have taken effect, so retry with care or allow more time.",
-    ErrorCode.BROKER_NOT_AVAILABLE: "Target broker is down or unknown; pick another broker or wait for it to return (clients rarely see this).",
-    ErrorCode.REPLICA_NOT_AVAILABLE: "No usable replica on the contacted broker; refresh metadata and retry, fetching from the leader if needed.",
-    ErrorCode.MESSAGE_TOO_LARGE: "A batch is larger than max.message.bytes; send smaller batches or raise the topic or broker limit.",
-    ErrorCode.STALE_CONTROLLER_EPOCH: "A controller request carried an outdated controller epoch; the sender was deposed and must stop acting as controller.",
-    ErrorCode.OFFSET_METADATA_TOO_LARGE: "Metadata string attached to an offset commit is too long; shorten it or raise offset.metadata.max.bytes.",
-    ErrorCode.NETWORK_EXCEPTION: "Connection dropped before a response came; the request may have been applied, so reconnect and retry idempotently.",
-    ErrorCode.COORDINATOR_LOAD_IN_PROGRESS: "New coordinator is still reading its state from the internal topic; back off and send the same request again.",
-    ErrorCode.COORDINATOR_NOT_AVAILABLE: "No coordinator can be named yet, perhaps its internal topic has no leader; back off and repeat FindCoordinator.",
-    ErrorCode.NOT_COORDINATOR: "Group or transactional id is handled by another broker; run FindCoordinator again and resend there.",
-    ErrorCode.INVALID_TOPIC_EXCEPTION: "Topic name is illegal or the topic is internal and off limits; correct the name, since retrying cannot help.",
-    ErrorCode.RECORD_LIST_TOO_LARGE: "Total batch is bigger than the log segment size; split the batch or raise segment.bytes.",
-    ErrorCode.NOT_ENOUGH_REPLICAS: "In-sync replicas are below min.insync.replicas, so nothing was written; back off and resend.",
-    ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND: "Leader wrote the batch but the ISR then shrank below the minimum; a resend may duplicate unless idempotent.",
-    ErrorCode.INVALID_REQUIRED_ACKS: "Produce request used an acks value outside -1, 0 and 1; fix the client configuration.",
-    ErrorCode.ILLEGAL_GENERATION: "Member's generation is out of date after a rebalance; rejoin the group and do not commit with the old one.",
-    ErrorCode.INCONSISTENT_GROUP_PROTOCOL: "Member shares no protocol type or assignor with the group; align the assignment strategies of all members.",
-    ErrorCode.INVALID_GROUP_ID: "Group id is empty or malformed; configure a proper group.id.",
-    ErrorCode.UNKNOWN_MEMBER_ID: "Coordinator has no such member, probably expired or removed; drop the member id and join again.",
-    ErrorCode.INVALID_SESSION_TIMEOUT: "Session timeout is out of the broker's bounds; choose one between group.min and group.max.session.timeout.ms.",
+    ErrorCode.OFFSET_OUT_OF_RANGE: "The fetch position lies outside of the retained log; reset it to the earliest or latest offset, or to a chosen one.",
+    ErrorCode.CORRUPT_MESSAGE: "The batch is damaged (checksum or size), or a compacted topic got a record without key; resend, and investigate if it persists.",
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: "The broker's metadata lacks this topic or partition; refresh metadata and retry, or create the topic.",
+    ErrorCode.INVALID_FETCH_SIZE: "The byte limit of the fetch is not acceptable; send a valid positive size.",
+    ErrorCode.LEADER_NOT_AVAILABLE: "The partition currently has no leader; wait briefly, refresh metadata and retry.",
+    ErrorCode.NOT_LEADER_OR_FOLLOWER: "The broker does not lead (or replicate) the partition; refresh metadata and send the request to the current leader.",
+    ErrorCode.REQUEST_TIMED_OUT: "The broker gave up waiting before the work completed; it may still have taken effect, so retry with care or allow more time.",
+    ErrorCode.BROKER_NOT_AVAILABLE: "The target broker is down or unknown; choose another broker or wait for it to return (clients rarely see this).",
+    ErrorCode.REPLICA_NOT_AVAILABLE: "The broker has no usable replica; refresh metadata and retry, fetching from the leader if needed.",
+    ErrorCode.MESSAGE_TOO_LARGE: "The batch is larger than max.message.bytes; send smaller batches or raise the topic or broker limit.",
+    ErrorCode.STALE_CONTROLLER_EPOCH: "A controller request carried an outdated controller epoch; the sender must stop acting as controller.",
+    ErrorCode.OFFSET_METADATA_TOO_LARGE: "The metadata string of an offset commit is too long; shorten it or raise offset.metadata.max.bytes.",
+    ErrorCode.NETWORK_EXCEPTION: "The connection dropped before a response arrived; the request may have been applied, so reconnect and retry idempotently.",
+    ErrorCode.COORDINATOR_LOAD_IN_PROGRESS: "The new coordinator is still reading its state from the internal topic; back off and send the same request again.",
+    ErrorCode.COORDINATOR_NOT_AVAILABLE: "No coordinator is available yet, e.g. because its internal topic has no leader; back off and repeat FindCoordinator.",
+    ErrorCode.NOT_COORDINATOR: "The group or transactional id has another coordinator; run FindCoordinator again and resend there.",
+    ErrorCode.INVALID_TOPIC_EXCEPTION: "The topic name is illegal, or the topic is internal and not accessible; correct the name, since retrying cannot help.",
+    ErrorCode.RECORD_LIST_TOO_LARGE: "The batch is larger than the log segment size; split the batch or raise segment.bytes.",
+    ErrorCode.NOT_ENOUGH_REPLICAS: "There are fewer in-sync replicas than min.insync.replicas, so nothing was written; back off and resend.",
+    ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND: "The leader wrote the batch but the ISR then shrank below the minimum; a resend may duplicate unless idempotent.",
+    ErrorCode.INVALID_REQUIRED_ACKS: "The produce request has an acks value other than -1, 0 and 1; fix the client configuration.",
+    ErrorCode.ILLEGAL_GENERATION: "The member's generation is outdated after a rebalance; rejoin the group and do not commit with the old one.",
+    ErrorCode.INCONSISTENT_GROUP_PROTOCOL: "The member shares no protocol type or assignor with the group; align the assignment strategies of all members.",
+    ErrorCode.INVALID_GROUP_ID: "The group id is empty or malformed; configure a proper group.id.",
+    ErrorCode.UNKNOWN_MEMBER_ID: "The coordinator has no such member, probably because it expired or was removed; discard the member id and join again.",
+    ErrorCode.INVALID_SESSION_TIMEOUT: "The session timeout is outside of the broker's bounds; choose one between group.min and group.max.session.timeout.ms.",
     ErrorCode.REBALANCE_IN_PROGRESS: "Members are being reassigned; rejoin the group before committing or heartbeating again.",
-    ErrorCode.INVALID_COMMIT_OFFSET_SIZE: "Offset commit would make too large an entry in the offsets topic; shorten the metadata or commit fewer at once.",
-    ErrorCode.TOPIC_AUTHORIZATION_FAILED: "Principal lacks the ACL needed on some topic; ask for the permission, since retrying alone will not help.",
-    ErrorCode.GROUP_AUTHORIZATION_FAILED: "Principal lacks the ACL needed on the consumer group; grant it or use a permitted group id.",
-    ErrorCode.CLUSTER_AUTHORIZATION_FAILED: "Principal lacks the cluster-level ACL for this operation; have an administrator grant it.",
-    ErrorCode.INVALID_TIMESTAMP: "Record timestamp is too far from broker time or breaks the topic's timestamp rules; correct the clock or the record.",
-    ErrorCode.UNSUPPORTED_SASL_MECHANISM: "Broker has not enabled the requested SASL mechanism; choose one from the list in the handshake response.",
-    ErrorCode.ILLEGAL_SASL_STATE: "Request came at the wrong point of the SASL exchange; close the connection and authenticate in the proper order.",
-    ErrorCode.UNSUPPORTED_VERSION: "Broker does not implement this API at the version sent; negotiate with ApiVersions and use a supported one.",
-    ErrorCode.TOPIC_ALREADY_EXISTS: "Cannot create the topic because its name is taken; use the existing topic or pick another name.",
-    ErrorCode.INVALID_PARTITIONS: "Partition count is unacceptable, e.g. zero, negative or not an increase; supply a valid number.",
-    ErrorCode.INVALID_REPLICATION_FACTOR: "Replication factor is not positive or exceeds the usable brokers; lower it or add brokers.",
-    ErrorCode.INVALID_REPLICA_ASSIGNMENT: "Manual replica placement is inconsistent, e.g. duplicate or unknown brokers; repair the assignment.",
+    ErrorCode.INVALID_COMMIT_OFFSET_SIZE: "The offset commit would make too large an entry in the offsets topic; shorten the metadata or commit fewer at once.",
+    ErrorCode.TOPIC_AUTHORIZATION_FAILED: "The principal lacks the ACL required for a topic; have the permission granted, since retrying alone will not help.",
+    ErrorCode.GROUP_AUTHORIZATION_FAILED: "The principal lacks the ACL required for the consumer group; have it granted or use a permitted group id.",
+    ErrorCode.CLUSTER_AUTHORIZATION_FAILED: "The principal lacks the cluster-level ACL for this operation; have an administrator grant it.",
+    ErrorCode.INVALID_TIMESTAMP: "The record timestamp is too far from the broker's time or breaks the topic's timestamp rules; correct the clock or the record.",
+    ErrorCode.UNSUPPORTED_SASL_MECHANISM: "The broker has not enabled the requested SASL mechanism; choose one from the list in the handshake response.",
+    ErrorCode.ILLEGAL_SASL_STATE: "The request came at the wrong point of the SASL exchange; close the connection and authenticate in the proper order.",
+    ErrorCode.UNSUPPORTED_VERSION: "The broker does not implement this API at the given version; negotiate with ApiVersions and use a supported one.",
+    ErrorCode.TOPIC_ALREADY_EXISTS: "The topic already exists; use the existing topic or choose another name.",
+    ErrorCode.INVALID_PARTITIONS: "The number of partitions is unacceptable, e.g. zero, negative or not an increase; supply a valid number.",
+    ErrorCode.INVALID_REPLICATION_FACTOR: "The replication factor is not positive or exceeds the usable brokers; lower it or add brokers.",
+    ErrorCode.INVALID_REPLICA_ASSIGNMENT: "The manual replica assignment is inconsistent, e.g. has duplicate or unknown brokers; correct the assignment.",
     ErrorCode.INVALID_CONFIG: "A configuration key or value was rejected; read the accompanying message and fix the setting.",
-    ErrorCode.NOT_CONTROLLER: "Contacted broker is not the active controller; look up the controller again and send the request to it.",
-    ErrorCode.INVALID_REQUEST: "Request is malformed or combines fields illegally; this is a client bug or version mix-up, so fix before resending.",
+    ErrorCode.NOT_CONTROLLER: "The broker is not the active controller; look up the controller again and send the request to it.",
+    ErrorCode.INVALID_REQUEST: "The request is malformed or combines fields illegally; this is a client bug or a mismatch of versions, so fix it before resending.",
     ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT: "The partition's on-disk record format is too old for this feature; upgrade the format or avoid the feature.",
-    ErrorCode.POLICY_VIOLATION: "A server-side policy plugin refused the request; see the message for which rule to satisfy.",
-    ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER: "Idempotent batch arrived with a gap in its sequence numbers; earlier batches may be lost, so abort or reset the producer.",
-    ErrorCode.DUPLICATE_SEQUENCE_NUMBER: "Broker already holds a batch with this sequence number; treat it as written rather than sending it again.",
-    ErrorCode.INVALID_PRODUCER_EPOCH: "Producer epoch is older than the one on record; abort and re-initialize, or close if another instance took over.",
-    ErrorCode.INVALID_TXN_STATE: "Transaction is not in a state that permits this call; check the order of operations, as this is fatal to the producer.",
-    ErrorCode.INVALID_PRODUCER_ID_MAPPING: "Producer id does not match the one held for this transactional id, maybe expired; run InitProducerId again.",
-    ErrorCode.INVALID_TRANSACTION_TIMEOUT: "Requested transaction timeout is not positive or is above transaction.max.timeout.ms; lower it.",
+    ErrorCode.POLICY_VIOLATION: "A server-side policy plugin refused the request; the accompanying message names the rule.",
+    ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER: "An idempotent batch arrived with a gap in its sequence numbers; earlier batches may be lost, so abort or reset the producer.",
+    ErrorCode.DUPLICATE_SEQUENCE_NUMBER: "The broker already has a batch with this sequence number; treat it as written rather than sending it again.",
+    ErrorCode.INVALID_PRODUCER_EPOCH: "The producer epoch is older than the current one; abort and re-initialize, or close if another instance took over.",
+    ErrorCode.INVALID_TXN_STATE: "The transaction is not in a state that permits this request; check the order of operations, as this is fatal to the producer.",
+    ErrorCode.INVALID_PRODUCER_ID_MAPPING: "The producer id does not match that of this transactional id, which may have expired; run InitProducerId again.",
+    ErrorCode.INVALID_TRANSACTION_TIMEOUT: "The requested transaction timeout is not positive or exceeds transaction.max.timeout.ms; choose a valid one.",
     ErrorCode.CONCURRENT_TRANSACTIONS: "An earlier transaction of this id is still being completed; back off briefly and resend.",
-    ErrorCode.TRANSACTION_COORDINATOR_FENCED: "Markers came from a coordinator that has been superseded; brokers only, ordinary clients need not act.",
-    ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED: "Principal lacks the ACL needed on the transactional id; grant it or configure another id.",
-    ErrorCode.SECURITY_DISABLED: "Operation needs a security feature, such as an authorizer, that this broker does not run; enable it first.",
-    ErrorCode.OPERATION_NOT_ATTEMPTED: "Skipped because another item of the same request failed; fix that item and resubmit.",
-    ErrorCode.KAFKA_STORAGE_ERROR: "Disk failure on the broker hosting the log; refresh metadata and retry once leadership has moved.",
-    ErrorCode.LOG_DIR_NOT_FOUND: "Named log directory is absent from the broker's configuration; check the path against log.dirs.",
-    ErrorCode.SASL_AUTHENTICATION_FAILED: "Credentials were refused during SASL; correct the username, password or token instead of retrying.",
-    ErrorCode.UNKNOWN_PRODUCER_ID: "Broker no longer remembers this producer id, e.g. its records aged out; reset the sequence or get a new id.",
-    ErrorCode.REASSIGNMENT_IN_PROGRESS: "Partition is already being reassigned; wait for that move to finish or cancel it first.",
-    ErrorCode.DELEGATION_TOKEN_AUTH_DISABLED: "Delegation tokens are not enabled here; set the broker's delegation token secret key to use them.",
-    ErrorCode.DELEGATION_TOKEN_NOT_FOUND: "No such delegation token on the server; it may be expired or removed, so request a fresh one.",
-    ErrorCode.DELEGATION_TOKEN_OWNER_MISMATCH: "Caller is neither owner nor renewer of the token; act as an allowed principal.",
-    ErrorCode.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED: "Token calls are refused on this kind of connection; use SASL or mutual TLS, without logging in by a delegation token.",
-    ErrorCode.DELEGATION_TOKEN_AUTHORIZATION_FAILED: "Principal lacks the ACL needed for delegation tokens; have an administrator grant it.",
-    ErrorCode.DELEGATION_TOKEN_EXPIRED: "Delegation token has passed its lifetime or renewal date; obtain a new one.",
-    ErrorCode.INVALID_PRINCIPAL_TYPE: "Principal type is not accepted for this operation; normally only User works.",
-    ErrorCode.NON_EMPTY_GROUP: "Group cannot be deleted or changed while members are active; stop them and try again.",
-    ErrorCode.GROUP_ID_NOT_FOUND: "Coordinator knows no group by this id; check the spelling or whether it was deleted or expired.",
-    ErrorCode.FETCH_SESSION_ID_NOT_FOUND: "Incremental fetch session was evicted or never existed here; start anew with a full fetch, session id 0.",
-    ErrorCode.INVALID_FETCH_SESSION_EPOCH: "Epoch sent for this fetch session is out of step; start a new session with a full fetch.",
-    ErrorCode.LISTENER_NOT_FOUND: "Leader has no endpoint for the listener you connected through; check advertised.listeners, then refresh and retry.",
-    ErrorCode.TOPIC_DELETION_DISABLED: "Deleting topics is switched off on this cluster; set delete.topic.enable to true or keep the topic.",
-    ErrorCode.FENCED_LEADER_EPOCH: "Client knows an older leader epoch than the broker; refresh metadata and validate the position before retrying.",
-    ErrorCode.UNKNOWN_LEADER_EPOCH: "Client knows a newer leader epoch than the broker, which is catching up; back off and retry.",
-    ErrorCode.UNSUPPORTED_COMPRESSION_TYPE: "Batch compression cannot be delivered at this request version; use a newer client or another codec.",
-    ErrorCode.STALE_BROKER_EPOCH: "Broker epoch is outdated because the broker re-registered; it must use the new epoch, clients need not act.",
-    ErrorCode.OFFSET_NOT_AVAILABLE: "New leader's high watermark is not settled yet; wait a moment and ask for the offset again.",
-    ErrorCode.MEMBER_ID_REQUIRED: "First join of a dynamic member: repeat JoinGroup with the member id returned in this response.",
-    ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE: "Preferred replica is offline or out of the ISR; let it recover and repeat the election.",
-    ErrorCode.GROUP_MAX_SIZE_REACHED: "Group is full; raise group.max.size or run fewer members.",
+    ErrorCode.TRANSACTION_COORDINATOR_FENCED: "Markers came from a coordinator that has been superseded; concerns brokers only, clients need not act.",
+    ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED: "The principal lacks the ACL required for the transactional id; have it granted or configure another id.",
+    ErrorCode.SECURITY_DISABLED: "The operation requires a security feature, such as an authorizer, that this broker does not run; enable it first.",
+    ErrorCode.OPERATION_NOT_ATTEMPTED: "The operation was skipped because another item of the same request failed; fix that item and resubmit.",
+    ErrorCode.KAFKA_STORAGE_ERROR: "A disk failed on the broker that hosts the log; refresh metadata and retry once leadership has moved.",
+    ErrorCode.LOG_DIR_NOT_FOUND: "The named log directory is not in the broker's configuration; check the path against log.dirs.",
+    ErrorCode.SASL_AUTHENTICATION_FAILED: "The credentials were refused during SASL; correct the username, password or token instead of retrying.",
+    ErrorCode.UNKNOWN_PRODUCER_ID: "The broker no longer remembers this producer id, e.g. because its records expired; reset the sequence or get a new id.",
+    ErrorCode.REASSIGNMENT_IN_PROGRESS: "The partition is already being reassigned; wait for that reassignment to finish or cancel it first.",
+    ErrorCode.DELEGATION_TOKEN_AUTH_DISABLED: "Delegation tokens are not enabled; set the broker's delegation token secret key to use them.",
+    ErrorCode.DELEGATION_TOKEN_NOT_FOUND: "The delegation token does not exist; it may have expired or been removed, so request a new one.",
+    ErrorCode.DELEGATION_TOKEN_OWNER_MISMATCH: "The caller is neither owner nor renewer of the token; use an authorized principal.",
+    ErrorCode.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED: "Token requests are refused on this kind of connection; use SASL or mutual TLS, without logging in by a delegation token.",
+    ErrorCode.DELEGATION_TOKEN_AUTHORIZATION_FAILED: "The principal lacks the ACL required for delegation tokens; have an administrator grant it.",
+    ErrorCode.DELEGATION_TOKEN_EXPIRED: "The delegation token is past its lifetime or renewal date; obtain a new one.",
+    ErrorCode.INVALID_PRINCIPAL_TYPE: "The principal type is not accepted for this operation; normally only User is.",
+    ErrorCode.NON_EMPTY_GROUP: "The group cannot be deleted or changed while it has active members; stop them and try again.",
+    ErrorCode.GROUP_ID_NOT_FOUND: "The coordinator has no group of this id; check the spelling, and whether it was deleted or expired.",
+    ErrorCode.FETCH_SESSION_ID_NOT_FOUND: "The incremental fetch session was evicted or never existed here; start again with a full fetch, session id 0.",
+    ErrorCode.INVALID_FETCH_SESSION_EPOCH: "The epoch of this fetch session is out of sequence; start a new session with a full fetch.",
+    ErrorCode.LISTENER_NOT_FOUND: "The leader has no endpoint for the listener of this connection; check advertised.listeners, then refresh metadata and retry.",
+    ErrorCode.TOPIC_DELETION_DISABLED: "Topic deletion is disabled on this cluster; set delete.topic.enable to true or keep the topic.",
+    ErrorCode.FENCED_LEADER_EPOCH: "The client has an older leader epoch than the broker; refresh metadata and validate the position before retrying.",
+    ErrorCode.UNKNOWN_LEADER_EPOCH: "The client has a newer leader epoch than the broker, which is catching up; back off and retry.",
+    ErrorCode.UNSUPPORTED_COMPRESSION_TYPE: "The compression of the batch is not supported at this request version; use a newer client or another codec.",
+    ErrorCode.STALE_BROKER_EPOCH: "The broker epoch is outdated because the broker registered again; it must use the new epoch, clients need not act.",
+    ErrorCode.OFFSET_NOT_AVAILABLE: "The new leader's high watermark is not settled yet; wait a moment and request the offset again.",
+    ErrorCode.MEMBER_ID_REQUIRED: "A dynamic member joined for the first time; repeat JoinGroup with the member id returned in this response.",
+    ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE: "The preferred replica is offline or out of the ISR; let it recover and repeat the election.",
+    ErrorCode.GROUP_MAX_SIZE_REACHED: "The group is full; raise group.max.size or run fewer members.",
     ErrorCode.FENCED_INSTANCE_ID: "Another member now uses this group.instance.id; stop this instance or give it a unique id.",
-    ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE: "No surviving replica qualifies as leader; bring one back, or run an unclean election accepting data loss.",
-    ErrorCode.ELECTION_NOT_NEEDED: "Partition already has a suitable leader; nothing to do, so treat as success.",
-    ErrorCode.NO_REASSIGNMENT_IN_PROGRESS: "There is no running reassignment to cancel or list for this partition; nothing needs doing.",
+    ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE: "No surviving replica qualifies as leader; bring one back, or run an unclean election and accept data loss.",
+    ErrorCode.ELECTION_NOT_NEEDED: "The partition already has a suitable leader; nothing needs to be done, so treat this as success.",
+    ErrorCode.NO_REASSIGNMENT_IN_PROGRESS: "There is no reassignment of this partition to cancel or list; nothing needs to be done.",
     ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC: "Group members still consume this topic, so its offsets cannot be deleted; unsubscribe or stop them first.",
-    ErrorCode.INVALID_RECORD: "Broker validation turned down a record, e.g. a missing key; correct the records named in the response and resend.",
+    ErrorCode.INVALID_RECORD: "The broker refused a record, e.g. because of a missing key; correct the records named in the response and resend.",
     ErrorCode.UNSTABLE_OFFSET_COMMIT: "Pending transactional commits make these offsets unsettled; back off and fetch them again.",
-    ErrorCode.THROTTLING_QUOTA_EXCEEDED: "A mutation quota is used up; wait for the throttle time in the response, then resend.",
+    ErrorCode.THROTTLING_QUOTA_EXCEEDED: "A mutation quota is exhausted; wait for the throttle time in the response, then resend.",
     ErrorCode.PRODUCER_FENCED: "Another instance using this transactional id took over with a higher epoch; close this one and do not retry.",
-    ErrorCode.RESOURCE_NOT_FOUND: "Item named in the request does not exist, e.g. a user, quota or config resource; check the name.",
-    ErrorCode.DUPLICATE_RESOURCE: "Same item appears twice in one request, or exists already; remove the repeat and resend.",
-    ErrorCode.UNACCEPTABLE_CREDENTIAL: "SCRAM credential is not usable, e.g. too few or too many iterations or an empty name; change its parameters.",
+    ErrorCode.RESOURCE_NOT_FOUND: "An item named in the request does not exist, e.g. a user, quota or config resource; check the name.",
+    ErrorCode.DUPLICATE_RESOURCE: "An item appears twice in one request or exists already; remove the duplicate and resend.",
+    ErrorCode.UNACCEPTABLE_CREDENTIAL: "The SCRAM credential is not usable, e.g. because of too few or too many iterations or an empty name; change its parameters.",
     ErrorCode.INCONSISTENT_VOTER_SET: "Raft voters disagree about the quorum membership; check that all controllers share one voter configuration.",
-    ErrorCode.INVALID_UPDATE_VERSION: "Partition or feature state changed since it was read; reload the current version before updating again.",
-    ErrorCode.FEATURE_UPDATE_FAILED: "Finalized feature levels could not be changed; see the message, fix the cause and submit again.",
-    ErrorCode.PRINCIPAL_DESERIALIZATION_FAILURE: "Forwarded request carries a principal the controller cannot decode; use the same principal builder on all nodes.",
-    ErrorCode.SNAPSHOT_NOT_FOUND: "Requested Raft snapshot is gone or never existed; ask the leader for its latest snapshot id.",
-    ErrorCode.POSITION_OUT_OF_RANGE: "Read position is negative or past the end of the snapshot; restart the download from a valid position.",
-    ErrorCode.UNKNOWN_TOPIC_ID: "Broker does not know this topic id; metadata may lag or the topic was recreated, so refresh and retry.",
-    ErrorCode.DUPLICATE_BROKER_REGISTRATION: "Another live broker holds this broker id; give each broker a unique id or let the old session expire.",
+    ErrorCode.INVALID_UPDATE_VERSION: "The partition or feature state changed since it was read; reload the current version before updating again.",
+    ErrorCode.FEATURE_UPDATE_FAILED: "The finalized feature levels could not be changed; see the message, fix the cause and submit again.",
+    ErrorCode.PRINCIPAL_DESERIALIZATION_FAILURE: "The forwarded request carries a principal that the controller cannot decode; use the same principal builder on all nodes.",
+    ErrorCode.SNAPSHOT_NOT_FOUND: "The requested Raft snapshot was deleted or never existed; request the leader's latest snapshot id.",
+    ErrorCode.POSITION_OUT_OF_RANGE: "The read position is negative or past the end of the snapshot; restart the download from a valid position.",
+    ErrorCode.UNKNOWN_TOPIC_ID: "The broker does not know this topic id; its metadata may lag or the topic was re-created, so refresh metadata and retry.",
+    ErrorCode.DUPLICATE_BROKER_REGISTRATION: "Another live broker uses this broker id; give each broker a unique id or let the old session expire.",
     ErrorCode.BROKER_ID_NOT_REGISTERED: "No broker is registered under this id; check the id or wait until the broker has registered.",
-    ErrorCode.INCONSISTENT_TOPIC_ID: "Topic id differs from the one stored in the log; the topic was probably recreated, so refresh metadata and retry.",
-    ErrorCode.INCONSISTENT_CLUSTER_ID: "Cluster id in the request belongs to another cluster; verify the bootstrap addresses and node configuration.",
-    ErrorCode.TRANSACTIONAL_ID_NOT_FOUND: "Coordinator holds no state for this transactional id; check the spelling or whether it has expired.",
-    ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR: "Fetch session mixes topic ids and topic names; open a new session using one kind throughout.",
-    ErrorCode.INELIGIBLE_REPLICA: "A replica proposed for the ISR is fenced or shutting down; leader must drop it and propose again.",
+    ErrorCode.INCONSISTENT_TOPIC_ID: "The topic id differs from the one stored in the log; the topic was probably re-created, so refresh metadata and retry.",
+    ErrorCode.INCONSISTENT_CLUSTER_ID: "The cluster id of the request belongs to another cluster; verify the bootstrap addresses and node configuration.",
+    ErrorCode.TRANSACTIONAL_ID_NOT_FOUND: "The coordinator has no state for this transactional id; check the spelling, and whether it has expired.",
+    ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR: "The fetch session mixes topic ids and topic names; open a new session with one kind throughout.",
+    ErrorCode.INELIGIBLE_REPLICA: "A replica proposed for the ISR is fenced or shutting down; the leader must remove it and propose again.",
     ErrorCode.NEW_LEADER_ELECTED: "The partition change elected a different leader; the old leader should step down and wait for the new state.",
-    ErrorCode.OFFSET_MOVED_TO_TIERED_STORAGE: "Wanted offset now lives only in remote storage; a follower must rebuild its state from there, then continue.",
-    ErrorCode.FENCED_MEMBER_EPOCH: "Member epoch is not the coordinator's; give up the assigned partitions and rejoin with epoch 0.",
+    ErrorCode.OFFSET_MOVED_TO_TIERED_STORAGE: "The requested offset is now only in remote storage; a follower must rebuild its state from there, then continue.",
+    ErrorCode.FENCED_MEMBER_EPOCH: "The member epoch is not the coordinator's; give up the assigned partitions and rejoin with epoch 0.",
     ErrorCode.UNRELEASED_INSTANCE_ID: "A previous member still holds this instance id; wait until it leaves or expires, then join again.",
-    ErrorCode.UNSUPPORTED_ASSIGNOR: "Server-side assignor is not offered by the broker; pick one listed in group.consumer.assignors.",
-    ErrorCode.STALE_MEMBER_EPOCH: "Commit or fetch used an old member epoch; heartbeat to learn the new one and send again.",
-    ErrorCode.MISMATCHED_ENDPOINT_TYPE: "Request suits the other kind of node (broker versus controller); connect to the right endpoint.",
-    ErrorCode.UNSUPPORTED_ENDPOINT_TYPE: "Endpoint type code is unknown to this node; use a defined value or a newer server.",
+    ErrorCode.UNSUPPORTED_ASSIGNOR: "The server-side assignor is not available on the broker; choose one listed in group.consumer.assignors.",
+    ErrorCode.STALE_MEMBER_EPOCH: "The commit or fetch used an old member epoch; heartbeat to get the new one and send it again.",
+    ErrorCode.MISMATCHED_ENDPOINT_TYPE: "The request is for the other kind of node (broker or controller); connect to the right endpoint.",
+    ErrorCode.UNSUPPORTED_ENDPOINT_TYPE: "The endpoint type code is unknown to this node; use a defined value or a newer server.",
     ErrorCode.UNKNOWN_CONTROLLER_ID: "No controller is registered under this id; check the node id or wait for it to register.",
-    ErrorCode.UNKNOWN_SUBSCRIPTION_ID: "Telemetry subscription id is outdated; call GetTelemetrySubscriptions again and push with the new id.",
-    ErrorCode.TELEMETRY_TOO_LARGE: "Metrics payload is over the broker's limit; send less, compress it or raise telemetry.max.bytes.",
-    ErrorCode.INVALID_REGISTRATION: "Controller refused the broker's registration as inconsistent; fix the node's configuration before restarting it.",
-    ErrorCode.TRANSACTION_ABORTABLE: "Transaction failed but the producer survives; abort it, then begin a new one.",
-    ErrorCode.INVALID_RECORD_STATE: "Share record is not acquired by this consumer, e.g. its lock ran out; drop the acknowledgement.",
-    ErrorCode.SHARE_SESSION_NOT_FOUND: "Share session is not in the broker's cache; open a new one by sending epoch 0.",
-    ErrorCode.INVALID_SHARE_SESSION_EPOCH: "Epoch sent for this share session is out of sequence; discard the session and open a new one with epoch 0.",
-    ErrorCode.FENCED_STATE_EPOCH: "Share state update bears an outdated state epoch; the old owner must reload the state and not retry it.",
-    ErrorCode.INVALID_VOTER_KEY: "Voter id or directory id is not the receiving node's; correct the id and directory before resending.",
-    ErrorCode.DUPLICATE_VOTER: "This voter already belongs to the quorum; no need to add it again.",
-    ErrorCode.VOTER_NOT_FOUND: "Node to remove or update is not a quorum voter; check its id and directory with DescribeQuorum.",
-    ErrorCode.INVALID_REGULAR_EXPRESSION: "Subscription pattern is not valid RE2J syntax; correct the pattern and subscribe again.",
-    ErrorCode.REBOOTSTRAP_REQUIRED: "Broker wants the client to discard cached nodes; resolve the bootstrap servers anew and reconnect.",
-    ErrorCode.STREAMS_INVALID_TOPOLOGY: "Streams topology sent at join is malformed or inconsistent; correct the application before joining.",
-    ErrorCode.STREAMS_INVALID_TOPOLOGY_EPOCH: "Topology epoch is not acceptable for this streams group; check which application version is deployed.",
-    ErrorCode.STREAMS_TOPOLOGY_FENCED: "Member runs an outdated topology; upgrade this instance to the group's current application version.",
-    ErrorCode.SHARE_SESSION_LIMIT_REACHED: "Broker has no room for another share session; back off and try later, or raise its session limit.",
+    ErrorCode.UNKNOWN_SUBSCRIPTION_ID: "The telemetry subscription id is outdated; call GetTelemetrySubscriptions again and push with the new id.",
+    ErrorCode.TELEMETRY_TOO_LARGE: "The metrics payload exceeds the broker's limit; send less, compress it or raise telemetry.max.bytes.",
+    ErrorCode.INVALID_REGISTRATION: "The controller refused the broker's registration as inconsistent; fix the node's configuration before restarting it.",
+    ErrorCode.TRANSACTION_ABORTABLE: "The transaction failed but the producer can continue; abort the transaction, then begin a new one.",
+    ErrorCode.INVALID_RECORD_STATE: "The record is not acquired by this share consumer, e.g. because its lock expired; discard the acknowledgement.",
+    ErrorCode.SHARE_SESSION_NOT_FOUND: "The share session is not in the broker's cache; open a new one with epoch 0.",
+    ErrorCode.INVALID_SHARE_SESSION_EPOCH: "The epoch of this share session is out of sequence; discard the session and open a new one with epoch 0.",
+    ErrorCode.FENCED_STATE_EPOCH: "The share state update has an outdated state epoch; the old owner must reload the state and must not retry.",
+    ErrorCode.INVALID_VOTER_KEY: "The voter id or directory id is not that of the receiving node; correct the id and directory before resending.",
+    ErrorCode.DUPLICATE_VOTER: "This voter already belongs to the quorum; it need not be added again.",
+    ErrorCode.VOTER_NOT_FOUND: "The node to remove or update is not a quorum voter; check its id and directory with DescribeQuorum.",
+    ErrorCode.INVALID_REGULAR_EXPRESSION: "The subscription pattern is not valid RE2J syntax; correct the pattern and subscribe again.",
+    ErrorCode.REBOOTSTRAP_REQUIRED: "The broker wants the client to discard its known nodes; resolve the bootstrap servers again and reconnect.",
+    ErrorCode.STREAMS_INVALID_TOPOLOGY: "The Streams topology sent at join is malformed or inconsistent; correct the application before joining.",
+    ErrorCode.STREAMS_INVALID_TOPOLOGY_EPOCH: "The topology epoch is not acceptable for this Streams group; check which application version is deployed.",
+    ErrorCode.STREAMS_TOPOLOGY_FENCED: "The member runs an outdated topology; upgrade this instance to the group's current application version.",
+    ErrorCode.SHARE_SESSION_LIMIT_REACHED: "The broker has no room for another share session; back off and retry later, or raise its session limit.",
 }

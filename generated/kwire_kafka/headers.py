@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @mypyc_attr(acyclic=True)
 class RequestHeader(Message):
-    """Starts every request from a client; it is read first to know how to parse what follows.
+    """Header of every request; it is read first to determine the format of the rest.
 
     Versions 0-2, flexible 2+.
     """
@@ -48,13 +48,13 @@ class RequestHeader(Message):
     __slots__ = SLOTS
 
     request_api_key: int
-    """Number of the API called, e.g. 0 Produce, 1 Fetch, 18 ApiVersions."""
+    """API key of the request, e.g. 0 Produce, 1 Fetch, 18 ApiVersions."""
     request_api_version: int
-    """Version of the body; also decides the header version, so it must be read before the rest."""
+    """Version of the request, which also determines that of the header, so it must be read before the rest."""
     correlation_id: int
-    """Number chosen by the client; the matching response repeats it."""
+    """Number chosen by the client and repeated in the response."""
     client_id: str | None
-    """Free name for quotas, logs and metrics; may be null, and is never length-coded compactly. Versions 1+."""
+    """Name of the client for quotas, logs and metrics; can be null, and never has a compact length. Versions 1+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -106,7 +106,7 @@ def new_RequestHeader(
 
 @mypyc_attr(acyclic=True)
 class ResponseHeader(Message):
-    """Starts every response from a broker; its version follows from API and version of the request.
+    """Header of every response; its version is determined by the API and version of the request.
 
     Versions 0-1, flexible 1+.
     """
@@ -122,7 +122,7 @@ class ResponseHeader(Message):
     __slots__ = SLOTS
 
     correlation_id: int
-    """Copied from the request; the way to tell which API and version the body has."""
+    """Number copied from the request, from which the API and version of the response are known."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 

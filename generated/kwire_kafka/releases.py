@@ -22,7 +22,7 @@ SOURCES: dict[str, str] = {
     "0.11.0": "history, before all APIs had definitions: KIP-98 (transactions), KIP-107 (Fetch 5, DeleteRecords), KIP-101 (OffsetForLeaderEpoch), KIP-124 (throttle times), KAFKA-5291 (Metadata 4), KIP-133 (configs), KIP-140 (ACLs)",
     "1.0": "history, before all APIs had definitions: KIP-112 and KIP-113 (log directories), KAFKA-5793 (Produce 5), KIP-152 (SaslHandshake 1, SaslAuthenticate), KIP-195 (CreatePartitions)",
     "1.1": "history, before all APIs had definitions: KIP-227 (Fetch 7), KIP-226 (DescribeConfigs 1), KIP-48 (delegation tokens), KIP-229 (DeleteGroups)",
-    "2.0": "history, before all APIs had definitions: KIP-219 (throttling: one version more of nearly all APIs), KIP-279 (OffsetForLeaderEpoch 1), KIP-290 (ACLs)",
+    "2.0": "history, before all APIs had definitions: KIP-219 (throttling: one more version of nearly all APIs), KIP-279 (OffsetForLeaderEpoch 1), KIP-290 (ACLs)",
     "2.1": "history, before all APIs had definitions: KIP-110 (Produce 7, Fetch 10), KIP-320 (leader epochs), KIP-211 (OffsetCommit 5), KIP-322 (DeleteTopics 3)",
     "2.2.2": "definitions",
     "2.3.1": "definitions",

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @mypyc_attr(acyclic=True)
 class AddPartitionsToTxnTopic(Struct):
-    """Partitions of one topic to enrol."""
+    """Partitions of one topic to add."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(3, 6)
 
@@ -41,9 +41,9 @@ class AddPartitionsToTxnTopic(Struct):
     __slots__ = SLOTS
 
     name: str
-    """Topic holding the partitions."""
+    """Name of the topic that the partitions belong to."""
     partitions: list[int]
-    """Partition numbers that will receive records and later a marker."""
+    """Numbers of the partitions, which will receive records and later a marker."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -65,7 +65,7 @@ def new_AddPartitionsToTxnTopic(name: str, partitions: list[int]) -> AddPartitio
 
 @mypyc_attr(acyclic=True)
 class AddPartitionsToTxnTransaction(Struct):
-    """Partitions to enrol in, or check against, one transaction."""
+    """Partitions to add to, or verify in, one transaction."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(3, 6)
 
@@ -88,14 +88,14 @@ class AddPartitionsToTxnTransaction(Struct):
     __slots__ = SLOTS
 
     transactional_id: str
-    """Transactional id of the producer that owns the transaction. Versions 4+."""
+    """Transactional id of the producer. Versions 4+."""
     producer_id: int
-    """Producer id now bound to the transactional id. Versions 4+."""
+    """Producer id bound to the transactional id. Versions 4+."""
     producer_epoch: int
-    """Epoch of the producer; one that is too old gets fenced. Versions 4+."""
+    """Epoch of the producer; an outdated one is fenced. Versions 4+."""
     verify_only: bool
-    """True only asks whether the partitions are already enrolled, which guards against hanging transactions. Versions
-    4+.
+    """True only asks whether the partitions are already in the transaction, which guards against hanging ones.
+    Versions 4+.
     """
     topics: list[AddPartitionsToTxnTopic]
     """Partitions of this transaction, grouped by topic. Versions 4+."""
@@ -138,7 +138,7 @@ def new_AddPartitionsToTxnTransaction(
 
 @mypyc_attr(acyclic=True)
 class AddPartitionsToTxnRequest(Message):
-    """Producer enrols partitions in its transaction at the coordinator; newer, batched form is sent by brokers.
+    """Sent by producers, and batched by brokers in newer versions, to add partitions to transactions.
 
     Versions 0-5, flexible 3+.
     """
@@ -185,15 +185,15 @@ class AddPartitionsToTxnRequest(Message):
     __slots__ = SLOTS
 
     transactions: list[AddPartitionsToTxnTransaction]
-    """Transactions to extend or check; brokers gather many for one coordinator. Versions 4+."""
+    """Transactions to extend or verify; a broker collects many for one coordinator. Versions 4+."""
     v3_and_below_transactional_id: str
-    """Transactional id of the calling producer in the one-transaction form. Versions 0-3."""
+    """Transactional id of the producer, in versions with a single transaction. Versions 0-3."""
     v3_and_below_producer_id: int
-    """Producer id of the caller in the one-transaction form. Versions 0-3."""
+    """Producer id bound to the transactional id, in versions with a single transaction. Versions 0-3."""
     v3_and_below_producer_epoch: int
-    """Epoch of the calling producer in the one-transaction form; old ones get fenced. Versions 0-3."""
+    """Epoch of the producer, in versions with a single transaction; an outdated one is fenced. Versions 0-3."""
     v3_and_below_topics: list[AddPartitionsToTxnTopic]
-    """Partitions that the producer is about to write, in the one-transaction form. Versions 0-3."""
+    """Partitions to add, in versions with a single transaction. Versions 0-3."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -267,9 +267,9 @@ class AddPartitionsToTxnPartitionResult(Struct):
     __slots__ = SLOTS
 
     partition_index: int
-    """Partition number inside the topic."""
+    """Number of the partition within its topic, counted from 0."""
     partition_error_code: int
-    """0 if enrolled; OPERATION_NOT_ATTEMPTED if a sibling partition made the call fail."""
+    """0 if added; OPERATION_NOT_ATTEMPTED if another partition made the request fail."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -314,9 +314,9 @@ class AddPartitionsToTxnTopicResult(Struct):
     __slots__ = SLOTS
 
     name: str
-    """Topic the outcomes belong to."""
+    """Name of the topic that the partitions belong to."""
     results_by_partition: list[AddPartitionsToTxnPartitionResult]
-    """One outcome for each partition named."""
+    """One outcome for each requested partition."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -340,7 +340,7 @@ def new_AddPartitionsToTxnTopicResult(
 
 @mypyc_attr(acyclic=True)
 class AddPartitionsToTxnResult(Struct):
-    """Outcome for one transaction of the batch."""
+    """Outcome for one transaction."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(3, 6)
 
@@ -353,9 +353,9 @@ class AddPartitionsToTxnResult(Struct):
     __slots__ = SLOTS
 
     transactional_id: str
-    """Transaction this outcome belongs to. Versions 4+."""
+    """Transactional id that this outcome belongs to. Versions 4+."""
     topic_results: list[AddPartitionsToTxnTopicResult]
-    """Outcomes of its partitions, grouped by topic. Versions 4+."""
+    """Outcomes grouped by topic. Versions 4+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -379,7 +379,7 @@ def new_AddPartitionsToTxnResult(
 
 @mypyc_attr(acyclic=True)
 class AddPartitionsToTxnResponse(Message):
-    """Transaction coordinator tells for each partition whether it is now part of the transaction.
+    """Reports, for each partition, whether it is now part of the transaction.
 
     Versions 0-5, flexible 3+.
     """
@@ -412,13 +412,15 @@ class AddPartitionsToTxnResponse(Message):
     __slots__ = SLOTS
 
     throttle_time_ms: int
-    """Milliseconds the client should stay silent because it exceeded a quota; 0 when within quota."""
+    """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled."""
     error_code: int
-    """Failure of the whole batch, e.g. a caller that lacks cluster rights; 0 if none. Versions 4+."""
+    """Error of the request as a whole, e.g. a missing permission; 0 if the outcomes are reported per partition.
+    Versions 4+.
+    """
     results_by_transaction: list[AddPartitionsToTxnResult]
-    """Outcomes of the batched form, one entry per transaction. Versions 4+."""
+    """One outcome for each transaction, in batched versions. Versions 4+."""
     results_by_topic_v3_and_below: list[AddPartitionsToTxnTopicResult]
-    """Outcomes of the one-transaction form, grouped by topic. Versions 0-3."""
+    """Outcomes grouped by topic, in versions with a single transaction. Versions 0-3."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 @mypyc_attr(acyclic=True)
 class Listener(Struct):
-    """One endpoint at which the new voter can be reached by the quorum."""
+    """One endpoint at which the quorum can reach the voter."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
 
@@ -45,11 +45,11 @@ class Listener(Struct):
     __slots__ = SLOTS
 
     name: str
-    """Listener name, matching one of controller.listener.names."""
+    """Name of the listener, matching one of controller.listener.names."""
     host: str
     """Host name or IP address of the voter."""
     port: int
-    """TCP port, unsigned, up to 65535."""
+    """TCP port of the voter, an unsigned 16-bit number."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -102,15 +102,15 @@ class AddRaftVoterRequest(Message):
     __slots__ = SLOTS
 
     cluster_id: str | None
-    """Cluster the sender believes it talks to, checked by the leader; null skips the check."""
+    """Id of the cluster that the sender belongs to, checked by the receiver; null skips the check."""
     timeout_ms: int
-    """Milliseconds the leader may spend on the change before giving up."""
+    """Milliseconds that the leader may take for the change."""
     voter_id: int
     """Node id of the controller that is to become a voter."""
     voter_directory_id: Uuid
-    """Id of that node's metadata log directory; tells a wiped or replaced disk from the old one."""
+    """Id of that node's metadata log directory, which distinguishes a wiped or replaced disk from the old one."""
     listeners: list[Listener]
-    """Endpoints to store with the voter; the leader tries to reach it through them first."""
+    """Endpoints to store with the voter; the leader first tries to reach it through them."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -161,7 +161,7 @@ def new_AddRaftVoterRequest(
 
 @mypyc_attr(acyclic=True)
 class AddRaftVoterResponse(Message):
-    """KRaft leader's answer on whether the voter was added to the quorum.
+    """Reports whether the voter was added to the quorum.
 
     Versions 0, flexible 0+.
     """
@@ -181,11 +181,11 @@ class AddRaftVoterResponse(Message):
     __slots__ = SLOTS
 
     throttle_time_ms: int
-    """Milliseconds the sender should hold back because a quota was exceeded; 0 means no throttling."""
+    """Milliseconds the sender must pause because it exceeded a quota; 0 if it is not throttled."""
     error_code: int
-    """0 if added; otherwise why not, e.g. already a voter, timed out or another change is pending."""
+    """0 if added; otherwise the reason, e.g. that it is already a voter, a timeout or another pending change."""
     error_message: str | None
-    """Human-readable detail for the error code; null if there is nothing to add."""
+    """Human-readable explanation of the error; null if there is none."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 

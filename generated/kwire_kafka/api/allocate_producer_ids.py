@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @mypyc_attr(acyclic=True)
 class AllocateProducerIdsRequest(Message):
-    """Sent by a broker to the active controller to reserve a fresh block of producer ids to hand out.
+    """Sent by a broker to the active controller to reserve a new block of producer ids.
 
     Versions 0, flexible 0+.
     """
@@ -38,9 +38,9 @@ class AllocateProducerIdsRequest(Message):
     __slots__ = SLOTS
 
     broker_id: int
-    """Node id of the broker that needs more producer ids."""
+    """Id of the broker that needs producer ids."""
     broker_epoch: int
-    """Registration epoch of that broker; a stale one is refused so a zombie cannot take a block."""
+    """Epoch of the broker's registration; a stale one is refused."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -77,7 +77,7 @@ def new_AllocateProducerIdsRequest(broker_id: int, broker_epoch: int) -> Allocat
 
 @mypyc_attr(acyclic=True)
 class AllocateProducerIdsResponse(Message):
-    """Grants the broker an exclusive, contiguous range of producer ids.
+    """Returns an exclusive, contiguous block of producer ids.
 
     Versions 0, flexible 0+.
     """
@@ -104,13 +104,13 @@ class AllocateProducerIdsResponse(Message):
     __slots__ = SLOTS
 
     throttle_time_ms: int
-    """Milliseconds the broker should back off for quota reasons; normally 0 on this internal path."""
+    """Milliseconds the sender must pause because it exceeded a quota; normally 0 between cluster nodes."""
     error_code: int
-    """0 if a block was granted; otherwise why not, e.g. a stale broker epoch."""
+    """0 if a block was granted; otherwise the reason, e.g. a stale broker epoch."""
     producer_id_start: int
     """First id of the block, inclusive."""
     producer_id_len: int
-    """How many consecutive ids the block holds; the last usable one is start + length - 1."""
+    """Number of consecutive ids in the block; the last one is start + length - 1."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 

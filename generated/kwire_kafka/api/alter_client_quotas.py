@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @mypyc_attr(acyclic=True)
 class AlterClientQuotasRequestEntityData(Struct):
-    """One dimension of the identity of the entity to change."""
+    """One dimension of the entity to change."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(1, 2)
 
@@ -40,9 +40,9 @@ class AlterClientQuotasRequestEntityData(Struct):
     __slots__ = SLOTS
 
     entity_type: str
-    """Dimension: user, client-id or ip; ip cannot be combined with the others."""
+    """Type of the dimension: user, client-id or ip; ip cannot be combined with the others."""
     entity_name: str | None
-    """Name within the dimension; null addresses the default used where no specific quota exists."""
+    """Name within the dimension; null for the default entity, used if no specific quota exists."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -66,7 +66,7 @@ def new_AlterClientQuotasRequestEntityData(
 
 @mypyc_attr(acyclic=True)
 class OpData(Struct):
-    """One limit to set or to clear for the entity."""
+    """One limit to set or remove."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(1, 2)
 
@@ -80,11 +80,11 @@ class OpData(Struct):
     __slots__ = SLOTS
 
     key: str
-    """Limit to change, e.g. producer_byte_rate; unknown keys are rejected."""
+    """Name of the limit, e.g. producer_byte_rate; unknown names are rejected."""
     value: float
-    """New limit, its unit depending on the key (bytes per second for byte rates); ignored when removing."""
+    """New limit in the unit of its key (bytes per second for byte rates); ignored on removal."""
     remove: bool
-    """True clears the limit so that the entity falls back to a less specific quota; false sets Value."""
+    """True removes the limit, so that the entity falls back to a less specific quota; false sets Value."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -121,9 +121,9 @@ class AlterClientQuotasRequestEntryData(Struct):
     __slots__ = SLOTS
 
     entity: list[AlterClientQuotasRequestEntityData]
-    """Dimensions that together name the entity, such as a user plus a client-id, or an ip alone."""
+    """Dimensions that together identify the entity, e.g. a user and a client-id, or an ip alone."""
     ops: list[OpData]
-    """Limits to set or clear for this entity; the ones not named are kept."""
+    """Limits to set or remove for this entity; others are kept."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -147,7 +147,7 @@ def new_AlterClientQuotasRequestEntryData(
 
 @mypyc_attr(acyclic=True)
 class AlterClientQuotasRequest(Message):
-    """An admin client sets or removes quotas of users, client ids or IP addresses.
+    """Sent by an admin client to set or remove quotas of users, client ids or IP addresses.
 
     Versions 0-1, flexible 1+.
     """
@@ -166,9 +166,9 @@ class AlterClientQuotasRequest(Message):
     __slots__ = SLOTS
 
     entries: list[AlterClientQuotasRequestEntryData]
-    """Entities to change; each succeeds or fails by itself."""
+    """Entities to change; each succeeds or fails on its own."""
     validate_only: bool
-    """True is a dry run: checks everything and stores nothing."""
+    """True checks the request but changes nothing."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -213,7 +213,7 @@ def new_AlterClientQuotasRequest(
 
 @mypyc_attr(acyclic=True)
 class AlterClientQuotasResponseEntityData(Struct):
-    """One dimension of the entity that the outcome refers to."""
+    """One dimension of the entity that the outcome belongs to."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(1, 2)
 
@@ -226,9 +226,9 @@ class AlterClientQuotasResponseEntityData(Struct):
     __slots__ = SLOTS
 
     entity_type: str
-    """Dimension as given in the request: user, client-id or ip."""
+    """Type of the dimension as given in the request: user, client-id or ip."""
     entity_name: str | None
-    """Name in that dimension as given in the request; null for the default entity."""
+    """Name within the dimension as given in the request; null for the default entity."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -252,7 +252,7 @@ def new_AlterClientQuotasResponseEntityData(
 
 @mypyc_attr(acyclic=True)
 class AlterClientQuotasResponseEntryData(Struct):
-    """Outcome of all the changes to one quota entity."""
+    """Outcome of all changes to one quota entity."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(1, 2)
 
@@ -266,11 +266,11 @@ class AlterClientQuotasResponseEntryData(Struct):
     __slots__ = SLOTS
 
     error_code: int
-    """0 if all changes of this entity were taken; any other code means none were."""
+    """0 if all changes to this entity were stored; otherwise none were."""
     error_message: str | None
-    """Reason the entity was refused, e.g. an unknown quota key; null if accepted."""
+    """Human-readable explanation of the error, e.g. an unknown quota key; null if there is none."""
     entity: list[AlterClientQuotasResponseEntityData]
-    """Identity repeated from the request, to pair outcome and change."""
+    """Entity repeated from the request."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -296,7 +296,7 @@ def new_AlterClientQuotasResponseEntryData(
 
 @mypyc_attr(acyclic=True)
 class AlterClientQuotasResponse(Message):
-    """The broker or controller reports, per entity, whether its quota changes were stored.
+    """Reports, for each entity, whether its quota changes were stored.
 
     Versions 0-1, flexible 1+.
     """
@@ -315,9 +315,9 @@ class AlterClientQuotasResponse(Message):
     __slots__ = SLOTS
 
     throttle_time_ms: int
-    """Milliseconds this caller is held back by its own quota; 0 if not throttled."""
+    """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled."""
     entries: list[AlterClientQuotasResponseEntryData]
-    """One outcome per requested entity; there is no code for the call as a whole."""
+    """One outcome for each requested entity; there is no error code for the request as a whole."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @mypyc_attr(acyclic=True)
 class AlterableConfig(Struct):
-    """One setting to be overridden for the resource."""
+    """One setting to override for the resource."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 3)
 
@@ -41,9 +41,9 @@ class AlterableConfig(Struct):
     __slots__ = SLOTS
 
     name: str
-    """Setting name, such as retention.ms."""
+    """Name of the setting, e.g. retention.ms."""
     value: str | None
-    """New value as text; null is refused, leave the entry out to reset a setting."""
+    """New value as text; null is refused. To reset a setting, leave it out."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -79,11 +79,12 @@ class AlterConfigsResource(Struct):
     __slots__ = SLOTS
 
     resource_type: int
-    """2 topic, 4 broker, 16 client metrics, 32 group; loggers need the incremental call."""
+    """Kind of resource: 2 topic, 4 broker, 16 client metrics, 32 group; broker loggers need IncrementalAlterConfigs.
+    """
     resource_name: str
-    """Topic or group name, broker id as text; empty broker name means the cluster-wide default."""
+    """Name of the topic or group, or broker id as text; empty with brokers for the cluster-wide default."""
     configs: list[AlterableConfig]
-    """Complete list of overrides; any override left out falls back to its default."""
+    """Complete list of overrides; any override that is left out falls back to its default."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -109,7 +110,7 @@ def new_AlterConfigsResource(
 
 @mypyc_attr(acyclic=True)
 class AlterConfigsRequest(Message):
-    """Admin client replaces the whole set of overrides of a resource; IncrementalAlterConfigs is the safer successor.
+    """Sent by an admin client to replace all overrides of a resource; IncrementalAlterConfigs is the safer successor.
 
     Versions 0-2, flexible 2+.
     """
@@ -130,7 +131,7 @@ class AlterConfigsRequest(Message):
     resources: list[AlterConfigsResource]
     """Resources to change; each succeeds or fails on its own."""
     validate_only: bool
-    """True runs the checks and changes nothing."""
+    """True checks the request but changes nothing."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -194,13 +195,13 @@ class AlterConfigsResourceResponse(Struct):
     __slots__ = SLOTS
 
     error_code: int
-    """0 if the new overrides were taken; otherwise none of this resource's were."""
+    """0 if the new overrides were stored; otherwise none of this resource's were."""
     error_message: str | None
-    """Which setting or policy was at fault, for humans; null on success."""
+    """Human-readable explanation of the error, naming the setting or policy at fault; null if there is none."""
     resource_type: int
     """Kind of resource, repeated from the request."""
     resource_name: str
-    """Resource name, repeated from the request."""
+    """Name of the resource, repeated from the request."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -230,7 +231,7 @@ def new_AlterConfigsResourceResponse(
 
 @mypyc_attr(acyclic=True)
 class AlterConfigsResponse(Message):
-    """Outcome of replacing the overrides, per resource.
+    """Reports, for each resource, whether its overrides were replaced.
 
     Versions 0-2, flexible 2+.
     """
@@ -249,7 +250,7 @@ class AlterConfigsResponse(Message):
     __slots__ = SLOTS
 
     throttle_time_ms: int
-    """Milliseconds the client should stay silent because it exceeded a quota; 0 when within quota."""
+    """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled."""
     responses: list[AlterConfigsResourceResponse]
     """One outcome for each resource of the request."""
     unknown_tags: FieldTags

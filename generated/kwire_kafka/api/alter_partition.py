@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 @mypyc_attr(acyclic=True)
 class BrokerState(Struct):
-    """One proposed in-sync broker with the incarnation the leader knows it by."""
+    """One proposed in-sync broker with the epoch that the leader knows for it."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 4)
 
@@ -44,9 +44,9 @@ class BrokerState(Struct):
     __slots__ = SLOTS
 
     broker_id: int
-    """Id of a broker to be in the in-sync set. Versions 3+."""
+    """Id of a broker in the proposed in-sync replica set. Versions 3+."""
     broker_epoch: int
-    """Incarnation of that broker as last seen in its fetches; -1 leaves it unchecked. Versions 3+."""
+    """Epoch of that broker as last seen in its fetches; -1 skips the check. Versions 3+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -68,7 +68,7 @@ def new_BrokerState(broker_id: int, broker_epoch: int) -> BrokerState:
 
 @mypyc_attr(acyclic=True)
 class AlterPartitionRequestPartitionData(Struct):
-    """New state proposed by the leader for one partition."""
+    """State that the leader proposes for one partition."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 4)
 
@@ -93,19 +93,21 @@ class AlterPartitionRequestPartitionData(Struct):
     __slots__ = SLOTS
 
     partition_index: int
-    """Number of the partition in its topic."""
+    """Number of the partition within its topic, counted from 0."""
     leader_epoch: int
-    """Term in which the sender leads; if outdated the change is refused with FENCED_LEADER_EPOCH."""
+    """Leader epoch of the sender; an outdated one is refused with FENCED_LEADER_EPOCH."""
     new_isr: list[int]
-    """Broker ids to become the in-sync set, the leader included. Versions 0-2."""
+    """Broker ids of the proposed in-sync replica set, the leader included. Versions 0-2."""
     new_isr_with_epochs: list[BrokerState]
-    """Proposed in-sync set with broker incarnations, so that a rebooted follower is not let in by mistake. Versions
-    3+.
+    """Proposed in-sync replica set with broker epochs, so that a restarted follower is not admitted by mistake.
+    Versions 3+.
     """
     leader_recovery_state: int
-    """0 recovered, 1 still recovering after an unclean election; the leader sends 0 once done. Versions 1+."""
+    """Recovery state of the leader: 0 recovered, 1 still recovering after an unclean election; the leader sends 0
+    once done. Versions 1+.
+    """
     partition_epoch: int
-    """Revision of the state this change builds on; if it is not current, INVALID_UPDATE_VERSION is returned."""
+    """Partition epoch that the change builds on; if it is not current, INVALID_UPDATE_VERSION is returned."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -149,7 +151,7 @@ def new_AlterPartitionRequestPartitionData(
 
 @mypyc_attr(acyclic=True)
 class AlterPartitionRequestTopicData(Struct):
-    """One topic with partitions to change."""
+    """One topic with the partitions to change."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 4)
 
@@ -163,11 +165,11 @@ class AlterPartitionRequestTopicData(Struct):
     __slots__ = SLOTS
 
     topic_name: str
-    """Name of the topic, from before topic ids took over. Versions 0-1."""
+    """Name of the topic, used before topic ids replaced it. Versions 0-1."""
     topic_id: Uuid
-    """Unique id of the topic, safe against a topic re-created under the same name. Versions 2+."""
+    """Id of the topic; distinguishes it from a re-created topic of the same name. Versions 2+."""
     partitions: list[AlterPartitionRequestPartitionData]
-    """Partitions of this topic for which new state is proposed."""
+    """Partitions of this topic for which a new state is proposed."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -193,7 +195,7 @@ def new_AlterPartitionRequestTopicData(
 
 @mypyc_attr(acyclic=True)
 class AlterPartitionRequest(Message):
-    """A partition leader asks the controller to change the in-sync replica set or end leader recovery.
+    """Sent by a partition leader to the controller to change the in-sync replica set or to end leader recovery.
 
     Versions 0-3, flexible 0+.
     """
@@ -213,11 +215,11 @@ class AlterPartitionRequest(Message):
     __slots__ = SLOTS
 
     broker_id: int
-    """Id of the sending broker, which leads the partitions listed."""
+    """Id of the sending broker, which leads the listed partitions."""
     broker_epoch: int
-    """Incarnation of the sender, from its registration; a broker since restarted gets STALE_BROKER_EPOCH."""
+    """Epoch of the sending broker's registration; a stale one is refused with STALE_BROKER_EPOCH."""
     topics: list[AlterPartitionRequestTopicData]
-    """Topics to change; several leaders' changes are batched in one call."""
+    """Topics to change; one request can batch the changes of many partitions."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -285,19 +287,21 @@ class AlterPartitionResponsePartitionData(Struct):
     __slots__ = SLOTS
 
     partition_index: int
-    """Partition number that the outcome applies to."""
+    """Number of the partition within its topic, counted from 0."""
     error_code: int
-    """0 if taken; INELIGIBLE_REPLICA if a proposed broker is fenced or going down, others for stale epochs."""
+    """0 if accepted; INELIGIBLE_REPLICA if a proposed broker is fenced or shutting down, other errors for stale
+    epochs.
+    """
     leader_id: int
-    """Broker leading the partition now, -1 if it has no leader."""
+    """Broker id of the current leader; -1 if there is none."""
     leader_epoch: int
-    """Current leadership term; later than the sender's if it has been replaced."""
+    """Current leader epoch; greater than the sender's if that leader has been replaced."""
     isr: list[int]
-    """In-sync broker ids now in force, which the leader must adopt."""
+    """Broker ids of the in-sync replica set now in force, which the leader must adopt."""
     leader_recovery_state: int
-    """0 when the partition counts as recovered, 1 while its leader recovers from an unclean election. Versions 1+."""
+    """Recovery state of the leader: 0 recovered, 1 still recovering after an unclean election. Versions 1+."""
     partition_epoch: int
-    """Revision of the returned state; the leader bases its next change on it."""
+    """Epoch of the returned state, on which the leader bases its next change."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -359,11 +363,11 @@ class AlterPartitionResponseTopicData(Struct):
     __slots__ = SLOTS
 
     topic_name: str
-    """Topic by name, in the form used before topic ids. Versions 0-1."""
+    """Name of the topic, used before topic ids replaced it. Versions 0-1."""
     topic_id: Uuid
     """Id of the topic, as sent by the leader. Versions 2+."""
     partitions: list[AlterPartitionResponsePartitionData]
-    """One outcome per proposed partition."""
+    """One outcome for each proposed partition."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -389,7 +393,7 @@ def new_AlterPartitionResponseTopicData(
 
 @mypyc_attr(acyclic=True)
 class AlterPartitionResponse(Message):
-    """The controller returns the partition state now in force, whether or not the change was accepted.
+    """Returns the partition state now in force, whether or not the change was accepted.
 
     Versions 0-3, flexible 0+.
     """
@@ -409,9 +413,9 @@ class AlterPartitionResponse(Message):
     __slots__ = SLOTS
 
     throttle_time_ms: int
-    """Milliseconds of quota throttling for the sender; normally 0 between cluster nodes."""
+    """Milliseconds the sender must pause because it exceeded a quota; normally 0 between cluster nodes."""
     error_code: int
-    """Trouble with the sender as such, e.g. STALE_BROKER_EPOCH or NOT_CONTROLLER; 0 otherwise."""
+    """Error of the request as a whole, e.g. STALE_BROKER_EPOCH or NOT_CONTROLLER; 0 on success."""
     topics: list[AlterPartitionResponseTopicData]
     """Outcomes grouped by topic; empty if the request failed as a whole."""
     unknown_tags: FieldTags

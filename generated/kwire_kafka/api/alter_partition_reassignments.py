@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @mypyc_attr(acyclic=True)
 class ReassignablePartition(Struct):
-    """Wanted replica placement of one partition, or the wish to cancel its move."""
+    """Requested replicas of one partition, or the cancellation of its reassignment."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
 
@@ -41,9 +41,9 @@ class ReassignablePartition(Struct):
     __slots__ = SLOTS
 
     partition_index: int
-    """Number of the partition to move, counted from 0 within the topic."""
+    """Number of the partition within its topic, counted from 0."""
     replicas: list[int] | None
-    """Target broker ids, the first being the preferred leader; null cancels a reassignment in progress."""
+    """Target broker ids, the preferred leader first; null cancels a reassignment in progress."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -65,7 +65,7 @@ def new_ReassignablePartition(partition_index: int, replicas: list[int] | None) 
 
 @mypyc_attr(acyclic=True)
 class ReassignableTopic(Struct):
-    """One topic with the partitions whose replica placement shall change."""
+    """One topic with the partitions to reassign."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
 
@@ -78,9 +78,9 @@ class ReassignableTopic(Struct):
     __slots__ = SLOTS
 
     name: str
-    """Name of the topic that owns the listed partitions."""
+    """Name of the topic."""
     partitions: list[ReassignablePartition]
-    """Placement wishes for partitions of this topic; partitions not named stay where they are."""
+    """Requested replicas for partitions of this topic; other partitions are unchanged."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -102,7 +102,7 @@ def new_ReassignableTopic(name: str, partitions: list[ReassignablePartition]) ->
 
 @mypyc_attr(acyclic=True)
 class AlterPartitionReassignmentsRequest(Message):
-    """An admin client has the controller start moving partitions to other brokers, or cancel moves under way.
+    """Sent by an admin client to the controller to move partitions to other brokers, or to cancel moves in progress.
 
     Versions 0-1, flexible 0+.
     """
@@ -122,11 +122,11 @@ class AlterPartitionReassignmentsRequest(Message):
     __slots__ = SLOTS
 
     timeout_ms: int
-    """Milliseconds to wait for the plan to be accepted; the data copying itself may take far longer."""
+    """Milliseconds to wait until the reassignments are accepted; copying the data can take much longer."""
     allow_replication_factor_change: bool
-    """False makes the controller refuse any target whose replica count differs from the present one. Versions 1+."""
+    """False makes the controller refuse any reassignment that changes the number of replicas. Versions 1+."""
     topics: list[ReassignableTopic]
-    """Topics to be moved or whose moves are to be cancelled."""
+    """Topics to reassign or whose reassignments are to be cancelled."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -169,7 +169,7 @@ def new_AlterPartitionReassignmentsRequest(
 
 @mypyc_attr(acyclic=True)
 class ReassignablePartitionResponse(Struct):
-    """Whether the placement change of one partition was accepted."""
+    """Outcome for one partition."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
 
@@ -183,11 +183,11 @@ class ReassignablePartitionResponse(Struct):
     __slots__ = SLOTS
 
     partition_index: int
-    """Partition number within the topic, matching the request."""
+    """Number of the partition within its topic, counted from 0."""
     error_code: int
-    """0 if accepted; NO_REASSIGNMENT_IN_PROGRESS when there was no move to cancel, others for bad targets."""
+    """0 if accepted; NO_REASSIGNMENT_IN_PROGRESS if there was nothing to cancel, other errors for invalid targets."""
     error_message: str | None
-    """Why this partition's change was refused; null if it was accepted."""
+    """Human-readable explanation of the error; null if there is none."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -228,9 +228,9 @@ class ReassignableTopicResponse(Struct):
     __slots__ = SLOTS
 
     name: str
-    """Topic that the outcomes below belong to."""
+    """Name of the topic."""
     partitions: list[ReassignablePartitionResponse]
-    """One outcome per requested partition of this topic."""
+    """One outcome for each requested partition of this topic."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -254,7 +254,7 @@ def new_ReassignableTopicResponse(
 
 @mypyc_attr(acyclic=True)
 class AlterPartitionReassignmentsResponse(Message):
-    """The controller says which reassignments it took on; acceptance does not mean that data has moved yet.
+    """Reports which reassignments the controller accepted; the data may not have moved yet.
 
     Versions 0-1, flexible 0+.
     """
@@ -283,13 +283,13 @@ class AlterPartitionReassignmentsResponse(Message):
     __slots__ = SLOTS
 
     throttle_time_ms: int
-    """Milliseconds for which the client is slowed down by a quota; 0 when not throttled."""
+    """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled."""
     allow_replication_factor_change: bool
-    """Repeats the request's flag, so the client can tell that the broker honoured it. Versions 1+."""
+    """Value of the request's flag, by which the client can tell that the broker respected it. Versions 1+."""
     error_code: int
-    """Failure of the whole call, e.g. no cluster rights; 0 if partitions were judged one by one."""
+    """Error of the request as a whole, e.g. a missing permission; 0 if the outcomes are reported per partition."""
     error_message: str | None
-    """Wording for the call-level failure; null if the call as such worked."""
+    """Human-readable explanation of the error; null if there is none."""
     responses: list[ReassignableTopicResponse]
     """Outcomes grouped by topic, as in the request."""
     unknown_tags: FieldTags

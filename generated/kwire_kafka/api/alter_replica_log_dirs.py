@@ -41,9 +41,9 @@ class AlterReplicaLogDirTopic(Struct):
     __slots__ = SLOTS
 
     name: str
-    """Topic holding the partitions."""
+    """Name of the topic that the partitions belong to."""
     partitions: list[int]
-    """Partition numbers whose local replica moves; if not yet hosted, where it will be created."""
+    """Numbers of the partitions whose local replica moves, or is to be created there if not yet hosted."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -65,7 +65,7 @@ def new_AlterReplicaLogDirTopic(name: str, partitions: list[int]) -> AlterReplic
 
 @mypyc_attr(acyclic=True)
 class AlterReplicaLogDir(Struct):
-    """One target directory and what to move into it."""
+    """One target directory and the replicas to move into it."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 3)
 
@@ -78,7 +78,7 @@ class AlterReplicaLogDir(Struct):
     __slots__ = SLOTS
 
     path: str
-    """Absolute path, spelled just as in the broker's log.dirs setting."""
+    """Absolute path, exactly as in the broker's log.dirs setting."""
     topics: list[AlterReplicaLogDirTopic]
     """Replicas to move there, grouped by topic."""
     unknown_tags: FieldTags
@@ -102,7 +102,7 @@ def new_AlterReplicaLogDir(path: str, topics: list[AlterReplicaLogDirTopic]) -> 
 
 @mypyc_attr(acyclic=True)
 class AlterReplicaLogDirsRequest(Message):
-    """Admin client to the broker that holds the replicas: move them between that broker's own disks.
+    """Sent by an admin client to a broker to move replicas between that broker's own log directories.
 
     Versions 0-2, flexible 2+.
     """
@@ -118,7 +118,7 @@ class AlterReplicaLogDirsRequest(Message):
     __slots__ = SLOTS
 
     dirs: list[AlterReplicaLogDir]
-    """Target directories, each with the replicas that shall live there."""
+    """Target directories, each with the replicas to move into it."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -172,9 +172,9 @@ class AlterReplicaLogDirPartitionResult(Struct):
     __slots__ = SLOTS
 
     partition_index: int
-    """Partition number inside the topic."""
+    """Number of the partition within its topic, counted from 0."""
     error_code: int
-    """0 if the move has begun or the place is noted; LOG_DIR_NOT_FOUND if the path is not configured."""
+    """0 if the move started or the directory was recorded; LOG_DIR_NOT_FOUND if the path is not configured."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -209,7 +209,7 @@ class AlterReplicaLogDirTopicResult(Struct):
     __slots__ = SLOTS
 
     topic_name: str
-    """Topic the outcomes belong to."""
+    """Name of the topic that the partitions belong to."""
     partitions: list[AlterReplicaLogDirPartitionResult]
     """One outcome for each partition."""
     unknown_tags: FieldTags
@@ -235,7 +235,7 @@ def new_AlterReplicaLogDirTopicResult(
 
 @mypyc_attr(acyclic=True)
 class AlterReplicaLogDirsResponse(Message):
-    """Broker accepts or refuses each move; copying goes on in the background afterwards.
+    """Reports whether each move was accepted; the copying then continues in the background.
 
     Versions 0-2, flexible 2+.
     """
@@ -254,9 +254,9 @@ class AlterReplicaLogDirsResponse(Message):
     __slots__ = SLOTS
 
     throttle_time_ms: int
-    """Milliseconds the client should stay silent because it exceeded a quota; 0 when within quota."""
+    """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled."""
     results: list[AlterReplicaLogDirTopicResult]
-    """Outcomes grouped by topic, no matter which directory was the target."""
+    """Outcomes grouped by topic, regardless of the target directory."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 

@@ -42,9 +42,9 @@ class AlterShareGroupOffsetsRequestPartition(Struct):
     __slots__ = SLOTS
 
     partition_index: int
-    """Number of the partition to change."""
+    """Number of the partition within its topic, counted from 0."""
     start_offset: int
-    """Offset delivery resumes from; delivery states stored before are thrown away."""
+    """Offset from which delivery resumes; stored delivery states are discarded."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -81,7 +81,7 @@ class AlterShareGroupOffsetsRequestTopic(Struct):
     __slots__ = SLOTS
 
     topic_name: str
-    """Name of the topic to change; the coordinator maps it to an id."""
+    """Name of the topic, which the coordinator maps to an id."""
     partitions: list[AlterShareGroupOffsetsRequestPartition]
     """Partitions of this topic to change; others keep their offsets."""
     unknown_tags: FieldTags
@@ -126,7 +126,7 @@ class AlterShareGroupOffsetsRequest(Message):
     __slots__ = SLOTS
 
     group_id: str
-    """Share group to change; the call is refused while it has members."""
+    """Id of the share group; the request is refused while it has members."""
     topics: list[AlterShareGroupOffsetsRequestTopic]
     """New start offsets grouped by topic."""
     unknown_tags: FieldTags
@@ -167,7 +167,7 @@ def new_AlterShareGroupOffsetsRequest(
 
 @mypyc_attr(acyclic=True)
 class AlterShareGroupOffsetsResponsePartition(Struct):
-    """Result of moving one partition's start offset."""
+    """Outcome for one partition."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
 
@@ -181,11 +181,11 @@ class AlterShareGroupOffsetsResponsePartition(Struct):
     __slots__ = SLOTS
 
     partition_index: int
-    """Number of the partition this result is about."""
+    """Number of the partition within its topic, counted from 0."""
     error_code: int
-    """0 if the start offset was moved; otherwise the reason it was not."""
+    """0 if the start offset was moved; otherwise the reason."""
     error_message: str | None
-    """Reason in words, null if the move succeeded."""
+    """Human-readable explanation of the error; null if there is none."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -213,7 +213,7 @@ def new_AlterShareGroupOffsetsResponsePartition(
 
 @mypyc_attr(acyclic=True)
 class AlterShareGroupOffsetsResponseTopic(Struct):
-    """Results for one topic of the request."""
+    """Outcomes for one topic of the request."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
 
@@ -227,11 +227,11 @@ class AlterShareGroupOffsetsResponseTopic(Struct):
     __slots__ = SLOTS
 
     topic_name: str
-    """Topic as named in the request."""
+    """Name of the topic, repeated from the request."""
     topic_id: Uuid
-    """Id behind the name, zero uuid if it could not be resolved."""
+    """Id of the topic; the zero UUID if the name is unknown."""
     partitions: list[AlterShareGroupOffsetsResponsePartition]
-    """Result of each partition of the topic."""
+    """One outcome for each partition of the topic."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -257,7 +257,7 @@ def new_AlterShareGroupOffsetsResponseTopic(
 
 @mypyc_attr(acyclic=True)
 class AlterShareGroupOffsetsResponse(Message):
-    """Group coordinator's answer to an admin client on moving share group start offsets.
+    """Reports whether the start offsets of the share group were moved.
 
     Versions 0, flexible 0+.
     """
@@ -284,13 +284,15 @@ class AlterShareGroupOffsetsResponse(Message):
     __slots__ = SLOTS
 
     throttle_time_ms: int
-    """Quota delay imposed on the caller in milliseconds, 0 if none."""
+    """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled."""
     error_code: int
-    """Failure of the whole call, e.g. group not empty or not found; 0 means look at the partitions."""
+    """Error of the request as a whole, e.g. a group that is not empty or not found; 0 if the outcomes are per
+    partition.
+    """
     error_message: str | None
-    """Text of the call-wide failure, or null."""
+    """Human-readable explanation of the error; null if there is none."""
     responses: list[AlterShareGroupOffsetsResponseTopic]
-    """Per-topic results, meaningful if there is no call-wide failure."""
+    """Outcomes grouped by topic, valid if the request did not fail as a whole."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 

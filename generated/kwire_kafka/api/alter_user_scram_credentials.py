@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @mypyc_attr(acyclic=True)
 class ScramCredentialDeletion(Struct):
-    """One credential to remove, chosen by user and mechanism."""
+    """One credential to delete, identified by user and mechanism."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
 
@@ -41,9 +41,9 @@ class ScramCredentialDeletion(Struct):
     __slots__ = SLOTS
 
     name: str
-    """User that loses the credential."""
+    """Name of the user."""
     mechanism: int
-    """Which credential to drop: 1 for SCRAM-SHA-256, 2 for SCRAM-SHA-512."""
+    """Mechanism of the credential: 1 SCRAM-SHA-256, 2 SCRAM-SHA-512."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -81,15 +81,15 @@ class ScramCredentialUpsertion(Struct):
     __slots__ = SLOTS
 
     name: str
-    """User that receives the credential; an empty name is rejected."""
+    """Name of the user; an empty name is rejected."""
     mechanism: int
-    """Hash family of the credential: 1 for SCRAM-SHA-256, 2 for SCRAM-SHA-512."""
+    """Mechanism of the credential: 1 SCRAM-SHA-256, 2 SCRAM-SHA-512."""
     iterations: int
-    """Hash rounds used by the client for SaltedPassword; brokers accept 4096 to 16384."""
+    """Number of hash iterations of SaltedPassword; brokers accept 4096 to 16384."""
     salt: bytes
-    """Random bytes, chosen by the client, mixed into the password before hashing."""
+    """Random bytes, chosen by the client, that are mixed into the password before hashing."""
     salted_password: bytes
-    """PBKDF2 output of password, salt and iterations; as good as the password itself, keep out of logs."""
+    """PBKDF2 hash of password, salt and iterations; as sensitive as the password itself, so keep it out of logs."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -121,7 +121,7 @@ def new_ScramCredentialUpsertion(
 
 @mypyc_attr(acyclic=True)
 class AlterUserScramCredentialsRequest(Message):
-    """An admin client creates, replaces or deletes users' SCRAM credentials; clear-text passwords are not sent.
+    """Sent by an admin client to create, replace or delete users' SCRAM credentials, without clear-text passwords.
 
     Versions 0, flexible 0+.
     """
@@ -140,9 +140,9 @@ class AlterUserScramCredentialsRequest(Message):
     __slots__ = SLOTS
 
     deletions: list[ScramCredentialDeletion]
-    """Credentials to drop; naming a user and mechanism both here and in Upsertions is an error."""
+    """Credentials to delete; naming a user and mechanism both here and in Upsertions is an error."""
     upsertions: list[ScramCredentialUpsertion]
-    """Credentials to write, replacing what the user had for the same mechanism."""
+    """Credentials to create or replace."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -181,7 +181,7 @@ def new_AlterUserScramCredentialsRequest(
 
 @mypyc_attr(acyclic=True)
 class AlterUserScramCredentialsResult(Struct):
-    """Outcome of all changes to one user's credentials."""
+    """Outcome of all changes to the credentials of one user."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
 
@@ -195,11 +195,12 @@ class AlterUserScramCredentialsResult(Struct):
     __slots__ = SLOTS
 
     user: str
-    """User whose deletions and upsertions are summed up here."""
+    """Name of the user."""
     error_code: int
-    """0 if stored; UNACCEPTABLE_CREDENTIAL for bad parameters, RESOURCE_NOT_FOUND if nothing to delete."""
+    """0 if stored; UNACCEPTABLE_CREDENTIAL for invalid parameters, RESOURCE_NOT_FOUND if there is nothing to delete.
+    """
     error_message: str | None
-    """Explanation of the refusal in words; null if the changes were stored."""
+    """Human-readable explanation of the error; null if there is none."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -225,7 +226,7 @@ def new_AlterUserScramCredentialsResult(
 
 @mypyc_attr(acyclic=True)
 class AlterUserScramCredentialsResponse(Message):
-    """The broker or controller reports, per user, whether the SCRAM changes were stored.
+    """Reports, for each user, whether the SCRAM changes were stored.
 
     Versions 0, flexible 0+.
     """
@@ -244,9 +245,9 @@ class AlterUserScramCredentialsResponse(Message):
     __slots__ = SLOTS
 
     throttle_time_ms: int
-    """Milliseconds the caller is asked to slow down by quota; 0 if not limited."""
+    """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled."""
     results: list[AlterUserScramCredentialsResult]
-    """One outcome per user, even if several of the user's mechanisms were changed."""
+    """One outcome for each user, even if several mechanisms of the user were changed."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @mypyc_attr(acyclic=True)
 class ApiVersionsRequest(Message):
-    """First request on most connections: client asks any broker or controller which APIs and versions it speaks.
+    """Sent first on most connections to ask the broker or controller for the APIs and versions it supports.
 
     Versions 0-4, flexible 3+.
     """
@@ -48,7 +48,8 @@ class ApiVersionsRequest(Message):
     __slots__ = SLOTS
 
     client_software_name: str
-    """Name of the client library, e.g. apache-kafka-java; shows up in broker metrics and request log. Versions 3+."""
+    """Name of the client library, e.g. apache-kafka-java; appears in broker metrics and the request log. Versions 3+.
+    """
     client_software_version: str
     """Release of the client library; the broker rejects unusual characters in it. Versions 3+."""
     unknown_tags: FieldTags
@@ -95,7 +96,7 @@ def new_ApiVersionsRequest(client_software_name: str, client_software_version: s
 
 @mypyc_attr(acyclic=True)
 class ApiVersion(Struct):
-    """Version range accepted for one API."""
+    """Range of versions accepted for one API."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(3, 5)
 
@@ -109,11 +110,11 @@ class ApiVersion(Struct):
     __slots__ = SLOTS
 
     api_key: int
-    """Numeric key of the API, e.g. 0 for Produce, 1 for Fetch."""
+    """API key, e.g. 0 for Produce, 1 for Fetch."""
     min_version: int
-    """Oldest request version advertised, inclusive; may lie below what is truly accepted (Produce on 4.x)."""
+    """Lowest version advertised, inclusive; can be below the lowest one accepted (Produce on 4.x)."""
     max_version: int
-    """Newest request version accepted, inclusive; the client uses the highest that both sides know."""
+    """Highest version accepted, inclusive; the client uses the highest one that both sides support."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -137,7 +138,7 @@ def new_ApiVersion(api_key: int, min_version: int, max_version: int) -> ApiVersi
 
 @mypyc_attr(acyclic=True)
 class SupportedFeatureKey(Struct):
-    """Range of levels at which this node is able to run one feature."""
+    """Range of levels of one feature that the node supports."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(3, 5)
 
@@ -151,12 +152,13 @@ class SupportedFeatureKey(Struct):
     __slots__ = SLOTS
 
     name: str
-    """Feature name, e.g. metadata.version, kraft.version or transaction.version. Versions 3+."""
+    """Name of the feature, e.g. metadata.version, kraft.version or transaction.version. Versions 3+."""
     min_version: int
-    """Lowest level the node can run; entries whose minimum is 0 are hidden from older request versions. Versions 3+.
+    """Lowest level that the node supports; entries with a minimum of 0 are omitted for older request versions.
+    Versions 3+.
     """
     max_version: int
-    """Highest level that the node can run. Versions 3+."""
+    """Highest level that the node supports. Versions 3+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -180,7 +182,7 @@ def new_SupportedFeatureKey(name: str, min_version: int, max_version: int) -> Su
 
 @mypyc_attr(acyclic=True)
 class FinalizedFeatureKey(Struct):
-    """Level at which the cluster currently runs one feature."""
+    """Level of one feature in force in the cluster."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(3, 5)
 
@@ -194,11 +196,11 @@ class FinalizedFeatureKey(Struct):
     __slots__ = SLOTS
 
     name: str
-    """Feature name, matching an entry of the supported features. Versions 3+."""
+    """Name of the feature, matching an entry of the supported features. Versions 3+."""
     max_version_level: int
-    """Level in force cluster-wide, the figure that counts for clients. Versions 3+."""
+    """Level in force in the cluster, which clients must respect. Versions 3+."""
     min_version_level: int
-    """Lower end of the finalized range; in KRaft clusters the same as the maximum. Versions 3+."""
+    """Lower end of the finalized range; the same as the maximum in KRaft clusters. Versions 3+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -222,7 +224,7 @@ def new_FinalizedFeatureKey(name: str, max_version_level: int, min_version_level
 
 @mypyc_attr(acyclic=True)
 class ApiVersionsResponse(Message):
-    """Server lists the API version ranges and cluster features it knows; always sent with response header 0.
+    """Returns the API version ranges and cluster features of the server; always sent with response header 0.
 
     Versions 0-4, flexible 3+.
     """
@@ -281,19 +283,25 @@ class ApiVersionsResponse(Message):
     __slots__ = SLOTS
 
     error_code: int
-    """0, or 35 with a version 0 body when the request version is unknown and the client must step down."""
+    """0 on success; 35, with a version 0 body, if the request version is unknown and the client must use a lower one.
+    """
     api_keys: list[ApiVersion]
-    """Every API served on this listener; on error 35 it holds at most the entry of ApiVersions itself."""
+    """APIs served on this listener; with error 35 at most the entry of ApiVersions itself."""
     throttle_time_ms: int
-    """Milliseconds the client should stay silent because it exceeded a quota; 0 when within quota. Versions 1+."""
+    """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled. Versions 1+."""
     supported_features: list[SupportedFeatureKey]
-    """Features, such as metadata.version, that this node's software could run, with level ranges. Versions 3+."""
+    """Features that this node's software supports, such as metadata.version, with their ranges of levels. Versions
+    3+.
+    """
     finalized_features_epoch: int
-    """Grows with each change of the finalized features so that newer news wins; -1 if unknown. Versions 3+."""
+    """Epoch of the finalized features, incremented at each change so that the latest view wins; -1 if unknown.
+    Versions 3+.
+    """
     finalized_features: list[FinalizedFeatureKey]
-    """Feature levels in force in the whole cluster; meaningful only if the epoch is not -1. Versions 3+."""
+    """Feature levels in force in the cluster; meaningful only if the epoch is not -1. Versions 3+."""
     zk_migration_ready: bool
-    """True if a KRaft controller is set up to take over from ZooKeeper; a leftover of that migration. Versions 3+."""
+    """True if a KRaft controller is configured to take over from ZooKeeper; a remnant of that migration. Versions 3+.
+    """
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 

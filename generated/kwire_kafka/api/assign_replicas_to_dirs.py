@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @mypyc_attr(acyclic=True)
 class AssignReplicasToDirsRequestPartitionData(Struct):
-    """One partition whose local replica lives in the directory."""
+    """One partition whose local replica is in the directory."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
 
@@ -30,7 +30,7 @@ class AssignReplicasToDirsRequestPartitionData(Struct):
     __slots__ = SLOTS
 
     partition_index: int
-    """Number of the partition inside its topic."""
+    """Number of the partition within its topic, counted from 0."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -50,7 +50,7 @@ def new_AssignReplicasToDirsRequestPartitionData(partition_index: int) -> Assign
 
 @mypyc_attr(acyclic=True)
 class AssignReplicasToDirsRequestTopicData(Struct):
-    """Partitions of one topic whose replicas live in the directory."""
+    """Partitions of one topic whose replicas are in the directory."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
 
@@ -63,9 +63,9 @@ class AssignReplicasToDirsRequestTopicData(Struct):
     __slots__ = SLOTS
 
     topic_id: Uuid
-    """Id of the topic; names are not used here."""
+    """Id of the topic."""
     partitions: list[AssignReplicasToDirsRequestPartitionData]
-    """Partitions of the topic placed in this directory."""
+    """Partitions of the topic whose replicas are in this directory."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -89,7 +89,7 @@ def new_AssignReplicasToDirsRequestTopicData(
 
 @mypyc_attr(acyclic=True)
 class AssignReplicasToDirsRequestDirectoryData(Struct):
-    """One log directory and the replicas the broker places in it."""
+    """One log directory and the replicas that the broker keeps in it."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
 
@@ -102,7 +102,7 @@ class AssignReplicasToDirsRequestDirectoryData(Struct):
     __slots__ = SLOTS
 
     id: Uuid
-    """Uuid of the log directory, from its meta.properties file; some low values are reserved."""
+    """UUID of the log directory, from its meta.properties file; some low values are reserved."""
     topics: list[AssignReplicasToDirsRequestTopicData]
     """Replicas to assign to this directory, grouped by topic."""
     unknown_tags: FieldTags
@@ -128,7 +128,7 @@ def new_AssignReplicasToDirsRequestDirectoryData(
 
 @mypyc_attr(acyclic=True)
 class AssignReplicasToDirsRequest(Message):
-    """Sent by a broker to the active controller to record which log directory holds which of its replicas.
+    """Sent by a broker to the active controller to record the log directory that holds each of its replicas.
 
     Versions 0, flexible 0+.
     """
@@ -148,11 +148,11 @@ class AssignReplicasToDirsRequest(Message):
     __slots__ = SLOTS
 
     broker_id: int
-    """Node id of the broker that owns the directories."""
+    """Id of the broker that owns the directories."""
     broker_epoch: int
-    """Registration epoch of that broker; a stale one is refused."""
+    """Epoch of the broker's registration; a stale one is refused."""
     directories: list[AssignReplicasToDirsRequestDirectoryData]
-    """Placements to record, grouped by log directory."""
+    """Assignments to record, grouped by log directory."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -206,9 +206,9 @@ class AssignReplicasToDirsResponsePartitionData(Struct):
     __slots__ = SLOTS
 
     partition_index: int
-    """Number of the partition inside its topic."""
+    """Number of the partition within its topic, counted from 0."""
     error_code: int
-    """0 if recorded; otherwise why not, e.g. unknown topic id or the broker is not a replica."""
+    """0 if recorded; otherwise the reason, e.g. an unknown topic id or a broker that is not a replica."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -232,7 +232,7 @@ def new_AssignReplicasToDirsResponsePartitionData(
 
 @mypyc_attr(acyclic=True)
 class AssignReplicasToDirsResponseTopicData(Struct):
-    """Outcomes for one topic within a directory."""
+    """Outcomes for one topic in a directory."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
 
@@ -245,9 +245,9 @@ class AssignReplicasToDirsResponseTopicData(Struct):
     __slots__ = SLOTS
 
     topic_id: Uuid
-    """Id of the topic these outcomes refer to."""
+    """Id of the topic that these outcomes belong to."""
     partitions: list[AssignReplicasToDirsResponsePartitionData]
-    """One outcome for each partition that was sent."""
+    """One outcome for each partition of the request."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -271,7 +271,7 @@ def new_AssignReplicasToDirsResponseTopicData(
 
 @mypyc_attr(acyclic=True)
 class AssignReplicasToDirsResponseDirectoryData(Struct):
-    """Outcomes for one of the log directories in the request."""
+    """Outcomes for one log directory of the request."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
 
@@ -284,7 +284,7 @@ class AssignReplicasToDirsResponseDirectoryData(Struct):
     __slots__ = SLOTS
 
     id: Uuid
-    """Uuid of the log directory these outcomes refer to."""
+    """UUID of the log directory that these outcomes belong to."""
     topics: list[AssignReplicasToDirsResponseTopicData]
     """Outcomes for this directory, grouped by topic."""
     unknown_tags: FieldTags
@@ -310,7 +310,7 @@ def new_AssignReplicasToDirsResponseDirectoryData(
 
 @mypyc_attr(acyclic=True)
 class AssignReplicasToDirsResponse(Message):
-    """Controller's answer, down to each partition, on whether the directory placement was recorded.
+    """Reports, for each partition, whether the controller recorded the log directory.
 
     Versions 0, flexible 0+.
     """
@@ -330,9 +330,9 @@ class AssignReplicasToDirsResponse(Message):
     __slots__ = SLOTS
 
     throttle_time_ms: int
-    """Milliseconds the broker should back off for quota reasons; normally 0 on this internal path."""
+    """Milliseconds the sender must pause because it exceeded a quota; normally 0 between cluster nodes."""
     error_code: int
-    """Failure of the request as a whole, e.g. a stale broker epoch; 0 means look at each partition."""
+    """Error of the request as a whole, e.g. a stale broker epoch; 0 if the outcomes are reported per partition."""
     directories: list[AssignReplicasToDirsResponseDirectoryData]
     """Outcomes grouped by log directory, as in the request."""
     unknown_tags: FieldTags

@@ -54,13 +54,13 @@ class BeginQuorumEpochRequestPartitionData(Struct):
     __slots__ = SLOTS
 
     partition_index: int
-    """Number of the partition, 0 for the metadata log."""
+    """Number of the partition; always 0 for the metadata log."""
     voter_directory_id: Uuid
-    """Log directory id the leader has on record for the receiver; zero if unknown. Versions 1+."""
+    """Log directory id that the leader has recorded for the receiver; zero if unknown. Versions 1+."""
     leader_id: int
-    """Node id of the election's winner, i.e. the sender."""
+    """Node id of the winner of the election, i.e. the sender."""
     leader_epoch: int
-    """Epoch won by the sender; receivers with a higher one reject the claim."""
+    """Leader epoch won by the sender; a receiver with a higher one rejects the claim."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -106,9 +106,9 @@ class BeginQuorumEpochRequestTopicData(Struct):
     __slots__ = SLOTS
 
     topic_name: str
-    """Name of the Raft topic that gained a leader."""
+    """Name of the Raft topic, __cluster_metadata."""
     partitions: list[BeginQuorumEpochRequestPartitionData]
-    """Partitions of the topic won by the sender; one for the metadata log."""
+    """Partitions of the topic that the sender leads; one for the metadata log."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -146,11 +146,11 @@ class LeaderEndpoint(Struct):
     __slots__ = SLOTS
 
     name: str
-    """Listener name, e.g. CONTROLLER, matched with the receiver's own configuration. Versions 1+."""
+    """Name of the listener in the node's configuration, e.g. CONTROLLER. Versions 1+."""
     host: str
-    """Host name or IP address the listener is advertised under. Versions 1+."""
+    """Host name or IP address that the listener advertises. Versions 1+."""
     port: int
-    """TCP port of the listener, an unsigned 16-bit number. Versions 1+."""
+    """TCP port that the listener advertises, an unsigned 16-bit number. Versions 1+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -174,7 +174,7 @@ def new_LeaderEndpoint(name: str, host: str, port: int) -> LeaderEndpoint:
 
 @mypyc_attr(acyclic=True)
 class BeginQuorumEpochRequest(Message):
-    """A newly elected KRaft leader announces itself to the other voters and ends their elections.
+    """Sent by a newly elected KRaft leader to the other voters to announce itself and end their elections.
 
     Versions 0-1, flexible 1+.
     """
@@ -195,13 +195,13 @@ class BeginQuorumEpochRequest(Message):
     __slots__ = SLOTS
 
     cluster_id: str | None
-    """Cluster id of the leader, guarding against stray nodes of another cluster; null skips the check."""
+    """Id of the cluster that the sender belongs to, checked by the receiver; null skips the check."""
     voter_id: int
-    """Node id the leader means to address, so a misrouted call is noticed; -1 if not given. Versions 1+."""
+    """Node id of the intended receiver, so that a misrouted request is detected; -1 if not given. Versions 1+."""
     topics: list[BeginQuorumEpochRequestTopicData]
-    """Raft topics the sender now leads; only __cluster_metadata in practice."""
+    """Raft topics that the sender now leads; only __cluster_metadata."""
     leader_endpoints: list[LeaderEndpoint]
-    """All listeners of the leader, from which a receiver picks the one it can use. Versions 1+."""
+    """Listeners of the leader, of which the receiver uses one that it shares. Versions 1+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -255,7 +255,7 @@ def new_BeginQuorumEpochRequest(
 
 @mypyc_attr(acyclic=True)
 class BeginQuorumEpochResponsePartitionData(Struct):
-    """The voter's reaction to the claim on one partition."""
+    """Outcome for one Raft partition."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(1, 2)
 
@@ -270,13 +270,13 @@ class BeginQuorumEpochResponsePartitionData(Struct):
     __slots__ = SLOTS
 
     partition_index: int
-    """Partition number; the metadata log has only 0."""
+    """Number of the partition; always 0 for the metadata log."""
     error_code: int
     """0 if the claim is accepted; FENCED_LEADER_EPOCH if the voter is already in a later epoch."""
     leader_id: int
-    """Leader the voter now recognises, -1 if it knows none."""
+    """Leader that the voter recognizes; -1 if it knows none."""
     leader_epoch: int
-    """Voter's own epoch; if later than the claimed one, the sender must resign."""
+    """Leader epoch of the voter; if it is later than the claimed one, the sender must resign."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -306,7 +306,7 @@ def new_BeginQuorumEpochResponsePartitionData(
 
 @mypyc_attr(acyclic=True)
 class BeginQuorumEpochResponseTopicData(Struct):
-    """Reactions to the claims on one Raft topic."""
+    """Outcomes for one Raft topic."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(1, 2)
 
@@ -319,9 +319,9 @@ class BeginQuorumEpochResponseTopicData(Struct):
     __slots__ = SLOTS
 
     topic_name: str
-    """Raft topic the reactions concern, __cluster_metadata."""
+    """Name of the Raft topic, __cluster_metadata."""
     partitions: list[BeginQuorumEpochResponsePartitionData]
-    """One reaction per claimed partition."""
+    """One outcome for each claimed partition."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -345,7 +345,7 @@ def new_BeginQuorumEpochResponseTopicData(
 
 @mypyc_attr(acyclic=True)
 class NodeEndpoint(Struct):
-    """Address of a leader mentioned in this response."""
+    """Address of one leader named in this response."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(1, 2)
 
@@ -359,11 +359,11 @@ class NodeEndpoint(Struct):
     __slots__ = SLOTS
 
     node_id: int
-    """Node the address belongs to; refers to a LeaderId of this response. Versions 1+."""
+    """Node id of the leader, equal to a LeaderId of this response. Versions 1+."""
     host: str
-    """Name or IP of the host where that leader can be reached. Versions 1+."""
+    """Host name or IP address of the leader. Versions 1+."""
     port: int
-    """TCP port number on that host, unsigned. Versions 1+."""
+    """TCP port of the leader, an unsigned 16-bit number. Versions 1+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -387,7 +387,7 @@ def new_NodeEndpoint(node_id: int, host: str, port: int) -> NodeEndpoint:
 
 @mypyc_attr(acyclic=True)
 class BeginQuorumEpochResponse(Message):
-    """A KRaft voter accepts the new leader, or points out a newer epoch.
+    """Reports whether a KRaft voter accepts the new leader or knows a newer epoch.
 
     Versions 0-1, flexible 1+.
     """
@@ -407,11 +407,11 @@ class BeginQuorumEpochResponse(Message):
     __slots__ = SLOTS
 
     error_code: int
-    """Problem with the call itself, e.g. a foreign cluster id; 0 if the claims were read."""
+    """Error of the request as a whole, e.g. INCONSISTENT_CLUSTER_ID; 0 if the outcomes are reported per partition."""
     topics: list[BeginQuorumEpochResponseTopicData]
-    """Reactions grouped by Raft topic."""
+    """Outcomes grouped by Raft topic."""
     node_endpoints: list[NodeEndpoint]
-    """Addresses for the leader ids given above, so the sender can reach a newer leader. Versions 1+."""
+    """Addresses of the leaders named in this response; empty if none are known. Versions 1+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @mypyc_attr(acyclic=True)
 class BrokerHeartbeatRequest(Message):
-    """Sent regularly by a KRaft broker to the active controller to stay alive, unfence itself or ask to stop.
+    """Sent regularly by a KRaft broker to the active controller to stay registered, to be unfenced or to shut down.
 
     Versions 0-1, flexible 0+.
     """
@@ -61,17 +61,19 @@ class BrokerHeartbeatRequest(Message):
     __slots__ = SLOTS
 
     broker_id: int
-    """Node id of the broker sending the heartbeat."""
+    """Id of the broker that sends the heartbeat."""
     broker_epoch: int
-    """Epoch received at registration; a stale one is refused and means the broker must register again."""
+    """Epoch received at registration; a stale one is refused, and the broker must register again."""
     current_metadata_offset: int
-    """Highest metadata log offset the broker has applied; shows whether it has caught up."""
+    """Highest metadata log offset that the broker has applied; shows whether it has caught up."""
     want_fence: bool
-    """True while the broker wishes to stay fenced, i.e. out of leadership and hidden from clients."""
+    """True while the broker wants to remain fenced, i.e. without leadership and hidden from clients."""
     want_shut_down: bool
-    """True to start a controlled shutdown, which first moves leaderships off this broker."""
+    """True to request a controlled shutdown, which first moves leadership away from this broker."""
     offline_log_dirs: list[Uuid]
-    """Ids of log directories that have failed since startup, so their replicas can be taken offline. Versions 1+."""
+    """Ids of the log directories that have failed since startup, so that their replicas can be taken offline.
+    Versions 1+.
+    """
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -179,7 +181,7 @@ def write_BrokerHeartbeatRequest_tags(section: BytesWriter, self: BrokerHeartbea
 
 @mypyc_attr(acyclic=True)
 class BrokerHeartbeatResponse(Message):
-    """Active controller's reply telling the broker which lifecycle state it is in now.
+    """Returns the lifecycle state that the active controller has assigned to the broker.
 
     Versions 0-1, flexible 0+.
     """
@@ -208,15 +210,15 @@ class BrokerHeartbeatResponse(Message):
     __slots__ = SLOTS
 
     throttle_time_ms: int
-    """Milliseconds the broker should back off for quota reasons; normally 0 on this internal path."""
+    """Milliseconds the sender must pause because it exceeded a quota; normally 0 between cluster nodes."""
     error_code: int
-    """0 if accepted; otherwise why not, e.g. a stale broker epoch or the node not being the controller."""
+    """0 if accepted; otherwise the reason, e.g. a stale broker epoch or a node that is not the controller."""
     is_caught_up: bool
-    """True once the broker has replayed metadata at least up to its own registration."""
+    """True once the broker has replayed the metadata log at least up to its own registration."""
     is_fenced: bool
-    """True while the controller keeps the broker out of leader election and client metadata."""
+    """True while the controller excludes the broker from leader election and from the metadata of clients."""
     should_shut_down: bool
-    """True when leaderships are gone and a broker that asked to stop may exit now."""
+    """True if a broker that asked to shut down no longer leads anything and may exit now."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 @mypyc_attr(acyclic=True)
 class Listener(Struct):
-    """One endpoint at which the registering broker accepts connections."""
+    """One endpoint at which the broker accepts connections."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 5)
 
@@ -47,13 +47,13 @@ class Listener(Struct):
     __slots__ = SLOTS
 
     name: str
-    """Listener name from the broker's configuration, unique within the broker."""
+    """Name of the listener in the node's configuration, unique within the node."""
     host: str
-    """Advertised host name or IP address that peers should connect to."""
+    """Host name or IP address that the listener advertises."""
     port: int
-    """Advertised TCP port, unsigned, up to 65535."""
+    """TCP port that the listener advertises, an unsigned 16-bit number."""
     security_protocol: int
-    """Numeric security protocol: 0 PLAINTEXT, 1 SSL, 2 SASL_PLAINTEXT, 3 SASL_SSL."""
+    """Security protocol of the listener: 0 PLAINTEXT, 1 SSL, 2 SASL_PLAINTEXT, 3 SASL_SSL."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -79,7 +79,7 @@ def new_Listener(name: str, host: str, port: int, security_protocol: int) -> Lis
 
 @mypyc_attr(acyclic=True)
 class Feature(Struct):
-    """One feature flag with the range of levels this broker's software can run."""
+    """One feature with the range of levels that the broker's software supports."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 5)
 
@@ -93,11 +93,11 @@ class Feature(Struct):
     __slots__ = SLOTS
 
     name: str
-    """Feature key, e.g. metadata.version or group.version."""
+    """Name of the feature, e.g. metadata.version or group.version."""
     min_supported_version: int
-    """Lowest level of the feature this broker can still operate at."""
+    """Lowest level of the feature that the broker supports."""
     max_supported_version: int
-    """Highest level of the feature this broker knows how to operate at."""
+    """Highest level of the feature that the broker supports."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -160,25 +160,27 @@ class BrokerRegistrationRequest(Message):
     __slots__ = SLOTS
 
     broker_id: int
-    """Configured node id of the broker; may not clash with another live broker."""
+    """Configured node id of the broker; must not be in use by another live broker."""
     cluster_id: str
-    """Cluster the broker was formatted for; the controller rejects a mismatch."""
+    """Id of the cluster that the broker was formatted for; the controller rejects a mismatch."""
     incarnation_id: Uuid
-    """Random uuid made afresh at each process start, so a restart differs from a retried registration."""
+    """Random UUID generated at each process start, which distinguishes a restart from a retried registration."""
     listeners: list[Listener]
-    """Endpoints to publish in cluster metadata for clients and other brokers."""
+    """Endpoints to publish in the cluster metadata for clients and other brokers."""
     features: list[Feature]
-    """Supported feature ranges; registration fails if a finalized level lies outside them."""
+    """Supported feature ranges; registration fails if a finalized level lies outside of them."""
     rack: str | None
-    """Value of broker.rack, used to spread replicas; null if the broker has none configured."""
+    """Rack of the broker, from broker.rack; null if none is configured."""
     is_migrating_zk_broker: bool
-    """True if this is a ZooKeeper-mode broker taking part in a migration to KRaft. Versions 1+."""
+    """True if this is a ZooKeeper-mode broker that takes part in a migration to KRaft. Versions 1+."""
     log_dirs: list[Uuid]
-    """Ids of the log directories that are usable at startup; lets the controller track replicas per disk. Versions
-    2+.
+    """Ids of the log directories that are usable at startup, so that the controller can track replicas per disk.
+    Versions 2+.
     """
     previous_broker_epoch: int
-    """Epoch held before a clean shutdown, -1 if none; a mismatch marks the last stop as unclean. Versions 3+."""
+    """Epoch held before a clean shutdown, -1 if there was none; a mismatch marks the last shutdown as unclean.
+    Versions 3+.
+    """
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -249,7 +251,7 @@ def new_BrokerRegistrationRequest(
 
 @mypyc_attr(acyclic=True)
 class BrokerRegistrationResponse(Message):
-    """Active controller's verdict on a broker's attempt to join, with the epoch it was given.
+    """Reports whether the active controller registered the broker, with the epoch it assigned.
 
     Versions 0-4, flexible 0+.
     """
@@ -269,11 +271,11 @@ class BrokerRegistrationResponse(Message):
     __slots__ = SLOTS
 
     throttle_time_ms: int
-    """Milliseconds the broker should back off for quota reasons; normally 0 on this internal path."""
+    """Milliseconds the sender must pause because it exceeded a quota; normally 0 between cluster nodes."""
     error_code: int
-    """0 if registered; otherwise the reason, such as a duplicate id or an unsupported feature level."""
+    """0 if registered; otherwise the reason, e.g. a duplicate id or an unsupported feature level."""
     broker_epoch: int
-    """Epoch to quote in later calls so that older incarnations are fenced; -1 if registration failed."""
+    """Epoch to send in later requests so that earlier registrations are fenced; -1 if registration failed."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @mypyc_attr(acyclic=True)
 class ConsumerGroupHeartbeatRequestTopicPartitions(Struct):
-    """Partitions of one topic that the member owns at this moment."""
+    """Partitions of one topic that the member owns."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
 
@@ -43,9 +43,9 @@ class ConsumerGroupHeartbeatRequestTopicPartitions(Struct):
     __slots__ = SLOTS
 
     topic_id: Uuid
-    """Id of the topic, as used in place of its name throughout this protocol."""
+    """Id of the topic; this protocol uses ids in place of names."""
     partitions: list[int]
-    """Owned partition numbers of that topic."""
+    """Numbers of the owned partitions of that topic."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -114,25 +114,25 @@ class ConsumerGroupHeartbeatRequest(Message):
     __slots__ = SLOTS
 
     group_id: str
-    """Consumer group the member belongs to or wishes to join."""
+    """Id of the group that the member belongs to or joins."""
     member_id: str
-    """Id of the member, constant over its life; if empty on joining the coordinator picks one where allowed."""
+    """Id of the member, constant for its lifetime; if empty when joining, the coordinator assigns one (version 0)."""
     member_epoch: int
-    """Last epoch received; 0 joins, -1 leaves, -2 is a static member that will be back shortly."""
+    """Last epoch received; 0 to join, -1 to leave, -2 for a static member that will return shortly."""
     instance_id: str | None
-    """Static membership id (group.instance.id); null for a dynamic member or if already sent."""
+    """Static membership id (group.instance.id); null for a dynamic member or if unchanged."""
     rack_id: str | None
-    """Rack the consumer runs in, for rack-aware assignment; null if unset or the same as before."""
+    """Rack of the consumer, for rack-aware assignment; null if it has none or it is unchanged."""
     rebalance_timeout_ms: int
-    """Longest time in milliseconds the member may take to give up partitions; -1 if unchanged."""
+    """Maximum time in milliseconds that the member takes to revoke partitions; -1 if unchanged."""
     subscribed_topic_names: list[str] | None
-    """Topics subscribed to by name; null if unchanged, empty if there are none."""
+    """Names of the subscribed topics; null if unchanged, empty if there are none."""
     subscribed_topic_regex: str | None
-    """RE2 pattern the broker resolves to topics; null if unchanged, an empty string drops it. Versions 1+."""
+    """RE2 pattern that the broker resolves to topics; null if unchanged, empty to remove it. Versions 1+."""
     server_assignor: str | None
-    """Broker-side assignor the member prefers, e.g. uniform or range; null for no preference or no change."""
+    """Server-side assignor that the member prefers, e.g. uniform or range; null for no preference or if unchanged."""
     topic_partitions: list[ConsumerGroupHeartbeatRequestTopicPartitions] | None
-    """Partitions the member still owns, which confirms revocations; null if unchanged since the last call."""
+    """Partitions that the member owns, which confirms revocations; null if unchanged."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -207,7 +207,7 @@ def new_ConsumerGroupHeartbeatRequest(
 
 @mypyc_attr(acyclic=True)
 class ConsumerGroupHeartbeatResponseTopicPartitions(Struct):
-    """Partitions of one topic given to the member."""
+    """Partitions of one topic assigned to the member."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
 
@@ -220,9 +220,9 @@ class ConsumerGroupHeartbeatResponseTopicPartitions(Struct):
     __slots__ = SLOTS
 
     topic_id: Uuid
-    """Id of the topic; the consumer maps it to a name by means of its metadata."""
+    """Id of the topic, which the consumer maps to a name through its metadata."""
     partitions: list[int]
-    """Assigned partition numbers of that topic."""
+    """Numbers of the assigned partitions of that topic."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -246,7 +246,7 @@ def new_ConsumerGroupHeartbeatResponseTopicPartitions(
 
 @mypyc_attr(acyclic=True)
 class Assignment(Struct):
-    """What the member should own from now on."""
+    """Partitions that the member is to own from now on."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
 
@@ -258,7 +258,7 @@ class Assignment(Struct):
     __slots__ = SLOTS
 
     topic_partitions: list[ConsumerGroupHeartbeatResponseTopicPartitions]
-    """Complete list of partitions to own; anything absent from it must be revoked."""
+    """Complete list of partitions to own; the member must revoke all others."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -278,7 +278,7 @@ def new_Assignment(topic_partitions: list[ConsumerGroupHeartbeatResponseTopicPar
 
 @mypyc_attr(acyclic=True)
 class ConsumerGroupHeartbeatResponse(Message):
-    """Coordinator's reply that keeps the member alive and, when it changed, carries its new assignment.
+    """Returns the member's epoch and, if it changed, its new assignment.
 
     Versions 0-1, flexible 0+.
     """
@@ -311,19 +311,19 @@ class ConsumerGroupHeartbeatResponse(Message):
     __slots__ = SLOTS
 
     throttle_time_ms: int
-    """Milliseconds the client should hold back because a quota was exceeded; 0 means no throttling."""
+    """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled."""
     error_code: int
-    """0 on success; fencing or unknown-member errors tell the consumer to rejoin with epoch 0."""
+    """0 on success; fencing and unknown-member errors require the consumer to rejoin with epoch 0."""
     error_message: str | None
-    """Human-readable detail for the error code; null on success."""
+    """Human-readable explanation of the error; null if there is none."""
     member_id: str | None
-    """Id to use from now on; null where the coordinator has no need to state it."""
+    """Id of the member, to use from now on; null if the coordinator does not need to send it."""
     member_epoch: int
-    """Epoch to send next and to use when committing offsets; grows as the member reconciles."""
+    """Epoch to send next and to use when committing offsets; increases as the member reconciles."""
     heartbeat_interval_ms: int
-    """Milliseconds to wait before the next heartbeat; set by the group's configuration on the broker."""
+    """Milliseconds to wait before the next heartbeat, as configured on the broker."""
     assignment: Assignment | None
-    """Partitions to converge on; null means keep what was last received."""
+    """Partitions that the member is to own; null if unchanged."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 

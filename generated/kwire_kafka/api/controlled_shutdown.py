@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @mypyc_attr(acyclic=True)
 class ControlledShutdownRequest(Message):
-    """Broker's wish to stop, sent to the ZooKeeper-era controller so it moves leadership away first.
+    """Sent by a stopping broker to the ZooKeeper-era controller so that it moves leadership away first.
 
     Versions 0-3, flexible 3+.
     """
@@ -46,10 +46,10 @@ class ControlledShutdownRequest(Message):
     __slots__ = SLOTS
 
     broker_id: int
-    """Id of the broker that wants to shut down; normally the sender itself."""
+    """Id of the broker that is shutting down, normally the sender."""
     broker_epoch: int
-    """Registration epoch of that broker, -1 if not checked; keeps a late request from stopping its next run. Versions
-    2+.
+    """Epoch of the broker's registration, which protects a restarted broker from a late request; -1 skips the check.
+    Versions 2+.
     """
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
@@ -95,7 +95,7 @@ def new_ControlledShutdownRequest(broker_id: int, broker_epoch: int) -> Controll
 
 @mypyc_attr(acyclic=True)
 class RemainingPartition(Struct):
-    """One partition the stopping broker still leads."""
+    """One partition that the stopping broker still leads."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(3, 4)
 
@@ -108,7 +108,7 @@ class RemainingPartition(Struct):
     __slots__ = SLOTS
 
     topic_name: str
-    """Topic the partition belongs to."""
+    """Name of the topic that the partition belongs to."""
     partition_index: int
     """Number of the partition within its topic, counted from 0."""
     unknown_tags: FieldTags
@@ -132,7 +132,7 @@ def new_RemainingPartition(topic_name: str, partition_index: int) -> RemainingPa
 
 @mypyc_attr(acyclic=True)
 class ControlledShutdownResponse(Message):
-    """Controller's answer telling a stopping broker whether it may go or still leads partitions.
+    """Reports whether the stopping broker may exit or still leads partitions.
 
     Versions 0-3, flexible 3+.
     """
@@ -151,9 +151,10 @@ class ControlledShutdownResponse(Message):
     __slots__ = SLOTS
 
     error_code: int
-    """0 if the request was handled; otherwise why not. The broker retries on failure."""
+    """0 if the request was processed; otherwise the reason. The broker retries on failure."""
     remaining_partitions: list[RemainingPartition]
-    """Partitions whose leadership could not be moved off the broker; it may stop cleanly once empty."""
+    """Partitions whose leadership could not be moved off the broker; once this is empty, the broker may stop cleanly.
+    """
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 

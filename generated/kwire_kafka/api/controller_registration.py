@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 @mypyc_attr(acyclic=True)
 class Listener(Struct):
-    """One endpoint at which the registering controller accepts connections."""
+    """One endpoint at which the controller accepts connections."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
 
@@ -46,13 +46,13 @@ class Listener(Struct):
     __slots__ = SLOTS
 
     name: str
-    """Listener name from the controller's configuration, unique within the node."""
+    """Name of the listener in the node's configuration, unique within the node."""
     host: str
-    """Host name or IP address that peers should connect to."""
+    """Host name or IP address that the listener advertises."""
     port: int
-    """TCP port, unsigned, up to 65535."""
+    """TCP port that the listener advertises, an unsigned 16-bit number."""
     security_protocol: int
-    """Numeric security protocol: 0 PLAINTEXT, 1 SSL, 2 SASL_PLAINTEXT, 3 SASL_SSL."""
+    """Security protocol of the listener: 0 PLAINTEXT, 1 SSL, 2 SASL_PLAINTEXT, 3 SASL_SSL."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -78,7 +78,7 @@ def new_Listener(name: str, host: str, port: int, security_protocol: int) -> Lis
 
 @mypyc_attr(acyclic=True)
 class Feature(Struct):
-    """One feature flag with the range of levels this controller's software can run."""
+    """One feature with the range of levels that the controller's software supports."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
 
@@ -92,11 +92,11 @@ class Feature(Struct):
     __slots__ = SLOTS
 
     name: str
-    """Feature key, e.g. metadata.version or kraft.version."""
+    """Name of the feature, e.g. metadata.version or kraft.version."""
     min_supported_version: int
-    """Lowest level of the feature this controller can still operate at."""
+    """Lowest level of the feature that the controller supports."""
     max_supported_version: int
-    """Highest level of the feature this controller knows how to operate at."""
+    """Highest level of the feature that the controller supports."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -153,9 +153,12 @@ class ControllerRegistrationRequest(Message):
     controller_id: int
     """Node id of the controller that registers."""
     incarnation_id: Uuid
-    """Random uuid made at process start; tells a restarted controller from its predecessor."""
+    """Random UUID generated at each process start, which distinguishes a restarted controller from its predecessor.
+    """
     zk_migration_ready: bool
-    """True if this controller is set up to migrate a ZooKeeper cluster; all must agree before it starts."""
+    """True if this controller is configured to migrate a ZooKeeper cluster; the migration starts once all of them
+    are.
+    """
     listeners: list[Listener]
     """Endpoints to record in the metadata log for brokers and admin clients."""
     features: list[Feature]
@@ -214,7 +217,7 @@ def new_ControllerRegistrationRequest(
 
 @mypyc_attr(acyclic=True)
 class ControllerRegistrationResponse(Message):
-    """Active controller's answer on whether the registration was written to the metadata log.
+    """Reports whether the active controller wrote the registration to the metadata log.
 
     Versions 0, flexible 0+.
     """
@@ -234,11 +237,11 @@ class ControllerRegistrationResponse(Message):
     __slots__ = SLOTS
 
     throttle_time_ms: int
-    """Milliseconds the sender should back off for quota reasons; normally 0 on this internal path."""
+    """Milliseconds the sender must pause because it exceeded a quota; normally 0 between cluster nodes."""
     error_code: int
-    """0 if recorded; otherwise the reason, e.g. the receiver is not the active controller."""
+    """0 if recorded; otherwise the reason, e.g. that the receiver is not the active controller."""
     error_message: str | None
-    """Human-readable detail for the error code; null on success."""
+    """Human-readable explanation of the error; null if there is none."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 

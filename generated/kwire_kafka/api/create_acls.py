@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @mypyc_attr(acyclic=True)
 class AclCreation(Struct):
-    """One access rule to add, complete with resource and principal."""
+    """One access rule to add."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 4)
 
@@ -55,19 +55,19 @@ class AclCreation(Struct):
     __slots__ = SLOTS
 
     resource_type: int
-    """Kind of resource protected: 2 topic, 3 group, 4 cluster, 5 transactional id and so on; never 1 (any)."""
+    """Kind of resource: 2 topic, 3 group, 4 cluster, 5 transactional id and others; never 1 (any)."""
     resource_name: str
     """Name or prefix of the resource, * for all of the kind, kafka-cluster for the cluster itself."""
     resource_pattern_type: int
-    """3 takes the name literally, 4 as a prefix; the filter-only codes 1 and 2 are refused. Versions 1+."""
+    """Pattern type of the name: 3 literal, 4 prefix; 1 and 2, which are for filters, are refused. Versions 1+."""
     principal: str
-    """Whom the rule is for, as type:name, e.g. User:alice or User:*."""
+    """Principal of the rule as Type:name, e.g. User:alice or User:*."""
     host: str
-    """Client address the rule is for; * for any host."""
+    """Client address that the rule applies to; * for any."""
     operation: int
-    """Operation code to allow or deny, e.g. 2 all, 3 read, 4 write; 1 (any) is not permitted."""
+    """ACL operation code, e.g. 2 all, 3 read, 4 write; 1 (any) is refused."""
     permission_type: int
-    """2 to deny, 3 to allow; 1 (any) is not permitted."""
+    """Effect of the rule: 2 deny, 3 allow; 1 (any) is refused."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -115,7 +115,7 @@ def new_AclCreation(
 
 @mypyc_attr(acyclic=True)
 class CreateAclsRequest(Message):
-    """Admin client to the controller, usually by way of a broker: add access rules.
+    """Sent by an admin client to the controller, usually through a broker, to add access rules.
 
     Versions 0-3, flexible 2+.
     """
@@ -131,7 +131,7 @@ class CreateAclsRequest(Message):
     __slots__ = SLOTS
 
     creations: list[AclCreation]
-    """Rules to add; each is judged on its own."""
+    """Rules to add; each succeeds or fails on its own."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -172,7 +172,7 @@ def new_CreateAclsRequest(creations: list[AclCreation]) -> CreateAclsRequest:
 
 @mypyc_attr(acyclic=True)
 class AclCreationResult(Struct):
-    """Outcome for the rule at the same position of the request."""
+    """Outcome for the rule at the same position in the request."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 4)
 
@@ -185,9 +185,9 @@ class AclCreationResult(Struct):
     __slots__ = SLOTS
 
     error_code: int
-    """0 if the rule is stored or was already there; otherwise why it was refused."""
+    """0 if the rule was stored or already existed; otherwise the reason."""
     error_message: str | None
-    """Human-readable reason of the refusal; null on success."""
+    """Human-readable explanation of the error; null if there is none."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -209,7 +209,7 @@ def new_AclCreationResult(error_code: int, error_message: str | None) -> AclCrea
 
 @mypyc_attr(acyclic=True)
 class CreateAclsResponse(Message):
-    """Outcome of adding each access rule.
+    """Reports the outcome of adding each access rule.
 
     Versions 0-3, flexible 2+.
     """
@@ -228,7 +228,7 @@ class CreateAclsResponse(Message):
     __slots__ = SLOTS
 
     throttle_time_ms: int
-    """Milliseconds the client should stay silent because it exceeded a quota; 0 when within quota."""
+    """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled."""
     results: list[AclCreationResult]
     """Outcomes in the order of the request; they carry no key, so match them by position."""
     unknown_tags: FieldTags

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @mypyc_attr(acyclic=True)
 class CreatePartitionsAssignment(Struct):
-    """Placement of one added partition."""
+    """Manual assignment of one added partition."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 4)
 
@@ -38,7 +38,7 @@ class CreatePartitionsAssignment(Struct):
     __slots__ = SLOTS
 
     broker_ids: list[int]
-    """Brokers that will hold its replicas; the first is the preferred leader."""
+    """Broker ids of the assigned replicas, the preferred leader first."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -58,7 +58,7 @@ def new_CreatePartitionsAssignment(broker_ids: list[int]) -> CreatePartitionsAss
 
 @mypyc_attr(acyclic=True)
 class CreatePartitionsTopic(Struct):
-    """Growth wanted for one topic."""
+    """New number of partitions of one topic."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 4)
 
@@ -72,11 +72,12 @@ class CreatePartitionsTopic(Struct):
     __slots__ = SLOTS
 
     name: str
-    """Existing topic to enlarge."""
+    """Name of the existing topic."""
     count: int
-    """New total, not the number to add; must be above the present count."""
+    """New total number of partitions, not the number to add; must be greater than the current one."""
     assignments: list[CreatePartitionsAssignment] | None
-    """Hand-made placement, one entry per added partition in order; null lets the controller place them."""
+    """Manual replica assignment, one entry for each added partition in order; null lets the controller assign them.
+    """
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -102,7 +103,7 @@ def new_CreatePartitionsTopic(
 
 @mypyc_attr(acyclic=True)
 class CreatePartitionsRequest(Message):
-    """Admin client to the controller (any broker forwards in KRaft): raise the partition count of topics.
+    """Sent by an admin client to the controller (forwarded by any broker in KRaft) to add partitions to topics.
 
     Versions 0-3, flexible 2+.
     """
@@ -122,11 +123,11 @@ class CreatePartitionsRequest(Message):
     __slots__ = SLOTS
 
     topics: list[CreatePartitionsTopic]
-    """Topics to enlarge; each succeeds or fails on its own."""
+    """Topics to extend; each succeeds or fails on its own."""
     timeout_ms: int
-    """Milliseconds to wait for the partitions before TIMED_OUT; they may still appear later."""
+    """Milliseconds to wait for the partitions before TIMED_OUT; they can still be added later."""
     validate_only: bool
-    """True runs the checks and adds nothing."""
+    """True checks the request but changes nothing."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -173,7 +174,7 @@ def new_CreatePartitionsRequest(
 
 @mypyc_attr(acyclic=True)
 class CreatePartitionsTopicResult(Struct):
-    """Whether one topic got its added partitions."""
+    """Outcome for one topic."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 4)
 
@@ -187,11 +188,12 @@ class CreatePartitionsTopicResult(Struct):
     __slots__ = SLOTS
 
     name: str
-    """Topic this outcome belongs to."""
+    """Name of the topic."""
     error_code: int
-    """0 if the topic grew; INVALID_PARTITIONS if the wanted total is not above the present one."""
+    """0 if the partitions were added; INVALID_PARTITIONS if the requested total is not greater than the current one.
+    """
     error_message: str | None
-    """Human-readable reason of the failure; null on success."""
+    """Human-readable explanation of the error; null if there is none."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -217,7 +219,7 @@ def new_CreatePartitionsTopicResult(
 
 @mypyc_attr(acyclic=True)
 class CreatePartitionsResponse(Message):
-    """Outcome of the growth, per topic.
+    """Reports, for each topic, whether its partitions were added.
 
     Versions 0-3, flexible 2+.
     """
@@ -236,7 +238,9 @@ class CreatePartitionsResponse(Message):
     __slots__ = SLOTS
 
     throttle_time_ms: int
-    """Milliseconds the client should stay silent, also for exceeding the topic mutation quota; 0 if none."""
+    """Milliseconds the client must pause because it exceeded a quota, e.g. that on topic mutations; 0 if it is not
+    throttled.
+    """
     results: list[CreatePartitionsTopicResult]
     """One outcome for each topic of the request."""
     unknown_tags: FieldTags

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 @mypyc_attr(acyclic=True)
 class CreatableReplicaAssignment(Struct):
-    """Hand-made placement of one partition."""
+    """Manual assignment of one partition."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(5, 8)
 
@@ -46,9 +46,9 @@ class CreatableReplicaAssignment(Struct):
     __slots__ = SLOTS
 
     partition_index: int
-    """Partition number; the set must run from 0 without gaps."""
+    """Number of the partition; the numbers must run from 0 without gaps."""
     broker_ids: list[int]
-    """Brokers that hold the replicas; the first is the preferred leader."""
+    """Broker ids of the assigned replicas, the preferred leader first."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -83,9 +83,9 @@ class CreatableTopicConfig(Struct):
     __slots__ = SLOTS
 
     name: str
-    """Setting name, such as cleanup.policy."""
+    """Name of the setting, e.g. cleanup.policy."""
     value: str | None
-    """Setting value written as text; null passes the wire but is refused by the controller."""
+    """Value as text; null can be encoded but the controller refuses it."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -107,7 +107,7 @@ def new_CreatableTopicConfig(name: str, value: str | None) -> CreatableTopicConf
 
 @mypyc_attr(acyclic=True)
 class CreatableTopic(Struct):
-    """One topic to create, with its size, placement and settings."""
+    """One topic to create, with its partitions and settings."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(5, 8)
 
@@ -130,13 +130,13 @@ class CreatableTopic(Struct):
     __slots__ = SLOTS
 
     name: str
-    """Topic name, at most 249 characters of letters, digits, dot, underscore and hyphen."""
+    """Name of the topic, at most 249 letters, digits, dots, underscores and hyphens."""
     num_partitions: int
-    """Wanted partition count; -1 for the broker default or when assignments are given by hand."""
+    """Number of partitions; -1 for the broker's default or if assignments are given."""
     replication_factor: int
-    """Replicas of each partition; -1 for the broker default or when assignments are given by hand."""
+    """Number of replicas of each partition; -1 for the broker's default or if assignments are given."""
     assignments: list[CreatableReplicaAssignment]
-    """Hand-made replica placement covering every partition; empty lets the controller place them."""
+    """Manual replica assignment of every partition; empty lets the controller assign them."""
     configs: list[CreatableTopicConfig]
     """Topic-level settings that override broker defaults, e.g. retention.ms."""
     unknown_tags: FieldTags
@@ -178,7 +178,7 @@ def new_CreatableTopic(
 
 @mypyc_attr(acyclic=True)
 class CreateTopicsRequest(Message):
-    """Admin client to the controller (any broker forwards in KRaft): create topics or only test whether it would work.
+    """Sent by an admin client to the controller (forwarded by any broker in KRaft) to create topics, or to validate that.
 
     Versions 0-7, flexible 5+.
     """
@@ -200,9 +200,9 @@ class CreateTopicsRequest(Message):
     topics: list[CreatableTopic]
     """Topics to create; each succeeds or fails on its own."""
     timeout_ms: int
-    """Milliseconds to wait for the creation to finish before TIMED_OUT; the work may still complete later."""
+    """Milliseconds to wait for the creation before TIMED_OUT; it can still complete later."""
     validate_only: bool
-    """True runs all checks, policies included, and creates nothing. Versions 1+."""
+    """True runs all checks, policies included, but creates nothing. Versions 1+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -265,17 +265,15 @@ class CreatableTopicConfigs(Struct):
     __slots__ = SLOTS
 
     name: str
-    """Setting name as in topic configuration. Versions 5+."""
+    """Name of the setting. Versions 5+."""
     value: str | None
-    """Effective value as text; null if the setting is sensitive or has none. Versions 5+."""
+    """Effective value as text; null if it is sensitive or unset. Versions 5+."""
     read_only: bool
-    """True if the setting cannot be changed while brokers run. Versions 5+."""
+    """True if it cannot be changed at run time. Versions 5+."""
     config_source: int
-    """Where the value comes from: 1 topic, 2-3 dynamic broker, 4 static broker, 5 built-in; -1 if not told. Versions
-    5+.
-    """
+    """Source of the value: 1 topic, 2-3 dynamic broker, 4 static broker, 5 built-in; -1 if not given. Versions 5+."""
     is_sensitive: bool
-    """True for secrets, whose value is withheld. Versions 5+."""
+    """True for passwords and other secrets, whose value the broker never reveals. Versions 5+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -307,7 +305,7 @@ def new_CreatableTopicConfigs(
 
 @mypyc_attr(acyclic=True)
 class CreatableTopicResult(Struct):
-    """What became of one topic of the request, with its data if created."""
+    """Outcome for one topic, with its properties if it was created."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(5, 8)
 
@@ -344,22 +342,23 @@ class CreatableTopicResult(Struct):
     __slots__ = SLOTS
 
     name: str
-    """Topic this result belongs to."""
+    """Name of the topic."""
     topic_id: Uuid
-    """Id the controller gave the new topic; the zero uuid if nothing was created. Versions 7+."""
+    """Id of the new topic; the zero UUID if it was not created. Versions 7+."""
     error_code: int
-    """0 if created or found valid; e.g. TOPIC_ALREADY_EXISTS or INVALID_REPLICATION_FACTOR otherwise."""
+    """0 if created or found valid; otherwise the reason, e.g. TOPIC_ALREADY_EXISTS or INVALID_REPLICATION_FACTOR."""
     error_message: str | None
-    """Explanation from the controller or its policy; null on success or if nothing more is known. Versions 1+."""
+    """Human-readable explanation of the error by the controller or a policy; null if there is none. Versions 1+."""
     topic_config_error_code: int
-    """Non-zero if the topic was made but the caller may not read its settings, which are then left out. Versions 5+.
+    """Non-zero if the topic was created but the caller may not read its settings, which are then omitted. Versions
+    5+.
     """
     num_partitions: int
-    """Partition count actually used; -1 on failure or if settings may not be shown. Versions 5+."""
+    """Number of partitions; -1 on error or if the caller may not read it. Versions 5+."""
     replication_factor: int
-    """Replica count actually used; -1 on failure or if settings may not be shown. Versions 5+."""
+    """Number of replicas of each partition; -1 on error or if the caller may not read it. Versions 5+."""
     configs: list[CreatableTopicConfigs] | None
-    """Effective settings including defaults; null if the topic failed or they may not be shown. Versions 5+."""
+    """Effective settings including defaults; null on error or if the caller may not read them. Versions 5+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -444,7 +443,7 @@ def write_CreatableTopicResult_tags(section: BytesWriter, self: CreatableTopicRe
 
 @mypyc_attr(acyclic=True)
 class CreateTopicsResponse(Message):
-    """Outcome of topic creation per topic, with id and effective settings of those created.
+    """Reports, for each topic, whether it was created, with its id and effective settings.
 
     Versions 0-7, flexible 5+.
     """
@@ -463,11 +462,11 @@ class CreateTopicsResponse(Message):
     __slots__ = SLOTS
 
     throttle_time_ms: int
-    """Milliseconds the client should stay silent, also for exceeding the topic mutation quota; 0 if none. Versions
-    2+.
+    """Milliseconds the client must pause because it exceeded a quota, e.g. that on topic mutations; 0 if it is not
+    throttled. Versions 2+.
     """
     topics: list[CreatableTopicResult]
-    """One result for each topic of the request."""
+    """One outcome for each topic of the request."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 

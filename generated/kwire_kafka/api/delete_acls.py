@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @mypyc_attr(acyclic=True)
 class DeleteAclsFilter(Struct):
-    """One filter; a rule must meet all its conditions to be removed."""
+    """One filter; a rule must meet all of its conditions."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 4)
 
@@ -55,19 +55,19 @@ class DeleteAclsFilter(Struct):
     __slots__ = SLOTS
 
     resource_type_filter: int
-    """Kind of resource: 2 topic, 3 group, 4 cluster, 5 transactional id and so on; 1 matches any kind."""
+    """Kind of resource: 1 any, 2 topic, 3 group, 4 cluster, 5 transactional id, 6 delegation token, 7 user."""
     resource_name_filter: str | None
-    """Resource name to match, subject to the pattern type; null matches every name."""
+    """Name of the resource, matched according to the pattern type; null matches every name."""
     pattern_type_filter: int
-    """1 any pattern, 2 all rules that apply to the name, 3 literal only, 4 prefixed only. Versions 1+."""
+    """Pattern type: 1 any, 2 all rules that apply to the name, 3 literal only, 4 prefix only. Versions 1+."""
     principal_filter: str | None
-    """Principal as type:name, compared exactly; null matches every principal."""
+    """Principal of the rule as Type:name, matched exactly; null matches every principal."""
     host_filter: str | None
-    """Host of the rule, compared exactly; null matches every host."""
+    """Client address of the rule, matched exactly; null matches every host."""
     operation: int
-    """Operation code the rule must have; 1 matches any operation."""
+    """ACL operation code of the rule; 1 matches any operation."""
     permission_type: int
-    """2 removes deny rules only, 3 allow rules only, 1 both."""
+    """Effect of the rule: 2 deny, 3 allow; 1 matches both."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -115,7 +115,7 @@ def new_DeleteAclsFilter(
 
 @mypyc_attr(acyclic=True)
 class DeleteAclsRequest(Message):
-    """Admin client to the controller, usually by way of a broker: remove every access rule that matches a filter.
+    """Sent by an admin client to the controller, usually through a broker, to remove the access rules that match filters.
 
     Versions 0-3, flexible 2+.
     """
@@ -131,7 +131,7 @@ class DeleteAclsRequest(Message):
     __slots__ = SLOTS
 
     filters: list[DeleteAclsFilter]
-    """Filters, each run by itself; a rule hit by any of them goes."""
+    """Filters, each evaluated on its own; a rule that matches any of them is removed."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -172,7 +172,7 @@ def new_DeleteAclsRequest(filters: list[DeleteAclsFilter]) -> DeleteAclsRequest:
 
 @mypyc_attr(acyclic=True)
 class DeleteAclsMatchingAcl(Struct):
-    """One rule that was hit, and what became of it."""
+    """One matching rule and its outcome."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 4)
 
@@ -203,23 +203,23 @@ class DeleteAclsMatchingAcl(Struct):
     __slots__ = SLOTS
 
     error_code: int
-    """0 if this rule is gone; otherwise why it stays."""
+    """0 if this rule was removed; otherwise the reason."""
     error_message: str | None
-    """Why the rule could not be removed, for humans; null on success."""
+    """Human-readable explanation of the error; null if there is none."""
     resource_type: int
-    """Kind of resource the rule protected: 2 topic, 3 group, 4 cluster and so on."""
+    """Kind of resource: 2 topic, 3 group, 4 cluster, 5 transactional id and others."""
     resource_name: str
-    """Resource name or prefix the rule was attached to."""
+    """Name or prefix of the resource."""
     pattern_type: int
-    """3 if the rule's name was literal, 4 if it was a prefix. Versions 1+."""
+    """Pattern type of the name: 3 literal, 4 prefix. Versions 1+."""
     principal: str
-    """Whom the rule concerned, as type:name."""
+    """Principal of the rule as Type:name."""
     host: str
-    """Client address the rule was limited to; * for any."""
+    """Client address that the rule applies to; * for any."""
     operation: int
-    """Operation code the rule covered."""
+    """ACL operation code of the rule."""
     permission_type: int
-    """2 if the rule denied, 3 if it allowed."""
+    """Effect of the rule: 2 deny, 3 allow."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -275,7 +275,7 @@ def new_DeleteAclsMatchingAcl(
 
 @mypyc_attr(acyclic=True)
 class DeleteAclsFilterResult(Struct):
-    """Outcome for the filter at the same position of the request."""
+    """Outcome for the filter at the same position in the request."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 4)
 
@@ -289,11 +289,11 @@ class DeleteAclsFilterResult(Struct):
     __slots__ = SLOTS
 
     error_code: int
-    """0 if the filter could be run; hitting no rule at all is not an error."""
+    """0 if the filter was evaluated, even if no rule matched; otherwise the reason."""
     error_message: str | None
-    """Why the filter failed, for humans; null on success."""
+    """Human-readable explanation of the error; null if there is none."""
     matching_acls: list[DeleteAclsMatchingAcl]
-    """Rules the filter hit, each with its own outcome."""
+    """Rules that the filter matched, each with its own outcome."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -319,7 +319,7 @@ def new_DeleteAclsFilterResult(
 
 @mypyc_attr(acyclic=True)
 class DeleteAclsResponse(Message):
-    """For each filter, the access rules that were hit and whether they could be removed.
+    """Returns, for each filter, the matching access rules and whether they were removed.
 
     Versions 0-3, flexible 2+.
     """
@@ -338,7 +338,7 @@ class DeleteAclsResponse(Message):
     __slots__ = SLOTS
 
     throttle_time_ms: int
-    """Milliseconds the client should stay silent because it exceeded a quota; 0 when within quota."""
+    """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled."""
     filter_results: list[DeleteAclsFilterResult]
     """Outcomes in the order of the request's filters; match them by position."""
     unknown_tags: FieldTags

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @mypyc_attr(acyclic=True)
 class DeleteGroupsRequest(Message):
-    """An admin client tells the group coordinator to drop groups without members, committed offsets included.
+    """Sent by an admin client to the group coordinator to delete empty groups and their committed offsets.
 
     Versions 0-2, flexible 2+.
     """
@@ -43,7 +43,7 @@ class DeleteGroupsRequest(Message):
     __slots__ = SLOTS
 
     groups_names: list[str]
-    """Ids of the groups to remove; all should be coordinated by the broker this is sent to."""
+    """Ids of the groups to delete; the receiving broker must be the coordinator of each."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -84,7 +84,7 @@ def new_DeleteGroupsRequest(groups_names: list[str]) -> DeleteGroupsRequest:
 
 @mypyc_attr(acyclic=True)
 class DeletableGroupResult(Struct):
-    """Outcome of the deletion of one group."""
+    """Outcome of deleting one group."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 3)
 
@@ -97,9 +97,9 @@ class DeletableGroupResult(Struct):
     __slots__ = SLOTS
 
     group_id: str
-    """Id of the group this outcome belongs to."""
+    """Id of the group that this outcome belongs to."""
     error_code: int
-    """0 if gone; NON_EMPTY_GROUP while it has members, NOT_COORDINATOR if sent to the wrong broker."""
+    """0 if deleted; NON_EMPTY_GROUP while it has members, NOT_COORDINATOR if sent to the wrong broker."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -121,7 +121,7 @@ def new_DeletableGroupResult(group_id: str, error_code: int) -> DeletableGroupRe
 
 @mypyc_attr(acyclic=True)
 class DeleteGroupsResponse(Message):
-    """The group coordinator reports, group by group, whether the deletion went through.
+    """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled.
 
     Versions 0-2, flexible 2+.
     """
@@ -140,9 +140,9 @@ class DeleteGroupsResponse(Message):
     __slots__ = SLOTS
 
     throttle_time_ms: int
-    """Milliseconds the client must wait before sending more, as a quota penalty; 0 if none."""
+    """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled."""
     results: list[DeletableGroupResult]
-    """One outcome per requested group; success and failure can be mixed."""
+    """One outcome for each requested group."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 

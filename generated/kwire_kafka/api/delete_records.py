@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @mypyc_attr(acyclic=True)
 class DeleteRecordsPartition(Struct):
-    """Cut-off for one partition."""
+    """First offset to keep in one partition."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 3)
 
@@ -40,9 +40,9 @@ class DeleteRecordsPartition(Struct):
     __slots__ = SLOTS
 
     partition_index: int
-    """Partition number inside the topic."""
+    """Number of the partition within its topic, counted from 0."""
     offset: int
-    """First offset to keep, all lower ones go; -1 stands for the current high watermark."""
+    """First offset to keep; -1 for the current high watermark."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -64,7 +64,7 @@ def new_DeleteRecordsPartition(partition_index: int, offset: int) -> DeleteRecor
 
 @mypyc_attr(acyclic=True)
 class DeleteRecordsTopic(Struct):
-    """Partitions of one topic whose old records shall go."""
+    """Partitions of one topic to delete records from."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 3)
 
@@ -77,9 +77,9 @@ class DeleteRecordsTopic(Struct):
     __slots__ = SLOTS
 
     name: str
-    """Topic holding the partitions."""
+    """Name of the topic that the partitions belong to."""
     partitions: list[DeleteRecordsPartition]
-    """Partitions led by the receiving broker, each with its cut-off."""
+    """Partitions led by the receiving broker, each with the first offset to keep."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -101,7 +101,7 @@ def new_DeleteRecordsTopic(name: str, partitions: list[DeleteRecordsPartition]) 
 
 @mypyc_attr(acyclic=True)
 class DeleteRecordsRequest(Message):
-    """Admin client to partition leaders: drop all records below an offset, e.g. after they have been processed.
+    """Sent by an admin client to partition leaders to delete all records below an offset.
 
     Versions 0-2, flexible 2+.
     """
@@ -120,9 +120,9 @@ class DeleteRecordsRequest(Message):
     __slots__ = SLOTS
 
     topics: list[DeleteRecordsTopic]
-    """Topics with the partitions to truncate at their old end."""
+    """Topics with the partitions to delete records from."""
     timeout_ms: int
-    """Milliseconds to wait until the replicas follow the new start offset."""
+    """Milliseconds to wait until the replicas adopt the new start offset."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -179,11 +179,11 @@ class DeleteRecordsPartitionResult(Struct):
     __slots__ = SLOTS
 
     partition_index: int
-    """Partition number inside the topic."""
+    """Number of the partition within its topic, counted from 0."""
     low_watermark: int
-    """Smallest log start offset among the live replicas, the oldest still readable; -1 on error."""
+    """Smallest log start offset of the live replicas, i.e. the oldest offset still readable; -1 on error."""
     error_code: int
-    """0 on success; e.g. OFFSET_OUT_OF_RANGE if the cut-off is above the high watermark."""
+    """0 on success; otherwise the reason, e.g. OFFSET_OUT_OF_RANGE if the offset is above the high watermark."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -211,7 +211,7 @@ def new_DeleteRecordsPartitionResult(
 
 @mypyc_attr(acyclic=True)
 class DeleteRecordsTopicResult(Struct):
-    """Results for the partitions of one topic."""
+    """Outcomes for the partitions of one topic."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 3)
 
@@ -224,9 +224,9 @@ class DeleteRecordsTopicResult(Struct):
     __slots__ = SLOTS
 
     name: str
-    """Topic the results belong to."""
+    """Name of the topic that the partitions belong to."""
     partitions: list[DeleteRecordsPartitionResult]
-    """One result for each requested partition."""
+    """One outcome for each requested partition."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -250,7 +250,7 @@ def new_DeleteRecordsTopicResult(
 
 @mypyc_attr(acyclic=True)
 class DeleteRecordsResponse(Message):
-    """Leader reports where each partition starts after the deletion.
+    """Returns the new start of each partition.
 
     Versions 0-2, flexible 2+.
     """
@@ -269,9 +269,9 @@ class DeleteRecordsResponse(Message):
     __slots__ = SLOTS
 
     throttle_time_ms: int
-    """Milliseconds the client should stay silent because it exceeded a quota; 0 when within quota."""
+    """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled."""
     topics: list[DeleteRecordsTopicResult]
-    """Results grouped by topic."""
+    """Outcomes grouped by topic."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 

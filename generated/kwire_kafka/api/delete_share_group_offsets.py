@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @mypyc_attr(acyclic=True)
 class DeleteShareGroupOffsetsRequestTopic(Struct):
-    """A topic to forget, always with all of its partitions."""
+    """One topic to delete, always with all of its partitions."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
 
@@ -39,7 +39,7 @@ class DeleteShareGroupOffsetsRequestTopic(Struct):
     __slots__ = SLOTS
 
     topic_name: str
-    """Name of the topic to forget; the coordinator maps it to an id."""
+    """Name of the topic, which the coordinator maps to an id."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -59,7 +59,7 @@ def new_DeleteShareGroupOffsetsRequestTopic(topic_name: str) -> DeleteShareGroup
 
 @mypyc_attr(acyclic=True)
 class DeleteShareGroupOffsetsRequest(Message):
-    """Sent by an admin client to the group coordinator to make an empty share group forget topics.
+    """Sent by an admin client to the group coordinator to delete the offsets of topics from an empty share group.
 
     Versions 0, flexible 0+.
     """
@@ -78,9 +78,9 @@ class DeleteShareGroupOffsetsRequest(Message):
     __slots__ = SLOTS
 
     group_id: str
-    """Share group to clean up; it must have no members."""
+    """Id of the share group, which must have no members."""
     topics: list[DeleteShareGroupOffsetsRequestTopic]
-    """Topics whose share state is removed from the group."""
+    """Topics whose state is to be deleted from the group."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -119,7 +119,7 @@ def new_DeleteShareGroupOffsetsRequest(
 
 @mypyc_attr(acyclic=True)
 class DeleteShareGroupOffsetsResponseTopic(Struct):
-    """Whether one topic was forgotten."""
+    """Outcome for one topic."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
 
@@ -134,13 +134,13 @@ class DeleteShareGroupOffsetsResponseTopic(Struct):
     __slots__ = SLOTS
 
     topic_name: str
-    """Topic the result is about, as named in the request."""
+    """Name of the topic, repeated from the request."""
     topic_id: Uuid
-    """Its id, zero uuid if the broker knows no such topic."""
+    """Id of the topic; the zero UUID if the name is unknown."""
     error_code: int
-    """0 if all state of the topic is gone from the group."""
+    """0 if the state of the topic was deleted; otherwise the reason."""
     error_message: str | None
-    """Explanation for this topic's failure, or null."""
+    """Human-readable explanation of the error; null if there is none."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -170,7 +170,7 @@ def new_DeleteShareGroupOffsetsResponseTopic(
 
 @mypyc_attr(acyclic=True)
 class DeleteShareGroupOffsetsResponse(Message):
-    """Group coordinator's answer to an admin client on forgetting topics of a share group.
+    """Reports whether the offsets of the topics were deleted from the share group.
 
     Versions 0, flexible 0+.
     """
@@ -197,13 +197,14 @@ class DeleteShareGroupOffsetsResponse(Message):
     __slots__ = SLOTS
 
     throttle_time_ms: int
-    """Milliseconds by which a quota delayed the reply; 0 if it did not."""
+    """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled."""
     error_code: int
-    """Failure affecting all topics, such as a group that still has members; 0 if none."""
+    """Error of the request as a whole, e.g. a group that still has members; 0 if the outcomes are reported per topic.
+    """
     error_message: str | None
-    """Explanation of the failure affecting all topics, null if none."""
+    """Human-readable explanation of the error; null if there is none."""
     responses: list[DeleteShareGroupOffsetsResponseTopic]
-    """One result per topic of the request."""
+    """One outcome for each topic of the request."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 

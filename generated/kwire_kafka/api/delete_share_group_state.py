@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @mypyc_attr(acyclic=True)
 class PartitionData(Struct):
-    """One share-partition whose snapshot and updates are to be erased."""
+    """One share-partition whose state is to be deleted."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
 
@@ -39,7 +39,7 @@ class PartitionData(Struct):
     __slots__ = SLOTS
 
     partition: int
-    """Number of the partition to erase."""
+    """Number of the partition within its topic, counted from 0."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -59,7 +59,7 @@ def new_PartitionData(partition: int) -> PartitionData:
 
 @mypyc_attr(acyclic=True)
 class DeleteStateData(Struct):
-    """One topic whose state is to be erased for the group."""
+    """One topic whose state is to be deleted."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
 
@@ -74,7 +74,7 @@ class DeleteStateData(Struct):
     topic_id: Uuid
     """Id of the topic, which may itself already be deleted."""
     partitions: list[PartitionData]
-    """Partitions of the topic whose state goes away."""
+    """Partitions of the topic whose state is to be deleted."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -96,7 +96,7 @@ def new_DeleteStateData(topic_id: Uuid, partitions: list[PartitionData]) -> Dele
 
 @mypyc_attr(acyclic=True)
 class DeleteShareGroupStateRequest(Message):
-    """Sent by the group coordinator to the share coordinator to drop stored share-partition state.
+    """Sent by the group coordinator to the share coordinator to delete the stored state of share-partitions.
 
     Versions 0, flexible 0+.
     """
@@ -115,9 +115,9 @@ class DeleteShareGroupStateRequest(Message):
     __slots__ = SLOTS
 
     group_id: str
-    """Share group being deleted or losing topics."""
+    """Id of the share group that is deleted or loses topics."""
     topics: list[DeleteStateData]
-    """What to erase, grouped by topic."""
+    """Share-partitions whose state is to be deleted, grouped by topic."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -154,7 +154,7 @@ def new_DeleteShareGroupStateRequest(group_id: str, topics: list[DeleteStateData
 
 @mypyc_attr(acyclic=True)
 class PartitionResult(Struct):
-    """Whether the state of one share-partition was erased."""
+    """Outcome for one share-partition."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
 
@@ -168,11 +168,11 @@ class PartitionResult(Struct):
     __slots__ = SLOTS
 
     partition: int
-    """Number of the partition the outcome is for."""
+    """Number of the partition within its topic, counted from 0."""
     error_code: int
-    """0 if erased, or if nothing was stored; otherwise the reason of failure."""
+    """0 if deleted, or if nothing was stored; otherwise the reason."""
     error_message: str | None
-    """Explanation of the failed erasure, or null."""
+    """Human-readable explanation of the error; null if there is none."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -196,7 +196,7 @@ def new_PartitionResult(partition: int, error_code: int, error_message: str | No
 
 @mypyc_attr(acyclic=True)
 class DeleteStateResult(Struct):
-    """Erasure outcomes for one topic."""
+    """Outcomes for one topic."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
 
@@ -209,9 +209,9 @@ class DeleteStateResult(Struct):
     __slots__ = SLOTS
 
     topic_id: Uuid
-    """Id of the topic, copied from the request."""
+    """Id of the topic, repeated from the request."""
     partitions: list[PartitionResult]
-    """One erasure outcome per partition."""
+    """One outcome for each partition of the request."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -233,7 +233,7 @@ def new_DeleteStateResult(topic_id: Uuid, partitions: list[PartitionResult]) -> 
 
 @mypyc_attr(acyclic=True)
 class DeleteShareGroupStateResponse(Message):
-    """Share coordinator's reply to the group coordinator about erased share-partition state.
+    """Reports whether the stored state of the share-partitions was deleted.
 
     Versions 0, flexible 0+.
     """
@@ -249,7 +249,7 @@ class DeleteShareGroupStateResponse(Message):
     __slots__ = SLOTS
 
     results: list[DeleteStateResult]
-    """Erasure outcomes grouped by topic."""
+    """Outcomes grouped by topic."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @mypyc_attr(acyclic=True)
 class DeleteTopicState(Struct):
-    """One topic to delete; fill in the name or the id, never both."""
+    """One topic to delete, given by either its name or its id."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(4, 7)
 
@@ -42,9 +42,9 @@ class DeleteTopicState(Struct):
     __slots__ = SLOTS
 
     name: str | None
-    """Topic name; null when the topic is given by id. Versions 6+."""
+    """Name of the topic; null if it is given by id. Versions 6+."""
     topic_id: Uuid
-    """Topic id; the zero uuid when the topic is given by name. Versions 6+."""
+    """Id of the topic; the zero UUID if it is given by name. Versions 6+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -66,7 +66,7 @@ def new_DeleteTopicState(name: str | None, topic_id: Uuid) -> DeleteTopicState:
 
 @mypyc_attr(acyclic=True)
 class DeleteTopicsRequest(Message):
-    """Admin client to the controller (any broker forwards in KRaft): delete topics by name or id.
+    """Sent by an admin client to the controller (forwarded by any broker in KRaft) to delete topics by name or id.
 
     Versions 0-6, flexible 4+.
     """
@@ -86,11 +86,11 @@ class DeleteTopicsRequest(Message):
     __slots__ = SLOTS
 
     topics: list[DeleteTopicState]
-    """Topics to delete, each named either by name or by id. Versions 6+."""
+    """Topics to delete, each by name or by id. Versions 6+."""
     topic_names: list[str]
-    """Names of the topics to delete, from the time before topic ids. Versions 0-5."""
+    """Names of the topics to delete, in versions without topic ids. Versions 0-5."""
     timeout_ms: int
-    """Milliseconds to wait for the deletion before TIMED_OUT; it may still complete afterwards."""
+    """Milliseconds to wait for the deletion before TIMED_OUT; it can still complete later."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -137,7 +137,7 @@ def new_DeleteTopicsRequest(
 
 @mypyc_attr(acyclic=True)
 class DeletableTopicResult(Struct):
-    """What became of one topic that was to be deleted."""
+    """Outcome for one topic."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(4, 7)
 
@@ -152,13 +152,13 @@ class DeletableTopicResult(Struct):
     __slots__ = SLOTS
 
     name: str | None
-    """Topic name; null if the caller gave an id that is unknown or may not see the name."""
+    """Name of the topic; null if it was given by an id that is unknown or whose name the caller may not see."""
     topic_id: Uuid
-    """Id of the topic; the zero uuid if it is not known. Versions 6+."""
+    """Id of the topic; the zero UUID if it is unknown. Versions 6+."""
     error_code: int
-    """0 if marked for deletion; e.g. unknown topic, not authorized or deletion disabled otherwise."""
+    """0 if marked for deletion; otherwise the reason, e.g. an unknown topic or disabled deletion."""
     error_message: str | None
-    """Human-readable reason of the failure; null when there is none. Versions 5+."""
+    """Human-readable explanation of the error; null if there is none. Versions 5+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -186,7 +186,7 @@ def new_DeletableTopicResult(
 
 @mypyc_attr(acyclic=True)
 class DeleteTopicsResponse(Message):
-    """Outcome of topic deletion per topic.
+    """Reports, for each topic, whether it was marked for deletion.
 
     Versions 0-6, flexible 4+.
     """
@@ -212,11 +212,11 @@ class DeleteTopicsResponse(Message):
     __slots__ = SLOTS
 
     throttle_time_ms: int
-    """Milliseconds the client should stay silent, also for exceeding the topic mutation quota; 0 if none. Versions
-    1+.
+    """Milliseconds the client must pause because it exceeded a quota, e.g. that on topic mutations; 0 if it is not
+    throttled. Versions 1+.
     """
     responses: list[DeletableTopicResult]
-    """One result for each topic of the request."""
+    """One outcome for each topic of the request."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @mypyc_attr(acyclic=True)
 class DescribeAclsRequest(Message):
-    """Admin client to any broker: list access rules that match a filter.
+    """Sent by an admin client to any broker to list the access rules that match a filter.
 
     Versions 0-3, flexible 2+.
     """
@@ -63,17 +63,17 @@ class DescribeAclsRequest(Message):
     resource_type_filter: int
     """Kind of resource: 1 any, 2 topic, 3 group, 4 cluster, 5 transactional id, 6 delegation token, 7 user."""
     resource_name_filter: str | None
-    """Resource name to match, read in the light of the pattern type; null matches every name."""
+    """Name of the resource, matched according to the pattern type; null matches every name."""
     pattern_type_filter: int
-    """1 any pattern, 2 all rules that apply to the name, 3 literal only, 4 prefixed only. Versions 1+."""
+    """Pattern type: 1 any, 2 all rules that apply to the name, 3 literal only, 4 prefix only. Versions 1+."""
     principal_filter: str | None
-    """Principal such as User:alice, compared exactly; null matches every principal."""
+    """Principal of the rule as Type:name, matched exactly; null matches every principal."""
     host_filter: str | None
-    """Client host of the rule, compared exactly; null matches every host."""
+    """Client address of the rule, matched exactly; null matches every host."""
     operation: int
-    """Operation code to match, e.g. 3 read, 4 write, 8 describe; 1 matches any operation."""
+    """ACL operation code of the rule, e.g. 3 read, 4 write, 8 describe; 1 matches any operation."""
     permission_type: int
-    """2 deny rules, 3 allow rules, 1 both."""
+    """Effect of the rule: 2 deny, 3 allow; 1 matches both."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -142,7 +142,7 @@ def new_DescribeAclsRequest(
 
 @mypyc_attr(acyclic=True)
 class AclDescription(Struct):
-    """One access rule: who, from where, may or may not do what."""
+    """One access rule."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 4)
 
@@ -157,13 +157,13 @@ class AclDescription(Struct):
     __slots__ = SLOTS
 
     principal: str
-    """Whom the rule concerns, as type:name; User:* stands for everyone."""
+    """Principal of the rule as Type:name; User:* for everyone."""
     host: str
-    """Client address the rule is limited to; * stands for any host."""
+    """Client address that the rule applies to; * for any."""
     operation: int
-    """Operation code covered, e.g. 2 all, 3 read, 4 write, 9 cluster action."""
+    """ACL operation code of the rule, e.g. 2 all, 3 read, 4 write, 9 cluster action."""
     permission_type: int
-    """2 denies, 3 allows; a deny wins over any allow."""
+    """Effect of the rule: 2 deny, 3 allow; deny wins over allow."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -189,7 +189,7 @@ def new_AclDescription(principal: str, host: str, operation: int, permission_typ
 
 @mypyc_attr(acyclic=True)
 class DescribeAclsResource(Struct):
-    """One resource pattern together with its matching rules."""
+    """One resource with its matching rules."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 4)
 
@@ -206,11 +206,11 @@ class DescribeAclsResource(Struct):
     resource_type: int
     """Kind of resource: 2 topic, 3 group, 4 cluster, 5 transactional id, 6 delegation token, 7 user."""
     resource_name: str
-    """Resource name or prefix; a literal * stands for all resources of the kind."""
+    """Name or prefix of the resource; * for all of the kind."""
     pattern_type: int
-    """3 if the name is meant literally, 4 if it is a prefix. Versions 1+."""
+    """Pattern type of the name: 3 literal, 4 prefix. Versions 1+."""
     acls: list[AclDescription]
-    """Rules attached to this pattern."""
+    """Matching rules of this resource."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -240,7 +240,7 @@ def new_DescribeAclsResource(
 
 @mypyc_attr(acyclic=True)
 class DescribeAclsResponse(Message):
-    """Broker returns the access rules that matched, grouped by resource pattern.
+    """Returns the access rules that matched, grouped by resource.
 
     Versions 0-3, flexible 2+.
     """
@@ -267,13 +267,13 @@ class DescribeAclsResponse(Message):
     __slots__ = SLOTS
 
     throttle_time_ms: int
-    """Milliseconds the client should stay silent because it exceeded a quota; 0 when within quota."""
+    """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled."""
     error_code: int
     """0 on success; SECURITY_DISABLED if the broker runs no authorizer."""
     error_message: str | None
-    """Human-readable detail of the error; null on success."""
+    """Human-readable explanation of the error; null if there is none."""
     resources: list[DescribeAclsResource]
-    """Resource patterns that carry at least one matching rule."""
+    """Resources that have at least one matching rule."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @mypyc_attr(acyclic=True)
 class ComponentData(Struct):
-    """One condition on one dimension of a quota entity; all conditions must hold."""
+    """One condition on one dimension of a quota entity."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(1, 2)
 
@@ -42,11 +42,11 @@ class ComponentData(Struct):
     __slots__ = SLOTS
 
     entity_type: str
-    """Dimension to test: user, client-id or ip; each at most once per request."""
+    """Type of the dimension to test: user, client-id or ip; each at most once per request."""
     match_type: int
-    """0 tests for the exact name, 1 for the default entity, 2 for any entity that has this dimension."""
+    """Kind of match: 0 the exact name, 1 the default entity, 2 any entity that has this dimension."""
     match: str | None
-    """Name to compare with in an exact test; null for the other two kinds of test."""
+    """Name for an exact match; null for the other kinds."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -70,7 +70,7 @@ def new_ComponentData(entity_type: str, match_type: int, match: str | None) -> C
 
 @mypyc_attr(acyclic=True)
 class DescribeClientQuotasRequest(Message):
-    """An admin client asks a broker for the quotas set for users, client ids or IP addresses that match a filter.
+    """Sent by an admin client to list the quotas of users, client ids or IP addresses that match a filter.
 
     Versions 0-1, flexible 1+.
     """
@@ -89,9 +89,9 @@ class DescribeClientQuotasRequest(Message):
     __slots__ = SLOTS
 
     components: list[ComponentData]
-    """Conditions joined by AND; an empty list with Strict off matches every quota."""
+    """Conditions that must all hold; an empty list with Strict off matches every quota."""
     strict: bool
-    """True leaves out entities that have dimensions not named in the filter."""
+    """True excludes entities that have dimensions not named in the filter."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -134,7 +134,7 @@ def new_DescribeClientQuotasRequest(components: list[ComponentData], strict: boo
 
 @mypyc_attr(acyclic=True)
 class EntityData(Struct):
-    """One dimension of the entity's identity."""
+    """One dimension of the entity."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(1, 2)
 
@@ -147,9 +147,9 @@ class EntityData(Struct):
     __slots__ = SLOTS
 
     entity_type: str
-    """Dimension: user, client-id or ip."""
+    """Type of the dimension: user, client-id or ip."""
     entity_name: str | None
-    """User, client id or address in this dimension; null is the fallback for names with no quota of their own."""
+    """Name within the dimension; null for the default entity, used if no specific quota exists."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -171,7 +171,7 @@ def new_EntityData(entity_type: str, entity_name: str | None) -> EntityData:
 
 @mypyc_attr(acyclic=True)
 class ValueData(Struct):
-    """One limit set for the entity, as a key and a number."""
+    """One limit of the entity."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(1, 2)
 
@@ -184,9 +184,11 @@ class ValueData(Struct):
     __slots__ = SLOTS
 
     key: str
-    """Which limit, e.g. producer_byte_rate, consumer_byte_rate, request_percentage, connection_creation_rate."""
+    """Name of the limit: producer_byte_rate, consumer_byte_rate, request_percentage, connection_creation_rate and
+    others.
+    """
     value: float
-    """The limit; byte rates in bytes per second, request_percentage in percent of one thread's time."""
+    """Value of the limit; bytes per second for byte rates, percent of one thread's time for request_percentage."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -221,9 +223,9 @@ class EntryData(Struct):
     __slots__ = SLOTS
 
     entity: list[EntityData]
-    """Identity of the entity as a set of dimensions; user and client-id may be combined."""
+    """Dimensions that together identify the entity; user and client-id can be combined."""
     values: list[ValueData]
-    """Limits configured directly on this entity; inherited ones are not shown."""
+    """Limits configured on this entity itself; inherited ones are not shown."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -245,7 +247,7 @@ def new_EntryData(entity: list[EntityData], values: list[ValueData]) -> EntryDat
 
 @mypyc_attr(acyclic=True)
 class DescribeClientQuotasResponse(Message):
-    """The broker lists the quota settings of the entities that matched.
+    """Returns the quota settings of the entities that matched.
 
     Versions 0-1, flexible 1+.
     """
@@ -266,13 +268,15 @@ class DescribeClientQuotasResponse(Message):
     __slots__ = SLOTS
 
     throttle_time_ms: int
-    """Milliseconds this client itself is throttled for; unrelated to the quotas listed."""
+    """Milliseconds the client itself must pause because it exceeded a quota, regardless of the quotas listed; 0 if it
+    is not throttled.
+    """
     error_code: int
-    """0 if the filter could be evaluated; otherwise e.g. a bad filter or missing rights."""
+    """0 if the filter could be evaluated; otherwise the reason, e.g. an invalid filter or a missing permission."""
     error_message: str | None
-    """What was wrong with the call, in words; null on success."""
+    """Human-readable explanation of the error; null if there is none."""
     entries: list[EntryData] | None
-    """Matching entities with their limits, possibly none; null when the call failed."""
+    """Matching entities with their limits, possibly none; null if the request failed."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @mypyc_attr(acyclic=True)
 class DescribeConfigsResource(Struct):
-    """One resource to read, with an optional choice of settings."""
+    """One resource to read, with an optional selection of settings."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(4, 5)
 
@@ -42,11 +42,11 @@ class DescribeConfigsResource(Struct):
     __slots__ = SLOTS
 
     resource_type: int
-    """2 topic, 4 broker, 8 broker logger, 16 client metrics, 32 group."""
+    """Kind of resource: 2 topic, 4 broker, 8 broker logger, 16 client metrics, 32 group."""
     resource_name: str
-    """Topic or group name, broker id as text; empty broker name means the cluster-wide default."""
+    """Name of the topic or group, or broker id as text; empty with brokers for the cluster-wide default."""
     configuration_keys: list[str] | None
-    """Names of the settings wanted; null returns them all."""
+    """Names of the requested settings; null for all of them."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -74,7 +74,7 @@ def new_DescribeConfigsResource(
 
 @mypyc_attr(acyclic=True)
 class DescribeConfigsRequest(Message):
-    """Admin client reads effective settings; any broker answers for topics, the broker itself for its own settings.
+    """Sent to any broker to read the effective settings of topics, or to one broker to read its own.
 
     Versions 0-4, flexible 4+.
     """
@@ -94,11 +94,11 @@ class DescribeConfigsRequest(Message):
     __slots__ = SLOTS
 
     resources: list[DescribeConfigsResource]
-    """Resources whose settings are wanted."""
+    """Resources whose settings are requested."""
     include_synonyms: bool
-    """True also lists the other places a value could come from, in order of precedence. Versions 1+."""
+    """True also lists the other sources that the value could come from, in order of precedence. Versions 1+."""
     include_documentation: bool
-    """True adds the help text of each setting, which makes the answer much larger. Versions 3+."""
+    """True adds the help text of each setting, which makes the response much larger. Versions 3+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -147,7 +147,7 @@ def new_DescribeConfigsRequest(
 
 @mypyc_attr(acyclic=True)
 class DescribeConfigsSynonym(Struct):
-    """One place from which the setting may take its value."""
+    """One source from which the setting can take its value."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(4, 5)
 
@@ -161,11 +161,11 @@ class DescribeConfigsSynonym(Struct):
     __slots__ = SLOTS
 
     name: str
-    """Name of the setting at that place, e.g. log.retention.ms behind retention.ms. Versions 1+."""
+    """Name of the setting in that source, e.g. log.retention.ms for retention.ms. Versions 1+."""
     value: str | None
-    """Value at that place; null if sensitive or unset. Versions 1+."""
+    """Value in that source; null if it is sensitive or unset. Versions 1+."""
     source: int
-    """Origin code of that place, same numbering as ConfigSource. Versions 1+."""
+    """Code of that source, numbered like ConfigSource. Versions 1+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -220,27 +220,27 @@ class DescribeConfigsResourceResult(Struct):
     __slots__ = SLOTS
 
     name: str
-    """Setting name as in the configuration documentation."""
+    """Name of the setting, as in the configuration documentation."""
     value: str | None
-    """Value in force, as text; null if sensitive or unset."""
+    """Effective value as text; null if it is sensitive or unset."""
     read_only: bool
-    """True if it cannot be altered at run time."""
+    """True if it cannot be changed at run time."""
     is_default: bool
-    """True if nobody has overridden the value; superseded by ConfigSource. Versions 0."""
+    """True if the value is not overridden; superseded by ConfigSource. Versions 0."""
     config_source: int
-    """Origin: 1 topic, 2 broker, 3 default broker, 4 server file, 5 built-in, 6 logger, 7 metrics, 8 group. Versions
-    1+.
+    """Source: 1 topic, 2 broker, 3 default broker, 4 server file, 5 built-in, 6 logger, 7 client metrics, 8 group.
+    Versions 1+.
     """
     is_sensitive: bool
-    """True for passwords and other secrets, whose value never leaves the broker."""
+    """True for passwords and other secrets, whose value the broker never reveals."""
     synonyms: list[DescribeConfigsSynonym]
-    """Candidates for the value, the one in force first; empty unless asked for. Versions 1+."""
+    """Sources of the value, the effective one first; empty unless requested. Versions 1+."""
     config_type: int
-    """Data type: 1 boolean, 2 string, 3 int, 4 short, 5 long, 6 double, 7 list, 8 class, 9 password, 0 unknown.
+    """Data type: 0 unknown, 1 boolean, 2 string, 3 int, 4 short, 5 long, 6 double, 7 list, 8 class, 9 password.
     Versions 3+.
     """
     documentation: str | None
-    """Help text of the setting; null unless asked for. Versions 3+."""
+    """Help text of the setting; null unless requested. Versions 3+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -296,7 +296,7 @@ def new_DescribeConfigsResourceResult(
 
 @mypyc_attr(acyclic=True)
 class DescribeConfigsResult(Struct):
-    """Settings of one resource, or the error met."""
+    """Settings of one resource, or the error that prevented reading them."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(4, 5)
 
@@ -319,15 +319,16 @@ class DescribeConfigsResult(Struct):
     __slots__ = SLOTS
 
     error_code: int
-    """0 if the settings of this resource could be read."""
+    """0 if the settings of this resource could be read; otherwise the reason."""
     error_message: str | None
-    """Human-readable detail of the error; null on success."""
+    """Human-readable explanation of the error; null if there is none."""
     resource_type: int
-    """Kind of resource, repeated from the request: 2 topic, 4 broker, 8 broker logger and so on."""
+    """Kind of resource, repeated from the request: 2 topic, 4 broker, 8 broker logger, 16 client metrics, 32 group.
+    """
     resource_name: str
-    """Resource name, repeated from the request."""
+    """Name of the resource, repeated from the request."""
     configs: list[DescribeConfigsResourceResult]
-    """Settings found; empty on error."""
+    """Effective settings; empty on error."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -367,7 +368,7 @@ def new_DescribeConfigsResult(
 
 @mypyc_attr(acyclic=True)
 class DescribeConfigsResponse(Message):
-    """Broker returns effective settings per resource, with their origin.
+    """Returns the effective settings of each resource with their origin.
 
     Versions 0-4, flexible 4+.
     """
@@ -386,9 +387,9 @@ class DescribeConfigsResponse(Message):
     __slots__ = SLOTS
 
     throttle_time_ms: int
-    """Milliseconds the client should stay silent because it exceeded a quota; 0 when within quota."""
+    """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled."""
     results: list[DescribeConfigsResult]
-    """One entry for each resource asked for."""
+    """One entry for each requested resource."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 

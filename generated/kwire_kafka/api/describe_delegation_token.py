@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @mypyc_attr(acyclic=True)
 class DescribeDelegationTokenOwner(Struct):
-    """One owner whose tokens are wanted."""
+    """One owner whose tokens are requested."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 4)
 
@@ -40,9 +40,9 @@ class DescribeDelegationTokenOwner(Struct):
     __slots__ = SLOTS
 
     principal_type: str
-    """Kind of the owning principal to match, normally User."""
+    """Type of the principal, normally User."""
     principal_name: str
-    """Name of the owner to match, exactly and without the kind prefix."""
+    """Name of the principal, matched exactly, without the User: prefix."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -64,7 +64,7 @@ def new_DescribeDelegationTokenOwner(principal_type: str, principal_name: str) -
 
 @mypyc_attr(acyclic=True)
 class DescribeDelegationTokenRequest(Message):
-    """An admin client asks a broker to list the delegation tokens it is allowed to see.
+    """Sent by an admin client to list the delegation tokens that it may see.
 
     Versions 0-3, flexible 2+.
     """
@@ -125,7 +125,7 @@ def new_DescribeDelegationTokenRequest(
 
 @mypyc_attr(acyclic=True)
 class DescribedDelegationTokenRenewer(Struct):
-    """One principal entitled to renew the enclosing token, besides its owner."""
+    """One principal that may renew the token besides the owner."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 4)
 
@@ -138,9 +138,9 @@ class DescribedDelegationTokenRenewer(Struct):
     __slots__ = SLOTS
 
     principal_type: str
-    """Kind of the renewing principal, in practice always User."""
+    """Type of the principal, normally User."""
     principal_name: str
-    """Name of the principal allowed to renew, without the kind prefix."""
+    """Name of the principal, without the User: prefix."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -162,7 +162,7 @@ def new_DescribedDelegationTokenRenewer(principal_type: str, principal_name: str
 
 @mypyc_attr(acyclic=True)
 class DescribedDelegationToken(Struct):
-    """One live delegation token as stored by the cluster."""
+    """One delegation token."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 4)
 
@@ -195,25 +195,27 @@ class DescribedDelegationToken(Struct):
     __slots__ = SLOTS
 
     principal_type: str
-    """Kind of the token's owner, normally User."""
+    """Type of the principal that owns the token, normally User."""
     principal_name: str
-    """Owner whose permissions apply to sessions opened with this token."""
+    """Name of the principal that owns the token, whose permissions its sessions have."""
     token_requester_principal_type: str
-    """Kind of the principal that had the token issued; equals the owner's unless made for another. Versions 3+."""
+    """Type of the principal that requested the token; can differ from the owner's. Versions 3+."""
     token_requester_principal_name: str
-    """Who had the token issued; differs from the owner if created on the owner's behalf. Versions 3+."""
+    """Name of the principal that requested the token; differs from the owner if made on the owner's behalf. Versions
+    3+.
+    """
     issue_timestamp: int
-    """Creation moment, milliseconds since the Unix epoch."""
+    """Time at which the token was created, in milliseconds since the Unix epoch."""
     expiry_timestamp: int
-    """Unix time in milliseconds at which the token lapses if nobody renews it."""
+    """Time at which the token expires unless renewed, in milliseconds since the Unix epoch."""
     max_timestamp: int
-    """Latest possible expiry in Unix milliseconds; fixed at creation, renewal cannot exceed it."""
+    """Time beyond which the token cannot be renewed, in milliseconds since the Unix epoch."""
     token_id: str
     """Public id of the token, used as the SCRAM user name."""
     hmac: bytes
-    """Secret of the token; anyone holding it can log in as the owner, so treat it like a password."""
+    """Secret HMAC of the token; anyone who holds it can log in as the owner, so keep it out of logs."""
     renewers: list[DescribedDelegationTokenRenewer]
-    """Principals that may extend this token in addition to its owner."""
+    """Principals that may renew the token besides the owner."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -273,7 +275,7 @@ def new_DescribedDelegationToken(
 
 @mypyc_attr(acyclic=True)
 class DescribeDelegationTokenResponse(Message):
-    """The broker lists matching delegation tokens with owners, deadlines and secrets.
+    """Returns the matching delegation tokens with owners, timestamps and secrets.
 
     Versions 0-3, flexible 2+.
     """
@@ -293,11 +295,11 @@ class DescribeDelegationTokenResponse(Message):
     __slots__ = SLOTS
 
     error_code: int
-    """0 if the listing worked; covers the whole call, there are no codes per token."""
+    """0 on success; applies to the whole request, since tokens have no error codes of their own."""
     tokens: list[DescribedDelegationToken]
-    """Tokens that match the owner filter and that the caller may describe; may be empty."""
+    """Tokens that match the filter and that the caller may describe, possibly none."""
     throttle_time_ms: int
-    """Delay in milliseconds imposed on the client for overrunning its quota; 0 if none."""
+    """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 

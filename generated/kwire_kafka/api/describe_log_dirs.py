@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @mypyc_attr(acyclic=True)
 class DescribableLogDirTopic(Struct):
-    """Partitions of one topic to report on."""
+    """Partitions of one topic to describe."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 5)
 
@@ -41,9 +41,9 @@ class DescribableLogDirTopic(Struct):
     __slots__ = SLOTS
 
     topic: str
-    """Topic holding the partitions."""
+    """Name of the topic that the partitions belong to."""
     partitions: list[int]
-    """Partition numbers of interest."""
+    """Numbers of the partitions."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -65,7 +65,7 @@ def new_DescribableLogDirTopic(topic: str, partitions: list[int]) -> Describable
 
 @mypyc_attr(acyclic=True)
 class DescribeLogDirsRequest(Message):
-    """Admin client to a broker: report disk use and replica sizes in its log directories.
+    """Sent by an admin client to a broker to read the disk usage and replica sizes of its log directories.
 
     Versions 0-4, flexible 2+.
     """
@@ -83,7 +83,7 @@ class DescribeLogDirsRequest(Message):
     __slots__ = SLOTS
 
     topics: list[DescribableLogDirTopic] | None
-    """Partitions to report on; null reports every replica on the broker."""
+    """Partitions to describe; null for every replica on the broker."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -124,7 +124,7 @@ def new_DescribeLogDirsRequest(topics: list[DescribableLogDirTopic] | None) -> D
 
 @mypyc_attr(acyclic=True)
 class DescribeLogDirsPartition(Struct):
-    """One replica on this disk."""
+    """One replica in this directory."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 5)
 
@@ -145,13 +145,15 @@ class DescribeLogDirsPartition(Struct):
     __slots__ = SLOTS
 
     partition_index: int
-    """Partition number inside the topic."""
+    """Number of the partition within its topic, counted from 0."""
     partition_size: int
-    """Bytes taken by all log segments of the replica."""
+    """Size of all log segments of the replica in bytes."""
     offset_lag: int
-    """Records behind: high watermark for a normal replica, the current copy for a moving one; -1 if unknown."""
+    """Lag in records behind the high watermark or, for a moving replica, behind the current replica; -1 if unknown.
+    """
     is_future_key: bool
-    """True for the copy still being filled by a move between disks; it replaces the old one when caught up."""
+    """True for a replica still being copied by a move between directories, which replaces the old one once caught up.
+    """
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -197,9 +199,9 @@ class DescribeLogDirsTopic(Struct):
     __slots__ = SLOTS
 
     name: str
-    """Topic the replicas belong to."""
+    """Name of the topic that the partitions belong to."""
     partitions: list[DescribeLogDirsPartition]
-    """One entry for each replica found."""
+    """One entry for each replica of the topic in this directory."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -244,7 +246,7 @@ class DescribeLogDirsResult(Struct):
     __slots__ = SLOTS
 
     error_code: int
-    """0 if readable; KAFKA_STORAGE_ERROR if the directory is offline."""
+    """0 on success; KAFKA_STORAGE_ERROR if the directory is offline."""
     log_dir: str
     """Absolute path of the directory on the broker."""
     topics: list[DescribeLogDirsTopic]
@@ -252,7 +254,7 @@ class DescribeLogDirsResult(Struct):
     total_bytes: int
     """Size in bytes of the volume that holds the directory; -1 if unknown. Versions 4+."""
     usable_bytes: int
-    """Free bytes on that volume open to the broker process; -1 if unknown. Versions 4+."""
+    """Bytes on that volume available to the broker process; -1 if unknown. Versions 4+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -284,7 +286,7 @@ def new_DescribeLogDirsResult(
 
 @mypyc_attr(acyclic=True)
 class DescribeLogDirsResponse(Message):
-    """Broker reports each of its log directories with the replicas found in it.
+    """Returns the log directories of the broker with the replicas in each.
 
     Versions 0-4, flexible 2+.
     """
@@ -304,11 +306,11 @@ class DescribeLogDirsResponse(Message):
     __slots__ = SLOTS
 
     throttle_time_ms: int
-    """Milliseconds the client should stay silent because it exceeded a quota; 0 when within quota."""
+    """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled."""
     error_code: int
-    """Failure of the whole call, such as missing authorization; 0 if none. Versions 3+."""
+    """Error of the request as a whole, e.g. a missing permission; 0 on success. Versions 3+."""
     results: list[DescribeLogDirsResult]
-    """One entry for each configured log directory, offline ones included."""
+    """One entry for each configured log directory, including offline ones."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @mypyc_attr(acyclic=True)
 class TopicRequest(Struct):
-    """One topic and those of its partitions whose producer state is wanted."""
+    """One topic with the partitions to describe."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
 
@@ -41,9 +41,9 @@ class TopicRequest(Struct):
     __slots__ = SLOTS
 
     name: str
-    """Topic that holds the partitions to inspect."""
+    """Name of the topic that the partitions belong to."""
     partition_indexes: list[int]
-    """Partition numbers within this topic whose producers should be listed."""
+    """Numbers of the partitions to describe."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -65,7 +65,7 @@ def new_TopicRequest(name: str, partition_indexes: list[int]) -> TopicRequest:
 
 @mypyc_attr(acyclic=True)
 class DescribeProducersRequest(Message):
-    """Sent by admin tools to partition leaders to inspect idempotent and transactional producers, e.g. hanging transactions.
+    """Sent by admin clients to partition leaders to list idempotent and transactional producers, e.g. to find hanging ones.
 
     Versions 0, flexible 0+.
     """
@@ -81,7 +81,7 @@ class DescribeProducersRequest(Message):
     __slots__ = SLOTS
 
     topics: list[TopicRequest]
-    """Partitions to inspect, grouped by topic; each must be led by the receiving broker."""
+    """Partitions to describe, grouped by topic; the receiving broker must lead each of them."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -116,7 +116,7 @@ def new_DescribeProducersRequest(topics: list[TopicRequest]) -> DescribeProducer
 
 @mypyc_attr(acyclic=True)
 class ProducerState(Struct):
-    """What the leader remembers about one producer that wrote to the partition."""
+    """State of one producer that wrote to the partition."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
 
@@ -141,17 +141,17 @@ class ProducerState(Struct):
     __slots__ = SLOTS
 
     producer_id: int
-    """Numeric id the cluster handed out to this idempotent or transactional producer."""
+    """Id that the cluster assigned to this idempotent or transactional producer."""
     producer_epoch: int
-    """Newest epoch seen for the producer id; 32 bits here although records carry it as 16 bits."""
+    """Newest epoch of the producer id; 32 bits here, although records carry it in 16 bits."""
     last_sequence: int
     """Sequence number of the last record appended by this producer; -1 if there is none."""
     last_timestamp: int
-    """Timestamp of the producer's last batch, in milliseconds since 1970; -1 if unknown."""
+    """Timestamp of the producer's last batch in milliseconds since the Unix epoch; -1 if unknown."""
     coordinator_epoch: int
-    """Epoch of the transaction coordinator that wrote this producer's latest marker; -1 before any marker."""
+    """Epoch of the transaction coordinator that wrote this producer's last marker; -1 if there is none."""
     current_txn_start_offset: int
-    """Offset where the producer's open transaction begins here; -1 if no transaction is open."""
+    """First offset of the producer's open transaction in this partition; -1 if there is none."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -216,13 +216,13 @@ class PartitionResponse(Struct):
     __slots__ = SLOTS
 
     partition_index: int
-    """Number of the partition inside its topic."""
+    """Number of the partition within its topic, counted from 0."""
     error_code: int
-    """0 on success; otherwise why this partition could not be read, e.g. the broker is not its leader."""
+    """0 on success; otherwise the reason, e.g. that the broker is not the leader of the partition."""
     error_message: str | None
-    """Human-readable detail for the partition error; null if there is nothing to add."""
+    """Human-readable explanation of the error; null if there is none."""
     active_producers: list[ProducerState]
-    """Producers whose state has not yet expired on the leader; empty if none wrote lately."""
+    """Producers whose state has not expired on the leader; empty if there are none."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -255,7 +255,7 @@ def new_PartitionResponse(
 
 @mypyc_attr(acyclic=True)
 class TopicResponse(Struct):
-    """Outcome for one requested topic."""
+    """Outcomes for one topic."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
 
@@ -268,9 +268,9 @@ class TopicResponse(Struct):
     __slots__ = SLOTS
 
     name: str
-    """Topic these partition results belong to."""
+    """Name of the topic that the partitions belong to."""
     partitions: list[PartitionResponse]
-    """One outcome for each partition of the topic that was asked for."""
+    """One outcome for each requested partition of the topic."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -292,7 +292,7 @@ def new_TopicResponse(name: str, partitions: list[PartitionResponse]) -> TopicRe
 
 @mypyc_attr(acyclic=True)
 class DescribeProducersResponse(Message):
-    """Leader's answer listing the producers it tracks for each requested partition.
+    """Returns the producers that the leader tracks for each requested partition.
 
     Versions 0, flexible 0+.
     """
@@ -311,9 +311,9 @@ class DescribeProducersResponse(Message):
     __slots__ = SLOTS
 
     throttle_time_ms: int
-    """Milliseconds the client should hold back because a quota was exceeded; 0 means no throttling."""
+    """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled."""
     topics: list[TopicResponse]
-    """Outcomes grouped by topic, covering the partitions that were asked for."""
+    """Outcomes grouped by topic."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 @mypyc_attr(acyclic=True)
 class DescribeQuorumRequestPartitionData(Struct):
-    """One Raft partition to report on."""
+    """One Raft partition to describe."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 3)
 
@@ -41,7 +41,7 @@ class DescribeQuorumRequestPartitionData(Struct):
     __slots__ = SLOTS
 
     partition_index: int
-    """Partition to report on; use 0 for the metadata log."""
+    """Number of the partition; always 0 for the metadata log."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -61,7 +61,7 @@ def new_DescribeQuorumRequestPartitionData(partition_index: int) -> DescribeQuor
 
 @mypyc_attr(acyclic=True)
 class DescribeQuorumRequestTopicData(Struct):
-    """One Raft topic whose state is wanted."""
+    """One Raft topic to describe."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 3)
 
@@ -74,9 +74,9 @@ class DescribeQuorumRequestTopicData(Struct):
     __slots__ = SLOTS
 
     topic_name: str
-    """Raft topic name, __cluster_metadata."""
+    """Name of the Raft topic, __cluster_metadata."""
     partitions: list[DescribeQuorumRequestPartitionData]
-    """Partitions of it to report on."""
+    """Partitions of the topic to describe."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -100,7 +100,7 @@ def new_DescribeQuorumRequestTopicData(
 
 @mypyc_attr(acyclic=True)
 class DescribeQuorumRequest(Message):
-    """An admin client asks for the state of the KRaft quorum: leader, voters, observers and their lag.
+    """Sent by an admin client to read the state of the KRaft quorum: leader, voters, observers and their lag.
 
     Versions 0-2, flexible 0+.
     """
@@ -118,7 +118,7 @@ class DescribeQuorumRequest(Message):
     __slots__ = SLOTS
 
     topics: list[DescribeQuorumRequestTopicData]
-    """Raft topics of interest; name __cluster_metadata, the only one there is."""
+    """Raft topics to describe; only __cluster_metadata exists."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -178,13 +178,19 @@ class ReplicaState(Struct):
     replica_id: int
     """Node id of the controller or broker."""
     replica_directory_id: Uuid
-    """Id of the log directory in use there; sets apart a replaced disk. Zero if not known. Versions 2+."""
+    """Id of the replica's log directory, which distinguishes a replaced disk; zero if unknown. Versions 2+."""
     log_end_offset: int
-    """Offset after the last record the replica is known to have, -1 if unknown; leader's minus this is the lag."""
+    """Offset after the last record known to be on the replica, -1 if unknown; the lag is its distance from the
+    leader's.
+    """
     last_fetch_timestamp: int
-    """Unix milliseconds, leader's clock, of the replica's last fetch; -1 if it has not been seen. Versions 1+."""
+    """Time of the replica's last fetch by the leader's clock, in milliseconds since the Unix epoch; -1 if unknown.
+    Versions 1+.
+    """
     last_caught_up_timestamp: int
-    """Unix milliseconds at which the replica last had everything the leader had; -1 if unknown. Versions 1+."""
+    """Last time at which the replica had the leader's whole log, in milliseconds since the Unix epoch; -1 if unknown.
+    Versions 1+.
+    """
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -224,7 +230,7 @@ def new_ReplicaState(
 
 @mypyc_attr(acyclic=True)
 class DescribeQuorumResponsePartitionData(Struct):
-    """Leader, commit point and replicas of one Raft partition."""
+    """Leader, high watermark and replicas of one Raft partition."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 3)
 
@@ -253,21 +259,21 @@ class DescribeQuorumResponsePartitionData(Struct):
     __slots__ = SLOTS
 
     partition_index: int
-    """Partition described; 0 for the metadata log."""
+    """Number of the partition; always 0 for the metadata log."""
     error_code: int
-    """0 if the data is valid; NOT_LEADER_OR_FOLLOWER if the answering node does not lead the quorum."""
+    """0 on success; NOT_LEADER_OR_FOLLOWER if the responding node does not lead the quorum."""
     error_message: str | None
-    """Why this partition could not be described; null if it could. Versions 2+."""
+    """Human-readable explanation of the error; null if there is none. Versions 2+."""
     leader_id: int
-    """Node id of the active controller, i.e. the quorum's leader; -1 if unknown."""
+    """Node id of the active controller, i.e. the leader of the quorum; -1 if unknown."""
     leader_epoch: int
-    """Term of the leader, raised at each election; a fast rise points to an unstable quorum."""
+    """Leader epoch, incremented at each election; rapid growth is a sign of an unstable quorum."""
     high_watermark: int
-    """Offset up to which a majority of voters hold the log, hence what is committed; -1 if not yet known."""
+    """Offset below which a majority of voters holds the log, which is therefore committed; -1 if not yet known."""
     current_voters: list[ReplicaState]
-    """Controllers whose votes and acknowledgements count, the leader included."""
+    """Controllers that vote and whose replication counts, the leader included."""
     observers: list[ReplicaState]
-    """Nodes that copy the log without a vote: brokers and spare controllers."""
+    """Nodes that replicate the log without a vote: brokers and spare controllers."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -332,7 +338,7 @@ class DescribeQuorumResponseTopicData(Struct):
     __slots__ = SLOTS
 
     topic_name: str
-    """Raft topic described, __cluster_metadata."""
+    """Name of the Raft topic, __cluster_metadata."""
     partitions: list[DescribeQuorumResponsePartitionData]
     """State of each requested partition."""
     unknown_tags: FieldTags
@@ -374,9 +380,9 @@ class Listener(Struct):
     name: str
     """Name of the listener in the node's configuration, e.g. CONTROLLER. Versions 2+."""
     host: str
-    """Host name or IP advertised for this listener. Versions 2+."""
+    """Host name or IP address that the listener advertises. Versions 2+."""
     port: int
-    """TCP port of this listener as an unsigned number. Versions 2+."""
+    """TCP port that the listener advertises, an unsigned 16-bit number. Versions 2+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -413,9 +419,9 @@ class Node(Struct):
     __slots__ = SLOTS
 
     node_id: int
-    """Id of the node, matching a ReplicaId above. Versions 2+."""
+    """Id of the node, matching a ReplicaId. Versions 2+."""
     listeners: list[Listener]
-    """Every address at which this node accepts connections as a controller. Versions 2+."""
+    """Addresses at which this node accepts connections as a controller. Versions 2+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -437,7 +443,7 @@ def new_Node(node_id: int, listeners: list[Listener]) -> Node:
 
 @mypyc_attr(acyclic=True)
 class DescribeQuorumResponse(Message):
-    """The KRaft leader reports how far each voter and observer has replicated the metadata log.
+    """Returns how far each voter and observer has replicated the metadata log.
 
     Versions 0-2, flexible 0+.
     """
@@ -458,13 +464,13 @@ class DescribeQuorumResponse(Message):
     __slots__ = SLOTS
 
     error_code: int
-    """Failure of the call as a whole, e.g. missing cluster rights; 0 means to see the partitions."""
+    """Error of the request as a whole, e.g. a missing permission; 0 if the outcomes are reported per partition."""
     error_message: str | None
-    """Words for the failure of the call; null if it succeeded. Versions 2+."""
+    """Human-readable explanation of the error; null if there is none. Versions 2+."""
     topics: list[DescribeQuorumResponseTopicData]
-    """State grouped by topic; in practice one entry for __cluster_metadata."""
+    """State grouped by topic; only __cluster_metadata exists."""
     nodes: list[Node]
-    """Addresses of the voters, to go with the replica ids above. Versions 2+."""
+    """Addresses of the voters, by node id. Versions 2+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 

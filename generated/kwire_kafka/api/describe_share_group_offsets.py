@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @mypyc_attr(acyclic=True)
 class DescribeShareGroupOffsetsRequestTopic(Struct):
-    """One topic of the group with the partitions wanted."""
+    """One topic with the partitions to describe."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
 
@@ -43,9 +43,9 @@ class DescribeShareGroupOffsetsRequestTopic(Struct):
     __slots__ = SLOTS
 
     topic_name: str
-    """Topic to report, by name; the broker resolves the id."""
+    """Name of the topic, which the coordinator maps to an id."""
     partitions: list[int]
-    """Partition numbers to report, counted from 0."""
+    """Numbers of the partitions, counted from 0."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -69,7 +69,7 @@ def new_DescribeShareGroupOffsetsRequestTopic(
 
 @mypyc_attr(acyclic=True)
 class DescribeShareGroupOffsetsRequestGroup(Struct):
-    """One share group and the part of it to report."""
+    """One share group with the partitions to describe."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
 
@@ -82,9 +82,9 @@ class DescribeShareGroupOffsetsRequestGroup(Struct):
     __slots__ = SLOTS
 
     group_id: str
-    """Share group to look up; the caller needs describe access to it."""
+    """Id of the share group, which the caller must be allowed to describe."""
     topics: list[DescribeShareGroupOffsetsRequestTopic] | None
-    """Topics to report; null for every partition the group has state for."""
+    """Topics to describe; null for every partition for which the group has state."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -126,7 +126,7 @@ class DescribeShareGroupOffsetsRequest(Message):
     __slots__ = SLOTS
 
     groups: list[DescribeShareGroupOffsetsRequestGroup]
-    """Share groups to look up in one go."""
+    """Share groups to describe."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -163,7 +163,7 @@ def new_DescribeShareGroupOffsetsRequest(
 
 @mypyc_attr(acyclic=True)
 class DescribeShareGroupOffsetsResponsePartition(Struct):
-    """Start offset of one share-partition, or its error."""
+    """Start offset of one share-partition, or the error that prevented reading it."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
 
@@ -186,15 +186,15 @@ class DescribeShareGroupOffsetsResponsePartition(Struct):
     __slots__ = SLOTS
 
     partition_index: int
-    """Number of the partition within the topic."""
+    """Number of the partition within its topic, counted from 0."""
     start_offset: int
-    """First offset not yet finished by the group; -1 if the share-partition has no state."""
+    """Share-partition start offset, i.e. the first one not yet finished by the group; -1 if there is no state."""
     leader_epoch: int
-    """Partition leader epoch stored along with the start offset."""
+    """Leader epoch of the partition, stored with the start offset."""
     error_code: int
-    """0 if the offset is valid; otherwise why this partition has none."""
+    """0 on success; otherwise the reason."""
     error_message: str | None
-    """Text of the partition's error, null without one."""
+    """Human-readable explanation of the error; null if there is none."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -230,7 +230,7 @@ def new_DescribeShareGroupOffsetsResponsePartition(
 
 @mypyc_attr(acyclic=True)
 class DescribeShareGroupOffsetsResponseTopic(Struct):
-    """Offsets of one topic within the group."""
+    """Offsets of one topic."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
 
@@ -244,11 +244,11 @@ class DescribeShareGroupOffsetsResponseTopic(Struct):
     __slots__ = SLOTS
 
     topic_name: str
-    """Topic by name, for matching with the request."""
+    """Name of the topic, repeated from the request."""
     topic_id: Uuid
-    """Topic by id; zero uuid if the name is unknown to the broker."""
+    """Id of the topic; the zero UUID if the name is unknown."""
     partitions: list[DescribeShareGroupOffsetsResponsePartition]
-    """One result for each partition reported."""
+    """One entry for each reported partition."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -274,7 +274,7 @@ def new_DescribeShareGroupOffsetsResponseTopic(
 
 @mypyc_attr(acyclic=True)
 class DescribeShareGroupOffsetsResponseGroup(Struct):
-    """Offsets of one share group, or its error."""
+    """Offsets of one share group, or the error that prevented reading them."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
 
@@ -289,13 +289,13 @@ class DescribeShareGroupOffsetsResponseGroup(Struct):
     __slots__ = SLOTS
 
     group_id: str
-    """Share group the entry is about, as requested."""
+    """Id of the share group, repeated from the request."""
     topics: list[DescribeShareGroupOffsetsResponseTopic]
-    """Topics with offsets; empty if the whole group failed."""
+    """Offsets grouped by topic; empty if the whole group failed."""
     error_code: int
-    """0 if the group was found and readable; otherwise the topic list means nothing."""
+    """0 on success; otherwise the reason, and the topics are meaningless."""
     error_message: str | None
-    """Text of the group's error, null without one."""
+    """Human-readable explanation of the error; null if there is none."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -325,7 +325,7 @@ def new_DescribeShareGroupOffsetsResponseGroup(
 
 @mypyc_attr(acyclic=True)
 class DescribeShareGroupOffsetsResponse(Message):
-    """Group coordinator's answer to an admin client with share-partition start offsets.
+    """Returns the start offsets of the share-partitions.
 
     Versions 0, flexible 0+.
     """
@@ -344,9 +344,9 @@ class DescribeShareGroupOffsetsResponse(Message):
     __slots__ = SLOTS
 
     throttle_time_ms: int
-    """Milliseconds the request was delayed because of a quota; 0 without violation."""
+    """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled."""
     groups: list[DescribeShareGroupOffsetsResponseGroup]
-    """One entry per group asked for."""
+    """One entry for each requested group."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @mypyc_attr(acyclic=True)
 class DescribeTransactionsRequest(Message):
-    """Sent by admin tools to transaction coordinators to look into the state of particular transactions.
+    """Sent by admin clients to transaction coordinators to describe transactions.
 
     Versions 0, flexible 0+.
     """
@@ -44,7 +44,7 @@ class DescribeTransactionsRequest(Message):
     __slots__ = SLOTS
 
     transactional_ids: list[str]
-    """Transactional ids to look up; each must be owned by the receiving coordinator. Empty yields nothing."""
+    """Transactional ids to describe; the receiving broker must be the coordinator of each. Empty returns nothing."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -79,7 +79,7 @@ def new_DescribeTransactionsRequest(transactional_ids: list[str]) -> DescribeTra
 
 @mypyc_attr(acyclic=True)
 class TopicData(Struct):
-    """Partitions of one topic that are enlisted in the open transaction."""
+    """Partitions of one topic in the open transaction."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
 
@@ -92,9 +92,9 @@ class TopicData(Struct):
     __slots__ = SLOTS
 
     topic: str
-    """Topic with partitions enlisted in the transaction."""
+    """Name of the topic that the partitions belong to."""
     partitions: list[int]
-    """Numbers of the enlisted partitions of this topic."""
+    """Numbers of the partitions of this topic in the transaction."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -116,7 +116,7 @@ def new_TopicData(topic: str, partitions: list[int]) -> TopicData:
 
 @mypyc_attr(acyclic=True)
 class TransactionState(Struct):
-    """State of one transactional id, or the error met when looking it up."""
+    """State of one transactional id, or the error that prevented describing it."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
 
@@ -145,21 +145,21 @@ class TransactionState(Struct):
     __slots__ = SLOTS
 
     error_code: int
-    """0 on success; otherwise why the id could not be described, e.g. unknown or owned by another broker."""
+    """0 on success; otherwise the reason, e.g. an unknown id or one of another coordinator."""
     transactional_id: str
-    """Transactional id this entry reports on."""
+    """Transactional id that this entry describes."""
     transaction_state: str
-    """State name such as Empty, Ongoing, PrepareCommit, PrepareAbort, CompleteCommit or CompleteAbort."""
+    """Name of the state, e.g. Empty, Ongoing, PrepareCommit, PrepareAbort, CompleteCommit or CompleteAbort."""
     transaction_timeout_ms: int
     """Milliseconds a transaction may stay open before the coordinator aborts it."""
     transaction_start_time_ms: int
-    """When the latest transaction began, in milliseconds since 1970; -1 if none was ever started."""
+    """Start of the latest transaction in milliseconds since the Unix epoch; -1 if there was none."""
     producer_id: int
-    """Producer id currently bound to the transactional id."""
+    """Producer id bound to the transactional id."""
     producer_epoch: int
-    """Current epoch of that producer id; older producer instances are fenced by it."""
+    """Current epoch of the producer id, which fences older producer instances."""
     topics: list[TopicData]
-    """Partitions touched by the open transaction, by topic; empty when nothing is in flight."""
+    """Partitions in the open transaction, grouped by topic; empty if none is open."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -211,7 +211,7 @@ def new_TransactionState(
 
 @mypyc_attr(acyclic=True)
 class DescribeTransactionsResponse(Message):
-    """Coordinator's snapshot of each requested transactional id.
+    """Returns the state of each requested transactional id.
 
     Versions 0, flexible 0+.
     """
@@ -230,9 +230,9 @@ class DescribeTransactionsResponse(Message):
     __slots__ = SLOTS
 
     throttle_time_ms: int
-    """Milliseconds the client should hold back because a quota was exceeded; 0 means no throttling."""
+    """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled."""
     transaction_states: list[TransactionState]
-    """One entry for each transactional id that was asked about."""
+    """One entry for each requested transactional id."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @mypyc_attr(acyclic=True)
 class TopicPartitions(Struct):
-    """Partitions of one topic for which a new leader shall be elected."""
+    """Partitions of one topic to elect leaders for."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 3)
 
@@ -42,9 +42,9 @@ class TopicPartitions(Struct):
     __slots__ = SLOTS
 
     topic: str
-    """Name of the topic whose partitions are listed beside it."""
+    """Name of the topic that the partitions belong to."""
     partitions: list[int]
-    """Indexes, within the topic, of the partitions to hold an election for."""
+    """Numbers of the partitions."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -66,7 +66,7 @@ def new_TopicPartitions(topic: str, partitions: list[int]) -> TopicPartitions:
 
 @mypyc_attr(acyclic=True)
 class ElectLeadersRequest(Message):
-    """An admin client asks the controller to run leader elections, to restore preferred leaders or to force unclean ones.
+    """Sent by an admin client to the controller to elect preferred leaders, or to force unclean elections.
 
     Versions 0-2, flexible 2+.
     """
@@ -86,12 +86,11 @@ class ElectLeadersRequest(Message):
     __slots__ = SLOTS
 
     election_type: int
-    """0 elects the preferred (first listed) replica, 1 allows any live replica at the risk of data loss. Versions 1+.
-    """
+    """Kind of election: 0 the preferred (first) replica, 1 any live replica at the risk of data loss. Versions 1+."""
     topic_partitions: list[TopicPartitions] | None
-    """Where to hold elections; null means every partition of the cluster."""
+    """Partitions to hold elections for; null for every partition of the cluster."""
     timeout_ms: int
-    """Longest time in milliseconds to wait for the elections to finish."""
+    """Maximum time in milliseconds to wait for the elections to finish."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -138,7 +137,7 @@ def new_ElectLeadersRequest(
 
 @mypyc_attr(acyclic=True)
 class PartitionResult(Struct):
-    """How the election of one partition ended."""
+    """Outcome for one partition."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 3)
 
@@ -152,11 +151,13 @@ class PartitionResult(Struct):
     __slots__ = SLOTS
 
     partition_id: int
-    """Index of the partition within its topic."""
+    """Number of the partition within its topic, counted from 0."""
     error_code: int
-    """0 if a leader was elected; ELECTION_NOT_NEEDED is harmless, others mean no fit replica was available."""
+    """0 if a leader was elected; ELECTION_NOT_NEEDED is harmless, other errors mean that no suitable replica was
+    available.
+    """
     error_message: str | None
-    """Human-readable reason for the failed election; null if there is nothing to add."""
+    """Human-readable explanation of the error; null if there is none."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -180,7 +181,7 @@ def new_PartitionResult(partition_id: int, error_code: int, error_message: str |
 
 @mypyc_attr(acyclic=True)
 class ReplicaElectionResult(Struct):
-    """Election outcomes for the partitions of one topic."""
+    """Outcomes for the partitions of one topic."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 3)
 
@@ -193,9 +194,9 @@ class ReplicaElectionResult(Struct):
     __slots__ = SLOTS
 
     topic: str
-    """Name of the topic these outcomes are about."""
+    """Name of the topic that the partitions belong to."""
     partition_result: list[PartitionResult]
-    """Outcomes for this topic, one per partition; a list despite its singular name."""
+    """Outcomes for the partitions of this topic; a list despite its singular name."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -217,7 +218,7 @@ def new_ReplicaElectionResult(topic: str, partition_result: list[PartitionResult
 
 @mypyc_attr(acyclic=True)
 class ElectLeadersResponse(Message):
-    """The controller tells the admin client how each requested leader election ended.
+    """Reports the outcome of each requested leader election.
 
     Versions 0-2, flexible 2+.
     """
@@ -237,12 +238,13 @@ class ElectLeadersResponse(Message):
     __slots__ = SLOTS
 
     throttle_time_ms: int
-    """Milliseconds of back-off asked of the client by quota enforcement; 0 if none."""
+    """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled."""
     error_code: int
-    """Failure of the call as a whole, such as missing cluster rights; 0 when partitions were examined. Versions 1+.
+    """Error of the request as a whole, e.g. a missing permission; 0 if the outcomes are reported per partition.
+    Versions 1+.
     """
     replica_election_results: list[ReplicaElectionResult]
-    """Outcomes grouped by topic; if all partitions were asked for, those needing no election may be absent."""
+    """Outcomes grouped by topic; if all partitions were requested, those that needed no election can be absent."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 

@@ -49,7 +49,8 @@ class ReplicaInfo(Struct):
     candidate_id: int
     """Node id of the proposed voter. Versions 1+."""
     candidate_directory_id: Uuid
-    """Log directory id of the proposed voter, telling apart disks under one node id; zero if unknown. Versions 1+."""
+    """Log directory id of the proposed voter, which distinguishes disks of one node id; zero if unknown. Versions 1+.
+    """
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -94,15 +95,19 @@ class EndQuorumEpochRequestPartitionData(Struct):
     __slots__ = SLOTS
 
     partition_index: int
-    """Which partition of the Raft topic, 0 for the metadata log."""
+    """Number of the partition; always 0 for the metadata log."""
     leader_id: int
-    """Node id of the leader that steps down; -1 from early releases while an election is undecided."""
+    """Node id of the leader that resigns; -1 from early releases while an election is undecided."""
     leader_epoch: int
-    """Epoch that ends with this message; receivers in a later epoch reject it."""
+    """Leader epoch that ends; receivers in a later epoch reject the request."""
     preferred_successors: list[int]
-    """Voter ids, most caught-up first; those further back wait longer before standing for election. Versions 0."""
+    """Voter ids, most caught-up first; the later a voter's position, the longer it waits before it starts an
+    election. Versions 0.
+    """
     preferred_candidates: list[ReplicaInfo]
-    """Voters in the order in which they should stand, most caught-up first, so they do not compete. Versions 1+."""
+    """Voters in the order in which they should become candidates, most caught-up first, so that they do not compete.
+    Versions 1+.
+    """
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -155,9 +160,9 @@ class EndQuorumEpochRequestTopicData(Struct):
     __slots__ = SLOTS
 
     topic_name: str
-    """Raft topic whose leadership is laid down."""
+    """Name of the Raft topic, __cluster_metadata."""
     partitions: list[EndQuorumEpochRequestPartitionData]
-    """Partitions of the topic that lose their leader."""
+    """Partitions of the topic whose leadership ends."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -195,11 +200,11 @@ class LeaderEndpoint(Struct):
     __slots__ = SLOTS
 
     name: str
-    """Name of the listener as configured, e.g. CONTROLLER. Versions 1+."""
+    """Name of the listener in the node's configuration, e.g. CONTROLLER. Versions 1+."""
     host: str
-    """Advertised host name or IP of the listener. Versions 1+."""
+    """Host name or IP address that the listener advertises. Versions 1+."""
     port: int
-    """Port of the listener, read as unsigned 16 bits. Versions 1+."""
+    """TCP port that the listener advertises, an unsigned 16-bit number. Versions 1+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -223,7 +228,7 @@ def new_LeaderEndpoint(name: str, host: str, port: int) -> LeaderEndpoint:
 
 @mypyc_attr(acyclic=True)
 class EndQuorumEpochRequest(Message):
-    """A resigning KRaft leader, e.g. at shutdown, tells the voters to elect a successor at once.
+    """Sent by a resigning KRaft leader, e.g. at shutdown, to the voters to have a successor elected at once.
 
     Versions 0-1, flexible 1+.
     """
@@ -243,11 +248,11 @@ class EndQuorumEpochRequest(Message):
     __slots__ = SLOTS
 
     cluster_id: str | None
-    """Cluster of the resigning leader; a receiver of another cluster refuses, null disables the check."""
+    """Id of the cluster that the sender belongs to, checked by the receiver; null skips the check."""
     topics: list[EndQuorumEpochRequestTopicData]
-    """Raft topics being given up; __cluster_metadata only, so far."""
+    """Raft topics whose leadership ends; only __cluster_metadata."""
     leader_endpoints: list[LeaderEndpoint]
-    """Listeners of the resigning leader, for voters that had not learned them. Versions 1+."""
+    """Listeners of the resigning leader, for voters that do not know them. Versions 1+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -294,7 +299,7 @@ def new_EndQuorumEpochRequest(
 
 @mypyc_attr(acyclic=True)
 class EndQuorumEpochResponsePartitionData(Struct):
-    """Acknowledgement for one Raft partition."""
+    """Outcome for one Raft partition."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(1, 2)
 
@@ -309,13 +314,13 @@ class EndQuorumEpochResponsePartitionData(Struct):
     __slots__ = SLOTS
 
     partition_index: int
-    """Partition of the Raft topic; 0 is the only one of the metadata log."""
+    """Number of the partition; always 0 for the metadata log."""
     error_code: int
-    """0 if the voter will hold an election; FENCED_LEADER_EPOCH if it already left that epoch."""
+    """0 if the voter will hold an election; FENCED_LEADER_EPOCH if it has already left that epoch."""
     leader_id: int
-    """Whom the voter holds to be leader at present, -1 for nobody."""
+    """Leader that the voter currently recognizes; -1 if it knows none."""
     leader_epoch: int
-    """Latest epoch known to the voter; may be beyond the one that was ended."""
+    """Latest leader epoch known to the voter; can be later than the one that ended."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -345,7 +350,7 @@ def new_EndQuorumEpochResponsePartitionData(
 
 @mypyc_attr(acyclic=True)
 class EndQuorumEpochResponseTopicData(Struct):
-    """Acknowledgements for one Raft topic."""
+    """Outcomes for one Raft topic."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(1, 2)
 
@@ -358,9 +363,9 @@ class EndQuorumEpochResponseTopicData(Struct):
     __slots__ = SLOTS
 
     topic_name: str
-    """Raft topic acknowledged, __cluster_metadata."""
+    """Name of the Raft topic, __cluster_metadata."""
     partitions: list[EndQuorumEpochResponsePartitionData]
-    """One acknowledgement per partition given up."""
+    """One outcome for each partition of the request."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -384,7 +389,7 @@ def new_EndQuorumEpochResponseTopicData(
 
 @mypyc_attr(acyclic=True)
 class NodeEndpoint(Struct):
-    """Address of a leader named in this response."""
+    """Address of one leader named in this response."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(1, 2)
 
@@ -398,11 +403,11 @@ class NodeEndpoint(Struct):
     __slots__ = SLOTS
 
     node_id: int
-    """Id of the leader node the address is for. Versions 1+."""
+    """Node id of the leader, equal to a LeaderId of this response. Versions 1+."""
     host: str
-    """Where the leader runs, as a host name or IP address. Versions 1+."""
+    """Host name or IP address of the leader. Versions 1+."""
     port: int
-    """Port to connect to on that host, unsigned. Versions 1+."""
+    """TCP port of the leader, an unsigned 16-bit number. Versions 1+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -426,7 +431,7 @@ def new_NodeEndpoint(node_id: int, host: str, port: int) -> NodeEndpoint:
 
 @mypyc_attr(acyclic=True)
 class EndQuorumEpochResponse(Message):
-    """A KRaft voter acknowledges the leader's resignation or reports that it is out of date.
+    """Reports whether a KRaft voter accepts the leader's resignation.
 
     Versions 0-1, flexible 1+.
     """
@@ -446,11 +451,11 @@ class EndQuorumEpochResponse(Message):
     __slots__ = SLOTS
 
     error_code: int
-    """Error of the call in general, such as a cluster id mismatch; 0 if partitions were handled."""
+    """Error of the request as a whole, e.g. INCONSISTENT_CLUSTER_ID; 0 if the outcomes are reported per partition."""
     topics: list[EndQuorumEpochResponseTopicData]
-    """Acknowledgements grouped by topic; empty after a general error."""
+    """Outcomes grouped by topic; empty if the request failed as a whole."""
     node_endpoints: list[NodeEndpoint]
-    """How to reach the leaders whose ids occur above; empty if addresses are not known. Versions 1+."""
+    """Addresses of the leaders named in this response; empty if none are known. Versions 1+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @mypyc_attr(acyclic=True)
 class EndTxnRequest(Message):
-    """Producer to transaction coordinator: commit or abort the open transaction.
+    """Sent by a producer to the transaction coordinator to commit or abort the open transaction.
 
     Versions 0-5, flexible 3+.
     """
@@ -46,11 +46,11 @@ class EndTxnRequest(Message):
     __slots__ = SLOTS
 
     transactional_id: str
-    """Transactional id whose open transaction shall end."""
+    """Transactional id whose open transaction is to end."""
     producer_id: int
-    """Producer id that owns the transaction."""
+    """Producer id of the transaction."""
     producer_epoch: int
-    """Epoch of the owner; the coordinator refuses an outdated one."""
+    """Epoch of the producer; an outdated one is fenced."""
     committed: bool
     """True to commit, false to abort."""
     unknown_tags: FieldTags
@@ -101,7 +101,7 @@ def new_EndTxnRequest(transactional_id: str, producer_id: int, producer_epoch: i
 
 @mypyc_attr(acyclic=True)
 class EndTxnResponse(Message):
-    """Coordinator has durably decided the outcome; markers reach the partitions afterwards.
+    """Reports whether the outcome was recorded; the markers are written to the partitions afterwards.
 
     Versions 0-5, flexible 3+.
     """
@@ -128,13 +128,15 @@ class EndTxnResponse(Message):
     __slots__ = SLOTS
 
     throttle_time_ms: int
-    """Milliseconds the client should stay silent because it exceeded a quota; 0 when within quota."""
+    """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled."""
     error_code: int
-    """0 once the decision is logged; CONCURRENT_TRANSACTIONS means try again."""
+    """0 once the outcome is logged; CONCURRENT_TRANSACTIONS calls for a retry."""
     producer_id: int
-    """Producer id for the next transaction, new if the epochs ran out; -1 if not set. Versions 5+."""
+    """Producer id for the next transaction, a new one if the epochs ran out; -1 if not set. Versions 5+."""
     producer_epoch: int
-    """Epoch for the next transaction, bumped on each end so late writes are fenced; -1 if not set. Versions 5+."""
+    """Epoch for the next transaction, incremented at each end so that late writes are fenced; -1 if not set. Versions
+    5+.
+    """
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @mypyc_attr(acyclic=True)
 class EnvelopeRequest(Message):
-    """A broker forwards a client's request to the controller, wrapped with the client's identity.
+    """Sent by a broker to the controller to forward a client's request together with the client's identity.
 
     Versions 0, flexible 0+.
     """
@@ -39,9 +39,10 @@ class EnvelopeRequest(Message):
     __slots__ = SLOTS
 
     request_data: bytes
-    """Client's request as header plus body, without the 4-byte size; to be decoded as a request of its own."""
+    """Header and body of the client's request, without the 4-byte size; decoded as a request in its own right."""
     request_principal: bytes | None
-    """Client's principal as written by the principal serializer (int16 version first); null if none is carried."""
+    """Principal of the client as written by the principal serializer (int16 version first); null if none is carried.
+    """
     client_host_address: bytes
     """Raw IP address of the client, 4 bytes for IPv4 or 16 for IPv6; used in host-based authorization."""
     unknown_tags: FieldTags
@@ -86,7 +87,7 @@ def new_EnvelopeRequest(
 
 @mypyc_attr(acyclic=True)
 class EnvelopeResponse(Message):
-    """The controller returns the response to a forwarded request, wrapped for the broker to pass on.
+    """Returns the response to a forwarded request, for the broker to pass on to the client.
 
     Versions 0, flexible 0+.
     """
@@ -105,9 +106,11 @@ class EnvelopeResponse(Message):
     __slots__ = SLOTS
 
     response_data: bytes | None
-    """Inner response as header plus body, without the size prefix; null if the envelope itself failed."""
+    """Header and body of the inner response, without the size; null if the envelope itself failed."""
     error_code: int
-    """Error of forwarding alone, e.g. NOT_CONTROLLER, which makes the broker retry; inner errors stay inside."""
+    """Error of the forwarding alone, e.g. NOT_CONTROLLER, after which the broker retries; the inner response has its
+    own.
+    """
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 

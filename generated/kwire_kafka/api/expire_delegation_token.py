@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @mypyc_attr(acyclic=True)
 class ExpireDelegationTokenRequest(Message):
-    """The owner or a renewer asks a broker to shorten a delegation token's life or revoke it at once.
+    """Sent by the owner or a renewer of a delegation token to shorten its lifetime or revoke it at once.
 
     Versions 0-2, flexible 2+.
     """
@@ -38,9 +38,9 @@ class ExpireDelegationTokenRequest(Message):
     __slots__ = SLOTS
 
     hmac: bytes
-    """Secret of the token to be cut short; identifies the token in place of its id."""
+    """Secret HMAC of the token, which identifies it."""
     expiry_time_period_ms: int
-    """Milliseconds from now until the token shall lapse; a negative value revokes it immediately."""
+    """Milliseconds from now until the token expires; a negative value revokes it immediately."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -83,7 +83,7 @@ def new_ExpireDelegationTokenRequest(hmac: bytes, expiry_time_period_ms: int) ->
 
 @mypyc_attr(acyclic=True)
 class ExpireDelegationTokenResponse(Message):
-    """The broker confirms when the delegation token ends, or ended, after an expire request.
+    """Returns the time at which the delegation token expires or expired.
 
     Versions 0-2, flexible 2+.
     """
@@ -103,11 +103,11 @@ class ExpireDelegationTokenResponse(Message):
     __slots__ = SLOTS
 
     error_code: int
-    """0 on success; otherwise e.g. unknown token or a caller with no right over it."""
+    """0 on success; otherwise the reason, e.g. an unknown token or a caller without rights to it."""
     expiry_timestamp_ms: int
-    """Moment of expiry now in force, Unix time in milliseconds; about now if it was revoked."""
+    """Time at which the token expires, in milliseconds since the Unix epoch; the current time if it was revoked."""
     throttle_time_ms: int
-    """Pause in milliseconds owed by the client under its quota; 0 when within limits."""
+    """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 @mypyc_attr(acyclic=True)
 class FetchSnapshotRequestSnapshotId(Struct):
-    """Identity of a snapshot: the log position it covers."""
+    """Id of a snapshot: the end offset and epoch of the log it covers."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
 
@@ -46,9 +46,9 @@ class FetchSnapshotRequestSnapshotId(Struct):
     __slots__ = SLOTS
 
     end_offset: int
-    """Log offset at which the snapshot ends, exclusive; fetching the log goes on from here."""
+    """Offset just past the last record that the snapshot covers, from which fetching of the log continues."""
     epoch: int
-    """Leader epoch of the last record covered by the snapshot."""
+    """Leader epoch of the last record that the snapshot covers."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -70,7 +70,7 @@ def new_FetchSnapshotRequestSnapshotId(end_offset: int, epoch: int) -> FetchSnap
 
 @mypyc_attr(acyclic=True)
 class FetchSnapshotRequestPartitionSnapshot(Struct):
-    """Snapshot of one partition and the place to read on from."""
+    """Snapshot of one partition and the position to read from."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
 
@@ -101,13 +101,13 @@ class FetchSnapshotRequestPartitionSnapshot(Struct):
     __slots__ = SLOTS
 
     partition: int
-    """Partition number, 0 for the metadata log."""
+    """Number of the partition; always 0 for the metadata log."""
     current_leader_epoch: int
-    """Epoch in which the asker believes the leader serves; stale or future values are rejected."""
+    """Leader epoch known to the sender; stale or future values are rejected."""
     snapshot_id: FetchSnapshotRequestSnapshotId
-    """Which snapshot to read, as named by the leader in an earlier Fetch response."""
+    """Id of the snapshot to read, as given by the leader in an earlier Fetch response."""
     position: int
-    """Byte offset in the snapshot file to read from: 0 at first, then the bytes received so far."""
+    """Byte offset in the snapshot file to read from: 0 at first, then the number of bytes received so far."""
     replica_directory_id: Uuid
     """Log directory id of the downloading replica; zero if it has none. Versions 1+."""
     unknown_tags: FieldTags
@@ -182,7 +182,7 @@ def write_FetchSnapshotRequestPartitionSnapshot_tags(
 
 @mypyc_attr(acyclic=True)
 class FetchSnapshotRequestTopicSnapshot(Struct):
-    """One Raft topic of which snapshot data is wanted."""
+    """One Raft topic whose snapshots are downloaded."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
 
@@ -197,7 +197,7 @@ class FetchSnapshotRequestTopicSnapshot(Struct):
     name: str
     """Name of the Raft topic, __cluster_metadata."""
     partitions: list[FetchSnapshotRequestPartitionSnapshot]
-    """Partitions whose snapshots are being downloaded."""
+    """Partitions whose snapshots are downloaded."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -221,7 +221,7 @@ def new_FetchSnapshotRequestTopicSnapshot(
 
 @mypyc_attr(acyclic=True)
 class FetchSnapshotRequest(Message):
-    """A KRaft replica too far behind for the log downloads the leader's metadata snapshot piece by piece.
+    """Sent by a KRaft replica that lags behind the start of the log to download the leader's metadata snapshot in chunks.
 
     Versions 0-1, flexible 0+.
     """
@@ -242,13 +242,13 @@ class FetchSnapshotRequest(Message):
     __slots__ = SLOTS
 
     cluster_id: str | None
-    """Cluster of the asker; the leader refuses another cluster's nodes, null skips this check."""
+    """Id of the cluster that the sender belongs to, checked by the receiver; null skips the check."""
     replica_id: int
     """Node id of the downloading replica; -1 if it has none."""
     max_bytes: int
-    """Upper limit in bytes for the snapshot data returned, over all partitions."""
+    """Maximum number of bytes of snapshot data to return, over all partitions."""
     topics: list[FetchSnapshotRequestTopicSnapshot]
-    """Raft topics to download from; just __cluster_metadata today."""
+    """Raft topics to download; only __cluster_metadata exists."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -343,7 +343,7 @@ def write_FetchSnapshotRequest_tags(section: BytesWriter, self: FetchSnapshotReq
 
 @mypyc_attr(acyclic=True)
 class FetchSnapshotResponseSnapshotId(Struct):
-    """Identity of the snapshot this piece was cut from."""
+    """Id of a snapshot: the end offset and epoch of the log it covers."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
 
@@ -356,9 +356,9 @@ class FetchSnapshotResponseSnapshotId(Struct):
     __slots__ = SLOTS
 
     end_offset: int
-    """First log offset not contained in the snapshot."""
+    """Offset just past the last record that the snapshot covers, from which fetching of the log continues."""
     epoch: int
-    """Epoch of the snapshot's last record, at offset EndOffset minus one."""
+    """Leader epoch of the last record that the snapshot covers."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -380,7 +380,7 @@ def new_FetchSnapshotResponseSnapshotId(end_offset: int, epoch: int) -> FetchSna
 
 @mypyc_attr(acyclic=True)
 class LeaderIdAndEpoch(Struct):
-    """Present leader, as a hint for a replica that asked the wrong node."""
+    """Current leader of the quorum, as known to the responding node."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
 
@@ -393,9 +393,9 @@ class LeaderIdAndEpoch(Struct):
     __slots__ = SLOTS
 
     leader_id: int
-    """Node id of the leader as far as known; -1 during an election."""
+    """Node id of the leader; -1 during an election."""
     leader_epoch: int
-    """Most recent epoch seen by the answering node."""
+    """Latest leader epoch known to the responding node."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -417,7 +417,7 @@ def new_LeaderIdAndEpoch(leader_id: int, leader_epoch: int) -> LeaderIdAndEpoch:
 
 @mypyc_attr(acyclic=True)
 class FetchSnapshotResponsePartitionSnapshot(Struct):
-    """One piece of the snapshot of one partition."""
+    """One chunk of the snapshot of one partition."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
 
@@ -444,17 +444,17 @@ class FetchSnapshotResponsePartitionSnapshot(Struct):
     __slots__ = SLOTS
 
     index: int
-    """Partition number; 0 for the metadata log."""
+    """Number of the partition; always 0 for the metadata log."""
     error_code: int
-    """0 with data; SNAPSHOT_NOT_FOUND if deleted since, POSITION_OUT_OF_RANGE for a bad byte offset."""
+    """0 on success; SNAPSHOT_NOT_FOUND if it has been deleted, POSITION_OUT_OF_RANGE for an invalid position."""
     snapshot_id: FetchSnapshotResponseSnapshotId
-    """Snapshot that was read; must equal the one asked for."""
+    """Id of the snapshot that was read, equal to the requested one."""
     size: int
-    """Length of the whole snapshot in bytes; the download is complete when this many have arrived."""
+    """Size of the whole snapshot in bytes; the download is complete once this many have arrived."""
     position: int
-    """Byte offset in the snapshot file at which this piece begins."""
+    """Byte offset in the snapshot file at which this chunk begins."""
     unaligned_records: bytes | None
-    """Raw file bytes that may begin or end inside a record batch; join all pieces before parsing."""
+    """Raw bytes of the file, which can begin or end inside a record batch; concatenate all chunks before parsing."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -481,7 +481,7 @@ class FetchSnapshotResponsePartitionSnapshot(Struct):
 
     @property
     def current_leader(self) -> LeaderIdAndEpoch:
-        """Sent when the answering node is not the leader or epochs disagree, to redirect the replica."""
+        """Current leader, sent if the responding node is not the leader or the epochs disagree."""
         if self._current_leader is None:
             self._current_leader = LeaderIdAndEpoch()
         return self._current_leader
@@ -565,7 +565,7 @@ def write_FetchSnapshotResponsePartitionSnapshot_tags(
 
 @mypyc_attr(acyclic=True)
 class FetchSnapshotResponseTopicSnapshot(Struct):
-    """Snapshot pieces of one Raft topic."""
+    """Chunks of the snapshots of one Raft topic."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
 
@@ -578,9 +578,9 @@ class FetchSnapshotResponseTopicSnapshot(Struct):
     __slots__ = SLOTS
 
     name: str
-    """Raft topic the pieces belong to, __cluster_metadata."""
+    """Name of the Raft topic, __cluster_metadata."""
     partitions: list[FetchSnapshotResponsePartitionSnapshot]
-    """One piece, or one error, per requested partition."""
+    """One chunk, or one error, for each requested partition."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -604,7 +604,7 @@ def new_FetchSnapshotResponseTopicSnapshot(
 
 @mypyc_attr(acyclic=True)
 class NodeEndpoint(Struct):
-    """Address of a node named as leader in this response."""
+    """Address of one leader named in this response."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
 
@@ -618,11 +618,11 @@ class NodeEndpoint(Struct):
     __slots__ = SLOTS
 
     node_id: int
-    """Id of the node to turn to, equal to a LeaderId above. Versions 1+."""
+    """Node id of the leader, equal to a LeaderId of this response. Versions 1+."""
     host: str
-    """Host name or IP address to fetch from instead. Versions 1+."""
+    """Host name or IP address of the leader. Versions 1+."""
     port: int
-    """Unsigned TCP port that goes with the host. Versions 1+."""
+    """TCP port of the leader, an unsigned 16-bit number. Versions 1+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -646,7 +646,7 @@ def new_NodeEndpoint(node_id: int, host: str, port: int) -> NodeEndpoint:
 
 @mypyc_attr(acyclic=True)
 class FetchSnapshotResponse(Message):
-    """The KRaft leader sends the next piece of a metadata snapshot, or says why it cannot.
+    """Returns the next chunk of a metadata snapshot.
 
     Versions 0-1, flexible 0+.
     """
@@ -667,13 +667,13 @@ class FetchSnapshotResponse(Message):
     __slots__ = SLOTS
 
     throttle_time_ms: int
-    """Milliseconds the replica is told to pause by a quota; normally 0."""
+    """Milliseconds the sender must pause because it exceeded a quota; normally 0 between cluster nodes."""
     error_code: int
-    """Failure of the request as a whole, e.g. a foreign cluster id; 0 if pieces follow."""
+    """Error of the request as a whole, e.g. INCONSISTENT_CLUSTER_ID; 0 if the outcomes are reported per partition."""
     topics: list[FetchSnapshotResponseTopicSnapshot]
-    """Pieces grouped by Raft topic; empty after a failure of the whole request."""
+    """Chunks grouped by Raft topic; empty if the request failed as a whole."""
     node_endpoints: list[NodeEndpoint]
-    """Addresses for the leader ids given in this response; empty when there is no redirect. Versions 1+."""
+    """Addresses of the leaders named in this response; empty if none are known. Versions 1+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 

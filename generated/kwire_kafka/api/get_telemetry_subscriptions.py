@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 @mypyc_attr(acyclic=True)
 class GetTelemetrySubscriptionsRequest(Message):
-    """Sent by a client to any broker to learn which of its own metrics the cluster wants (KIP-714).
+    """Sent by a client to any broker to ask which of its metrics the cluster wants (KIP-714).
 
     Versions 0, flexible 0+.
     """
@@ -47,7 +47,7 @@ class GetTelemetrySubscriptionsRequest(Message):
     __slots__ = SLOTS
 
     client_instance_id: Uuid
-    """Id the broker gave this client instance earlier; all zeros on the first call to be given one."""
+    """Id that the broker assigned to this client instance; the zero UUID on the first request, to be assigned one."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -82,7 +82,7 @@ def new_GetTelemetrySubscriptionsRequest(client_instance_id: Uuid) -> GetTelemet
 
 @mypyc_attr(acyclic=True)
 class GetTelemetrySubscriptionsResponse(Message):
-    """Tells the client which metrics to push, how often and in what form.
+    """Returns the metrics that the client should push, with their interval and encoding.
 
     Versions 0, flexible 0+.
     """
@@ -119,23 +119,23 @@ class GetTelemetrySubscriptionsResponse(Message):
     __slots__ = SLOTS
 
     throttle_time_ms: int
-    """Milliseconds the client should hold back because a quota was exceeded; 0 means no throttling."""
+    """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled."""
     error_code: int
-    """0 on success; otherwise why no subscription is given, e.g. the client asked again too soon."""
+    """0 on success; otherwise the reason, e.g. that the client asked again too soon."""
     client_instance_id: Uuid
-    """Id the client must use from now on; may be all zeros if the request already carried one."""
+    """Id that the client must use from now on; may be the zero UUID if the request already carried one."""
     subscription_id: int
-    """Checksum-like id of this subscription set; quoted on each push so that changes are noticed."""
+    """Checksum of this subscription, repeated in each push so that changes are detected."""
     accepted_compression_types: list[int]
-    """Codecs the broker can unpack, best first: 0 none, 1 gzip, 2 snappy, 3 lz4, 4 zstd."""
+    """Codecs that the broker can decompress, in order of preference: 0 none, 1 gzip, 2 snappy, 3 lz4, 4 zstd."""
     push_interval_ms: int
-    """Milliseconds between pushes, also the wait before asking again if no metric is wanted."""
+    """Milliseconds between pushes, and until the next request for a subscription if no metric is wanted."""
     telemetry_max_bytes: int
-    """Largest payload in bytes the broker takes in one push."""
+    """Largest payload in bytes that the broker accepts in one push."""
     delta_temporality: bool
-    """True if counters must be sent as change since the last push, false for running totals."""
+    """True if counters are sent as the change since the last push, false for running totals."""
     requested_metrics: list[str]
-    """Name prefixes of the metrics wanted; an empty list means that nothing should be pushed."""
+    """Name prefixes of the requested metrics; empty if nothing should be pushed."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @mypyc_attr(acyclic=True)
 class HeartbeatRequest(Message):
-    """Sent regularly to the coordinator by classic group members to stay alive and learn of rebalances.
+    """Sent regularly by members of classic groups to the coordinator to stay in the group and learn of rebalances.
 
     Versions 0-4, flexible 4+.
     """
@@ -40,13 +40,13 @@ class HeartbeatRequest(Message):
     __slots__ = SLOTS
 
     group_id: str
-    """Group the sender is a member of."""
+    """Id of the group that the sender is a member of."""
     generation_id: int
-    """Generation the member believes is current; an older one is refused so that it rejoins."""
+    """Generation that the member considers current; an older one is refused so that the member rejoins."""
     member_id: str
-    """Id the coordinator gave to the member when it joined."""
+    """Id that the coordinator assigned to the member when it joined."""
     group_instance_id: str | None
-    """Configured identity of a static member, to fence an impostor; null for dynamic members. Versions 3+."""
+    """Static membership id (group.instance.id), which fences duplicates; null for a dynamic member. Versions 3+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -97,7 +97,7 @@ def new_HeartbeatRequest(
 
 @mypyc_attr(acyclic=True)
 class HeartbeatResponse(Message):
-    """Coordinator's answer to a heartbeat; its error code is the signal to rejoin.
+    """Reports whether the member is still in the group or must rejoin.
 
     Versions 0-4, flexible 4+.
     """
@@ -116,9 +116,11 @@ class HeartbeatResponse(Message):
     __slots__ = SLOTS
 
     throttle_time_ms: int
-    """Milliseconds the client must pause for exceeding a quota; 0 when no quota was hit. Versions 1+."""
+    """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled. Versions 1+."""
     error_code: int
-    """0 to carry on; REBALANCE_IN_PROGRESS asks the member to rejoin, others that it was removed or fenced."""
+    """0 if nothing changed; REBALANCE_IN_PROGRESS if the member must rejoin, other errors if it was removed or
+    fenced.
+    """
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @mypyc_attr(acyclic=True)
 class AlterableConfig(Struct):
-    """One change to one configuration key."""
+    """One change to one setting."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(1, 2)
 
@@ -42,11 +42,11 @@ class AlterableConfig(Struct):
     __slots__ = SLOTS
 
     name: str
-    """Configuration key, e.g. retention.ms, or a logger name for the broker logger kind."""
+    """Name of the setting, e.g. retention.ms; for broker loggers the name of the logger."""
     config_operation: int
-    """0 sets, 1 deletes (back to default), 2 appends to and 3 removes from a list-valued setting."""
+    """Kind of change: 0 set, 1 delete (back to the default), 2 append to a list, 3 remove from a list."""
     value: str | None
-    """New value as text, or comma-separated items to add or remove; null when deleting. May hold secrets."""
+    """New value as text, or comma-separated items to add or remove; null on deletion. Can contain secrets."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -70,7 +70,7 @@ def new_AlterableConfig(name: str, config_operation: int, value: str | None) -> 
 
 @mypyc_attr(acyclic=True)
 class AlterConfigsResource(Struct):
-    """One configured thing, such as a topic or a broker, with the changes for it."""
+    """One resource with the changes to its settings."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(1, 2)
 
@@ -84,11 +84,11 @@ class AlterConfigsResource(Struct):
     __slots__ = SLOTS
 
     resource_type: int
-    """Kind of thing: 2 topic, 4 broker, 8 broker logger, 16 client metrics, 32 group."""
+    """Kind of resource: 2 topic, 4 broker, 8 broker logger, 16 client metrics, 32 group."""
     resource_name: str
-    """Topic name, group id, or broker id as text; empty with the broker kind is the cluster-wide default."""
+    """Name of the topic or group, or broker id as text; empty with brokers for the cluster-wide default."""
     configs: list[AlterableConfig]
-    """Changes to make to this resource; a key must not occur twice."""
+    """Changes to this resource; a setting must not occur twice."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -114,7 +114,7 @@ def new_AlterConfigsResource(
 
 @mypyc_attr(acyclic=True)
 class IncrementalAlterConfigsRequest(Message):
-    """An admin client sends single changes to dynamic configuration; settings it does not name stay as they are.
+    """Sent by an admin client to change individual dynamic settings; all others are kept.
 
     Versions 0-1, flexible 1+.
     """
@@ -133,9 +133,9 @@ class IncrementalAlterConfigsRequest(Message):
     __slots__ = SLOTS
 
     resources: list[AlterConfigsResource]
-    """Things to reconfigure; each is handled on its own and may fail without affecting the rest."""
+    """Resources to change; each succeeds or fails on its own."""
     validate_only: bool
-    """True runs every check and reports the outcome but changes nothing."""
+    """True checks the request and reports the outcome but changes nothing."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -201,13 +201,13 @@ class AlterConfigsResourceResponse(Struct):
     __slots__ = SLOTS
 
     error_code: int
-    """0 if the changes were accepted (or would be, when only validating); else e.g. INVALID_CONFIG."""
+    """0 if the changes were accepted, or would be when only validating; otherwise an error such as INVALID_CONFIG."""
     error_message: str | None
-    """Explanation for people, often naming the bad key or value; null on success."""
+    """Human-readable explanation of the error, often naming the key or value at fault; null if there is none."""
     resource_type: int
-    """Kind of resource, with the same numeric codes as in the request."""
+    """Kind of resource, repeated from the request."""
     resource_name: str
-    """Resource name repeated from the request, to match outcome and change."""
+    """Name of the resource, repeated from the request."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -237,7 +237,7 @@ def new_AlterConfigsResourceResponse(
 
 @mypyc_attr(acyclic=True)
 class IncrementalAlterConfigsResponse(Message):
-    """The broker or controller reports, per resource, whether its configuration changes were taken.
+    """Reports, for each resource, whether its changes were accepted.
 
     Versions 0-1, flexible 1+.
     """
@@ -256,9 +256,9 @@ class IncrementalAlterConfigsResponse(Message):
     __slots__ = SLOTS
 
     throttle_time_ms: int
-    """Quota back-off for the client in milliseconds; 0 if it may carry on."""
+    """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled."""
     responses: list[AlterConfigsResourceResponse]
-    """One outcome for each resource named in the request."""
+    """One outcome for each resource of the request."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 

@@ -43,11 +43,11 @@ class PartitionData(Struct):
     __slots__ = SLOTS
 
     partition: int
-    """Number of the partition inside its topic."""
+    """Number of the partition within its topic, counted from 0."""
     state_epoch: int
-    """Epoch of this incarnation of the state; later reads and writes with an older one are fenced."""
+    """Epoch of the state; later reads and writes with an older one are fenced."""
     start_offset: int
-    """Offset at which delivery begins; -1 leaves it to the group's auto offset reset setting."""
+    """Offset at which delivery begins; -1 uses the group's auto offset reset setting."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -86,7 +86,7 @@ class InitializeStateData(Struct):
     topic_id: Uuid
     """Id of the topic; state is keyed by group, topic id and partition."""
     partitions: list[PartitionData]
-    """One set of initial values for each partition."""
+    """One entry for each partition."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -108,7 +108,7 @@ def new_InitializeStateData(topic_id: Uuid, partitions: list[PartitionData]) -> 
 
 @mypyc_attr(acyclic=True)
 class InitializeShareGroupStateRequest(Message):
-    """Sent by the group coordinator to a share coordinator to create stored state for share-partitions.
+    """Sent by the group coordinator to the share coordinator to create the stored state of share-partitions.
 
     Versions 0, flexible 0+.
     """
@@ -127,7 +127,7 @@ class InitializeShareGroupStateRequest(Message):
     __slots__ = SLOTS
 
     group_id: str
-    """Share group that starts to consume the partitions."""
+    """Id of the share group that starts to consume the partitions."""
     topics: list[InitializeStateData]
     """Partitions to initialize, grouped by topic."""
     unknown_tags: FieldTags
@@ -182,11 +182,11 @@ class PartitionResult(Struct):
     __slots__ = SLOTS
 
     partition: int
-    """Number of the partition inside its topic."""
+    """Number of the partition within its topic, counted from 0."""
     error_code: int
-    """0 if created; otherwise why not, e.g. a fenced state epoch or the wrong coordinator."""
+    """0 if created; otherwise the reason, e.g. a fenced state epoch or the wrong coordinator."""
     error_message: str | None
-    """Human-readable detail for the partition error; null on success."""
+    """Human-readable explanation of the error; null if there is none."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -223,9 +223,9 @@ class InitializeStateResult(Struct):
     __slots__ = SLOTS
 
     topic_id: Uuid
-    """Id of the topic these outcomes belong to."""
+    """Id of the topic, repeated from the request."""
     partitions: list[PartitionResult]
-    """One outcome for each partition that was sent."""
+    """One outcome for each partition of the request."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -247,7 +247,7 @@ def new_InitializeStateResult(topic_id: Uuid, partitions: list[PartitionResult])
 
 @mypyc_attr(acyclic=True)
 class InitializeShareGroupStateResponse(Message):
-    """Share coordinator's verdict, for each share-partition, on creating its stored state.
+    """Reports, for each share-partition, whether its state was created.
 
     Versions 0, flexible 0+.
     """
@@ -263,7 +263,7 @@ class InitializeShareGroupStateResponse(Message):
     __slots__ = SLOTS
 
     results: list[InitializeStateResult]
-    """Outcomes grouped by topic, as in the request."""
+    """Outcomes grouped by topic."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 

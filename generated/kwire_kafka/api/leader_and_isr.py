@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 @mypyc_attr(acyclic=True)
 class LeaderAndIsrPartitionState(Struct):
-    """Leadership, ISR and replica set that one partition is to have from now on."""
+    """Leadership, in-sync replicas and replica assignment that one partition is to have."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(4, 8)
 
@@ -68,31 +68,34 @@ class LeaderAndIsrPartitionState(Struct):
     __slots__ = SLOTS
 
     topic_name: str
-    """Topic of the partition, needed where entries are not grouped by topic. Versions 0-1."""
+    """Name of the topic, set if entries are not grouped by topic. Versions 0-1."""
     partition_index: int
     """Number of the partition within its topic, counted from 0."""
     controller_epoch: int
-    """Epoch of the controller that last changed this partition, possibly older than the sender's."""
+    """Epoch of the controller that last changed this partition; can be older than the sender's."""
     leader: int
-    """Broker id of the leader; -1 if there is none, -2 while the partition is being deleted."""
+    """Broker id of the leader; -1 if there is none, -2 while the topic is being deleted."""
     leader_epoch: int
-    """Leadership term, raised at every leader change; a broker ignores states with a lower one than it has."""
+    """Leader epoch, incremented at every leader change; brokers ignore a state with a lower epoch than their own."""
     isr: list[int]
-    """Broker ids whose copies are in sync with the leader, the leader included."""
+    """Broker ids of the in-sync replicas, the leader included."""
     partition_epoch: int
-    """Counter raised at every leader or ISR change; a leader needs it to propose the next ISR change."""
+    """Partition epoch, incremented at every leader or ISR change; a leader needs it to propose the next ISR change.
+    """
     replicas: list[int]
-    """Broker ids assigned to hold a copy, preferred leader first."""
+    """Broker ids of the assigned replicas, the preferred leader first."""
     adding_replicas: list[int]
-    """Broker ids joining the replica set in a reassignment under way; empty when none runs. Versions 3+."""
+    """Broker ids being added to the replica set by a reassignment; empty if none is in progress. Versions 3+."""
     removing_replicas: list[int]
-    """Broker ids that leave the replica set once the reassignment completes; empty when none runs. Versions 3+."""
+    """Broker ids removed from the replica set once the reassignment completes; empty if none is in progress. Versions
+    3+.
+    """
     is_new: bool
-    """True if the partition was just created, so the broker may create its log rather than report it lost. Versions
-    1+.
+    """True if the partition was just created, so that the broker creates its log instead of reporting it as lost.
+    Versions 1+.
     """
     leader_recovery_state: int
-    """0 if the leader is sound, 1 if it was elected uncleanly and still has to recover. Versions 6+."""
+    """Recovery state of the leader: 0 recovered, 1 still recovering after an unclean election. Versions 6+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -160,7 +163,7 @@ def new_LeaderAndIsrPartitionState(
 
 @mypyc_attr(acyclic=True)
 class LeaderAndIsrTopicState(Struct):
-    """The partitions of one topic that get a new state."""
+    """New partition states of one topic."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(4, 8)
 
@@ -174,9 +177,9 @@ class LeaderAndIsrTopicState(Struct):
     __slots__ = SLOTS
 
     topic_name: str
-    """Topic the partition states belong to. Versions 2+."""
+    """Name of the topic that the partitions belong to. Versions 2+."""
     topic_id: Uuid
-    """Unique id of the topic, stored with its logs so that a recreated topic is noticed; zero if it has none.
+    """Id of the topic, stored with its logs so that a re-created topic is detected; the zero UUID if it has none.
     Versions 5+.
     """
     partition_states: list[LeaderAndIsrPartitionState]
@@ -220,9 +223,9 @@ class LeaderAndIsrLiveLeader(Struct):
     __slots__ = SLOTS
 
     broker_id: int
-    """Broker id, matching the Leader values of the partition states."""
+    """Id of the broker, matching the Leader values of the partition states."""
     host_name: str
-    """Host name or IP address other brokers use to reach it."""
+    """Host name or IP address at which other brokers reach it."""
     port: int
     """TCP port of the listener used between brokers."""
     unknown_tags: FieldTags
@@ -248,7 +251,7 @@ def new_LeaderAndIsrLiveLeader(broker_id: int, host_name: str, port: int) -> Lea
 
 @mypyc_attr(acyclic=True)
 class LeaderAndIsrRequest(Message):
-    """Controller's order to a broker to lead or follow the listed partitions; used in ZooKeeper-era clusters.
+    """Sent by the controller to a broker of a ZooKeeper-era cluster to make it lead or follow the listed partitions.
 
     Versions 0-7, flexible 4+.
     """
@@ -289,25 +292,25 @@ class LeaderAndIsrRequest(Message):
     __slots__ = SLOTS
 
     controller_id: int
-    """Node id of the controller that issues the order."""
+    """Node id of the controller that sends the request."""
     is_kraft_controller: bool
-    """True if a KRaft controller sent this while migrating a cluster away from ZooKeeper. Versions 7+."""
+    """True if a KRaft controller sent this during a migration from ZooKeeper. Versions 7+."""
     controller_epoch: int
-    """Number of the controller's reign; brokers refuse orders from a controller that has been deposed."""
+    """Epoch of the controller; brokers refuse requests of an earlier controller."""
     broker_epoch: int
-    """Registration epoch of the target broker, -1 if not checked; stops orders meant for an earlier run of it.
-    Versions 2+.
+    """Epoch of the receiving broker's registration, which protects a restarted broker from late requests; -1 skips
+    the check. Versions 2+.
     """
     type: int
     """Scope of the update: 0 unspecified, 1 only the listed partitions change, 2 the complete state for the broker.
     Versions 5+.
     """
     ungrouped_partition_states: list[LeaderAndIsrPartitionState]
-    """New partition states as a flat list, each entry repeating its topic name. Versions 0-1."""
+    """New partition states as a flat list in which each entry repeats the name of its topic. Versions 0-1."""
     topic_states: list[LeaderAndIsrTopicState]
-    """New partition states, grouped by topic to save repeating the name. Versions 2+."""
+    """New partition states, grouped by topic. Versions 2+."""
     live_leaders: list[LeaderAndIsrLiveLeader]
-    """Addresses of the brokers that lead the listed partitions, for followers to connect to."""
+    """Addresses of the brokers that lead the listed partitions, to which followers connect."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -394,11 +397,11 @@ class LeaderAndIsrPartitionError(Struct):
     __slots__ = SLOTS
 
     topic_name: str
-    """Topic of the partition, needed where results are not grouped by topic. Versions 0-4."""
+    """Name of the topic, set if outcomes are not grouped by topic. Versions 0-4."""
     partition_index: int
     """Number of the partition within its topic, counted from 0."""
     error_code: int
-    """0 if the broker took up the new state; otherwise why not, for example a storage error."""
+    """0 if the broker adopted the new state; otherwise the reason, e.g. a storage error."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -437,9 +440,9 @@ class LeaderAndIsrTopicError(Struct):
     __slots__ = SLOTS
 
     topic_id: Uuid
-    """Unique id of the topic the results belong to, as sent by the controller. Versions 5+."""
+    """Id of the topic, as sent by the controller. Versions 5+."""
     partition_errors: list[LeaderAndIsrPartitionError]
-    """One result per partition of the topic. Versions 5+."""
+    """One outcome for each partition of the topic. Versions 5+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -463,7 +466,7 @@ def new_LeaderAndIsrTopicError(
 
 @mypyc_attr(acyclic=True)
 class LeaderAndIsrResponse(Message):
-    """Broker's report to the controller on which of the ordered leadership changes it carried out.
+    """Reports which of the requested leadership changes the broker carried out.
 
     Versions 0-7, flexible 4+.
     """
@@ -489,11 +492,11 @@ class LeaderAndIsrResponse(Message):
     __slots__ = SLOTS
 
     error_code: int
-    """Failure of the order as a whole, such as a stale controller or broker epoch; 0 if it was processed."""
+    """Error of the request as a whole, e.g. a stale controller or broker epoch; 0 on success."""
     partition_errors: list[LeaderAndIsrPartitionError]
-    """Result for every partition as a flat list. Versions 0-4."""
+    """Outcome for each partition, as a flat list. Versions 0-4."""
     topics: list[LeaderAndIsrTopicError]
-    """Result for every partition, grouped by topic id. Versions 5+."""
+    """Outcome for each partition, grouped by topic id. Versions 5+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 

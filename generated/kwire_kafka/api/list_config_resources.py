@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @mypyc_attr(acyclic=True)
 class ListConfigResourcesRequest(Message):
-    """Sent by admin clients to find the names of resources that can carry configuration.
+    """Sent by admin clients to list the resources that can have configuration.
 
     Versions 0-1, flexible 0+.
     """
@@ -81,7 +81,7 @@ def new_ListConfigResourcesRequest(resource_types: list[int]) -> ListConfigResou
 
 @mypyc_attr(acyclic=True)
 class ConfigResource(Struct):
-    """One resource that configuration can be attached to."""
+    """One resource that can have configuration."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
 
@@ -94,9 +94,10 @@ class ConfigResource(Struct):
     __slots__ = SLOTS
 
     resource_name: str
-    """Name of the resource: topic or group name, node id as text, or subscription name."""
+    """Name of the topic, group or client metrics subscription, or node id as text."""
     resource_type: int
-    """Kind of the resource, same codes as in the request; 16 (client metrics) when not transmitted. Versions 1+."""
+    """Kind of resource, numbered as in the request; 16 (client metrics) in versions without this field. Versions 1+.
+    """
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -118,7 +119,7 @@ def new_ConfigResource(resource_name: str, resource_type: int) -> ConfigResource
 
 @mypyc_attr(acyclic=True)
 class ListConfigResourcesResponse(Message):
-    """Names of the configurable resources of the kinds asked for; earlier it listed client metrics only.
+    """Returns the names of the configurable resources of the requested kinds; only client metrics in version 0.
 
     Versions 0-1, flexible 0+.
     """
@@ -144,11 +145,11 @@ class ListConfigResourcesResponse(Message):
     __slots__ = SLOTS
 
     throttle_time_ms: int
-    """Milliseconds the client should hold back because a quota was exceeded; 0 means no throttling."""
+    """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled."""
     error_code: int
-    """0 on success; otherwise why nothing is listed, e.g. a kind that is not supported."""
+    """0 on success; otherwise the reason, e.g. an unsupported kind of resource."""
     config_resources: list[ConfigResource]
-    """Resources found, in no order that may be relied upon."""
+    """Resources found, in no particular order."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 

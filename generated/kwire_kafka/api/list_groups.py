@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @mypyc_attr(acyclic=True)
 class ListGroupsRequest(Message):
-    """Admin client to each broker in turn: list the groups that this broker coordinates, optionally filtered.
+    """Sent by an admin client to each broker to list the groups that this broker coordinates.
 
     Versions 0-5, flexible 3+.
     """
@@ -46,9 +46,9 @@ class ListGroupsRequest(Message):
     __slots__ = SLOTS
 
     states_filter: list[str]
-    """Keep only groups in one of these states, e.g. Stable or Empty; an empty list keeps all. Versions 4+."""
+    """States to list, e.g. Stable or Empty; empty lists groups in any state. Versions 4+."""
     types_filter: list[str]
-    """Keep only groups of these types, e.g. classic, consumer or share; an empty list keeps all. Versions 5+."""
+    """Types to list, e.g. classic, consumer or share; empty lists groups of any type. Versions 5+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -91,7 +91,7 @@ def new_ListGroupsRequest(states_filter: list[str], types_filter: list[str]) -> 
 
 @mypyc_attr(acyclic=True)
 class ListedGroup(Struct):
-    """Summary of one group known to the answering broker."""
+    """Summary of one group."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(3, 6)
 
@@ -106,13 +106,13 @@ class ListedGroup(Struct):
     __slots__ = SLOTS
 
     group_id: str
-    """Name of the group, the key for further describe calls."""
+    """Id of the group."""
     protocol_type: str
-    """Family of the group, e.g. consumer or connect; empty if it was made by simple offset commits."""
+    """Kind of application that uses the group, e.g. consumer or connect; empty if it only stores offsets."""
     group_state: str
-    """State at the moment of the call, spelled as in DescribeGroups. Versions 4+."""
+    """Name of the group's state, as in DescribeGroups. Versions 4+."""
     group_type: str
-    """Which group protocol manages it: classic, consumer, share or streams. Versions 5+."""
+    """Type of the group: classic, consumer, share or streams. Versions 5+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -138,7 +138,7 @@ def new_ListedGroup(group_id: str, protocol_type: str, group_state: str, group_t
 
 @mypyc_attr(acyclic=True)
 class ListGroupsResponse(Message):
-    """Groups coordinated by the answering broker; ask every broker to see the whole cluster.
+    """Returns the groups that this broker coordinates; only all brokers together know all groups.
 
     Versions 0-5, flexible 3+.
     """
@@ -158,11 +158,11 @@ class ListGroupsResponse(Message):
     __slots__ = SLOTS
 
     throttle_time_ms: int
-    """Milliseconds the client should stay silent because it exceeded a quota; 0 when within quota. Versions 1+."""
+    """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled. Versions 1+."""
     error_code: int
-    """0 on success; the coordinator may still be loading, in which case the caller retries."""
+    """0 on success; otherwise the reason, e.g. a coordinator that is still loading, which calls for a retry."""
     groups: list[ListedGroup]
-    """Groups that passed the filters and that the caller may describe."""
+    """Groups that match the filters and that the caller may describe."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 

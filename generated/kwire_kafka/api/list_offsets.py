@@ -52,13 +52,15 @@ class ListOffsetsPartition(Struct):
     partition_index: int
     """Number of the partition within its topic, counted from 0."""
     current_leader_epoch: int
-    """Leader epoch known to the sender, -1 to skip the check; lets the broker reject outdated views. Versions 4+."""
+    """Leader epoch known to the sender, with which the broker rejects outdated views; -1 skips the check. Versions
+    4+.
+    """
     timestamp: int
-    """Epoch milliseconds to search from, or -1 latest, -2 earliest, -3 highest timestamp, -4 earliest local, -5 last
+    """Milliseconds since the Unix epoch, or -1 latest, -2 earliest, -3 highest timestamp, -4 earliest local, -5 last
     tiered.
     """
     max_num_offsets: int
-    """Most segment start offsets to return; belongs to the original lookup that yields a list. Versions 0."""
+    """Maximum number of segment start offsets to return, for version 0, which returns a list. Versions 0."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -91,7 +93,7 @@ def new_ListOffsetsPartition(
 
 @mypyc_attr(acyclic=True)
 class ListOffsetsTopic(Struct):
-    """The lookups wanted in one topic."""
+    """Lookups in one topic."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(6, 11)
 
@@ -104,9 +106,9 @@ class ListOffsetsTopic(Struct):
     __slots__ = SLOTS
 
     name: str
-    """Topic whose partitions are looked up."""
+    """Name of the topic."""
     partitions: list[ListOffsetsPartition]
-    """One lookup per partition of the topic."""
+    """One lookup for each partition of the topic."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -128,7 +130,7 @@ def new_ListOffsetsTopic(name: str, partitions: list[ListOffsetsPartition]) -> L
 
 @mypyc_attr(acyclic=True)
 class ListOffsetsRequest(Message):
-    """Asks partition leaders to turn a timestamp or a marker such as earliest or latest into an offset.
+    """Sent to partition leaders to look up the offset of a timestamp, or of a marker such as earliest or latest.
 
     Versions 0-10, flexible 6+.
     """
@@ -149,13 +151,14 @@ class ListOffsetsRequest(Message):
     __slots__ = SLOTS
 
     replica_id: int
-    """Broker id if a follower asks; -1 for ordinary clients, -2 for a debugging consumer."""
+    """Broker id of a follower that asks; -1 for ordinary clients, -2 for a debugging consumer."""
     isolation_level: int
-    """Decides what latest means: 0 gives the high watermark, 1 the last stable offset. Versions 2+."""
+    """Isolation level, which defines the latest offset: 0 the high watermark, 1 the last stable offset. Versions 2+.
+    """
     topics: list[ListOffsetsTopic]
     """Partitions to look up, grouped by topic."""
     timeout_ms: int
-    """Milliseconds the broker may spend when the answer has to be read from tiered storage. Versions 10+."""
+    """Milliseconds that the broker may take if it must read from tiered storage. Versions 10+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -206,7 +209,7 @@ def new_ListOffsetsRequest(
 
 @mypyc_attr(acyclic=True)
 class ListOffsetsPartitionResponse(Struct):
-    """Result of the lookup in one partition."""
+    """Outcome for one partition."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(6, 11)
 
@@ -233,19 +236,17 @@ class ListOffsetsPartitionResponse(Struct):
     partition_index: int
     """Number of the partition within its topic, counted from 0."""
     error_code: int
-    """0 if the lookup ran, even without a match; otherwise why it failed."""
+    """0 if the lookup succeeded, even without a match; otherwise the reason."""
     old_style_offsets: list[int]
-    """Start offsets of log segments, newest first; how the original version answered. Versions 0."""
+    """Start offsets of log segments, newest first; used in version 0 only. Versions 0."""
     timestamp: int
-    """Timestamp of the matching record in epoch milliseconds; -1 for markers such as latest, or if none matched.
-    Versions 1+.
+    """Timestamp of the matching record in milliseconds since the Unix epoch; -1 for markers such as latest, or
+    without a match. Versions 1+.
     """
     offset: int
-    """Offset of the first record at or after the timestamp, or of the marker; -1 if nothing matched. Versions 1+."""
+    """Offset of the first record at or after the timestamp, or of the marker; -1 without a match. Versions 1+."""
     leader_epoch: int
-    """Epoch under which the record at that offset was written, -1 if unknown; pass it on to detect truncation.
-    Versions 4+.
-    """
+    """Leader epoch of the record at that offset, with which clients detect truncation; -1 if unknown. Versions 4+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -289,7 +290,7 @@ def new_ListOffsetsPartitionResponse(
 
 @mypyc_attr(acyclic=True)
 class ListOffsetsTopicResponse(Struct):
-    """Lookup results within one topic."""
+    """Outcomes for one topic."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(6, 11)
 
@@ -302,9 +303,9 @@ class ListOffsetsTopicResponse(Struct):
     __slots__ = SLOTS
 
     name: str
-    """Topic the lookups were made in."""
+    """Name of the topic."""
     partitions: list[ListOffsetsPartitionResponse]
-    """One result per partition that was asked about."""
+    """One outcome for each requested partition."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -328,7 +329,7 @@ def new_ListOffsetsTopicResponse(
 
 @mypyc_attr(acyclic=True)
 class ListOffsetsResponse(Message):
-    """Leader's answer with the offset found for each timestamp or marker looked up.
+    """Returns the offset found for each timestamp or marker.
 
     Versions 0-10, flexible 6+.
     """
@@ -347,9 +348,9 @@ class ListOffsetsResponse(Message):
     __slots__ = SLOTS
 
     throttle_time_ms: int
-    """Milliseconds the client must pause for exceeding a quota; 0 when no quota was hit. Versions 2+."""
+    """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled. Versions 2+."""
     topics: list[ListOffsetsTopicResponse]
-    """Lookup results, grouped by topic."""
+    """Outcomes grouped by topic."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @mypyc_attr(acyclic=True)
 class ListPartitionReassignmentsTopics(Struct):
-    """One topic with the partitions to look at."""
+    """One topic with the partitions to look up."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
 
@@ -41,9 +41,9 @@ class ListPartitionReassignmentsTopics(Struct):
     __slots__ = SLOTS
 
     name: str
-    """Name of the topic to check for ongoing moves."""
+    """Name of the topic."""
     partition_indexes: list[int]
-    """Partition numbers of that topic to check."""
+    """Numbers of the partitions to look up."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -65,7 +65,7 @@ def new_ListPartitionReassignmentsTopics(name: str, partition_indexes: list[int]
 
 @mypyc_attr(acyclic=True)
 class ListPartitionReassignmentsRequest(Message):
-    """An admin client asks the controller which partition moves are still in progress.
+    """Sent by an admin client to the controller to list the reassignments in progress.
 
     Versions 0, flexible 0+.
     """
@@ -84,9 +84,9 @@ class ListPartitionReassignmentsRequest(Message):
     __slots__ = SLOTS
 
     timeout_ms: int
-    """Milliseconds the client gives the controller to answer."""
+    """Milliseconds that the controller may take."""
     topics: list[ListPartitionReassignmentsTopics] | None
-    """Where to look for ongoing moves; null covers the whole cluster."""
+    """Partitions to look up; null for the whole cluster."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -125,7 +125,7 @@ def new_ListPartitionReassignmentsRequest(
 
 @mypyc_attr(acyclic=True)
 class OngoingPartitionReassignment(Struct):
-    """State of the move of one partition."""
+    """Reassignment of one partition."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
 
@@ -146,13 +146,13 @@ class OngoingPartitionReassignment(Struct):
     __slots__ = SLOTS
 
     partition_index: int
-    """Number of the moving partition within its topic."""
+    """Number of the partition within its topic, counted from 0."""
     replicas: list[int]
-    """All current replica broker ids, those being added and those being removed included."""
+    """Broker ids of all current replicas, including those being added and removed."""
     adding_replicas: list[int]
-    """Brokers still copying the data; they stay once in sync and the move completes."""
+    """Broker ids of the replicas being added, which are still copying the data."""
     removing_replicas: list[int]
-    """Brokers that will drop their copy as soon as the new ones have caught up."""
+    """Broker ids of the replicas to be removed once the new ones have caught up."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -185,7 +185,7 @@ def new_OngoingPartitionReassignment(
 
 @mypyc_attr(acyclic=True)
 class OngoingTopicReassignment(Struct):
-    """One topic that has at least one partition on the move."""
+    """One topic with reassignments in progress."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
 
@@ -198,9 +198,9 @@ class OngoingTopicReassignment(Struct):
     __slots__ = SLOTS
 
     name: str
-    """Name of the topic with partitions in motion."""
+    """Name of the topic."""
     partitions: list[OngoingPartitionReassignment]
-    """The partitions of this topic that are still moving."""
+    """Partitions of this topic that are being reassigned."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -224,7 +224,7 @@ def new_OngoingTopicReassignment(
 
 @mypyc_attr(acyclic=True)
 class ListPartitionReassignmentsResponse(Message):
-    """The controller lists the partitions being moved and the brokers they gain and lose.
+    """Returns the partitions being reassigned, with the replicas they gain and lose.
 
     Versions 0, flexible 0+.
     """
@@ -245,13 +245,13 @@ class ListPartitionReassignmentsResponse(Message):
     __slots__ = SLOTS
 
     throttle_time_ms: int
-    """Quota penalty for the client in milliseconds; 0 if it stayed within its share."""
+    """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled."""
     error_code: int
-    """0 if the list is valid; otherwise why the listing failed, e.g. missing rights."""
+    """0 on success; otherwise the reason, e.g. a missing permission."""
     error_message: str | None
-    """Readable cause of a failed listing; null on success."""
+    """Human-readable explanation of the error; null if there is none."""
     topics: list[OngoingTopicReassignment]
-    """Topics with moves under way; empty when nothing is moving. Idle partitions are left out."""
+    """Topics with reassignments in progress; other topics and partitions are omitted."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @mypyc_attr(acyclic=True)
 class ListTransactionsRequest(Message):
-    """Sent by admin tools to every broker to list the transactional ids it coordinates, with optional filters.
+    """Sent by admin clients to every broker to list the transactional ids that it coordinates.
 
     Versions 0-2, flexible 0+.
     """
@@ -55,14 +55,15 @@ class ListTransactionsRequest(Message):
     __slots__ = SLOTS
 
     state_filters: list[str]
-    """Names of the states to keep; an empty list keeps every state."""
+    """Names of the states to list; empty lists all."""
     producer_id_filters: list[int]
-    """Producer ids to keep; an empty list keeps all of them."""
+    """Producer ids to list; empty lists all."""
     duration_filter: int
-    """Keep only transactions open for longer than this many milliseconds; a negative value turns it off. Versions 1+.
+    """Minimum age in milliseconds of the open transactions to list, exclusive; a negative value lists all. Versions
+    1+.
     """
     transactional_id_pattern: str | None
-    """Regular expression (RE2 syntax) that the transactional id must match; null or empty keeps all. Versions 2+."""
+    """Regular expression (RE2 syntax) that the transactional id must match; null or empty lists all. Versions 2+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -113,7 +114,7 @@ def new_ListTransactionsRequest(
 
 @mypyc_attr(acyclic=True)
 class TransactionState(Struct):
-    """Short summary of one transactional id."""
+    """Summary of one transactional id."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 3)
 
@@ -127,11 +128,11 @@ class TransactionState(Struct):
     __slots__ = SLOTS
 
     transactional_id: str
-    """Transactional id chosen by the application in its producer configuration."""
+    """Transactional id, configured by the application."""
     producer_id: int
-    """Producer id currently bound to the transactional id."""
+    """Producer id bound to the transactional id."""
     transaction_state: str
-    """Name of the coordinator's state for it, e.g. Ongoing or CompleteCommit."""
+    """Name of the state, e.g. Ongoing or CompleteCommit."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -157,7 +158,7 @@ def new_TransactionState(transactional_id: str, producer_id: int, transaction_st
 
 @mypyc_attr(acyclic=True)
 class ListTransactionsResponse(Message):
-    """Transactional ids on this coordinator that passed all the filters.
+    """Returns the transactional ids of this coordinator that match all filters.
 
     Versions 0-2, flexible 0+.
     """
@@ -184,13 +185,13 @@ class ListTransactionsResponse(Message):
     __slots__ = SLOTS
 
     throttle_time_ms: int
-    """Milliseconds the client should hold back because a quota was exceeded; 0 means no throttling."""
+    """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled."""
     error_code: int
-    """0 on success; otherwise why nothing could be listed, e.g. the coordinator is still loading."""
+    """0 on success; otherwise the reason, e.g. a coordinator that is still loading."""
     unknown_state_filters: list[str]
-    """Requested state names that this broker does not recognise and therefore did not apply."""
+    """Names of requested states that are unknown to this broker and were therefore ignored."""
     transaction_states: list[TransactionState]
-    """The matching transactional ids; those the caller may not describe are left out."""
+    """Matching transactional ids that the caller may describe."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 

@@ -54,14 +54,17 @@ class OffsetCommitRequestPartition(Struct):
     partition_index: int
     """Number of the partition within its topic, counted from 0."""
     committed_offset: int
-    """Offset of the next record to consume, that is the last one processed plus 1."""
+    """Offset of the next record to consume, i.e. one past the last one processed."""
     committed_leader_epoch: int
-    """Leader epoch of the last consumed record, -1 if unknown; used on resume to detect log truncation. Versions 6+.
+    """Leader epoch of the last consumed record, with which log truncation is detected on resumption; -1 if unknown.
+    Versions 6+.
     """
     commit_timestamp: int
-    """Commit time in epoch milliseconds as the client sets it; -1 makes the broker use its own clock. Versions 1."""
+    """Time of the commit in milliseconds since the Unix epoch, set by the client; -1 uses the broker's clock.
+    Versions 1.
+    """
     committed_metadata: str | None
-    """Free text the client wants kept with the offset; null counts as empty."""
+    """Free text stored with the offset; null counts as empty."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -115,11 +118,11 @@ class OffsetCommitRequestTopic(Struct):
     __slots__ = SLOTS
 
     name: str
-    """Topic the positions refer to; newer versions use TopicId in its place. Versions 0-9."""
+    """Name of the topic; newer versions use TopicId instead. Versions 0-9."""
     topic_id: Uuid
-    """Unique id of the topic, so offsets are never attached to a recreated topic of the same name. Versions 10+."""
+    """Id of the topic, so that offsets are never applied to a re-created topic of the same name. Versions 10+."""
     partitions: list[OffsetCommitRequestPartition]
-    """One position per partition of the topic."""
+    """One position for each partition of the topic."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -145,7 +148,7 @@ def new_OffsetCommitRequestTopic(
 
 @mypyc_attr(acyclic=True)
 class OffsetCommitRequest(Message):
-    """Sent by consumers or admin clients to the group coordinator to store how far a group has read.
+    """Sent by consumers or admin clients to the group coordinator to store the positions of a group.
 
     Versions 0-10, flexible 8+.
     """
@@ -183,17 +186,17 @@ class OffsetCommitRequest(Message):
     __slots__ = SLOTS
 
     group_id: str
-    """Consumer group the offsets are stored for."""
+    """Id of the group whose offsets are stored."""
     generation_id_or_member_epoch: int
-    """Classic generation or member epoch of the committer, to fence former members; -1 when no member commits.
-    Versions 1+.
+    """Classic generation or KIP-848 member epoch of the committer, which fences former members; -1 outside of a
+    group. Versions 1+.
     """
     member_id: str
-    """Id the coordinator knows the committer by; empty when committing without membership. Versions 1+."""
+    """Id of the committing member; empty when committing outside of a group. Versions 1+."""
     group_instance_id: str | None
-    """Configured identity of a static member, which survives restarts; null for dynamic members. Versions 7+."""
+    """Static membership id (group.instance.id), which survives restarts; null for a dynamic member. Versions 7+."""
     retention_time_ms: int
-    """Milliseconds to keep these offsets before they expire; -1 uses the broker's own setting. Versions 2-4."""
+    """Milliseconds to keep these offsets before they expire; -1 uses the broker's setting. Versions 2-4."""
     topics: list[OffsetCommitRequestTopic]
     """Positions to store, grouped by topic."""
     unknown_tags: FieldTags
@@ -260,7 +263,7 @@ def new_OffsetCommitRequest(
 
 @mypyc_attr(acyclic=True)
 class OffsetCommitResponsePartition(Struct):
-    """Commit result for one partition."""
+    """Outcome for one partition."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(8, 11)
 
@@ -275,7 +278,7 @@ class OffsetCommitResponsePartition(Struct):
     partition_index: int
     """Number of the partition within its topic, counted from 0."""
     error_code: int
-    """0 if stored; otherwise why not, such as a stale generation or a rebalance under way."""
+    """0 if stored; otherwise the reason, e.g. a stale generation or a rebalance in progress."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -297,7 +300,7 @@ def new_OffsetCommitResponsePartition(partition_index: int, error_code: int) -> 
 
 @mypyc_attr(acyclic=True)
 class OffsetCommitResponseTopic(Struct):
-    """Commit results for one topic."""
+    """Outcomes for one topic."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(8, 11)
 
@@ -311,11 +314,11 @@ class OffsetCommitResponseTopic(Struct):
     __slots__ = SLOTS
 
     name: str
-    """Topic the results are for, echoing the request. Versions 0-9."""
+    """Name of the topic, repeated from the request. Versions 0-9."""
     topic_id: Uuid
-    """Unique id of the topic the results are for, echoing the request. Versions 10+."""
+    """Id of the topic, repeated from the request. Versions 10+."""
     partitions: list[OffsetCommitResponsePartition]
-    """One result per partition that was committed."""
+    """One outcome for each committed partition."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -341,7 +344,7 @@ def new_OffsetCommitResponseTopic(
 
 @mypyc_attr(acyclic=True)
 class OffsetCommitResponse(Message):
-    """Coordinator's answer saying which positions were stored durably and which were refused.
+    """Reports which positions were stored.
 
     Versions 0-10, flexible 8+.
     """
@@ -360,9 +363,9 @@ class OffsetCommitResponse(Message):
     __slots__ = SLOTS
 
     throttle_time_ms: int
-    """Milliseconds the client must pause for exceeding a quota; 0 when no quota was hit. Versions 3+."""
+    """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled. Versions 3+."""
     topics: list[OffsetCommitResponseTopic]
-    """Commit results, grouped by topic."""
+    """Outcomes grouped by topic."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 

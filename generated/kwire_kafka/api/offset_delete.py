@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @mypyc_attr(acyclic=True)
 class OffsetDeleteRequestPartition(Struct):
-    """One partition whose committed offset shall be erased."""
+    """One partition whose committed offset is to be deleted."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0)
 
@@ -29,7 +29,7 @@ class OffsetDeleteRequestPartition(Struct):
     __slots__ = SLOTS
 
     partition_index: int
-    """Partition number, from 0, within the enclosing topic."""
+    """Number of the partition within its topic, counted from 0."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -49,7 +49,7 @@ def new_OffsetDeleteRequestPartition(partition_index: int) -> OffsetDeleteReques
 
 @mypyc_attr(acyclic=True)
 class OffsetDeleteRequestTopic(Struct):
-    """One topic from which committed offsets shall be erased."""
+    """One topic whose committed offsets are to be deleted."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0)
 
@@ -62,9 +62,9 @@ class OffsetDeleteRequestTopic(Struct):
     __slots__ = SLOTS
 
     name: str
-    """Topic name; a live group must not be subscribed to it."""
+    """Name of the topic; no active member of the group may be subscribed to it."""
     partitions: list[OffsetDeleteRequestPartition]
-    """Partitions of this topic to forget the commits of."""
+    """Partitions of this topic whose committed offsets are to be deleted."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -88,7 +88,7 @@ def new_OffsetDeleteRequestTopic(
 
 @mypyc_attr(acyclic=True)
 class OffsetDeleteRequest(Message):
-    """An admin client asks a group's coordinator to forget committed offsets of chosen partitions.
+    """Sent by an admin client to the group coordinator to delete committed offsets of selected partitions.
 
     Versions 0, flexible none.
     """
@@ -107,9 +107,9 @@ class OffsetDeleteRequest(Message):
     __slots__ = SLOTS
 
     group_id: str
-    """Consumer group that committed the offsets; decides which broker is the coordinator."""
+    """Id of the group that committed the offsets; determines the coordinator."""
     topics: list[OffsetDeleteRequestTopic]
-    """Topics holding the partitions whose commits are to go."""
+    """Topics with the partitions whose committed offsets are to be deleted."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -159,9 +159,9 @@ class OffsetDeleteResponsePartition(Struct):
     __slots__ = SLOTS
 
     partition_index: int
-    """Number of the partition that the outcome is about."""
+    """Number of the partition within its topic, counted from 0."""
     error_code: int
-    """0 if erased; GROUP_SUBSCRIBED_TO_TOPIC when active members still consume the topic."""
+    """0 if deleted; GROUP_SUBSCRIBED_TO_TOPIC if active members still consume the topic."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -196,9 +196,9 @@ class OffsetDeleteResponseTopic(Struct):
     __slots__ = SLOTS
 
     name: str
-    """Topic whose commits were addressed."""
+    """Name of the topic that the outcomes belong to."""
     partitions: list[OffsetDeleteResponsePartition]
-    """One outcome per partition asked for in this topic."""
+    """One outcome for each requested partition of this topic."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -222,7 +222,7 @@ def new_OffsetDeleteResponseTopic(
 
 @mypyc_attr(acyclic=True)
 class OffsetDeleteResponse(Message):
-    """The group coordinator reports which committed offsets it erased.
+    """Reports which committed offsets were deleted.
 
     Versions 0, flexible none.
     """
@@ -242,11 +242,12 @@ class OffsetDeleteResponse(Message):
     __slots__ = SLOTS
 
     error_code: int
-    """Group-level failure such as NOT_COORDINATOR or GROUP_ID_NOT_FOUND; 0 sends you to the partition codes."""
+    """Error of the group as a whole, e.g. NOT_COORDINATOR or GROUP_ID_NOT_FOUND; 0 if the outcomes are per partition.
+    """
     throttle_time_ms: int
-    """Milliseconds of enforced pause for the client due to quotas; 0 for none."""
+    """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled."""
     topics: list[OffsetDeleteResponseTopic]
-    """Outcomes grouped by topic; empty if the call failed for the whole group."""
+    """Outcomes grouped by topic; empty if the request failed as a whole."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @mypyc_attr(acyclic=True)
 class OffsetFetchRequestTopic(Struct):
-    """The partitions of one topic to look up, in a single-group request."""
+    """Partitions of one topic to look up."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(6, 11)
 
@@ -43,7 +43,7 @@ class OffsetFetchRequestTopic(Struct):
     __slots__ = SLOTS
 
     name: str
-    """Topic whose offsets are wanted. Versions 0-7."""
+    """Name of the topic. Versions 0-7."""
     partition_indexes: list[int]
     """Numbers of the partitions to look up. Versions 0-7."""
     unknown_tags: FieldTags
@@ -67,7 +67,7 @@ def new_OffsetFetchRequestTopic(name: str, partition_indexes: list[int]) -> Offs
 
 @mypyc_attr(acyclic=True)
 class OffsetFetchRequestTopics(Struct):
-    """The partitions of one topic to look up for a group."""
+    """Partitions of one topic to look up."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(6, 11)
 
@@ -81,9 +81,9 @@ class OffsetFetchRequestTopics(Struct):
     __slots__ = SLOTS
 
     name: str
-    """Topic whose offsets are wanted; newer versions use TopicId in its place. Versions 8-9."""
+    """Name of the topic; newer versions use TopicId instead. Versions 8-9."""
     topic_id: Uuid
-    """Unique id of the topic whose offsets are wanted. Versions 10+."""
+    """Id of the topic. Versions 10+."""
     partition_indexes: list[int]
     """Numbers of the partitions to look up. Versions 8+."""
     unknown_tags: FieldTags
@@ -109,7 +109,7 @@ def new_OffsetFetchRequestTopics(name: str, topic_id: Uuid, partition_indexes: l
 
 @mypyc_attr(acyclic=True)
 class OffsetFetchRequestGroup(Struct):
-    """One group to look up, and which of its offsets are wanted."""
+    """One group with the partitions to look up."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(6, 11)
 
@@ -124,15 +124,16 @@ class OffsetFetchRequestGroup(Struct):
     __slots__ = SLOTS
 
     group_id: str
-    """Group whose stored offsets are wanted. Versions 8+."""
+    """Id of the group. Versions 8+."""
     member_id: str | None
-    """Member that asks, so the coordinator can verify it; null when the caller is no group member. Versions 9+."""
+    """Id of the requesting member, which the coordinator verifies; null if the caller is not a member. Versions 9+.
+    """
     member_epoch: int
-    """Epoch of the member that asks, to fence stale ones; -1 when the caller is no member of a KIP-848 group.
+    """Epoch of the requesting member, which fences stale ones; -1 if the caller is not a member of a KIP-848 group.
     Versions 9+.
     """
     topics: list[OffsetFetchRequestTopics] | None
-    """Partitions of this group to look up; null asks for all that have a stored offset. Versions 8+."""
+    """Partitions to look up; null for all that have a committed offset. Versions 8+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -160,7 +161,7 @@ def new_OffsetFetchRequestGroup(
 
 @mypyc_attr(acyclic=True)
 class OffsetFetchRequest(Message):
-    """Asks the group coordinator where groups left off reading; sent by consumers on start and by admin clients.
+    """Sent by consumers or admin clients to the group coordinator to read the committed positions of groups.
 
     Versions 0-10, flexible 6+.
     """
@@ -181,13 +182,13 @@ class OffsetFetchRequest(Message):
     __slots__ = SLOTS
 
     group_id: str
-    """The only group asked about, before several could be fetched at once. Versions 0-7."""
+    """Id of the group, in versions with a single group. Versions 0-7."""
     topics: list[OffsetFetchRequestTopic] | None
-    """Partitions of the group to look up; null asks for all that have a stored offset. Versions 0-7."""
+    """Partitions to look up; null for all that have a committed offset. Versions 0-7."""
     groups: list[OffsetFetchRequestGroup]
-    """Groups to look up, all of which must have the receiver as coordinator. Versions 8+."""
+    """Groups to look up; the receiving broker must be the coordinator of each. Versions 8+."""
     require_stable: bool
-    """True to get a retriable error, not an offset, for partitions with transactional commits still undecided.
+    """True returns a retriable error instead of an offset for partitions with undecided transactional commits.
     Versions 7+.
     """
     unknown_tags: FieldTags
@@ -241,7 +242,7 @@ def new_OffsetFetchRequest(
 
 @mypyc_attr(acyclic=True)
 class OffsetFetchResponsePartition(Struct):
-    """Position stored for one partition, in a single-group answer."""
+    """Committed position of one partition."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(6, 11)
 
@@ -266,13 +267,15 @@ class OffsetFetchResponsePartition(Struct):
     partition_index: int
     """Number of the partition within its topic, counted from 0. Versions 0-7."""
     committed_offset: int
-    """Offset of the next record to consume; -1 if the group has none stored or on error. Versions 0-7."""
+    """Offset of the next record to consume; -1 if none is committed or on error. Versions 0-7."""
     committed_leader_epoch: int
-    """Leader epoch stored with the offset, -1 if unknown; lets the consumer detect log truncation. Versions 5-7."""
+    """Leader epoch stored with the offset, with which the consumer detects log truncation; -1 if unknown. Versions
+    5-7.
+    """
     metadata: str | None
-    """Free text the committer stored beside the offset; empty or null if none. Versions 0-7."""
+    """Free text stored with the offset; empty or null if there is none. Versions 0-7."""
     error_code: int
-    """0 if the lookup worked, even when nothing is stored; otherwise why it failed. Versions 0-7."""
+    """0 if the lookup succeeded, even if nothing is committed; otherwise the reason. Versions 0-7."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -308,7 +311,7 @@ def new_OffsetFetchResponsePartition(
 
 @mypyc_attr(acyclic=True)
 class OffsetFetchResponseTopic(Struct):
-    """Offsets of one topic, in a single-group answer."""
+    """Offsets of one topic."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(6, 11)
 
@@ -321,9 +324,9 @@ class OffsetFetchResponseTopic(Struct):
     __slots__ = SLOTS
 
     name: str
-    """Topic the offsets belong to, echoing the request if it named topics. Versions 0-7."""
+    """Name of the topic that the offsets belong to. Versions 0-7."""
     partitions: list[OffsetFetchResponsePartition]
-    """One stored position per partition of the topic. Versions 0-7."""
+    """One committed position for each partition of the topic. Versions 0-7."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -347,7 +350,7 @@ def new_OffsetFetchResponseTopic(
 
 @mypyc_attr(acyclic=True)
 class OffsetFetchResponsePartitions(Struct):
-    """Position a group stored for one partition."""
+    """Committed position of one partition."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(6, 11)
 
@@ -372,13 +375,15 @@ class OffsetFetchResponsePartitions(Struct):
     partition_index: int
     """Number of the partition within its topic, counted from 0. Versions 8+."""
     committed_offset: int
-    """Offset of the next record to consume; -1 if the group has none stored or on error. Versions 8+."""
+    """Offset of the next record to consume; -1 if none is committed or on error. Versions 8+."""
     committed_leader_epoch: int
-    """Leader epoch stored with the offset, -1 if unknown; lets the consumer detect log truncation. Versions 8+."""
+    """Leader epoch stored with the offset, with which the consumer detects log truncation; -1 if unknown. Versions
+    8+.
+    """
     metadata: str | None
-    """Free text the committer stored beside the offset; empty or null if none. Versions 8+."""
+    """Free text stored with the offset; empty or null if there is none. Versions 8+."""
     error_code: int
-    """0 if the lookup worked, even when nothing is stored; otherwise why it failed. Versions 8+."""
+    """0 if the lookup succeeded, even if nothing is committed; otherwise the reason. Versions 8+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -414,7 +419,7 @@ def new_OffsetFetchResponsePartitions(
 
 @mypyc_attr(acyclic=True)
 class OffsetFetchResponseTopics(Struct):
-    """Offsets a group stored for one topic."""
+    """Offsets of one topic."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(6, 11)
 
@@ -428,11 +433,11 @@ class OffsetFetchResponseTopics(Struct):
     __slots__ = SLOTS
 
     name: str
-    """Topic the offsets belong to; newer versions use TopicId in its place. Versions 8-9."""
+    """Name of the topic that the offsets belong to; newer versions use TopicId instead. Versions 8-9."""
     topic_id: Uuid
-    """Unique id of the topic the offsets belong to. Versions 10+."""
+    """Id of the topic that the offsets belong to. Versions 10+."""
     partitions: list[OffsetFetchResponsePartitions]
-    """One stored position per partition of the topic. Versions 8+."""
+    """One committed position for each partition of the topic. Versions 8+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -458,7 +463,7 @@ def new_OffsetFetchResponseTopics(
 
 @mypyc_attr(acyclic=True)
 class OffsetFetchResponseGroup(Struct):
-    """Offsets found for one group, or the error that prevented it."""
+    """Offsets of one group, or the error that prevented reading them."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(6, 11)
 
@@ -472,11 +477,11 @@ class OffsetFetchResponseGroup(Struct):
     __slots__ = SLOTS
 
     group_id: str
-    """Group the offsets belong to, echoing the request. Versions 8+."""
+    """Id of the group, repeated from the request. Versions 8+."""
     topics: list[OffsetFetchResponseTopics]
-    """Offsets of this group, by topic; empty when the group has an error. Versions 8+."""
+    """Offsets of this group, grouped by topic; empty on error. Versions 8+."""
     error_code: int
-    """Failure of this group's lookup, such as a coordinator that moved; 0 if none. Versions 8+."""
+    """Error of this group as a whole, e.g. a coordinator that moved; 0 on success. Versions 8+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -502,7 +507,7 @@ def new_OffsetFetchResponseGroup(
 
 @mypyc_attr(acyclic=True)
 class OffsetFetchResponse(Message):
-    """Coordinator's answer with the positions the groups last committed.
+    """Returns the positions that the groups last committed.
 
     Versions 0-10, flexible 6+.
     """
@@ -523,13 +528,15 @@ class OffsetFetchResponse(Message):
     __slots__ = SLOTS
 
     throttle_time_ms: int
-    """Milliseconds the client must pause for exceeding a quota; 0 when no quota was hit. Versions 3+."""
+    """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled. Versions 3+."""
     topics: list[OffsetFetchResponseTopic]
-    """Offsets of the only group asked about, by topic. Versions 0-7."""
+    """Offsets grouped by topic, in versions with a single group. Versions 0-7."""
     error_code: int
-    """Failure of the whole single-group lookup, such as a coordinator that moved; 0 if none. Versions 2-7."""
+    """Error of the request as a whole in versions with a single group, e.g. a coordinator that moved; 0 on success.
+    Versions 2-7.
+    """
     groups: list[OffsetFetchResponseGroup]
-    """Offsets found, one entry per group asked about. Versions 8+."""
+    """One entry for each requested group. Versions 8+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 

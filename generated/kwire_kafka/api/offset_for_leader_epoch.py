@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @mypyc_attr(acyclic=True)
 class OffsetForLeaderPartition(Struct):
-    """Epoch question for one partition."""
+    """Leader epoch to look up in one partition."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(4, 5)
 
@@ -41,11 +41,12 @@ class OffsetForLeaderPartition(Struct):
     __slots__ = SLOTS
 
     partition: int
-    """Partition number inside the topic."""
+    """Number of the partition within its topic, counted from 0."""
     current_leader_epoch: int
-    """Leader epoch known to the caller, lets the leader fence stale metadata; -1 skips the check. Versions 2+."""
+    """Leader epoch known to the sender, with which the leader fences stale metadata; -1 skips the check. Versions 2+.
+    """
     leader_epoch: int
-    """Epoch whose end offset is wanted, usually that of the last record the caller has."""
+    """Leader epoch to look up, usually that of the last record of the sender."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -86,9 +87,9 @@ class OffsetForLeaderTopic(Struct):
     __slots__ = SLOTS
 
     topic: str
-    """Topic holding the partitions."""
+    """Name of the topic that the partitions belong to."""
     partitions: list[OffsetForLeaderPartition]
-    """Partitions, each with the epoch asked about."""
+    """Partitions with the leader epoch to look up for each."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -110,7 +111,7 @@ def new_OffsetForLeaderTopic(topic: str, partitions: list[OffsetForLeaderPartiti
 
 @mypyc_attr(acyclic=True)
 class OffsetForLeaderEpochRequest(Message):
-    """Follower or consumer to partition leader: where did this leader epoch end, to detect log truncation.
+    """Sent by followers and consumers to partition leaders to look up the end of a leader epoch, which reveals log truncation.
 
     Versions 0-4, flexible 4+.
     """
@@ -129,7 +130,7 @@ class OffsetForLeaderEpochRequest(Message):
     __slots__ = SLOTS
 
     replica_id: int
-    """Broker id of the asking follower, -1 for a consumer, -2 for debugging. Versions 3+."""
+    """Broker id of the follower that asks; -1 for a consumer, -2 for debugging. Versions 3+."""
     topics: list[OffsetForLeaderTopic]
     """Topics with the partitions to look up."""
     unknown_tags: FieldTags
@@ -176,7 +177,7 @@ def new_OffsetForLeaderEpochRequest(
 
 @mypyc_attr(acyclic=True)
 class EpochEndOffset(Struct):
-    """Where an epoch ended in one partition."""
+    """End of one leader epoch in one partition."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(4, 5)
 
@@ -191,13 +192,13 @@ class EpochEndOffset(Struct):
     __slots__ = SLOTS
 
     error_code: int
-    """0 if answered; FENCED_LEADER_EPOCH or UNKNOWN_LEADER_EPOCH if metadata disagree."""
+    """0 on success; FENCED_LEADER_EPOCH or UNKNOWN_LEADER_EPOCH if the two sides' metadata disagrees."""
     partition: int
-    """Partition number inside the topic."""
+    """Number of the partition within its topic, counted from 0."""
     leader_epoch: int
-    """Largest epoch in the leader's log not above the one asked for; -1 if there is none. Versions 1+."""
+    """Largest epoch in the leader's log not above the requested one; -1 if there is none. Versions 1+."""
     end_offset: int
-    """Start of the next epoch, or the log end if that epoch is current; -1 if undefined."""
+    """Start offset of the next epoch, or the log end offset if the epoch is current; -1 if undefined."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -225,7 +226,7 @@ def new_EpochEndOffset(error_code: int, partition: int, leader_epoch: int, end_o
 
 @mypyc_attr(acyclic=True)
 class OffsetForLeaderTopicResult(Struct):
-    """Answers for the partitions of one topic."""
+    """Outcomes for the partitions of one topic."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(4, 5)
 
@@ -238,9 +239,9 @@ class OffsetForLeaderTopicResult(Struct):
     __slots__ = SLOTS
 
     topic: str
-    """Topic the answers belong to."""
+    """Name of the topic that the partitions belong to."""
     partitions: list[EpochEndOffset]
-    """One answer for each partition asked about."""
+    """One outcome for each requested partition."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -262,7 +263,7 @@ def new_OffsetForLeaderTopicResult(topic: str, partitions: list[EpochEndOffset])
 
 @mypyc_attr(acyclic=True)
 class OffsetForLeaderEpochResponse(Message):
-    """Leader says where each epoch ended; a caller whose own position is beyond that must truncate.
+    """Returns the end offset of each requested leader epoch; a caller with a later position must truncate.
 
     Versions 0-4, flexible 4+.
     """
@@ -281,9 +282,9 @@ class OffsetForLeaderEpochResponse(Message):
     __slots__ = SLOTS
 
     throttle_time_ms: int
-    """Milliseconds the client should stay silent because it exceeded a quota; 0 when within quota. Versions 2+."""
+    """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled. Versions 2+."""
     topics: list[OffsetForLeaderTopicResult]
-    """Answers grouped by topic."""
+    """Outcomes grouped by topic."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 @mypyc_attr(acyclic=True)
 class PartitionProduceData(Struct):
-    """The records bound for one partition."""
+    """Records for one partition."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(9, 14)
 
@@ -46,7 +46,7 @@ class PartitionProduceData(Struct):
     index: int
     """Number of the partition within its topic, counted from 0."""
     records: bytes | None
-    """Record data to append; from record format v2 on, exactly one batch. Null is rejected by the broker."""
+    """Record batches to append, exactly one from record format v2 on; the broker rejects null."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -68,7 +68,7 @@ def new_PartitionProduceData(index: int, records: bytes | None) -> PartitionProd
 
 @mypyc_attr(acyclic=True)
 class TopicProduceData(Struct):
-    """Everything this request writes to one topic."""
+    """Batches for one topic."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(9, 14)
 
@@ -84,12 +84,11 @@ class TopicProduceData(Struct):
     __slots__ = SLOTS
 
     name: str
-    """Topic written to; older versions address topics by name rather than by id. Versions 0-12."""
+    """Name of the topic; newer versions use TopicId instead. Versions 0-12."""
     topic_id: Uuid
-    """Unique id of the topic written to; a recreated topic gets a new id, so stale writes are refused. Versions 13+.
-    """
+    """Id of the topic; a re-created topic has a new id, so that stale writes are refused. Versions 13+."""
     partition_data: list[PartitionProduceData]
-    """One entry per partition of the topic that receives data."""
+    """One entry for each partition of the topic that receives data."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -113,7 +112,7 @@ def new_TopicProduceData(name: str, topic_id: Uuid, partition_data: list[Partiti
 
 @mypyc_attr(acyclic=True)
 class ProduceRequest(Message):
-    """Sent by producers to partition leaders to append record batches, plain or as part of a transaction.
+    """Sent by producers to partition leaders to append record batches, with or without a transaction.
 
     Versions 0-13, flexible 9+.
     """
@@ -134,13 +133,11 @@ class ProduceRequest(Message):
     __slots__ = SLOTS
 
     transactional_id: str | None
-    """Set when the batches belong to a transaction, so the broker can authorize that id; null for other producers.
-    Versions 3+.
-    """
+    """Transactional id of the producer, checked for authorization; null outside of transactions. Versions 3+."""
     acks: int
-    """Durability asked for: 0 fire and forget (no response is sent), 1 leader only, -1 every in-sync replica."""
+    """Required acknowledgements: 0 none (no response is sent), 1 the leader only, -1 every in-sync replica."""
     timeout_ms: int
-    """Milliseconds the leader may spend waiting for followers when acks is -1, before failing with a timeout."""
+    """Milliseconds that the leader may wait for followers when acks is -1, before it fails with a timeout."""
     topic_data: list[TopicProduceData]
     """Batches to append, grouped by topic."""
     unknown_tags: FieldTags
@@ -191,7 +188,7 @@ def new_ProduceRequest(
 
 @mypyc_attr(acyclic=True)
 class BatchIndexAndErrorMessage(Struct):
-    """One record that caused its batch to be refused."""
+    """One record for which its batch was refused."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(9, 14)
 
@@ -204,9 +201,11 @@ class BatchIndexAndErrorMessage(Struct):
     __slots__ = SLOTS
 
     batch_index: int
-    """Position of the offending record inside the batch, counted from 0. Versions 8+."""
+    """Position of the record in the batch, counted from 0. Versions 8+."""
     batch_index_error_message: str | None
-    """Why this record was refused, in words; null if only the partition's error code applies. Versions 8+."""
+    """Human-readable explanation why this record was refused; null if only the partition's error code applies.
+    Versions 8+.
+    """
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -230,7 +229,7 @@ def new_BatchIndexAndErrorMessage(
 
 @mypyc_attr(acyclic=True)
 class LeaderIdAndEpoch(Struct):
-    """Hint about the current leader of a partition, so the producer can retry in the right place."""
+    """Current leader of a partition, to which the client can turn."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(9, 14)
 
@@ -243,11 +242,9 @@ class LeaderIdAndEpoch(Struct):
     __slots__ = SLOTS
 
     leader_id: int
-    """Node id of the leader as this broker knows it, -1 if unknown; look up its address in NodeEndpoints. Versions
-    10+.
-    """
+    """Node id of the leader as known to this broker, -1 if unknown; its address is in NodeEndpoints. Versions 10+."""
     leader_epoch: int
-    """Number of the leadership term as this broker knows it, -1 if unknown; higher means newer. Versions 10+."""
+    """Leader epoch as known to this broker, -1 if unknown; higher is newer. Versions 10+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -269,7 +266,7 @@ def new_LeaderIdAndEpoch(leader_id: int, leader_epoch: int) -> LeaderIdAndEpoch:
 
 @mypyc_attr(acyclic=True)
 class PartitionProduceResponse(Struct):
-    """Outcome of the append to one partition."""
+    """Outcome for one partition."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(9, 14)
 
@@ -300,22 +297,21 @@ class PartitionProduceResponse(Struct):
     index: int
     """Number of the partition within its topic, counted from 0."""
     error_code: int
-    """0 if the batch was appended as asked; otherwise why not. After a timeout it may be stored all the same."""
+    """0 if the batch was appended as requested; otherwise the reason. After a timeout it can still have been stored.
+    """
     base_offset: int
-    """Offset the log gave to the first record of the batch, later records count up from it; -1 on failure."""
+    """Offset that the log gave to the first record of the batch, from which later records count up; -1 on error."""
     log_append_time_ms: int
-    """Broker clock (epoch milliseconds) stamped on the batch if the topic uses LogAppendTime; -1 if it uses
+    """Time of the append in milliseconds since the Unix epoch if the topic uses LogAppendTime; -1 if it uses
     CreateTime. Versions 2+.
     """
     log_start_offset: int
-    """Lowest offset still kept in the partition at the time of the append; -1 if not known. Versions 5+."""
+    """Lowest offset in the partition at the time of the append; -1 if unknown. Versions 5+."""
     record_errors: list[BatchIndexAndErrorMessage]
-    """The single records that made the broker refuse the whole batch; empty if the cause is not tied to records.
-    Versions 8+.
+    """Records for which the broker refused the whole batch; empty if the reason is not tied to records. Versions 8+.
     """
     error_message: str | None
-    """Human-readable summary of why the batch was refused; null if there is nothing to add to the code. Versions 8+.
-    """
+    """Human-readable explanation of the error; null if there is none. Versions 8+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -344,7 +340,7 @@ class PartitionProduceResponse(Struct):
 
     @property
     def current_leader(self) -> LeaderIdAndEpoch:
-        """Where the partition is led now, filled in when this broker turns out not to be the leader. Versions 10+."""
+        """Current leader of the partition, set if this broker is not the leader. Versions 10+."""
         if self._current_leader is None:
             self._current_leader = LeaderIdAndEpoch()
         return self._current_leader
@@ -428,7 +424,7 @@ def write_PartitionProduceResponse_tags(section: BytesWriter, self: PartitionPro
 
 @mypyc_attr(acyclic=True)
 class TopicProduceResponse(Struct):
-    """Outcome of the appends to one topic."""
+    """Outcomes for one topic."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(9, 14)
 
@@ -448,11 +444,11 @@ class TopicProduceResponse(Struct):
     __slots__ = SLOTS
 
     name: str
-    """Topic the results are for, echoing the request. Versions 0-12."""
+    """Name of the topic, repeated from the request. Versions 0-12."""
     topic_id: Uuid
-    """Id of the topic the results are for, echoing the request. Versions 13+."""
+    """Id of the topic, repeated from the request. Versions 13+."""
     partition_responses: list[PartitionProduceResponse]
-    """One append result per partition that was sent."""
+    """One outcome for each partition of the request."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -478,7 +474,7 @@ def new_TopicProduceResponse(
 
 @mypyc_attr(acyclic=True)
 class NodeEndpoint(Struct):
-    """Address of one broker that was named as the new leader of some partition."""
+    """Address of one broker that is named as the leader of some partition."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(9, 14)
 
@@ -493,13 +489,13 @@ class NodeEndpoint(Struct):
     __slots__ = SLOTS
 
     node_id: int
-    """Broker id, matching the LeaderId values of the partition results. Versions 10+."""
+    """Id of the broker, matching the LeaderId values of the partitions. Versions 10+."""
     host: str
-    """Host name or IP address on the listener the request came in through. Versions 10+."""
+    """Host name or IP address of the broker on the listener that received the request. Versions 10+."""
     port: int
-    """TCP port on the listener the request came in through. Versions 10+."""
+    """TCP port of the broker on the listener that received the request. Versions 10+."""
     rack: str | None
-    """Rack or availability zone the broker is configured with; null if it has none. Versions 10+."""
+    """Rack of the broker, from broker.rack; null if none is configured. Versions 10+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -525,7 +521,7 @@ def new_NodeEndpoint(node_id: int, host: str, port: int, rack: str | None) -> No
 
 @mypyc_attr(acyclic=True)
 class ProduceResponse(Message):
-    """Leader's answer to a producer, with the offset given to each batch or why it was refused; not sent for acks 0.
+    """Returns the offset given to each batch or the reason for its refusal; not sent when acks is 0.
 
     Versions 0-13, flexible 9+.
     """
@@ -545,11 +541,11 @@ class ProduceResponse(Message):
     __slots__ = SLOTS
 
     responses: list[TopicProduceResponse]
-    """Append results, grouped by topic."""
+    """Outcomes grouped by topic."""
     throttle_time_ms: int
-    """Milliseconds the producer must stay quiet because it exceeded a quota; 0 when no quota was hit. Versions 1+."""
+    """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled. Versions 1+."""
     node_endpoints: list[NodeEndpoint]
-    """Addresses of the leaders named in CurrentLeader, sparing the producer a metadata round trip. Versions 10+."""
+    """Addresses of the leaders named in CurrentLeader, which spare the client a metadata request. Versions 10+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 

@@ -43,9 +43,9 @@ class PartitionData(Struct):
     __slots__ = SLOTS
 
     partition: int
-    """Partition number, counted from 0."""
+    """Number of the partition within its topic, counted from 0."""
     leader_epoch: int
-    """Epoch of the calling leader; the coordinator remembers the highest seen and fences lower ones."""
+    """Leader epoch of the sender; the coordinator stores the highest one and fences lower ones."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -67,7 +67,7 @@ def new_PartitionData(partition: int, leader_epoch: int) -> PartitionData:
 
 @mypyc_attr(acyclic=True)
 class ReadStateData(Struct):
-    """One topic whose share-partition state is wanted."""
+    """One topic whose share-partitions are loaded."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
 
@@ -80,7 +80,7 @@ class ReadStateData(Struct):
     __slots__ = SLOTS
 
     topic_id: Uuid
-    """Id of the topic; state is keyed by id so that a recreated topic starts afresh."""
+    """Id of the topic, so that a re-created topic starts without state."""
     partitions: list[PartitionData]
     """Partitions of this topic to load."""
     unknown_tags: FieldTags
@@ -104,7 +104,7 @@ def new_ReadStateData(topic_id: Uuid, partitions: list[PartitionData]) -> ReadSt
 
 @mypyc_attr(acyclic=True)
 class ReadShareGroupStateRequest(Message):
-    """Sent by a share-partition leader to the share coordinator to load delivery state before serving the partition.
+    """Sent by a share-partition leader to the share coordinator to load the delivery state before it serves the partition.
 
     Versions 0, flexible 0+.
     """
@@ -123,9 +123,9 @@ class ReadShareGroupStateRequest(Message):
     __slots__ = SLOTS
 
     group_id: str
-    """Share group owning the state; with topic id and partition it forms the share-partition key."""
+    """Id of the share group; together with topic id and partition it forms the share-partition key."""
     topics: list[ReadStateData]
-    """Topics to load; all keys must be handled by the share coordinator that receives the request."""
+    """Share-partitions to load, grouped by topic; the receiver must be their share coordinator."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -162,7 +162,7 @@ def new_ReadShareGroupStateRequest(group_id: str, topics: list[ReadStateData]) -
 
 @mypyc_attr(acyclic=True)
 class StateBatch(Struct):
-    """A contiguous run of offsets that share one delivery state and delivery count."""
+    """A run of consecutive offsets with the same delivery state and delivery count."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
 
@@ -183,13 +183,13 @@ class StateBatch(Struct):
     __slots__ = SLOTS
 
     first_offset: int
-    """Lowest offset of the run, inclusive."""
+    """First offset of the run, inclusive."""
     last_offset: int
-    """Highest offset of the run, inclusive."""
+    """Last offset of the run, inclusive."""
     delivery_state: int
-    """0 available, 2 acknowledged, 4 archived; acquisition locks (1) are never persisted."""
+    """Delivery state: 0 available, 2 acknowledged, 4 archived; 1 (acquired) is never stored."""
     delivery_count: int
-    """How many times these records were handed to a consumer; bounded by the group's attempt limit."""
+    """Number of times that these records were delivered to a consumer; bounded by the group's attempt limit."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -220,7 +220,7 @@ def new_StateBatch(first_offset: int, last_offset: int, delivery_state: int, del
 
 @mypyc_attr(acyclic=True)
 class PartitionResult(Struct):
-    """State of one share-partition, or the error that kept it from being read."""
+    """State of one share-partition, or the error that prevented reading it."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
 
@@ -245,17 +245,19 @@ class PartitionResult(Struct):
     __slots__ = SLOTS
 
     partition: int
-    """Partition number the outcome belongs to."""
+    """Number of the partition within its topic, counted from 0."""
     error_code: int
-    """0 on success; else e.g. fenced leader epoch or wrong coordinator, and the state below is unset."""
+    """0 on success; otherwise the reason, e.g. a fenced leader epoch or the wrong coordinator, and the state is
+    unset.
+    """
     error_message: str | None
-    """Human-readable detail of the failure, null on success."""
+    """Human-readable explanation of the error; null if there is none."""
     state_epoch: int
-    """Epoch raised each time the group coordinator initializes the state; needed for later writes."""
+    """State epoch, incremented each time the group coordinator initializes the state; needed for later writes."""
     start_offset: int
-    """Share-partition start offset (SPSO): lowest offset still in flight, -1 if not initialized."""
+    """Share-partition start offset: the lowest offset still in flight; -1 if not initialized."""
     state_batches: list[StateBatch]
-    """States of offsets at or above the start offset; offsets not covered are still available."""
+    """States of offsets from the start offset on; offsets not covered are available."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -299,7 +301,7 @@ def new_PartitionResult(
 
 @mypyc_attr(acyclic=True)
 class ReadStateResult(Struct):
-    """Outcome for the partitions of one topic."""
+    """Outcomes for one topic."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
 
@@ -312,9 +314,9 @@ class ReadStateResult(Struct):
     __slots__ = SLOTS
 
     topic_id: Uuid
-    """Id of the topic, echoed from the request."""
+    """Id of the topic, repeated from the request."""
     partitions: list[PartitionResult]
-    """Outcomes of this topic, one per partition asked for."""
+    """One outcome for each partition of the request."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -336,7 +338,7 @@ def new_ReadStateResult(topic_id: Uuid, partitions: list[PartitionResult]) -> Re
 
 @mypyc_attr(acyclic=True)
 class ReadShareGroupStateResponse(Message):
-    """Share coordinator's reply to a share-partition leader, carrying the persisted delivery state.
+    """Returns the stored delivery state of the share-partitions.
 
     Versions 0, flexible 0+.
     """
@@ -352,7 +354,7 @@ class ReadShareGroupStateResponse(Message):
     __slots__ = SLOTS
 
     results: list[ReadStateResult]
-    """Outcomes grouped by topic, one entry per topic asked for."""
+    """Outcomes grouped by topic."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 

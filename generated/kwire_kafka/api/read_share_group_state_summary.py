@@ -42,9 +42,9 @@ class PartitionData(Struct):
     __slots__ = SLOTS
 
     partition: int
-    """Number of the partition to summarize."""
+    """Number of the partition within its topic, counted from 0."""
     leader_epoch: int
-    """Usually left 0 by the group coordinator; a summary neither takes over nor records leadership."""
+    """Leader epoch, usually 0 from the group coordinator; a summary neither claims nor records leadership."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -79,7 +79,7 @@ class ReadStateSummaryData(Struct):
     __slots__ = SLOTS
 
     topic_id: Uuid
-    """Id of the topic; names are not used between coordinators."""
+    """Id of the topic."""
     partitions: list[PartitionData]
     """Partitions of the topic to summarize."""
     unknown_tags: FieldTags
@@ -103,7 +103,7 @@ def new_ReadStateSummaryData(topic_id: Uuid, partitions: list[PartitionData]) ->
 
 @mypyc_attr(acyclic=True)
 class ReadShareGroupStateSummaryRequest(Message):
-    """Sent by the group coordinator to the share coordinator to learn start offsets without the batches.
+    """Sent by the group coordinator to the share coordinator to read start offsets without the delivery states.
 
     Versions 0, flexible 0+.
     """
@@ -122,7 +122,7 @@ class ReadShareGroupStateSummaryRequest(Message):
     __slots__ = SLOTS
 
     group_id: str
-    """Share group whose offsets are being described."""
+    """Id of the share group whose offsets are read."""
     topics: list[ReadStateSummaryData]
     """Share-partitions to summarize, grouped by topic."""
     unknown_tags: FieldTags
@@ -163,7 +163,7 @@ def new_ReadShareGroupStateSummaryRequest(
 
 @mypyc_attr(acyclic=True)
 class PartitionResult(Struct):
-    """Summary of one share-partition, or an error."""
+    """Summary of one share-partition, or the error that prevented reading it."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
 
@@ -188,17 +188,17 @@ class PartitionResult(Struct):
     __slots__ = SLOTS
 
     partition: int
-    """Number of the summarized partition."""
+    """Number of the partition within its topic, counted from 0."""
     error_code: int
-    """0 if the summary is valid; otherwise ignore the epochs and the offset."""
+    """0 on success; otherwise the reason, and the epochs and the offset are meaningless."""
     error_message: str | None
-    """What went wrong for this partition, null if nothing did."""
+    """Human-readable explanation of the error; null if there is none."""
     state_epoch: int
-    """Current state epoch, counting (re)initializations by the group coordinator."""
+    """State epoch, incremented each time the group coordinator initializes the state."""
     leader_epoch: int
-    """Highest partition leader epoch the share coordinator has stored."""
+    """Highest leader epoch of the partition that the share coordinator has stored."""
     start_offset: int
-    """Share-partition start offset used to compute progress, -1 if none has been initialized yet."""
+    """Share-partition start offset, from which progress is computed; -1 if not initialized."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -250,9 +250,9 @@ class ReadStateSummaryResult(Struct):
     __slots__ = SLOTS
 
     topic_id: Uuid
-    """Id of the summarized topic, taken from the request."""
+    """Id of the topic, repeated from the request."""
     partitions: list[PartitionResult]
-    """One summary per partition asked for."""
+    """One summary for each requested partition."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -274,7 +274,7 @@ def new_ReadStateSummaryResult(topic_id: Uuid, partitions: list[PartitionResult]
 
 @mypyc_attr(acyclic=True)
 class ReadShareGroupStateSummaryResponse(Message):
-    """Share coordinator's short answer: epochs and start offset per share-partition, no delivery states.
+    """Returns the epochs and the start offset of the share-partitions, without delivery states.
 
     Versions 0, flexible 0+.
     """
@@ -290,7 +290,7 @@ class ReadShareGroupStateSummaryResponse(Message):
     __slots__ = SLOTS
 
     results: list[ReadStateSummaryResult]
-    """Summaries grouped by topic, matching the request."""
+    """Summaries grouped by topic."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 

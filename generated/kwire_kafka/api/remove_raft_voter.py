@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @mypyc_attr(acyclic=True)
 class RemoveRaftVoterRequest(Message):
-    """Sent by an admin client or a controller to the KRaft leader to take a voter out of the metadata quorum.
+    """Sent by an admin client or a controller to the KRaft leader to remove a voter from the metadata quorum.
 
     Versions 0, flexible 0+.
     """
@@ -40,11 +40,11 @@ class RemoveRaftVoterRequest(Message):
     __slots__ = SLOTS
 
     cluster_id: str | None
-    """Cluster the sender believes it talks to, checked by the leader; null skips the check."""
+    """Id of the cluster that the sender belongs to, checked by the receiver; null skips the check."""
     voter_id: int
-    """Node id of the voter to take out."""
+    """Node id of the voter to remove."""
     voter_directory_id: Uuid
-    """Directory id of that voter; must match too, so that a reformatted namesake is not removed."""
+    """Directory id of that voter, which must also match, so that a reformatted node of the same id is not removed."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -85,7 +85,7 @@ def new_RemoveRaftVoterRequest(
 
 @mypyc_attr(acyclic=True)
 class RemoveRaftVoterResponse(Message):
-    """KRaft leader's answer on whether the voter was removed from the quorum.
+    """Reports whether the voter was removed from the quorum.
 
     Versions 0, flexible 0+.
     """
@@ -105,11 +105,11 @@ class RemoveRaftVoterResponse(Message):
     __slots__ = SLOTS
 
     throttle_time_ms: int
-    """Milliseconds the sender should hold back because a quota was exceeded; 0 means no throttling."""
+    """Milliseconds the sender must pause because it exceeded a quota; 0 if it is not throttled."""
     error_code: int
-    """0 if removed; otherwise why not, e.g. no such voter or another change is pending."""
+    """0 if removed; otherwise the reason, e.g. an unknown voter or another pending change."""
     error_message: str | None
-    """Human-readable detail for the error code; null if there is nothing to add."""
+    """Human-readable explanation of the error; null if there is none."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 

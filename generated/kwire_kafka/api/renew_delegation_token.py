@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @mypyc_attr(acyclic=True)
 class RenewDelegationTokenRequest(Message):
-    """The owner or a listed renewer asks a broker to move a delegation token's expiry further out.
+    """Sent by the owner or a renewer of a delegation token to extend its lifetime.
 
     Versions 0-2, flexible 2+.
     """
@@ -38,9 +38,10 @@ class RenewDelegationTokenRequest(Message):
     __slots__ = SLOTS
 
     hmac: bytes
-    """Secret of the token to extend; tokens are looked up by it, not by their id."""
+    """Secret HMAC of the token, which identifies it."""
     renew_period_ms: int
-    """Wanted life from now in milliseconds, capped by the maximum lifetime; negative takes the broker default."""
+    """Requested lifetime in milliseconds from now, capped by the maximum; a negative value uses the broker's default.
+    """
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -83,7 +84,7 @@ def new_RenewDelegationTokenRequest(hmac: bytes, renew_period_ms: int) -> RenewD
 
 @mypyc_attr(acyclic=True)
 class RenewDelegationTokenResponse(Message):
-    """The broker reports the new expiry of a delegation token after a renewal attempt.
+    """Returns the new time at which the delegation token expires.
 
     Versions 0-2, flexible 2+.
     """
@@ -103,11 +104,13 @@ class RenewDelegationTokenResponse(Message):
     __slots__ = SLOTS
 
     error_code: int
-    """0 if extended; else e.g. token not found, already expired, or caller neither owner nor renewer."""
+    """0 if renewed; otherwise the reason, e.g. an unknown or expired token, or a caller that may not renew it."""
     expiry_timestamp_ms: int
-    """New end of validity, Unix time in milliseconds; may be sooner than asked if the maximum was hit."""
+    """Time at which the token expires, in milliseconds since the Unix epoch; earlier than requested at the maximum
+    lifetime.
+    """
     throttle_time_ms: int
-    """How many milliseconds the sender is asked to stay quiet for exceeding a quota; 0 for no penalty."""
+    """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @mypyc_attr(acyclic=True)
 class SaslAuthenticateRequest(Message):
-    """Client to broker after the handshake: carries one token of the SASL exchange, also for re-authentication.
+    """Sent by a client after the handshake with one message of the SASL exchange, also to authenticate again.
 
     Versions 0-2, flexible 2+.
     """
@@ -43,7 +43,8 @@ class SaslAuthenticateRequest(Message):
     __slots__ = SLOTS
 
     auth_bytes: bytes
-    """Token of the client, its layout set by the mechanism; holds credentials, so do not log it."""
+    """SASL message of the client, in a format defined by the mechanism; contains credentials, so keep it out of logs.
+    """
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -84,7 +85,7 @@ def new_SaslAuthenticateRequest(auth_bytes: bytes) -> SaslAuthenticateRequest:
 
 @mypyc_attr(acyclic=True)
 class SaslAuthenticateResponse(Message):
-    """Broker's next SASL challenge, or the verdict on the exchange.
+    """Returns the broker's next SASL message, or the result of the authentication.
 
     Versions 0-2, flexible 2+.
     """
@@ -111,13 +112,13 @@ class SaslAuthenticateResponse(Message):
     __slots__ = SLOTS
 
     error_code: int
-    """0 to go on or when done; SASL_AUTHENTICATION_FAILED, after which the broker hangs up."""
+    """0 if the exchange continues or is complete; SASL_AUTHENTICATION_FAILED before the broker disconnects."""
     error_message: str | None
-    """Reason of the failure, kept vague on purpose; null on success."""
+    """Human-readable explanation of the error, deliberately vague; null if there is none."""
     auth_bytes: bytes
-    """Token of the broker for the client's SASL library; may be empty."""
+    """SASL message of the broker; can be empty."""
     session_lifetime_ms: int
-    """Milliseconds until the client must authenticate again or be cut off; 0 for no limit. Versions 1+."""
+    """Milliseconds until the client must authenticate again or be disconnected; 0 for no limit. Versions 1+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 

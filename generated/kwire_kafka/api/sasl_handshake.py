@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @mypyc_attr(acyclic=True)
 class SaslHandshakeRequest(Message):
-    """Client to broker before authenticating: names the SASL mechanism that it is about to use.
+    """Sent by a client before authentication to select a SASL mechanism.
 
     Versions 0-1, flexible none.
     """
@@ -35,7 +35,7 @@ class SaslHandshakeRequest(Message):
     __slots__ = SLOTS
 
     mechanism: str
-    """Mechanism wanted, e.g. PLAIN, SCRAM-SHA-512, GSSAPI or OAUTHBEARER."""
+    """Name of the mechanism, e.g. PLAIN, SCRAM-SHA-512, GSSAPI or OAUTHBEARER."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -70,7 +70,7 @@ def new_SaslHandshakeRequest(mechanism: str) -> SaslHandshakeRequest:
 
 @mypyc_attr(acyclic=True)
 class SaslHandshakeResponse(Message):
-    """Broker accepts the mechanism or lists those it offers; the token exchange follows.
+    """Reports whether the broker accepts the mechanism, and lists those it supports; the SASL exchange follows.
 
     Versions 0-1, flexible none.
     """
@@ -89,9 +89,9 @@ class SaslHandshakeResponse(Message):
     __slots__ = SLOTS
 
     error_code: int
-    """0 to go on; UNSUPPORTED_SASL_MECHANISM if this listener does not offer the mechanism."""
+    """0 on success; UNSUPPORTED_SASL_MECHANISM if this listener does not support the mechanism."""
     mechanisms: list[str]
-    """Mechanisms enabled on this listener, so that the client can pick another."""
+    """Mechanisms enabled on this listener, from which the client can choose."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 

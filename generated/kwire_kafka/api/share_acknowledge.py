@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 @mypyc_attr(acyclic=True)
 class AcknowledgementBatch(Struct):
-    """A run of consecutive offsets and what became of the records in it."""
+    """A run of consecutive offsets and the outcome of their records."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
 
@@ -49,7 +49,7 @@ class AcknowledgementBatch(Struct):
     last_offset: int
     """Last offset of the run, inclusive."""
     acknowledge_types: list[int]
-    """0 gap, 1 accept, 2 release, 3 reject; a single value for the whole run or one for each offset."""
+    """Outcomes: 0 gap, 1 accept, 2 release, 3 reject; one for the whole run or one for each offset."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -77,7 +77,7 @@ def new_AcknowledgementBatch(
 
 @mypyc_attr(acyclic=True)
 class AcknowledgePartition(Struct):
-    """One partition with acknowledgements to apply."""
+    """One partition with its acknowledgements."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
 
@@ -90,9 +90,9 @@ class AcknowledgePartition(Struct):
     __slots__ = SLOTS
 
     partition_index: int
-    """Number of the partition inside its topic."""
+    """Number of the partition within its topic, counted from 0."""
     acknowledgement_batches: list[AcknowledgementBatch]
-    """Runs of offsets to settle, in ascending order and without overlap."""
+    """Runs of offsets to acknowledge, in ascending order and without overlap."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -116,7 +116,7 @@ def new_AcknowledgePartition(
 
 @mypyc_attr(acyclic=True)
 class AcknowledgeTopic(Struct):
-    """One topic with acknowledgements to apply."""
+    """One topic with its acknowledgements."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
 
@@ -129,9 +129,9 @@ class AcknowledgeTopic(Struct):
     __slots__ = SLOTS
 
     topic_id: Uuid
-    """Id of the topic; names are not used here."""
+    """Id of the topic."""
     partitions: list[AcknowledgePartition]
-    """Partitions of this topic with records to settle."""
+    """Partitions of this topic with records to acknowledge."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -153,7 +153,7 @@ def new_AcknowledgeTopic(topic_id: Uuid, partitions: list[AcknowledgePartition])
 
 @mypyc_attr(acyclic=True)
 class ShareAcknowledgeRequest(Message):
-    """Sent by a share consumer to a partition leader to settle acquired records without fetching more.
+    """Sent by a share consumer to a partition leader to acknowledge acquired records without fetching more.
 
     Versions 0-1, flexible 0+.
     """
@@ -174,11 +174,11 @@ class ShareAcknowledgeRequest(Message):
     __slots__ = SLOTS
 
     group_id: str | None
-    """Share group to which the acquired records belong; null is refused."""
+    """Id of the share group that the acquired records belong to; null is refused."""
     member_id: str | None
     """Id of the member that acquired the records."""
     share_session_epoch: int
-    """Next epoch of an open session, or -1 to close it and release what is left; 0 is invalid here."""
+    """Next epoch of an open session, or -1 to close it and release the remaining records; 0 is invalid here."""
     topics: list[AcknowledgeTopic]
     """Acknowledgements grouped by topic."""
     unknown_tags: FieldTags
@@ -225,7 +225,7 @@ def new_ShareAcknowledgeRequest(
 
 @mypyc_attr(acyclic=True)
 class LeaderIdAndEpoch(Struct):
-    """Where the leader has moved to, so that the client can redirect itself."""
+    """Current leader of a partition, to which the client can turn."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
 
@@ -238,9 +238,9 @@ class LeaderIdAndEpoch(Struct):
     __slots__ = SLOTS
 
     leader_id: int
-    """Node id of the present leader; -1 if unknown."""
+    """Node id of the leader; -1 if unknown."""
     leader_epoch: int
-    """Epoch of the leader named beside it; -1 if unknown."""
+    """Leader epoch of that leader; -1 if unknown."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -283,13 +283,13 @@ class PartitionData(Struct):
     __slots__ = SLOTS
 
     partition_index: int
-    """Number of the partition inside its topic."""
+    """Number of the partition within its topic, counted from 0."""
     error_code: int
-    """0 if settled; otherwise why not, e.g. the lock had expired or the leader has moved."""
+    """0 if acknowledged; otherwise the reason, e.g. an expired lock or a leader that moved."""
     error_message: str | None
-    """Human-readable detail for the partition error; null on success."""
+    """Human-readable explanation of the error; null if there is none."""
     current_leader: LeaderIdAndEpoch
-    """New leader to turn to; meaningful only with a not-leader or fenced-epoch error."""
+    """New leader of the partition; meaningful only after a not-leader or fenced-epoch error."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -335,9 +335,9 @@ class ShareAcknowledgeTopicResponse(Struct):
     __slots__ = SLOTS
 
     topic_id: Uuid
-    """Id of the topic these outcomes belong to."""
+    """Id of the topic that these outcomes belong to."""
     partitions: list[PartitionData]
-    """One outcome for each partition of the topic in the request."""
+    """One outcome for each partition of the request."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -361,7 +361,7 @@ def new_ShareAcknowledgeTopicResponse(
 
 @mypyc_attr(acyclic=True)
 class NodeEndpoint(Struct):
-    """Address of a broker that is named as a new leader in this response."""
+    """Address of one broker that is named as the leader of some partition."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
 
@@ -376,13 +376,13 @@ class NodeEndpoint(Struct):
     __slots__ = SLOTS
 
     node_id: int
-    """Node id to which the address belongs."""
+    """Id of the broker, matching the LeaderId values of the partitions."""
     host: str
     """Host name or IP address of the broker."""
     port: int
     """TCP port of the broker."""
     rack: str | None
-    """Rack of the broker; null if it has none configured."""
+    """Rack of the broker, from broker.rack; null if none is configured."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -408,7 +408,7 @@ def new_NodeEndpoint(node_id: int, host: str, port: int, rack: str | None) -> No
 
 @mypyc_attr(acyclic=True)
 class ShareAcknowledgeResponse(Message):
-    """Leader's verdict, partition by partition, on the acknowledgements it was sent.
+    """Reports the outcome of the acknowledgements of each partition.
 
     Versions 0-1, flexible 0+.
     """
@@ -437,15 +437,16 @@ class ShareAcknowledgeResponse(Message):
     __slots__ = SLOTS
 
     throttle_time_ms: int
-    """Milliseconds the client should hold back because a quota was exceeded; 0 means no throttling."""
+    """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled."""
     error_code: int
-    """Failure of the whole request, e.g. an unknown share session; 0 means look at each partition."""
+    """Error of the request as a whole, e.g. an invalid share session; 0 if the outcomes are reported per partition.
+    """
     error_message: str | None
-    """Human-readable detail for the top-level error; null on success."""
+    """Human-readable explanation of the error; null if there is none."""
     responses: list[ShareAcknowledgeTopicResponse]
     """Outcomes grouped by topic."""
     node_endpoints: list[NodeEndpoint]
-    """Addresses of the brokers named as new leaders, sparing the client a metadata lookup."""
+    """Addresses of the leaders named in CurrentLeader, which spare the client a metadata request."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 @mypyc_attr(acyclic=True)
 class AcknowledgementBatch(Struct):
-    """A run of consecutive offsets and what became of the records in it."""
+    """A run of consecutive offsets and the outcome of their records."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
 
@@ -50,7 +50,7 @@ class AcknowledgementBatch(Struct):
     last_offset: int
     """Last offset of the run, inclusive."""
     acknowledge_types: list[int]
-    """0 gap, 1 accept, 2 release, 3 reject; a single value for the whole run or one for each offset."""
+    """Outcomes: 0 gap, 1 accept, 2 release, 3 reject; one for the whole run or one for each offset."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -78,7 +78,7 @@ def new_AcknowledgementBatch(
 
 @mypyc_attr(acyclic=True)
 class FetchPartition(Struct):
-    """One partition to fetch from, with any acknowledgements that ride along."""
+    """One partition to fetch from, with optional acknowledgements."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
 
@@ -97,11 +97,11 @@ class FetchPartition(Struct):
     __slots__ = SLOTS
 
     partition_index: int
-    """Number of the partition inside its topic."""
+    """Number of the partition within its topic, counted from 0."""
     partition_max_bytes: int
-    """Byte limit for this partition; replaced by limits on the number of records. Versions 0."""
+    """Limit in bytes for this partition; replaced by limits on the number of records. Versions 0."""
     acknowledgement_batches: list[AcknowledgementBatch]
-    """Outcomes for records acquired earlier from this partition; may be empty."""
+    """Acknowledgements of records acquired earlier from this partition; can be empty."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -144,7 +144,7 @@ class FetchTopic(Struct):
     __slots__ = SLOTS
 
     topic_id: Uuid
-    """Id of the topic; names are not used here."""
+    """Id of the topic."""
     partitions: list[FetchPartition]
     """Partitions of this topic to fetch from."""
     unknown_tags: FieldTags
@@ -168,7 +168,7 @@ def new_FetchTopic(topic_id: Uuid, partitions: list[FetchPartition]) -> FetchTop
 
 @mypyc_attr(acyclic=True)
 class ForgottenTopic(Struct):
-    """Partitions of one topic that leave the share session."""
+    """Partitions of one topic to remove from the share session."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
 
@@ -181,9 +181,9 @@ class ForgottenTopic(Struct):
     __slots__ = SLOTS
 
     topic_id: Uuid
-    """Id of the topic to drop partitions of."""
+    """Id of the topic."""
     partitions: list[int]
-    """Partition numbers that are no longer fetched."""
+    """Numbers of the partitions to remove from the session."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -244,25 +244,28 @@ class ShareFetchRequest(Message):
     __slots__ = SLOTS
 
     group_id: str | None
-    """Share group on whose behalf the records are acquired; null is refused."""
+    """Id of the share group that acquires the records; null is refused."""
     member_id: str | None
-    """Id of the fetching member, as used in its heartbeats."""
+    """Id of the fetching member, as in its heartbeats."""
     share_session_epoch: int
-    """0 opens a session on the broker, -1 closes it; otherwise it goes up by one per request."""
+    """Epoch of the session: 0 opens one, -1 closes it; otherwise incremented with every request."""
     max_wait_ms: int
-    """Longest time in milliseconds the broker may hold the request while waiting for data."""
+    """Maximum time in milliseconds that the broker may wait until MinBytes are available."""
     min_bytes: int
-    """Answer as soon as this many bytes are ready, even before the wait is over."""
+    """Number of bytes that ends the wait early."""
     max_bytes: int
-    """Upper bound in bytes for the whole response; a first batch that is larger is still returned."""
+    """Soft limit in bytes for the whole response; a first batch larger than this is still returned to allow progress.
+    """
     max_records: int
-    """Most records to acquire; may be passed because whole batches are handed out. Versions 1+."""
+    """Maximum number of records to acquire; can be exceeded because whole batches are acquired. Versions 1+."""
     batch_size: int
-    """Preferred number of records per acquired batch; also the grain of later acknowledgements. Versions 1+."""
+    """Preferred number of records in an acquired batch, which is also the granularity of later acknowledgements.
+    Versions 1+.
+    """
     topics: list[FetchTopic]
-    """Partitions added to the session or carrying acknowledgements; the session remembers the rest."""
+    """Partitions added to the session or with acknowledgements; the session remembers the others."""
     forgotten_topics_data: list[ForgottenTopic]
-    """Partitions the broker should drop from the share session."""
+    """Partitions to remove from the share session."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -337,7 +340,7 @@ def new_ShareFetchRequest(
 
 @mypyc_attr(acyclic=True)
 class LeaderIdAndEpoch(Struct):
-    """Where the leader has moved to, so that the client can redirect itself."""
+    """Current leader of a partition, to which the client can turn."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
 
@@ -350,9 +353,9 @@ class LeaderIdAndEpoch(Struct):
     __slots__ = SLOTS
 
     leader_id: int
-    """Node id of the present leader; -1 if unknown."""
+    """Node id of the leader; -1 if unknown."""
     leader_epoch: int
-    """Epoch of the leader named beside it; -1 if unknown."""
+    """Leader epoch of that leader; -1 if unknown."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -374,7 +377,7 @@ def new_LeaderIdAndEpoch(leader_id: int, leader_epoch: int) -> LeaderIdAndEpoch:
 
 @mypyc_attr(acyclic=True)
 class AcquiredRecords(Struct):
-    """A run of offsets now locked for this consumer."""
+    """A run of offsets acquired by this consumer."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
 
@@ -388,11 +391,11 @@ class AcquiredRecords(Struct):
     __slots__ = SLOTS
 
     first_offset: int
-    """First offset of the locked run, inclusive."""
+    """First offset of the run, inclusive."""
     last_offset: int
-    """Last offset of the locked run, inclusive."""
+    """Last offset of the run, inclusive."""
     delivery_count: int
-    """How often the run has been delivered, this time included; 1 on first delivery."""
+    """Number of times that the run was delivered, this time included; 1 on first delivery."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -445,21 +448,21 @@ class PartitionData(Struct):
     __slots__ = SLOTS
 
     partition_index: int
-    """Number of the partition inside its topic."""
+    """Number of the partition within its topic, counted from 0."""
     error_code: int
-    """Outcome of fetching: 0, or e.g. an error showing that the broker no longer leads it."""
+    """Outcome of the fetch: 0 on success; otherwise the reason, e.g. that the broker does not lead the partition."""
     error_message: str | None
-    """Human-readable detail for the fetch error; null on success."""
+    """Human-readable explanation of the fetch error; null if there is none."""
     acknowledge_error_code: int
-    """Outcome of the acknowledgements sent along, judged apart from the fetch; 0 if accepted."""
+    """Outcome of the acknowledgements, independent of the fetch; 0 if accepted."""
     acknowledge_error_message: str | None
-    """Human-readable detail for the acknowledgement error; null on success."""
+    """Human-readable explanation of the acknowledgement error; null if there is none."""
     current_leader: LeaderIdAndEpoch
-    """New leader to turn to; meaningful only with a not-leader or fenced-epoch error."""
+    """New leader of the partition; meaningful only after a not-leader or fenced-epoch error."""
     records: bytes | None
-    """Record batches as stored; may hold more than was acquired, so filter by the acquired ranges."""
+    """Record batches as stored; can contain more than was acquired, so filter by the acquired ranges."""
     acquired_records: list[AcquiredRecords]
-    """Offset ranges this consumer may process and must acknowledge; empty if nothing was locked."""
+    """Offset ranges that this consumer may process and must acknowledge; empty if nothing was acquired."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -511,7 +514,7 @@ def new_PartitionData(
 
 @mypyc_attr(acyclic=True)
 class ShareFetchableTopicResponse(Struct):
-    """Results for one topic."""
+    """Data of one topic."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
 
@@ -524,9 +527,9 @@ class ShareFetchableTopicResponse(Struct):
     __slots__ = SLOTS
 
     topic_id: Uuid
-    """Id of the topic these results belong to."""
+    """Id of the topic that the data belongs to."""
     partitions: list[PartitionData]
-    """One result per partition of the topic."""
+    """One entry for each reported partition of the topic."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -548,7 +551,7 @@ def new_ShareFetchableTopicResponse(topic_id: Uuid, partitions: list[PartitionDa
 
 @mypyc_attr(acyclic=True)
 class NodeEndpoint(Struct):
-    """Address of a broker that is named as a new leader in this response."""
+    """Address of one broker that is named as the leader of some partition."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
 
@@ -563,13 +566,13 @@ class NodeEndpoint(Struct):
     __slots__ = SLOTS
 
     node_id: int
-    """Node id to which the address belongs."""
+    """Id of the broker, matching the LeaderId values of the partitions."""
     host: str
     """Host name or IP address of the broker."""
     port: int
     """TCP port of the broker."""
     rack: str | None
-    """Rack of the broker; null if it has none configured."""
+    """Rack of the broker, from broker.rack; null if none is configured."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -595,7 +598,7 @@ def new_NodeEndpoint(node_id: int, host: str, port: int, rack: str | None) -> No
 
 @mypyc_attr(acyclic=True)
 class ShareFetchResponse(Message):
-    """Leader's reply with records locked for this consumer and results of the acknowledgements sent along.
+    """Returns the records acquired for this consumer and the outcome of its acknowledgements.
 
     Versions 0-1, flexible 0+.
     """
@@ -626,17 +629,20 @@ class ShareFetchResponse(Message):
     __slots__ = SLOTS
 
     throttle_time_ms: int
-    """Milliseconds the client should hold back because a quota was exceeded; 0 means no throttling."""
+    """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled."""
     error_code: int
-    """Failure of the whole request, e.g. an invalid share session epoch; 0 means look at each partition."""
+    """Error of the request as a whole, e.g. an invalid share session; 0 if the outcomes are reported per partition.
+    """
     error_message: str | None
-    """Human-readable detail for the top-level error; null on success."""
+    """Human-readable explanation of the error; null if there is none."""
     acquisition_lock_timeout_ms: int
-    """Milliseconds the acquired records stay locked; unacknowledged ones are then offered to others. Versions 1+."""
+    """Milliseconds for which the acquired records are locked; unacknowledged ones are then offered to others.
+    Versions 1+.
+    """
     responses: list[ShareFetchableTopicResponse]
-    """Results grouped by topic; partitions without news may be left out."""
+    """Data grouped by topic; partitions without changes can be omitted."""
     node_endpoints: list[NodeEndpoint]
-    """Addresses of the brokers named as new leaders, sparing the client a metadata lookup."""
+    """Addresses of the leaders named in CurrentLeader, which spare the client a metadata request."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 

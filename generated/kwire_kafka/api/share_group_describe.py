@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @mypyc_attr(acyclic=True)
 class ShareGroupDescribeRequest(Message):
-    """Sent by admin clients to the group coordinator to inspect share groups.
+    """Sent by admin clients to the group coordinator to describe share groups.
 
     Versions 0-1, flexible 0+.
     """
@@ -49,9 +49,9 @@ class ShareGroupDescribeRequest(Message):
     __slots__ = SLOTS
 
     group_ids: list[str]
-    """Share groups to look up; the receiving broker must coordinate each of them."""
+    """Groups to describe; the receiving broker must be the coordinator of each."""
     include_authorized_operations: bool
-    """True to also return, as a bit field, what the caller may do with each group."""
+    """True also returns the operations that the caller may perform on each group."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -90,7 +90,7 @@ def new_ShareGroupDescribeRequest(
 
 @mypyc_attr(acyclic=True)
 class TopicPartitions(Struct):
-    """Partitions of one topic inside an assignment."""
+    """Partitions of one topic in an assignment."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
 
@@ -104,9 +104,9 @@ class TopicPartitions(Struct):
     __slots__ = SLOTS
 
     topic_id: Uuid
-    """Id of the topic the partitions belong to."""
+    """Id of the topic that the partitions belong to."""
     topic_name: str
-    """Name of that topic, given so that tools need no extra lookup."""
+    """Name of that topic, included to spare tools a lookup."""
     partitions: list[int]
     """Partition numbers of that topic."""
     unknown_tags: FieldTags
@@ -132,7 +132,7 @@ def new_TopicPartitions(topic_id: Uuid, topic_name: str, partitions: list[int]) 
 
 @mypyc_attr(acyclic=True)
 class Assignment(Struct):
-    """The partitions a member may currently fetch from."""
+    """Partitions that the member may fetch from now."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
 
@@ -144,7 +144,7 @@ class Assignment(Struct):
     __slots__ = SLOTS
 
     topic_partitions: list[TopicPartitions]
-    """The partitions of this assignment, grouped by topic."""
+    """Partitions of this assignment, grouped by topic."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -191,19 +191,19 @@ class Member(Struct):
     __slots__ = SLOTS
 
     member_id: str
-    """Id the consumer made up for itself, unique in the group."""
+    """Id that the consumer generated for itself, unique within the group."""
     rack_id: str | None
-    """Rack the member declared; null if it gave none."""
+    """Rack of the member; null if it gave none."""
     member_epoch: int
-    """Group epoch the member has been brought up to."""
+    """Epoch that the member has reached."""
     client_id: str
-    """client.id the consumer put in its request headers."""
+    """The client.id in the member's request headers."""
     client_host: str
-    """Address the consumer connected from, as the coordinator saw it."""
+    """Address from which the member connected, as seen by the coordinator."""
     subscribed_topic_names: list[str]
-    """Topics the member subscribed to, by exact name."""
+    """Names of the topics to which the member subscribed."""
     assignment: Assignment
-    """Partitions the member is allowed to fetch from now."""
+    """Partitions that the member may fetch from now."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -282,23 +282,25 @@ class DescribedGroup(Struct):
     __slots__ = SLOTS
 
     error_code: int
-    """0 on success; GROUP_ID_NOT_FOUND also if the group is not a share group."""
+    """0 on success; GROUP_ID_NOT_FOUND also if the group is of another type."""
     error_message: str | None
-    """Human-readable detail for the group's error; null on success."""
+    """Human-readable explanation of the error; null if there is none."""
     group_id: str
-    """Id of the share group this entry reports on."""
+    """Id of the share group that this entry describes."""
     group_state: str
-    """State name: Empty, Stable or Dead; empty string on error."""
+    """Name of the state: Empty, Stable or Dead; empty on error."""
     group_epoch: int
-    """Version of the group's membership and subscriptions; raised whenever either changes."""
+    """Version of the group's membership and subscriptions; incremented whenever either changes."""
     assignment_epoch: int
-    """Group epoch for which the current target assignment was computed."""
+    """Group epoch of the current target assignment."""
     assignor_name: str
-    """Broker-side assignor that spreads partitions over the members."""
+    """Server-side assignor that distributes partitions over the members."""
     members: list[Member]
     """Current members; empty for a group without consumers."""
     authorized_operations: int
-    """Bit field of operations allowed to the caller; the minimum int32 if it was not requested."""
+    """Bit field of the operations that the caller may perform, one bit per ACL operation code; -2147483648 if not
+    requested.
+    """
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -354,7 +356,7 @@ def new_DescribedGroup(
 
 @mypyc_attr(acyclic=True)
 class ShareGroupDescribeResponse(Message):
-    """Coordinator's view of each requested share group: state, epochs, members and assignments.
+    """Returns each requested share group with its state, epochs, members and their assignments.
 
     Versions 0-1, flexible 0+.
     """
@@ -373,9 +375,9 @@ class ShareGroupDescribeResponse(Message):
     __slots__ = SLOTS
 
     throttle_time_ms: int
-    """Milliseconds the client should hold back because a quota was exceeded; 0 means no throttling."""
+    """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled."""
     groups: list[DescribedGroup]
-    """One entry for each requested group id."""
+    """One entry for each requested group."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @mypyc_attr(acyclic=True)
 class StopReplicaPartitionV0(Struct):
-    """One copy to stop, with its own topic name."""
+    """One replica to stop."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 5)
 
@@ -41,7 +41,7 @@ class StopReplicaPartitionV0(Struct):
     __slots__ = SLOTS
 
     topic_name: str
-    """Topic the partition belongs to. Versions 0."""
+    """Name of the topic that the partition belongs to. Versions 0."""
     partition_index: int
     """Number of the partition within its topic, counted from 0. Versions 0."""
     unknown_tags: FieldTags
@@ -65,7 +65,7 @@ def new_StopReplicaPartitionV0(topic_name: str, partition_index: int) -> StopRep
 
 @mypyc_attr(acyclic=True)
 class StopReplicaTopicV1(Struct):
-    """The copies of one topic to stop."""
+    """Replicas of one topic to stop."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 5)
 
@@ -78,9 +78,9 @@ class StopReplicaTopicV1(Struct):
     __slots__ = SLOTS
 
     name: str
-    """Topic the partitions belong to. Versions 1-2."""
+    """Name of the topic that the partitions belong to. Versions 1-2."""
     partition_indexes: list[int]
-    """Numbers of the partitions this broker should stop hosting. Versions 1-2."""
+    """Numbers of the partitions that this broker should stop hosting. Versions 1-2."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -102,7 +102,7 @@ def new_StopReplicaTopicV1(name: str, partition_indexes: list[int]) -> StopRepli
 
 @mypyc_attr(acyclic=True)
 class StopReplicaPartitionState(Struct):
-    """One copy to stop, and whether to erase it."""
+    """One replica to stop, and whether to delete its data."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 5)
 
@@ -118,9 +118,10 @@ class StopReplicaPartitionState(Struct):
     partition_index: int
     """Number of the partition within its topic, counted from 0. Versions 3+."""
     leader_epoch: int
-    """Leadership term guarding against late orders; -1 if unknown, -2 if the topic is being deleted. Versions 3+."""
+    """Leader epoch that guards against late requests; -1 if unknown, -2 if the topic is being deleted. Versions 3+.
+    """
     delete_partition: bool
-    """True to erase this partition's data, false to only stop replicating it. Versions 3+."""
+    """True to delete the data of this partition, false to only stop replicating it. Versions 3+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -148,7 +149,7 @@ def new_StopReplicaPartitionState(
 
 @mypyc_attr(acyclic=True)
 class StopReplicaTopicState(Struct):
-    """The copies of one topic to stop, with details for each."""
+    """Replicas of one topic to stop, with details for each."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 5)
 
@@ -161,9 +162,9 @@ class StopReplicaTopicState(Struct):
     __slots__ = SLOTS
 
     topic_name: str
-    """Topic the partitions belong to. Versions 3+."""
+    """Name of the topic that the partitions belong to. Versions 3+."""
     partition_states: list[StopReplicaPartitionState]
-    """Epoch and deletion choice for each partition to stop. Versions 3+."""
+    """Leader epoch and choice to delete for each partition. Versions 3+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -187,7 +188,7 @@ def new_StopReplicaTopicState(
 
 @mypyc_attr(acyclic=True)
 class StopReplicaRequest(Message):
-    """Controller's order to a broker to stop hosting the listed partition copies and, if asked, erase them.
+    """Sent by the controller to a broker to stop hosting the listed replicas and optionally delete their data.
 
     Versions 0-4, flexible 2+.
     """
@@ -228,23 +229,23 @@ class StopReplicaRequest(Message):
     __slots__ = SLOTS
 
     controller_id: int
-    """Node id of the controller that issues the order."""
+    """Node id of the controller that sends the request."""
     is_kraft_controller: bool
-    """True if a KRaft controller sent this while migrating a cluster away from ZooKeeper. Versions 4+."""
+    """True if a KRaft controller sent this during a migration from ZooKeeper. Versions 4+."""
     controller_epoch: int
-    """Number of the controller's reign; brokers refuse orders from a controller that has been deposed."""
+    """Epoch of the controller; brokers refuse requests of an earlier controller."""
     broker_epoch: int
-    """Registration epoch of the target broker, -1 if not checked; stops orders meant for an earlier run of it.
-    Versions 1+.
+    """Epoch of the receiving broker's registration, which protects a restarted broker from late requests; -1 skips
+    the check. Versions 1+.
     """
     delete_partitions: bool
-    """True to erase the data of every listed partition, false to only stop replicating. Versions 0-2."""
+    """True to delete the data of all listed partitions, false to only stop replicating. Versions 0-2."""
     ungrouped_partitions: list[StopReplicaPartitionV0]
-    """Copies to stop, as a flat list of topic and partition pairs. Versions 0."""
+    """Replicas to stop, as a flat list of topics and partitions. Versions 0."""
     topics: list[StopReplicaTopicV1]
-    """Copies to stop, grouped by topic, all with the same choice about deleting. Versions 1-2."""
+    """Replicas to stop, grouped by topic; the choice to delete is the same for all. Versions 1-2."""
     topic_states: list[StopReplicaTopicState]
-    """Copies to stop, grouped by topic, with epoch and deletion choice for each partition. Versions 3+."""
+    """Replicas to stop, grouped by topic, with an epoch and the choice to delete for each partition. Versions 3+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -317,7 +318,7 @@ def new_StopReplicaRequest(
 
 @mypyc_attr(acyclic=True)
 class StopReplicaPartitionError(Struct):
-    """Outcome of stopping one copy."""
+    """Outcome of stopping one replica."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 5)
 
@@ -331,11 +332,11 @@ class StopReplicaPartitionError(Struct):
     __slots__ = SLOTS
 
     topic_name: str
-    """Topic the partition belongs to."""
+    """Name of the topic that the partition belongs to."""
     partition_index: int
     """Number of the partition within its topic, counted from 0."""
     error_code: int
-    """0 if the copy was stopped and, if wanted, erased; otherwise why that failed."""
+    """0 if the replica was stopped and, if requested, deleted; otherwise the reason."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -361,7 +362,7 @@ def new_StopReplicaPartitionError(
 
 @mypyc_attr(acyclic=True)
 class StopReplicaResponse(Message):
-    """Broker's report to the controller on which copies it stopped hosting or deleted.
+    """Reports which replicas the broker stopped or deleted.
 
     Versions 0-4, flexible 2+.
     """
@@ -386,9 +387,9 @@ class StopReplicaResponse(Message):
     __slots__ = SLOTS
 
     error_code: int
-    """Failure of the order as a whole, such as a stale controller or broker epoch; 0 if it was processed."""
+    """Error of the request as a whole, e.g. a stale controller or broker epoch; 0 on success."""
     partition_errors: list[StopReplicaPartitionError]
-    """Result for every partition that was to be stopped."""
+    """Outcome for each partition of the request."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 

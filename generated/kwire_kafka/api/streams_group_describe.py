@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @mypyc_attr(acyclic=True)
 class StreamsGroupDescribeRequest(Message):
-    """Sent by an admin client to the group coordinator to inspect Streams groups and their members.
+    """Sent by an admin client to the group coordinator to describe Streams groups.
 
     Versions 0, flexible 0+.
     """
@@ -49,9 +49,9 @@ class StreamsGroupDescribeRequest(Message):
     __slots__ = SLOTS
 
     group_ids: list[str]
-    """Groups to describe; each must live on the coordinator that is asked."""
+    """Groups to describe; the receiving broker must be the coordinator of each."""
     include_authorized_operations: bool
-    """True to also get which operations the caller may perform on each group."""
+    """True also returns the operations that the caller may perform on each group."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -92,7 +92,7 @@ def new_StreamsGroupDescribeRequest(
 
 @mypyc_attr(acyclic=True)
 class KeyValue(Struct):
-    """A client tag or topic config, as name and value."""
+    """Name and value of a client tag or topic setting."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
 
@@ -105,9 +105,9 @@ class KeyValue(Struct):
     __slots__ = SLOTS
 
     key: str
-    """Name of the client tag or topic config."""
+    """Name of the client tag or topic setting."""
     value: str
-    """Text value of the tag or config."""
+    """Value of the client tag or topic setting, as text."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -129,7 +129,7 @@ def new_KeyValue(key: str, value: str) -> KeyValue:
 
 @mypyc_attr(acyclic=True)
 class TopicInfo(Struct):
-    """An internal topic and the settings it was requested with."""
+    """An internal topic with the settings requested for it."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
 
@@ -146,11 +146,11 @@ class TopicInfo(Struct):
     name: str
     """Full name of the internal topic."""
     partitions: int
-    """Partition count of the topic; 0 if it was left for the broker to decide."""
+    """Number of partitions; 0 if the broker decides."""
     replication_factor: int
-    """Replication factor asked for; 0 if the broker default applies."""
+    """Replication factor; 0 if the broker's default applies."""
     topic_configs: list[KeyValue]
-    """Config overrides of the topic."""
+    """Setting overrides of the topic."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -178,7 +178,7 @@ def new_TopicInfo(name: str, partitions: int, replication_factor: int, topic_con
 
 @mypyc_attr(acyclic=True)
 class Subtopology(Struct):
-    """Independently assigned part of the graph with its topics."""
+    """One subtopology with its topics, assigned independently of the others."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
 
@@ -201,15 +201,15 @@ class Subtopology(Struct):
     __slots__ = SLOTS
 
     subtopology_id: str
-    """Name of the part, unique within the graph and referred to by tasks."""
+    """Id of the subtopology, unique within the topology and referred to by tasks."""
     source_topics: list[str]
-    """External topics it reads, given by name."""
+    """Names of the external topics that the subtopology reads."""
     repartition_sink_topics: list[str]
-    """Repartition topics it writes to."""
+    """Names of the repartition topics that the subtopology writes."""
     state_changelog_topics: list[TopicInfo]
-    """Internal topics holding the change history of its state stores."""
+    """Internal topics with the change history of the subtopology's state stores."""
     repartition_source_topics: list[TopicInfo]
-    """Internal repartition topics it reads from."""
+    """Internal repartition topics that the subtopology reads."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -249,7 +249,7 @@ def new_Subtopology(
 
 @mypyc_attr(acyclic=True)
 class Topology(Struct):
-    """Processing graph the group runs, as stored by the broker."""
+    """Topology of the group, as stored by the coordinator."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
 
@@ -262,9 +262,9 @@ class Topology(Struct):
     __slots__ = SLOTS
 
     epoch: int
-    """Epoch of the graph, compared with what each member runs."""
+    """Epoch of the topology, compared with that of each member."""
     subtopologies: list[Subtopology] | None
-    """Parts of the graph after resolving topics; null while the group is not initialized."""
+    """Subtopologies after topics are resolved; null while the group is not initialized."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -286,7 +286,7 @@ def new_Topology(epoch: int, subtopologies: list[Subtopology] | None) -> Topolog
 
 @mypyc_attr(acyclic=True)
 class Endpoint(Struct):
-    """Interactive query address of a member."""
+    """Address of a member for interactive queries."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
 
@@ -299,9 +299,9 @@ class Endpoint(Struct):
     __slots__ = SLOTS
 
     host: str
-    """Host under which the member can be queried."""
+    """Host name or IP address for interactive queries."""
     port: int
-    """Port under which the member can be queried."""
+    """TCP port for interactive queries."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -323,7 +323,7 @@ def new_Endpoint(host: str, port: int) -> Endpoint:
 
 @mypyc_attr(acyclic=True)
 class TaskOffset(Struct):
-    """Reported progress of one stateful task."""
+    """Progress of one stateful task."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
 
@@ -337,11 +337,11 @@ class TaskOffset(Struct):
     __slots__ = SLOTS
 
     subtopology_id: str
-    """Subtopology part of the task id."""
+    """Subtopology of the task."""
     partition: int
-    """Partition part of the task id."""
+    """Partition of the task."""
     offset: int
-    """Sum of offsets over the task's changelog partitions."""
+    """Sum of the offsets over all changelog partitions of the task."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -365,7 +365,7 @@ def new_TaskOffset(subtopology_id: str, partition: int, offset: int) -> TaskOffs
 
 @mypyc_attr(acyclic=True)
 class TaskIds(Struct):
-    """Tasks of one subtopology, written as partition numbers."""
+    """Tasks of one subtopology."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
 
@@ -378,9 +378,9 @@ class TaskIds(Struct):
     __slots__ = SLOTS
 
     subtopology_id: str
-    """Subtopology all these tasks come from."""
+    """Subtopology of the tasks."""
     partitions: list[int]
-    """Partition numbers, each denoting one task."""
+    """Partition numbers, one for each task."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -402,7 +402,7 @@ def new_TaskIds(subtopology_id: str, partitions: list[int]) -> TaskIds:
 
 @mypyc_attr(acyclic=True)
 class Assignment(Struct):
-    """A set of tasks by role, either held now or aimed for."""
+    """Tasks by role, either owned or targeted."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
 
@@ -416,11 +416,11 @@ class Assignment(Struct):
     __slots__ = SLOTS
 
     active_tasks: list[TaskIds]
-    """Tasks that read input and produce output here."""
+    """Tasks that process input."""
     standby_tasks: list[TaskIds]
     """Tasks replicated for fast failover."""
     warmup_tasks: list[TaskIds]
-    """Tasks restored here in preparation for moving."""
+    """Tasks whose state is restored here before they become active."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -489,35 +489,35 @@ class Member(Struct):
     __slots__ = SLOTS
 
     member_id: str
-    """Uuid the client generated for its lifetime."""
+    """Id of the member, a UUID generated by the client and constant for its lifetime."""
     member_epoch: int
-    """Epoch the member has reached; behind the assignment epoch while it reconciles."""
+    """Epoch that the member has reached; lower than the assignment epoch while it reconciles."""
     instance_id: str | None
-    """Static membership id, null for a dynamic member."""
+    """Static membership id (group.instance.id); null for a dynamic member."""
     rack_id: str | None
-    """Rack the client reported, null if it has none."""
+    """Rack of the member; null if it gave none."""
     client_id: str
-    """The client.id the client puts in its request headers."""
+    """The client.id in the member's request headers."""
     client_host: str
-    """Address the client connects from, as the broker sees it."""
+    """Address from which the member connected, as seen by the coordinator."""
     topology_epoch: int
-    """Epoch of the graph on the client; below the group's it has yet to be upgraded."""
+    """Topology epoch of the client; lower than the group's if the client is yet to be upgraded."""
     process_id: str
-    """Process the client runs in; members of one process share local state."""
+    """Id of the client process; members of one process share local state."""
     user_endpoint: Endpoint | None
-    """Address for interactive queries, null if the application has not set one."""
+    """Address for interactive queries (application.server); null if there is none."""
     client_tags: list[KeyValue]
-    """Labels used to place standby tasks on differing infrastructure."""
+    """Labels with which standby tasks are placed on different infrastructure."""
     task_offsets: list[TaskOffset]
-    """Changelog positions the member last reported per task."""
+    """Changelog positions of each task, as last reported by the member."""
     task_end_offsets: list[TaskOffset]
-    """Changelog ends the member last reported per task."""
+    """Changelog end offsets of each task, as last reported by the member."""
     assignment: Assignment
-    """Tasks the member has now, as far as the coordinator knows."""
+    """Tasks that the member owns now, as far as the coordinator knows."""
     target_assignment: Assignment
-    """Tasks the member shall have when reconciliation is finished."""
+    """Tasks that the member is to own after reconciliation."""
     is_classic: bool
-    """True if the member still speaks the classic JoinGroup protocol (during live migration)."""
+    """True if the member still uses the classic JoinGroup protocol (during live migration)."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -597,7 +597,7 @@ def new_Member(
 
 @mypyc_attr(acyclic=True)
 class DescribedGroup(Struct):
-    """Report on one group, or the error that prevented it."""
+    """State of one group, or the error that prevented describing it."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
 
@@ -628,23 +628,25 @@ class DescribedGroup(Struct):
     __slots__ = SLOTS
 
     error_code: int
-    """0 if the group was described; else e.g. group not found or authorization failed."""
+    """0 on success; otherwise the reason, e.g. an unknown group or a missing permission."""
     error_message: str | None
-    """Wording of this group's error, or null."""
+    """Human-readable explanation of the error; null if there is none."""
     group_id: str
-    """Group that this report is about."""
+    """Id of the group that this entry describes."""
     group_state: str
-    """State name, e.g. Empty, NotReady, Assigning, Reconciling, Stable or Dead; empty on error."""
+    """Name of the state: Empty, NotReady, Assigning, Reconciling, Stable, Dead or others; empty on error."""
     group_epoch: int
-    """Raised whenever members, topology or topic metadata change and a new assignment is due."""
+    """Group epoch, incremented when members, topology or topic metadata change and a new assignment is due."""
     assignment_epoch: int
-    """Group epoch the target assignment was computed for; lower than it while one is pending."""
+    """Group epoch of the target assignment; lower than the group epoch while a new one is being computed."""
     topology: Topology | None
-    """Graph used for assignment; null before any member has supplied one."""
+    """Topology used for assignment; null before any member has sent one."""
     members: list[Member]
-    """Clients currently in the group."""
+    """Current members of the group."""
     authorized_operations: int
-    """Bit field of operations allowed to the caller; -2147483648 if not asked for."""
+    """Bit field of the operations that the caller may perform, one bit per ACL operation code; -2147483648 if not
+    requested.
+    """
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -700,7 +702,7 @@ def new_DescribedGroup(
 
 @mypyc_attr(acyclic=True)
 class StreamsGroupDescribeResponse(Message):
-    """Group coordinator's report to an admin client on Streams groups: topology, members, tasks.
+    """Returns each requested Streams group with its topology, members and tasks.
 
     Versions 0, flexible 0+.
     """
@@ -719,9 +721,9 @@ class StreamsGroupDescribeResponse(Message):
     __slots__ = SLOTS
 
     throttle_time_ms: int
-    """Milliseconds of quota delay applied to the caller, 0 if none."""
+    """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled."""
     groups: list[DescribedGroup]
-    """One report per requested group."""
+    """One entry for each requested group."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 

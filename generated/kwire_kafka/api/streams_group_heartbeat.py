@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 @mypyc_attr(acyclic=True)
 class KeyValue(Struct):
-    """A name with its value; used for client tags and for topic configs."""
+    """Name and value of a client tag or topic setting."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
 
@@ -45,9 +45,9 @@ class KeyValue(Struct):
     __slots__ = SLOTS
 
     key: str
-    """Tag name or topic config name."""
+    """Name of the client tag or topic setting."""
     value: str
-    """Value going with the key, always as text."""
+    """Value of the client tag or topic setting, as text."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -84,13 +84,13 @@ class TopicInfo(Struct):
     __slots__ = SLOTS
 
     name: str
-    """Final name of the internal topic, including the application prefix."""
+    """Full name of the internal topic, including the application prefix."""
     partitions: int
-    """Partitions wanted for a repartition topic; 0 lets the broker derive the number."""
+    """Requested number of partitions of a repartition topic; 0 if the broker decides."""
     replication_factor: int
-    """Replicas wanted when the topic is created; 0 means the broker default."""
+    """Requested replication factor; 0 if the broker's default applies."""
     topic_configs: list[KeyValue]
-    """Topic configs to set on creation, e.g. cleanup policy and retention."""
+    """Topic settings to apply on creation, e.g. cleanup policy and retention."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -137,11 +137,11 @@ class CopartitionGroup(Struct):
     __slots__ = SLOTS
 
     source_topics: list[int]
-    """Positions (not names) in the subtopology's list of source topics."""
+    """Positions in the subtopology's SourceTopics list, counted from 0."""
     source_topic_regex: list[int]
-    """Positions in the subtopology's list of source patterns."""
+    """Positions in the subtopology's SourceTopicRegex list, counted from 0."""
     repartition_source_topics: list[int]
-    """Positions in the subtopology's list of repartition source topics."""
+    """Positions in the subtopology's RepartitionSourceTopics list, counted from 0."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -171,7 +171,7 @@ def new_CopartitionGroup(
 
 @mypyc_attr(acyclic=True)
 class Subtopology(Struct):
-    """A part of the graph whose processors run together; each of its partitions becomes one task."""
+    """One subtopology, whose processors run together; each of its partitions is one task."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
 
@@ -198,19 +198,19 @@ class Subtopology(Struct):
     __slots__ = SLOTS
 
     subtopology_id: str
-    """Identifier unique within the topology, used in task ids; fixed for a given epoch."""
+    """Id of the subtopology, unique within the topology and used in task ids; fixed for a given epoch."""
     source_topics: list[str]
-    """Names of the external topics the subtopology reads."""
+    """Names of the external topics that the subtopology reads."""
     source_topic_regex: list[str]
-    """Patterns selecting further external topics to read; the broker resolves them."""
+    """Regular expressions of further external topics to read, resolved by the broker."""
     state_changelog_topics: list[TopicInfo]
-    """Internal topics that back up state stores; partition count follows the number of tasks."""
+    """Internal topics that back the state stores; the number of tasks determines their partition count."""
     repartition_sink_topics: list[str]
-    """Names of repartition topics this subtopology writes; another one reads them."""
+    """Names of the repartition topics that the subtopology writes and another one reads."""
     repartition_source_topics: list[TopicInfo]
-    """Repartition topics this subtopology reads, with settings for creating them."""
+    """Repartition topics that the subtopology reads, with settings for their creation."""
     copartition_groups: list[CopartitionGroup]
-    """Sets of sources required to be partitioned alike, e.g. both sides of a join."""
+    """Sets of sources that must have equal partition counts, e.g. both sides of a join."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -258,7 +258,7 @@ def new_Subtopology(
 
 @mypyc_attr(acyclic=True)
 class Topology(Struct):
-    """The processing graph, cut into subtopologies, as the broker needs it for assignment."""
+    """Topology divided into subtopologies, as the broker needs it for assignment."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
 
@@ -271,9 +271,10 @@ class Topology(Struct):
     __slots__ = SLOTS
 
     epoch: int
-    """Number raised by the application when its graph changes; a mismatch with the group's is reported."""
+    """Epoch of the topology, incremented by the application when it changes; a mismatch with the group's is reported.
+    """
     subtopologies: list[Subtopology]
-    """Connected parts of the graph that are assigned independently."""
+    """Connected parts of the topology, which are assigned independently."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -295,7 +296,7 @@ def new_Topology(epoch: int, subtopologies: list[Subtopology]) -> Topology:
 
 @mypyc_attr(acyclic=True)
 class StreamsGroupHeartbeatRequestTaskIds(Struct):
-    """Tasks of one subtopology, written as partition numbers."""
+    """Tasks of one subtopology."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
 
@@ -308,9 +309,9 @@ class StreamsGroupHeartbeatRequestTaskIds(Struct):
     __slots__ = SLOTS
 
     subtopology_id: str
-    """Subtopology the tasks belong to."""
+    """Subtopology of the tasks."""
     partitions: list[int]
-    """Input partitions, each one standing for a task."""
+    """Partition numbers, one for each task."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -334,7 +335,7 @@ def new_StreamsGroupHeartbeatRequestTaskIds(
 
 @mypyc_attr(acyclic=True)
 class StreamsGroupHeartbeatRequestEndpoint(Struct):
-    """Address where an instance answers interactive queries."""
+    """Address of an instance for interactive queries."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
 
@@ -347,9 +348,9 @@ class StreamsGroupHeartbeatRequestEndpoint(Struct):
     __slots__ = SLOTS
 
     host: str
-    """Host name or address other instances can reach."""
+    """Host name or IP address for interactive queries."""
     port: int
-    """TCP port of the query service, 0 to 65535."""
+    """TCP port for interactive queries, an unsigned 16-bit number."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -371,7 +372,7 @@ def new_StreamsGroupHeartbeatRequestEndpoint(host: str, port: int) -> StreamsGro
 
 @mypyc_attr(acyclic=True)
 class TaskOffset(Struct):
-    """How far the state of one task has been restored or reaches."""
+    """Progress of one stateful task."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
 
@@ -385,11 +386,11 @@ class TaskOffset(Struct):
     __slots__ = SLOTS
 
     subtopology_id: str
-    """Subtopology of the task, one half of its id."""
+    """Subtopology of the task."""
     partition: int
-    """Partition of the task; together with the subtopology it names the task."""
+    """Partition of the task."""
     offset: int
-    """Offset added up over all changelog partitions of the task."""
+    """Sum of the offsets over all changelog partitions of the task."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -413,7 +414,7 @@ def new_TaskOffset(subtopology_id: str, partition: int, offset: int) -> TaskOffs
 
 @mypyc_attr(acyclic=True)
 class StreamsGroupHeartbeatRequest(Message):
-    """Sent by a Kafka Streams client to the group coordinator to join, stay in, report to or leave a group.
+    """Sent by a Kafka Streams client to the group coordinator to join, stay in or leave a group and report its progress.
 
     Versions 0, flexible 0+.
     """
@@ -478,39 +479,41 @@ class StreamsGroupHeartbeatRequest(Message):
     __slots__ = SLOTS
 
     group_id: str
-    """Streams group, normally the application.id of the Streams application."""
+    """Id of the Streams group, normally the application.id of the application."""
     member_id: str
-    """Uuid the client makes up at start and keeps until the process ends."""
+    """Id of the member, a UUID generated by the client and constant for its lifetime."""
     member_epoch: int
-    """Last epoch received; 0 joins, -1 leaves for good, -2 is a static member leaving for a while."""
+    """Last epoch received; 0 to join, -1 to leave, -2 for a static member that will return shortly."""
     endpoint_information_epoch: int
-    """Epoch of the endpoint map the client holds; the broker resends the map only if it is newer."""
+    """Version of the client's endpoint map; the broker sends the map again only if its own is newer."""
     instance_id: str | None
-    """Static membership id that survives restarts; null if dynamic or unchanged since the last heartbeat."""
+    """Static membership id (group.instance.id); null for a dynamic member or if unchanged."""
     rack_id: str | None
-    """Rack of the client, for rack-aware assignment; null if there is none or it did not change."""
+    """Rack of the client, for rack-aware assignment; null if it has none or it is unchanged."""
     rebalance_timeout_ms: int
-    """Time in milliseconds allowed for giving up revoked tasks; -1 if same as last sent."""
+    """Maximum time in milliseconds that the member takes to revoke tasks; -1 if unchanged."""
     topology: Topology | None
-    """Full processing topology, sent when joining; null in ordinary heartbeats."""
+    """Complete topology, sent when joining; null in other heartbeats."""
     active_tasks: list[StreamsGroupHeartbeatRequestTaskIds] | None
-    """Tasks the client processes now; null if unchanged since its previous heartbeat."""
+    """Tasks that the client processes now; null if unchanged."""
     standby_tasks: list[StreamsGroupHeartbeatRequestTaskIds] | None
-    """Tasks whose state the client keeps as a hot replica; null if unchanged."""
+    """Tasks whose state the client replicates for fast failover; null if unchanged."""
     warmup_tasks: list[StreamsGroupHeartbeatRequestTaskIds] | None
-    """Tasks whose state is being restored ahead of taking over processing; null if unchanged."""
+    """Tasks whose state is restored here before they become active; null if unchanged."""
     process_id: str | None
-    """Identifies the JVM process; threads of one process share state directories, null if unchanged."""
+    """Id of the client process, whose threads share state directories; null if unchanged."""
     user_endpoint: StreamsGroupHeartbeatRequestEndpoint | None
-    """Where this instance serves interactive queries (application.server); null if none or unchanged."""
+    """Address of this instance for interactive queries (application.server); null if there is none or it is
+    unchanged.
+    """
     client_tags: list[KeyValue] | None
-    """Labels such as zone or cluster used to spread standby tasks; null if unchanged."""
+    """Labels such as zone or cluster with which standby tasks are spread; null if unchanged."""
     task_offsets: list[TaskOffset] | None
-    """Summed changelog positions of stateful tasks, to judge who is caught up; null if unchanged."""
+    """Sums of changelog positions of stateful tasks, which show the ones that are caught up; null if unchanged."""
     task_end_offsets: list[TaskOffset] | None
-    """Summed changelog end offsets of those tasks, giving lag by comparison; null if unchanged."""
+    """Sums of changelog end offsets of those tasks, from which the lag follows; null if unchanged."""
     shutdown_application: bool
-    """True when an error handler asks that every instance of the application stop."""
+    """True if an error handler requests that every instance of the application stop."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -613,7 +616,7 @@ def new_StreamsGroupHeartbeatRequest(
 
 @mypyc_attr(acyclic=True)
 class Status(Struct):
-    """A condition of the group the client should act on or log."""
+    """A condition of the group that the client should act on or log."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
 
@@ -626,9 +629,10 @@ class Status(Struct):
     __slots__ = SLOTS
 
     status_code: int
-    """0 stale topology, 1 missing source topics, 2 bad co-partitioning, 3 missing internal topics, 4 shutdown."""
+    """Code: 0 stale topology, 1 missing source topics, 2 bad co-partitioning, 3 missing internal topics, 4 shutdown.
+    """
     status_detail: str
-    """Text for the log, e.g. naming the topics concerned."""
+    """Human-readable explanation, e.g. the names of the topics concerned."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -663,7 +667,7 @@ class StreamsGroupHeartbeatResponseTaskIds(Struct):
     __slots__ = SLOTS
 
     subtopology_id: str
-    """Subtopology, as named in the topology of the group."""
+    """Id of the subtopology, as in the topology of the group."""
     partitions: list[int]
     """Partition numbers, one per assigned task."""
     unknown_tags: FieldTags
@@ -689,7 +693,7 @@ def new_StreamsGroupHeartbeatResponseTaskIds(
 
 @mypyc_attr(acyclic=True)
 class StreamsGroupHeartbeatResponseEndpoint(Struct):
-    """Query address of an instance, as that instance announced it."""
+    """Address of the instance for interactive queries."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
 
@@ -702,9 +706,9 @@ class StreamsGroupHeartbeatResponseEndpoint(Struct):
     __slots__ = SLOTS
 
     host: str
-    """Host part of the announced address."""
+    """Host name or IP address of the instance."""
     port: int
-    """Port part of the announced address."""
+    """TCP port of the instance."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -741,7 +745,7 @@ class TopicPartition(Struct):
     topic: str
     """Name of a source or repartition topic of the hosted tasks."""
     partitions: list[int]
-    """Partition numbers of that topic."""
+    """Numbers of the partitions of that topic."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -763,7 +767,7 @@ def new_TopicPartition(topic: str, partitions: list[int]) -> TopicPartition:
 
 @mypyc_attr(acyclic=True)
 class EndpointToPartitions(Struct):
-    """What one instance hosts, so that others can route interactive queries to it."""
+    """Partitions that one instance hosts, so that others can route interactive queries to it."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
 
@@ -777,11 +781,11 @@ class EndpointToPartitions(Struct):
     __slots__ = SLOTS
 
     user_endpoint: StreamsGroupHeartbeatResponseEndpoint
-    """Address the instance announced for interactive queries."""
+    """Address of the instance for interactive queries."""
     active_partitions: list[TopicPartition]
-    """Input partitions of its active tasks; their keys are best queried here."""
+    """Input partitions of its active tasks, best for queries of their keys."""
     standby_partitions: list[TopicPartition]
-    """Input partitions of its standby tasks, good for possibly stale reads."""
+    """Input partitions of its standby tasks, for queries that may return stale data."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -811,7 +815,7 @@ def new_EndpointToPartitions(
 
 @mypyc_attr(acyclic=True)
 class StreamsGroupHeartbeatResponse(Message):
-    """Group coordinator's reply to a Streams client: epoch, tasks to run and warnings about the group.
+    """Returns the member's epoch, its tasks and warnings about the group.
 
     Versions 0, flexible 0+.
     """
@@ -874,33 +878,34 @@ class StreamsGroupHeartbeatResponse(Message):
     __slots__ = SLOTS
 
     throttle_time_ms: int
-    """Milliseconds the client was throttled for exceeding a quota, 0 if it was not."""
+    """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled."""
     error_code: int
-    """0 on success; else e.g. fenced epoch or unknown member, upon which the client rejoins."""
+    """0 on success; otherwise an error such as a fenced epoch or an unknown member, after which the client rejoins.
+    """
     error_message: str | None
-    """Detail of the top-level error for the log; null on success."""
+    """Human-readable explanation of the error; null if there is none."""
     member_id: str
-    """Id of the member, echoed from the request."""
+    """Id of the member, repeated from the request."""
     member_epoch: int
-    """Epoch to send next time; it moves up once the member has caught up with a new target."""
+    """Epoch to send next; increases once the member has caught up with a new target."""
     heartbeat_interval_ms: int
-    """Milliseconds to wait between heartbeats, set by the broker."""
+    """Milliseconds to wait before the next heartbeat, as configured on the broker."""
     acceptable_recovery_lag: int
-    """Largest lag in records at which a warm-up task counts as caught up and may turn active."""
+    """Largest lag in records at which a warm-up task counts as caught up and can become active."""
     task_offset_interval_ms: int
-    """Milliseconds between reports of task changelog offsets, set by the broker."""
+    """Milliseconds between reports of task changelog offsets, as configured on the broker."""
     status: list[Status] | None
-    """Conditions found by the broker, e.g. missing topics; null or empty if all is well."""
+    """Conditions found by the broker, e.g. missing topics; null or empty if there are none."""
     active_tasks: list[StreamsGroupHeartbeatResponseTaskIds] | None
-    """Tasks to process from now on; null if the assignment did not change."""
+    """Tasks to process from now on; null if unchanged."""
     standby_tasks: list[StreamsGroupHeartbeatResponseTaskIds] | None
-    """Tasks to keep as hot replicas; null if the assignment did not change."""
+    """Tasks to replicate for fast failover; null if unchanged."""
     warmup_tasks: list[StreamsGroupHeartbeatResponseTaskIds] | None
-    """Tasks to restore before processing can move here; null if the assignment did not change."""
+    """Tasks whose state is to be restored before they become active; null if unchanged."""
     endpoint_information_epoch: int
-    """Version of the endpoint map below, to be echoed in the next heartbeat."""
+    """Version of the endpoint map below, repeated by the client in the next heartbeat."""
     partitions_by_user_endpoint: list[EndpointToPartitions] | None
-    """Who hosts what across the group; null if the client's map is up to date."""
+    """Partitions hosted by each instance of the group; null if the client's map is up to date."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @mypyc_attr(acyclic=True)
 class SyncGroupRequestAssignment(Struct):
-    """What the leader decided that one member shall own."""
+    """Assignment of one member."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(4, 6)
 
@@ -40,9 +40,9 @@ class SyncGroupRequestAssignment(Struct):
     __slots__ = SLOTS
 
     member_id: str
-    """Member that receives this share."""
+    """Id of the member."""
     assignment: bytes
-    """Opaque to the broker; for consumers a version prefix followed by ConsumerProtocolAssignment."""
+    """Assignment, opaque to the broker; for consumers an int16 version followed by ConsumerProtocolAssignment."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -64,7 +64,7 @@ def new_SyncGroupRequestAssignment(member_id: str, assignment: bytes) -> SyncGro
 
 @mypyc_attr(acyclic=True)
 class SyncGroupRequest(Message):
-    """Member to group coordinator, second half of a classic rebalance: the leader hands in the plan, all wait for their share.
+    """Sent by members of a classic group to complete a rebalance; the leader sends the assignment, others wait for theirs.
 
     Versions 0-5, flexible 4+.
     """
@@ -97,19 +97,19 @@ class SyncGroupRequest(Message):
     __slots__ = SLOTS
 
     group_id: str
-    """Group whose rebalance is being completed."""
+    """Id of the group whose rebalance is being completed."""
     generation_id: int
     """Generation from the join response; a stale one is refused with ILLEGAL_GENERATION."""
     member_id: str
-    """Caller's own id as issued in the join response."""
+    """Id of the member, from the join response."""
     group_instance_id: str | None
-    """Caller's static instance id, used to fence a duplicate process; null for a dynamic member. Versions 3+."""
+    """Static membership id (group.instance.id), which fences duplicates; null for a dynamic member. Versions 3+."""
     protocol_type: str | None
-    """Kind of group, e.g. consumer or connect, cross-checked with the join; null skips the check. Versions 5+."""
+    """Kind of group, e.g. consumer or connect, checked against the join; null skips the check. Versions 5+."""
     protocol_name: str | None
-    """Assignor the coordinator picked at join time, cross-checked; null skips the check. Versions 5+."""
+    """Assignor that the coordinator chose at join, checked against it; null skips the check. Versions 5+."""
     assignments: list[SyncGroupRequestAssignment]
-    """Full plan worked out by the group leader; all other members send an empty list."""
+    """Complete assignment computed by the group leader; empty from all other members."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -178,7 +178,7 @@ def new_SyncGroupRequest(
 
 @mypyc_attr(acyclic=True)
 class SyncGroupResponse(Message):
-    """Coordinator gives a member its own share of the leader's plan, which ends the rebalance for that member.
+    """Returns the member's own assignment, which ends the rebalance for it.
 
     Versions 0-5, flexible 4+.
     """
@@ -207,15 +207,15 @@ class SyncGroupResponse(Message):
     __slots__ = SLOTS
 
     throttle_time_ms: int
-    """Milliseconds the client should stay silent because it exceeded a quota; 0 when within quota. Versions 1+."""
+    """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled. Versions 1+."""
     error_code: int
-    """0 on success; REBALANCE_IN_PROGRESS and the like mean that the member must join again."""
+    """0 on success; REBALANCE_IN_PROGRESS and similar errors if the member must rejoin."""
     protocol_type: str | None
-    """Kind of group as the coordinator stores it; null when the call failed. Versions 5+."""
+    """Kind of group as stored by the coordinator; null on error. Versions 5+."""
     protocol_name: str | None
-    """Assignor in force for this generation; null when the call failed. Versions 5+."""
+    """Assignor of this generation; null on error. Versions 5+."""
     assignment: bytes
-    """Share of the caller, bytes exactly as the leader wrote them; empty on error."""
+    """Assignment of the member, with the bytes exactly as the leader wrote them; empty on error."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @mypyc_attr(acyclic=True)
 class TxnOffsetCommitRequestPartition(Struct):
-    """Position reached in one partition."""
+    """Position in one partition."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(3, 6)
 
@@ -48,13 +48,13 @@ class TxnOffsetCommitRequestPartition(Struct):
     __slots__ = SLOTS
 
     partition_index: int
-    """Partition number inside the topic."""
+    """Number of the partition within its topic, counted from 0."""
     committed_offset: int
-    """Next offset to read after a restart, that is one past the last processed record."""
+    """Offset of the next record to consume, i.e. one past the last one processed."""
     committed_leader_epoch: int
-    """Leader epoch of the last record consumed, for truncation checks; -1 if unknown. Versions 2+."""
+    """Leader epoch of the last consumed record, with which log truncation is detected; -1 if unknown. Versions 2+."""
     committed_metadata: str | None
-    """Free text the application keeps beside the offset; may be null."""
+    """Free text stored with the offset; can be null."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -100,9 +100,9 @@ class TxnOffsetCommitRequestTopic(Struct):
     __slots__ = SLOTS
 
     name: str
-    """Topic that was consumed."""
+    """Name of the consumed topic."""
     partitions: list[TxnOffsetCommitRequestPartition]
-    """Positions reached, one entry per partition."""
+    """One position for each partition."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -126,7 +126,7 @@ def new_TxnOffsetCommitRequestTopic(
 
 @mypyc_attr(acyclic=True)
 class TxnOffsetCommitRequest(Message):
-    """Producer to group coordinator: store consumed offsets that count only once the transaction commits.
+    """Sent by a producer to the group coordinator to store offsets that take effect once the transaction commits.
 
     Versions 0-5, flexible 3+.
     """
@@ -161,19 +161,19 @@ class TxnOffsetCommitRequest(Message):
     __slots__ = SLOTS
 
     transactional_id: str
-    """Transactional id of the producer, used to check permission."""
+    """Transactional id of the producer, checked for authorization."""
     group_id: str
-    """Consumer group whose offsets are written."""
+    """Id of the group whose offsets are stored."""
     producer_id: int
-    """Producer id under which the pending offsets are kept."""
+    """Producer id of the transaction."""
     producer_epoch: int
     """Epoch of the producer; an outdated one is fenced."""
     generation_id: int
-    """Generation, or member epoch, of the consumer so zombies are fenced; -1 skips the check. Versions 3+."""
+    """Generation or member epoch of the consumer, which fences former members; -1 skips the check. Versions 3+."""
     member_id: str
-    """Member id of the consumer whose offsets these are; empty skips the check. Versions 3+."""
+    """Member id of the consumer; empty skips the check. Versions 3+."""
     group_instance_id: str | None
-    """Static instance id of that consumer; null if it is dynamic or unknown. Versions 3+."""
+    """Static membership id (group.instance.id) of the consumer; null if it is dynamic or unknown. Versions 3+."""
     topics: list[TxnOffsetCommitRequestTopic]
     """Offsets to store, grouped by topic."""
     unknown_tags: FieldTags
@@ -261,9 +261,9 @@ class TxnOffsetCommitResponsePartition(Struct):
     __slots__ = SLOTS
 
     partition_index: int
-    """Partition number inside the topic."""
+    """Number of the partition within its topic, counted from 0."""
     error_code: int
-    """0 if the offset was taken; e.g. ILLEGAL_GENERATION if the consumer is a zombie."""
+    """0 if stored; otherwise the reason, e.g. ILLEGAL_GENERATION for a former member of the group."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -298,7 +298,7 @@ class TxnOffsetCommitResponseTopic(Struct):
     __slots__ = SLOTS
 
     name: str
-    """Topic the outcomes belong to."""
+    """Name of the topic that the partitions belong to."""
     partitions: list[TxnOffsetCommitResponsePartition]
     """One outcome for each partition."""
     unknown_tags: FieldTags
@@ -324,7 +324,7 @@ def new_TxnOffsetCommitResponseTopic(
 
 @mypyc_attr(acyclic=True)
 class TxnOffsetCommitResponse(Message):
-    """Group coordinator tells for each partition whether the offset is held pending the transaction's end.
+    """Reports, for each partition, whether the offset is stored pending the end of the transaction.
 
     Versions 0-5, flexible 3+.
     """
@@ -343,7 +343,7 @@ class TxnOffsetCommitResponse(Message):
     __slots__ = SLOTS
 
     throttle_time_ms: int
-    """Milliseconds the client should stay silent because it exceeded a quota; 0 when within quota."""
+    """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled."""
     topics: list[TxnOffsetCommitResponseTopic]
     """Outcomes grouped by topic."""
     unknown_tags: FieldTags

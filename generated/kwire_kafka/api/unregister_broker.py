@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @mypyc_attr(acyclic=True)
 class UnregisterBrokerRequest(Message):
-    """Sent by an admin client to drop the registration of a KRaft broker that will not come back.
+    """Sent by an admin client to remove the registration of a KRaft broker that will not return.
 
     Versions 0, flexible 0+.
     """
@@ -35,7 +35,7 @@ class UnregisterBrokerRequest(Message):
     __slots__ = SLOTS
 
     broker_id: int
-    """Node id to remove from cluster metadata; replicas placed on it are not moved by this call."""
+    """Node id to remove from the cluster metadata; replicas assigned to it are not moved."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -70,7 +70,7 @@ def new_UnregisterBrokerRequest(broker_id: int) -> UnregisterBrokerRequest:
 
 @mypyc_attr(acyclic=True)
 class UnregisterBrokerResponse(Message):
-    """Tells the admin client whether the broker registration was removed.
+    """Reports whether the broker's registration was removed.
 
     Versions 0, flexible 0+.
     """
@@ -90,11 +90,11 @@ class UnregisterBrokerResponse(Message):
     __slots__ = SLOTS
 
     throttle_time_ms: int
-    """Milliseconds the client should hold back because a quota was exceeded; 0 means no throttling."""
+    """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled."""
     error_code: int
-    """0 if removed; otherwise the reason, e.g. no broker is registered under that id."""
+    """0 if removed; otherwise the reason, e.g. that no broker is registered under that id."""
     error_message: str | None
-    """Human-readable detail for the error code; null when there is nothing to report."""
+    """Human-readable explanation of the error; null if there is none."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 

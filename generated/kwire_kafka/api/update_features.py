@@ -49,13 +49,15 @@ class FeatureUpdateKey(Struct):
     __slots__ = SLOTS
 
     feature: str
-    """Feature name, e.g. metadata.version, kraft.version or group.version."""
+    """Name of the feature, e.g. metadata.version, kraft.version or group.version."""
     max_version_level: int
-    """Level the cluster shall run at; 0 disables the feature. Every node must support it."""
+    """Level to finalize for the cluster, which every node must support; 0 disables the feature."""
     allow_downgrade: bool
-    """Must be true to lower or disable a feature, as a guard against accidents. Versions 0."""
+    """Must be true to lower or disable a feature, as a safeguard against accidents. Versions 0."""
     upgrade_type: int
-    """1 only raises the level, 2 allows a downgrade without loss, 3 one that may lose metadata. Versions 1+."""
+    """Kind of change: 1 upgrade only, 2 downgrade without loss allowed, 3 downgrade that may lose metadata allowed.
+    Versions 1+.
+    """
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -88,7 +90,7 @@ def new_FeatureUpdateKey(
 
 @mypyc_attr(acyclic=True)
 class UpdateFeaturesRequest(Message):
-    """An admin client asks the controller to raise, lower or disable cluster-wide feature levels.
+    """Sent by an admin client to the controller to raise, lower or disable cluster-wide feature levels.
 
     Versions 0-2, flexible 0+.
     """
@@ -108,11 +110,11 @@ class UpdateFeaturesRequest(Message):
     __slots__ = SLOTS
 
     timeout_ms: int
-    """Time limit for the controller in milliseconds."""
+    """Milliseconds that the controller may take."""
     feature_updates: list[FeatureUpdateKey]
     """Features to change, each at most once."""
     validate_only: bool
-    """True checks whether the change would be accepted and leaves all levels as they are. Versions 1+."""
+    """True checks whether the change would be accepted but changes nothing. Versions 1+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -167,11 +169,11 @@ class UpdatableFeatureResult(Struct):
     __slots__ = SLOTS
 
     feature: str
-    """Name of the feature the outcome is about. Versions 0-1."""
+    """Name of the feature that the outcome is about. Versions 0-1."""
     error_code: int
-    """0 if this feature's level was changed; otherwise the reason it was not. Versions 0-1."""
+    """0 if the level of this feature was changed; otherwise the reason. Versions 0-1."""
     error_message: str | None
-    """Details on why the level could not change; null if it did. Versions 0-1."""
+    """Human-readable explanation of the error; null if there is none. Versions 0-1."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -195,7 +197,7 @@ def new_UpdatableFeatureResult(feature: str, error_code: int, error_message: str
 
 @mypyc_attr(acyclic=True)
 class UpdateFeaturesResponse(Message):
-    """The controller says whether the feature levels were changed.
+    """Reports whether the feature levels were changed.
 
     Versions 0-2, flexible 0+.
     """
@@ -216,13 +218,13 @@ class UpdateFeaturesResponse(Message):
     __slots__ = SLOTS
 
     throttle_time_ms: int
-    """Milliseconds by which the client is delayed under a quota; 0 if not at all."""
+    """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled."""
     error_code: int
-    """0 if all went well; otherwise why the update failed, e.g. FEATURE_UPDATE_FAILED."""
+    """0 on success; otherwise the reason, e.g. FEATURE_UPDATE_FAILED."""
     error_message: str | None
-    """Reason for the failure, usually naming the feature at fault; null on success."""
+    """Human-readable explanation of the error, usually naming the feature at fault; null if there is none."""
     results: list[UpdatableFeatureResult]
-    """Outcome per feature; dropped later, as updates are applied all together or not at all. Versions 0-1."""
+    """Outcome for each feature; removed later, since updates are applied all together or not at all. Versions 0-1."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 

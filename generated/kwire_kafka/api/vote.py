@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 @mypyc_attr(acyclic=True)
 class VoteRequestPartitionData(Struct):
-    """Ballot for one Raft partition: who runs, in which epoch, and how complete its log is."""
+    """Vote request for one Raft partition: the candidate, its epoch and the end of its log."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 3)
 
@@ -69,25 +69,25 @@ class VoteRequestPartitionData(Struct):
     __slots__ = SLOTS
 
     partition_index: int
-    """Partition number, 0 for the metadata log."""
+    """Number of the partition; always 0 for the metadata log."""
     replica_epoch: int
-    """Epoch the sender runs in: the raised one for a real vote, its present one for a pre-vote."""
+    """Epoch of the candidate: incremented for a vote, its current one for a pre-vote."""
     replica_id: int
-    """Node id of the voter that is asking for the vote."""
+    """Node id of the candidate."""
     replica_directory_id: Uuid
-    """Id of the asker's log directory, telling it from an earlier disk under the same node id; zero if unset.
-    Versions 1+.
+    """Id of the candidate's log directory, which distinguishes it from an earlier disk of the same node id; zero if
+    unset. Versions 1+.
     """
     voter_directory_id: Uuid
-    """Log directory id expected at the receiver; a mismatch shows that its disk was replaced. Zero skips it. Versions
-    1+.
+    """Log directory id expected at the receiver, where a mismatch reveals a replaced disk; zero skips the check.
+    Versions 1+.
     """
     last_offset_epoch: int
-    """Leader epoch of the last record in the asker's log; compared first when judging completeness."""
+    """Leader epoch of the last record in the candidate's log, compared before the offset."""
     last_offset: int
-    """End offset of the asker's log; breaks ties of epoch, since a voter refuses a log shorter than its own."""
+    """End offset of the candidate's log; if the epochs are equal, a voter refuses a log shorter than its own."""
     pre_vote: bool
-    """True only asks whether a vote would be granted, so that epochs are not raised without a chance. Versions 2+."""
+    """True only asks whether the vote would be granted, so that epochs are not incremented in vain. Versions 2+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -139,7 +139,7 @@ def new_VoteRequestPartitionData(
 
 @mypyc_attr(acyclic=True)
 class VoteRequestTopicData(Struct):
-    """Ballots for one Raft-replicated topic, in practice the metadata log."""
+    """Vote requests for one Raft topic."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 3)
 
@@ -154,7 +154,7 @@ class VoteRequestTopicData(Struct):
     topic_name: str
     """Name of the Raft topic, __cluster_metadata."""
     partitions: list[VoteRequestPartitionData]
-    """Partitions under election; the metadata log has just one."""
+    """Partitions under election; one for the metadata log."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -176,7 +176,7 @@ def new_VoteRequestTopicData(topic_name: str, partitions: list[VoteRequestPartit
 
 @mypyc_attr(acyclic=True)
 class VoteRequest(Message):
-    """A KRaft voter that wants to lead asks each other voter for its vote, or sounds them out with a pre-vote.
+    """Sent by a KRaft candidate to each other voter to request its vote, or a pre-vote.
 
     Versions 0-2, flexible 0+.
     """
@@ -196,11 +196,11 @@ class VoteRequest(Message):
     __slots__ = SLOTS
 
     cluster_id: str | None
-    """Cluster the sender belongs to; null skips the check that both sides are of the same cluster."""
+    """Id of the cluster that the sender belongs to, checked by the receiver; null skips the check."""
     voter_id: int
-    """Node id the sender believes it is addressing; -1 if it does not say. Versions 1+."""
+    """Node id of the intended receiver, so that a misrouted request is detected; -1 if not given. Versions 1+."""
     topics: list[VoteRequestTopicData]
-    """Raft topics with an election; only __cluster_metadata exists today."""
+    """Raft topics under election; only __cluster_metadata exists."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -239,7 +239,7 @@ def new_VoteRequest(cluster_id: str | None, voter_id: int, topics: list[VoteRequ
 
 @mypyc_attr(acyclic=True)
 class VoteResponsePartitionData(Struct):
-    """The voter's answer for one Raft partition."""
+    """Outcome for one Raft partition."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 3)
 
@@ -262,15 +262,16 @@ class VoteResponsePartitionData(Struct):
     __slots__ = SLOTS
 
     partition_index: int
-    """Partition number, always 0 for the metadata log."""
+    """Number of the partition; always 0 for the metadata log."""
     error_code: int
-    """0 if the ballot was weighed; FENCED_LEADER_EPOCH if the asker's epoch is behind the voter's."""
+    """0 if the vote request was considered; FENCED_LEADER_EPOCH if the candidate's epoch is older than the voter's.
+    """
     leader_id: int
-    """Leader as the voter knows it, -1 if none; lets a late candidate step down."""
+    """Leader that the voter recognizes, on which a late candidate steps down; -1 if it knows none."""
     leader_epoch: int
-    """Highest epoch the voter has seen; a higher one than the asker's ends its candidacy."""
+    """Latest leader epoch known to the voter; one later than the candidate's ends the candidacy."""
     vote_granted: bool
-    """True if the vote is given; in a pre-vote, true if it would be."""
+    """True if the vote is granted or, in a pre-vote, would be."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -306,7 +307,7 @@ def new_VoteResponsePartitionData(
 
 @mypyc_attr(acyclic=True)
 class VoteResponseTopicData(Struct):
-    """The voter's answers for one Raft topic."""
+    """Outcomes for one Raft topic."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 3)
 
@@ -319,9 +320,9 @@ class VoteResponseTopicData(Struct):
     __slots__ = SLOTS
 
     topic_name: str
-    """Raft topic answered for, __cluster_metadata."""
+    """Name of the Raft topic, __cluster_metadata."""
     partitions: list[VoteResponsePartitionData]
-    """One answer per ballot of the request."""
+    """One outcome for each partition of the request."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -343,7 +344,7 @@ def new_VoteResponseTopicData(topic_name: str, partitions: list[VoteResponsePart
 
 @mypyc_attr(acyclic=True)
 class NodeEndpoint(Struct):
-    """Address of a node named as leader in this response."""
+    """Address of one leader named in this response."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 3)
 
@@ -357,11 +358,11 @@ class NodeEndpoint(Struct):
     __slots__ = SLOTS
 
     node_id: int
-    """Node id that this address is of, equal to a LeaderId above. Versions 1+."""
+    """Node id of the leader, equal to a LeaderId of this response. Versions 1+."""
     host: str
-    """Host name or IP at which the leader listens for Raft traffic. Versions 1+."""
+    """Host name or IP address of the leader. Versions 1+."""
     port: int
-    """TCP port of that listener; unsigned, 0 to 65535. Versions 1+."""
+    """TCP port of the leader, an unsigned 16-bit number. Versions 1+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -385,7 +386,7 @@ def new_NodeEndpoint(node_id: int, host: str, port: int) -> NodeEndpoint:
 
 @mypyc_attr(acyclic=True)
 class VoteResponse(Message):
-    """A KRaft voter grants or denies its vote and tells what leader and epoch it knows.
+    """Reports whether a KRaft voter grants its vote, and the leader and epoch that it knows.
 
     Versions 0-2, flexible 0+.
     """
@@ -405,11 +406,11 @@ class VoteResponse(Message):
     __slots__ = SLOTS
 
     error_code: int
-    """Failure of the whole call, e.g. INCONSISTENT_CLUSTER_ID; 0 means to look at the partitions."""
+    """Error of the request as a whole, e.g. INCONSISTENT_CLUSTER_ID; 0 if the outcomes are reported per partition."""
     topics: list[VoteResponseTopicData]
-    """Answers grouped by topic; empty if the call failed as a whole."""
+    """Outcomes grouped by topic; empty if the request failed as a whole."""
     node_endpoints: list[NodeEndpoint]
-    """Addresses of the leaders named above, for nodes that do not know them; empty if unknown. Versions 1+."""
+    """Addresses of the leaders named in this response; empty if none are known. Versions 1+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 

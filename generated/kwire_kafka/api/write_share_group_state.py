@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @mypyc_attr(acyclic=True)
 class StateBatch(Struct):
-    """A contiguous run of offsets that changed to the same state and count."""
+    """A run of consecutive offsets that changed to the same delivery state and count."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
 
@@ -51,13 +51,13 @@ class StateBatch(Struct):
     __slots__ = SLOTS
 
     first_offset: int
-    """First changed offset, inclusive."""
+    """First offset of the run, inclusive."""
     last_offset: int
-    """Last changed offset, inclusive."""
+    """Last offset of the run, inclusive."""
     delivery_state: int
-    """Stored state: 0 available again, 2 acknowledged, 4 archived (rejected or out of attempts)."""
+    """Delivery state: 0 available again, 2 acknowledged, 4 archived (rejected or out of attempts)."""
     delivery_count: int
-    """Deliveries attempted so far for the records of the run."""
+    """Number of delivery attempts made so far for these records."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -88,7 +88,7 @@ def new_StateBatch(first_offset: int, last_offset: int, delivery_state: int, del
 
 @mypyc_attr(acyclic=True)
 class PartitionData(Struct):
-    """New state of one share-partition together with the epochs that guard the write."""
+    """New state of one share-partition with the epochs that guard the write."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
 
@@ -111,15 +111,15 @@ class PartitionData(Struct):
     __slots__ = SLOTS
 
     partition: int
-    """Number of the partition being written."""
+    """Number of the partition within its topic, counted from 0."""
     state_epoch: int
-    """State epoch the leader obtained when reading; an outdated one is fenced, e.g. after an offset reset."""
+    """State epoch that the leader read; an outdated one, e.g. after an offset reset, is fenced."""
     leader_epoch: int
-    """Epoch of the writing leader, which fences a former leader that still tries to write."""
+    """Leader epoch of the sender, which fences former leaders that still write."""
     start_offset: int
-    """New share-partition start offset, or -1 to leave the stored one as it is."""
+    """New share-partition start offset; -1 keeps the stored one."""
     state_batches: list[StateBatch]
-    """Changed runs only; the coordinator merges them with the state it already holds."""
+    """Changed runs only; the coordinator merges them into the stored state."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -155,7 +155,7 @@ def new_PartitionData(
 
 @mypyc_attr(acyclic=True)
 class WriteStateData(Struct):
-    """One topic whose share-partitions have state to store."""
+    """One topic whose share-partitions have changes to store."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
 
@@ -168,9 +168,9 @@ class WriteStateData(Struct):
     __slots__ = SLOTS
 
     topic_id: Uuid
-    """Id of the topic being written."""
+    """Id of the topic."""
     partitions: list[PartitionData]
-    """State changes of this topic, one per partition."""
+    """One entry for each changed partition of this topic."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -192,7 +192,7 @@ def new_WriteStateData(topic_id: Uuid, partitions: list[PartitionData]) -> Write
 
 @mypyc_attr(acyclic=True)
 class WriteShareGroupStateRequest(Message):
-    """Sent by a share-partition leader to the share coordinator to persist changed delivery state.
+    """Sent by a share-partition leader to the share coordinator to store changed delivery states.
 
     Versions 0, flexible 0+.
     """
@@ -211,7 +211,7 @@ class WriteShareGroupStateRequest(Message):
     __slots__ = SLOTS
 
     group_id: str
-    """Share group whose progress is being stored."""
+    """Id of the share group whose progress is stored."""
     topics: list[WriteStateData]
     """State changes grouped by topic."""
     unknown_tags: FieldTags
@@ -250,7 +250,7 @@ def new_WriteShareGroupStateRequest(group_id: str, topics: list[WriteStateData])
 
 @mypyc_attr(acyclic=True)
 class PartitionResult(Struct):
-    """Whether the write of one share-partition succeeded."""
+    """Outcome for one share-partition."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
 
@@ -264,11 +264,11 @@ class PartitionResult(Struct):
     __slots__ = SLOTS
 
     partition: int
-    """Number of the partition that was written."""
+    """Number of the partition within its topic, counted from 0."""
     error_code: int
-    """0 if stored; fenced state or leader epoch means the caller must give up its in-memory state."""
+    """0 if stored; after a fenced state epoch or leader epoch the caller must discard its state in memory."""
     error_message: str | None
-    """Why the write failed, in words; null if it did not."""
+    """Human-readable explanation of the error; null if there is none."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -292,7 +292,7 @@ def new_PartitionResult(partition: int, error_code: int, error_message: str | No
 
 @mypyc_attr(acyclic=True)
 class WriteStateResult(Struct):
-    """Outcomes of the writes to one topic's share-partitions."""
+    """Outcomes for one topic."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
 
@@ -305,9 +305,9 @@ class WriteStateResult(Struct):
     __slots__ = SLOTS
 
     topic_id: Uuid
-    """Id of the topic that was written."""
+    """Id of the topic, repeated from the request."""
     partitions: list[PartitionResult]
-    """One write outcome per partition in the request."""
+    """One outcome for each partition of the request."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -329,7 +329,7 @@ def new_WriteStateResult(topic_id: Uuid, partitions: list[PartitionResult]) -> W
 
 @mypyc_attr(acyclic=True)
 class WriteShareGroupStateResponse(Message):
-    """Share coordinator's reply telling the share-partition leader which writes became durable.
+    """Reports which writes were stored.
 
     Versions 0, flexible 0+.
     """
@@ -345,7 +345,7 @@ class WriteShareGroupStateResponse(Message):
     __slots__ = SLOTS
 
     results: list[WriteStateResult]
-    """Write outcomes grouped by topic."""
+    """Outcomes grouped by topic."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 

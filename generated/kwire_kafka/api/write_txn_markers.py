@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @mypyc_attr(acyclic=True)
 class WritableTxnMarkerTopic(Struct):
-    """Partitions of one topic to mark."""
+    """Partitions of one topic to write the marker to."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(1, 2)
 
@@ -41,9 +41,9 @@ class WritableTxnMarkerTopic(Struct):
     __slots__ = SLOTS
 
     name: str
-    """Topic holding the partitions."""
+    """Name of the topic that the partitions belong to."""
     partition_indexes: list[int]
-    """Partition numbers that get the control record."""
+    """Numbers of the partitions."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -65,7 +65,7 @@ def new_WritableTxnMarkerTopic(name: str, partition_indexes: list[int]) -> Writa
 
 @mypyc_attr(acyclic=True)
 class WritableTxnMarker(Struct):
-    """Marker of one transaction with the partitions that must receive it."""
+    """Marker of one transaction with its partitions."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(1, 2)
 
@@ -88,15 +88,15 @@ class WritableTxnMarker(Struct):
     __slots__ = SLOTS
 
     producer_id: int
-    """Producer id whose transaction ends, stamped on the marker."""
+    """Producer id whose transaction ends."""
     producer_epoch: int
-    """Producer epoch stamped on the marker; leaders fence older epochs from then on."""
+    """Producer epoch written to the marker; leaders then fence older ones."""
     transaction_result: bool
-    """True writes a commit marker, false an abort marker."""
+    """Outcome: true commits, false aborts."""
     topics: list[WritableTxnMarkerTopic]
-    """Partitions to mark, grouped by topic."""
+    """Partitions to write the marker to, grouped by topic."""
     coordinator_epoch: int
-    """Leader epoch of the coordinator's __transaction_state partition, so a deposed coordinator is refused."""
+    """Leader epoch of the coordinator's __transaction_state partition, with which a former coordinator is refused."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -136,7 +136,7 @@ def new_WritableTxnMarker(
 
 @mypyc_attr(acyclic=True)
 class WriteTxnMarkersRequest(Message):
-    """Transaction coordinator to partition leaders: append commit or abort markers to the logs involved.
+    """Sent by the transaction coordinator to partition leaders to append commit or abort markers.
 
     Versions 0-1, flexible 1+.
     """
@@ -152,7 +152,7 @@ class WriteTxnMarkersRequest(Message):
     __slots__ = SLOTS
 
     markers: list[WritableTxnMarker]
-    """Markers to write, possibly of many transactions whose partitions this broker leads."""
+    """Markers to write, possibly of many transactions."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -193,7 +193,7 @@ def new_WriteTxnMarkersRequest(markers: list[WritableTxnMarker]) -> WriteTxnMark
 
 @mypyc_attr(acyclic=True)
 class WritableTxnMarkerPartitionResult(Struct):
-    """Result for one partition."""
+    """Outcome for one partition."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(1, 2)
 
@@ -206,9 +206,11 @@ class WritableTxnMarkerPartitionResult(Struct):
     __slots__ = SLOTS
 
     partition_index: int
-    """Partition number inside the topic."""
+    """Number of the partition within its topic, counted from 0."""
     error_code: int
-    """0 if the marker is in the log; retriable codes, e.g. a moved leader, make the coordinator resend."""
+    """0 if the marker is in the log; after a retriable error, e.g. a leader that moved, the coordinator sends it
+    again.
+    """
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -230,7 +232,7 @@ def new_WritableTxnMarkerPartitionResult(partition_index: int, error_code: int) 
 
 @mypyc_attr(acyclic=True)
 class WritableTxnMarkerTopicResult(Struct):
-    """Results for the partitions of one topic."""
+    """Outcomes for the partitions of one topic."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(1, 2)
 
@@ -243,9 +245,9 @@ class WritableTxnMarkerTopicResult(Struct):
     __slots__ = SLOTS
 
     name: str
-    """Topic the results belong to."""
+    """Name of the topic that the partitions belong to."""
     partitions: list[WritableTxnMarkerPartitionResult]
-    """One result for each partition."""
+    """One outcome for each partition."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -269,7 +271,7 @@ def new_WritableTxnMarkerTopicResult(
 
 @mypyc_attr(acyclic=True)
 class WritableTxnMarkerResult(Struct):
-    """Results of writing one transaction's marker."""
+    """Outcome for one marker."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(1, 2)
 
@@ -282,9 +284,9 @@ class WritableTxnMarkerResult(Struct):
     __slots__ = SLOTS
 
     producer_id: int
-    """Producer id by which the coordinator finds the marker it sent."""
+    """Producer id that identifies the marker."""
     topics: list[WritableTxnMarkerTopicResult]
-    """Results grouped by topic."""
+    """Outcomes grouped by topic."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -308,7 +310,7 @@ def new_WritableTxnMarkerResult(
 
 @mypyc_attr(acyclic=True)
 class WriteTxnMarkersResponse(Message):
-    """Partition leader reports to the transaction coordinator which markers are in the log.
+    """Reports which markers were written.
 
     Versions 0-1, flexible 1+.
     """
@@ -324,7 +326,7 @@ class WriteTxnMarkersResponse(Message):
     __slots__ = SLOTS
 
     markers: list[WritableTxnMarkerResult]
-    """Results, one entry per marker of the request."""
+    """One outcome for each marker of the request."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @mypyc_attr(acyclic=True)
 class ConsumerGroupCurrentMemberAssignmentKey(Message):
-    """Group coordinator log key: the partitions one KIP-848 consumer has at present.
+    """Key of the __consumer_offsets record with the current partitions of one KIP-848 consumer.
 
     Versions 0, flexible none.
     """
@@ -39,9 +39,9 @@ class ConsumerGroupCurrentMemberAssignmentKey(Message):
     __slots__ = SLOTS
 
     group_id: str
-    """Consumer group the member belongs to."""
+    """Id of the consumer group."""
     member_id: str
-    """Member whose assignment is stored; a null value for this key removes it."""
+    """Id of the member; a null value for this key deletes its assignment."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -80,7 +80,7 @@ def new_ConsumerGroupCurrentMemberAssignmentKey(
 
 @mypyc_attr(acyclic=True)
 class TopicPartitions(Struct):
-    """Partitions of one topic, in any of the assignment lists."""
+    """Partitions of one topic in an assignment."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
 
@@ -93,9 +93,9 @@ class TopicPartitions(Struct):
     __slots__ = SLOTS
 
     topic_id: Uuid
-    """Id of the topic, so that a recreated one is not mistaken for it."""
+    """Id of the topic, which distinguishes it from a re-created one."""
     partitions: list[int]
-    """Partition numbers within the topic."""
+    """Numbers of the partitions."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -117,7 +117,7 @@ def new_TopicPartitions(topic_id: Uuid, partitions: list[int]) -> TopicPartition
 
 @mypyc_attr(acyclic=True)
 class ConsumerGroupCurrentMemberAssignmentValue(Message):
-    """Group coordinator log value: how far one member has got in taking up its target assignment.
+    """Value of the __consumer_offsets record with one member's progress towards its target assignment.
 
     Versions 0, flexible 0+.
     """
@@ -146,15 +146,15 @@ class ConsumerGroupCurrentMemberAssignmentValue(Message):
     __slots__ = SLOTS
 
     member_epoch: int
-    """Epoch the member has reached; it must send this in heartbeats."""
+    """Epoch that the member has reached and must send in heartbeats."""
     previous_member_epoch: int
-    """Epoch before it, still accepted in case the last response got lost."""
+    """Previous epoch, still accepted in case the last response was lost."""
     state: int
-    """0 stable, 1 has partitions to revoke first, 2 waits for others to release partitions."""
+    """State: 0 stable, 1 must revoke partitions first, 2 waits for others to release partitions."""
     assigned_partitions: list[TopicPartitions]
     """Partitions the member may consume."""
     partitions_pending_revocation: list[TopicPartitions]
-    """Partitions taken away whose release the member has not confirmed yet."""
+    """Partitions revoked from the member that it has not yet confirmed to have released."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 

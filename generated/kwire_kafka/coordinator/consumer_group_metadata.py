@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @mypyc_attr(acyclic=True)
 class ConsumerGroupMetadataKey(Message):
-    """Group coordinator log key: a KIP-848 consumer group as such.
+    """Key of the __consumer_offsets record with the epoch of a KIP-848 consumer group.
 
     Versions 0, flexible none.
     """
@@ -35,7 +35,7 @@ class ConsumerGroupMetadataKey(Message):
     __slots__ = SLOTS
 
     group_id: str
-    """Group that exists by this record; a null value deletes it."""
+    """Id of the consumer group; a null value for this key deletes the group."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -70,7 +70,7 @@ def new_ConsumerGroupMetadataKey(group_id: str) -> ConsumerGroupMetadataKey:
 
 @mypyc_attr(acyclic=True)
 class ConsumerGroupMetadataValue(Message):
-    """Group coordinator log value: current epoch of a KIP-848 consumer group.
+    """Value of the __consumer_offsets record with the epoch of a KIP-848 consumer group.
 
     Versions 0, flexible 0+.
     """
@@ -89,9 +89,9 @@ class ConsumerGroupMetadataValue(Message):
     __slots__ = SLOTS
 
     epoch: int
-    """Raised on changes of members, subscriptions or topics; a new target assignment must follow."""
+    """Group epoch, incremented when members, subscriptions or topics change; a new target assignment must follow."""
     metadata_hash: int
-    """Combined hash of all subscribed topics, to notice changes cheaply; 0 if not computed."""
+    """Combined hash of all subscribed topics, by which changes are detected; 0 if not computed."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 

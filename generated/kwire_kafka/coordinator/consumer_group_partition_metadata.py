@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @mypyc_attr(acyclic=True)
 class ConsumerGroupPartitionMetadataKey(Message):
-    """Group coordinator log key: topic metadata last seen by a group; a metadata hash replaced it in 4.1.
+    """Key of the __consumer_offsets record with a group's topic metadata; replaced by a metadata hash in 4.1.
 
     Versions 0, flexible none.
     """
@@ -45,7 +45,7 @@ class ConsumerGroupPartitionMetadataKey(Message):
     __slots__ = SLOTS
 
     group_id: str
-    """Consumer group that subscribed to the topics."""
+    """Id of the consumer group that subscribes to the topics."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -80,7 +80,7 @@ def new_ConsumerGroupPartitionMetadataKey(group_id: str) -> ConsumerGroupPartiti
 
 @mypyc_attr(acyclic=True)
 class PartitionMetadata(Struct):
-    """Rack placement of one partition."""
+    """Racks of one partition."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
 
@@ -93,9 +93,9 @@ class PartitionMetadata(Struct):
     __slots__ = SLOTS
 
     partition: int
-    """Number of the partition within the topic."""
+    """Number of the partition within its topic, counted from 0."""
     racks: list[str]
-    """Racks with a replica, so that consumers can be matched to near ones."""
+    """Racks with a replica, by which consumers are matched to nearby ones."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -117,7 +117,7 @@ def new_PartitionMetadata(partition: int, racks: list[str]) -> PartitionMetadata
 
 @mypyc_attr(acyclic=True)
 class TopicMetadata(Struct):
-    """Snapshot of one subscribed topic."""
+    """Metadata of one subscribed topic."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
 
@@ -138,13 +138,13 @@ class TopicMetadata(Struct):
     __slots__ = SLOTS
 
     topic_id: Uuid
-    """Id of the topic, to detect deletion and recreation."""
+    """Id of the topic, by which deletion and re-creation are detected."""
     topic_name: str
-    """Name of the topic, as found in subscriptions."""
+    """Name of the topic, as in subscriptions."""
     num_partitions: int
-    """Partition count at the time; a higher one later means a new assignment."""
+    """Number of partitions; a later increase triggers a new assignment."""
     partition_metadata: list[PartitionMetadata]
-    """Racks per partition; empty if no rack information is available."""
+    """Racks of each partition; empty if there is no rack information."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -174,7 +174,7 @@ def new_TopicMetadata(
 
 @mypyc_attr(acyclic=True)
 class ConsumerGroupPartitionMetadataValue(Message):
-    """Group coordinator log value: shape of the subscribed topics when the group epoch was last set.
+    """Value of the __consumer_offsets record with the metadata of the subscribed topics at the last group epoch.
 
     Versions 0, flexible 0+.
     """
@@ -190,7 +190,7 @@ class ConsumerGroupPartitionMetadataValue(Message):
     __slots__ = SLOTS
 
     topics: list[TopicMetadata]
-    """All topics subscribed by any member; differences from now trigger a rebalance."""
+    """Topics to which any member subscribes; a difference from the current metadata triggers a rebalance."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 

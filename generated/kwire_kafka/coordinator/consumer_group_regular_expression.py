@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @mypyc_attr(acyclic=True)
 class ConsumerGroupRegularExpressionKey(Message):
-    """Group coordinator log key: a pattern subscription of a consumer group.
+    """Key of the __consumer_offsets record with a regular expression to which a consumer group subscribes.
 
     Versions 0, flexible none.
     """
@@ -46,9 +46,9 @@ class ConsumerGroupRegularExpressionKey(Message):
     __slots__ = SLOTS
 
     group_id: str
-    """Consumer group in which the pattern is used."""
+    """Id of the consumer group that uses the regular expression."""
     regular_expression: str
-    """Pattern text itself; a null value says no member uses it any more."""
+    """Regular expression; a null value for this key means that no member uses it any more."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -87,7 +87,7 @@ def new_ConsumerGroupRegularExpressionKey(
 
 @mypyc_attr(acyclic=True)
 class ConsumerGroupRegularExpressionValue(Message):
-    """Group coordinator log value: the topics a subscription pattern currently stands for.
+    """Value of the __consumer_offsets record with the topics that match a regular expression.
 
     Versions 0, flexible 0+.
     """
@@ -107,11 +107,12 @@ class ConsumerGroupRegularExpressionValue(Message):
     __slots__ = SLOTS
 
     topics: list[str]
-    """Names of matching topics, limited to those the members may describe."""
+    """Names of the matching topics, limited to those that the members may describe."""
     version: int
-    """Version of the cluster metadata image against which the pattern was resolved."""
+    """Version of the cluster metadata with which the regular expression was resolved."""
     timestamp: int
-    """When the pattern was resolved, in milliseconds since 1970 UTC; resolution is repeated as it ages."""
+    """Time at which it was resolved in milliseconds since the Unix epoch; resolution is repeated from time to time.
+    """
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 

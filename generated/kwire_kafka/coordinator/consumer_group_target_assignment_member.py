@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @mypyc_attr(acyclic=True)
 class ConsumerGroupTargetAssignmentMemberKey(Message):
-    """Group coordinator log key: what one member shall own once the group has converged.
+    """Key of the __consumer_offsets record with the target partitions of one consumer.
 
     Versions 0, flexible none.
     """
@@ -39,9 +39,9 @@ class ConsumerGroupTargetAssignmentMemberKey(Message):
     __slots__ = SLOTS
 
     group_id: str
-    """Consumer group the target was computed for."""
+    """Id of the consumer group."""
     member_id: str
-    """Member the target is meant for; a null value withdraws it."""
+    """Id of the member; a null value for this key deletes its target."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -93,9 +93,9 @@ class TopicPartition(Struct):
     __slots__ = SLOTS
 
     topic_id: Uuid
-    """Id of the topic to own partitions of."""
+    """Id of the topic."""
     partitions: list[int]
-    """Partition numbers to own in it."""
+    """Numbers of the partitions to own."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -117,7 +117,7 @@ def new_TopicPartition(topic_id: Uuid, partitions: list[int]) -> TopicPartition:
 
 @mypyc_attr(acyclic=True)
 class ConsumerGroupTargetAssignmentMemberValue(Message):
-    """Group coordinator log value: target partitions of one member, computed by the assignor.
+    """Value of the __consumer_offsets record with the target partitions of one consumer.
 
     Versions 0, flexible 0+.
     """
@@ -135,7 +135,7 @@ class ConsumerGroupTargetAssignmentMemberValue(Message):
     __slots__ = SLOTS
 
     topic_partitions: list[TopicPartition]
-    """Everything the member shall own in the end, whatever it owns today."""
+    """All partitions that the member is to own, whatever it owns now."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @mypyc_attr(acyclic=True)
 class ConsumerGroupTargetAssignmentMetadataKey(Message):
-    """Group coordinator log key: which epoch the target assignment of a group reflects.
+    """Key of the __consumer_offsets record with the epoch of a group's target assignment.
 
     Versions 0, flexible none.
     """
@@ -35,7 +35,7 @@ class ConsumerGroupTargetAssignmentMetadataKey(Message):
     __slots__ = SLOTS
 
     group_id: str
-    """Consumer group the epoch is for."""
+    """Id of the consumer group."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -70,7 +70,7 @@ def new_ConsumerGroupTargetAssignmentMetadataKey(group_id: str) -> ConsumerGroup
 
 @mypyc_attr(acyclic=True)
 class ConsumerGroupTargetAssignmentMetadataValue(Message):
-    """Group coordinator log value: epoch of a group's target assignment, written after its members' targets.
+    """Value of the __consumer_offsets record with the epoch of a group's target assignment, written after all targets.
 
     Versions 0, flexible 0+.
     """
@@ -86,7 +86,7 @@ class ConsumerGroupTargetAssignmentMetadataValue(Message):
     __slots__ = SLOTS
 
     assignment_epoch: int
-    """Group epoch the target was computed for; members advance to this epoch."""
+    """Group epoch of the target assignment, to which members advance."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 

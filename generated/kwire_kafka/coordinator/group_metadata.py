@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @mypyc_attr(acyclic=True)
 class GroupMetadataKey(Message):
-    """__consumer_offsets key (type 2): state of a classic group such as a consumer or Connect group.
+    """Key (type 2) of the __consumer_offsets record with the state of a classic group.
 
     Versions 0, flexible none.
     """
@@ -43,7 +43,7 @@ class GroupMetadataKey(Message):
     __slots__ = SLOTS
 
     group: str
-    """Id of the classic group; a null value removes the group."""
+    """Id of the classic group; a null value for this key deletes the group."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -107,17 +107,17 @@ class MemberMetadata(Struct):
     __slots__ = SLOTS
 
     member_id: str
-    """Id the coordinator gave out, normally client id plus a random uuid."""
+    """Id assigned by the coordinator, usually the client id followed by a random UUID."""
     group_instance_id: str | None
-    """Static membership id, null for a dynamic member. Versions 3+."""
+    """Static membership id (group.instance.id); null for a dynamic member. Versions 3+."""
     client_id: str
-    """The client.id seen in the member's requests."""
+    """The client.id in the member's requests."""
     client_host: str
-    """Network address of the member, written with a leading slash by Java."""
+    """Address from which the member connected, with a leading slash as written by Java."""
     rebalance_timeout: int
-    """Milliseconds to rejoin once a rebalance starts; -1 if absent, then the session timeout serves. Versions 1+."""
+    """Milliseconds that the member has to rejoin during a rebalance; -1 uses the session timeout. Versions 1+."""
     session_timeout: int
-    """Milliseconds without heartbeat until the member is considered dead."""
+    """Milliseconds without a heartbeat after which the member is considered dead."""
     subscription: bytes
     """Protocol-specific bytes from JoinGroup; for consumers a versioned ConsumerProtocolSubscription."""
     assignment: bytes
@@ -173,7 +173,7 @@ def new_MemberMetadata(
 
 @mypyc_attr(acyclic=True)
 class GroupMetadataValue(Message):
-    """__consumer_offsets value: classic group after its last completed rebalance.
+    """Value of the __consumer_offsets record with the state of a classic group after its last completed rebalance.
 
     Versions 0-4, flexible 4+.
     """
@@ -204,19 +204,19 @@ class GroupMetadataValue(Message):
     __slots__ = SLOTS
 
     protocol_type: str
-    """Family of client, "consumer" or "connect"; empty if the group only stores offsets."""
+    """Kind of application that uses the group, e.g. consumer or connect; empty if it only stores offsets."""
     generation: int
-    """Raised by every rebalance; clients must present it with commits and heartbeats."""
+    """Generation, incremented at every rebalance; clients send it with commits and heartbeats."""
     protocol: str | None
-    """Assignor the members agreed on, null while there are no members."""
+    """Assignor that the members agreed on; null if there are none."""
     leader: str | None
-    """Member id of the one that computes assignments, null while there are no members."""
+    """Member id of the leader, which computes assignments; null if there are no members."""
     current_state_timestamp: int
-    """When the present state was entered, ms since 1970 UTC; -1 unknown. Starts offset expiry once empty. Versions
-    2+.
+    """Time of the last state change in milliseconds since the Unix epoch, -1 if unknown; empty groups expire from it.
+    Versions 2+.
     """
     members: list[MemberMetadata]
-    """Members with their assignments; empty if the group has none."""
+    """Members with their assignments; empty if there are none."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 

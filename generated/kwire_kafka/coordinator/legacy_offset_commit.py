@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @mypyc_attr(acyclic=True)
 class LegacyOffsetCommitKey(Message):
-    """__consumer_offsets key of type 0: commit written in the oldest format, kept for reading old logs.
+    """Key (type 0) of the __consumer_offsets record with a position in the oldest format, kept to read old logs.
 
     Versions 0, flexible none.
     """
@@ -39,11 +39,11 @@ class LegacyOffsetCommitKey(Message):
     __slots__ = SLOTS
 
     group: str
-    """Group that committed the offset."""
+    """Id of the group that committed the offset."""
     topic: str
-    """Name of the consumed topic; topic ids did not exist yet."""
+    """Name of the consumed topic; there were no topic ids yet."""
     partition: int
-    """Number of the consumed partition."""
+    """Number of the partition within its topic, counted from 0."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -82,7 +82,7 @@ def new_LegacyOffsetCommitKey(group: str, topic: str, partition: int) -> LegacyO
 
 @mypyc_attr(acyclic=True)
 class LegacyOffsetCommitValue(Message):
-    """__consumer_offsets value in its first format, without leader epoch or expiry.
+    """Value of the __consumer_offsets record in its first format, without leader epoch or expiry.
 
     Versions 0, flexible none.
     """
@@ -102,11 +102,11 @@ class LegacyOffsetCommitValue(Message):
     __slots__ = SLOTS
 
     offset: int
-    """Next offset the group wants to read."""
+    """Offset of the next record to consume."""
     metadata: str
-    """Free text the consumer attached to the commit, often empty."""
+    """Free text that the client stored with the offset."""
     commit_timestamp: int
-    """When the offset was committed, in milliseconds since 1970 UTC."""
+    """Time of the commit in milliseconds since the Unix epoch."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @mypyc_attr(acyclic=True)
 class OffsetCommitKey(Message):
-    """__consumer_offsets key of type 1: committed position of one group in one partition.
+    """Key (type 1) of the __consumer_offsets record with the committed position of a group in one partition.
 
     Versions 0, flexible none.
     """
@@ -48,11 +48,11 @@ class OffsetCommitKey(Message):
     __slots__ = SLOTS
 
     group: str
-    """Group whose position it is; classic, KIP-848 and Streams groups alike commit with this key."""
+    """Id of the group, which can be a classic, KIP-848 or Streams group."""
     topic: str
-    """Name of the topic the position is in."""
+    """Name of the topic."""
     partition: int
-    """Partition number; a null value for this key means the commit expired or was deleted."""
+    """Number of the partition; a null value for this key means that the commit expired or was deleted."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -91,7 +91,7 @@ def new_OffsetCommitKey(group: str, topic: str, partition: int) -> OffsetCommitK
 
 @mypyc_attr(acyclic=True)
 class OffsetCommitValue(Message):
-    """__consumer_offsets value: the position a group committed, with its circumstances.
+    """Value of the __consumer_offsets record with the committed position of a group in one partition.
 
     Versions 0-4, flexible 4+.
     """
@@ -122,17 +122,19 @@ class OffsetCommitValue(Message):
     __slots__ = SLOTS
 
     offset: int
-    """Position to resume from, i.e. one past the last processed record."""
+    """Offset of the next record to consume, i.e. one past the last one processed."""
     leader_epoch: int
-    """Leader epoch of the last consumed record, to detect truncation; -1 if the client gave none. Versions 3+."""
+    """Leader epoch of the last consumed record, with which log truncation is detected; -1 if unknown. Versions 3+."""
     metadata: str
-    """Text stored by the client beside the offset, returned unchanged on fetch."""
+    """Free text that the client stored with the offset."""
     commit_timestamp: int
-    """Time of the commit in milliseconds since 1970 UTC; retention may count from here."""
+    """Time of the commit in milliseconds since the Unix epoch, from which retention can be counted."""
     expire_timestamp: int
-    """Fixed expiry time in milliseconds since 1970 UTC, -1 to apply the broker's retention. Versions 1."""
+    """Time of expiry in milliseconds since the Unix epoch; -1 applies the broker's retention. Versions 1."""
     topic_id: Uuid
-    """Id of the topic at commit time; zero if unknown. Guards against reuse after recreation. Versions 4+."""
+    """Id of the topic at the time of the commit, which guards against a re-created topic; zero if unknown. Versions
+    4+.
+    """
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 

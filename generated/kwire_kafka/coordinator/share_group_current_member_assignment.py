@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @mypyc_attr(acyclic=True)
 class ShareGroupCurrentMemberAssignmentKey(Message):
-    """Group coordinator log key: present assignment of one share group member.
+    """Key of the __consumer_offsets record with the current assignment of one share group member.
 
     Versions 0, flexible none.
     """
@@ -39,9 +39,9 @@ class ShareGroupCurrentMemberAssignmentKey(Message):
     __slots__ = SLOTS
 
     group_id: str
-    """Share group the member belongs to."""
+    """Id of the share group."""
     member_id: str
-    """Member the assignment is for; a null value deletes it."""
+    """Id of the member; a null value for this key deletes its assignment."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -78,7 +78,7 @@ def new_ShareGroupCurrentMemberAssignmentKey(group_id: str, member_id: str) -> S
 
 @mypyc_attr(acyclic=True)
 class TopicPartitions(Struct):
-    """Partitions of one topic the member may fetch."""
+    """Partitions of one topic that the member may fetch from."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
 
@@ -91,9 +91,9 @@ class TopicPartitions(Struct):
     __slots__ = SLOTS
 
     topic_id: Uuid
-    """Id of the topic whose records are shared out."""
+    """Id of the topic."""
     partitions: list[int]
-    """Partition numbers of the shared topic."""
+    """Numbers of the partitions."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -115,7 +115,7 @@ def new_TopicPartitions(topic_id: Uuid, partitions: list[int]) -> TopicPartition
 
 @mypyc_attr(acyclic=True)
 class ShareGroupCurrentMemberAssignmentValue(Message):
-    """Group coordinator log value: partitions one share consumer may fetch, and its epoch.
+    """Value of the __consumer_offsets record with the epoch and partitions of one share group member.
 
     Versions 0, flexible 0+.
     """
@@ -142,13 +142,13 @@ class ShareGroupCurrentMemberAssignmentValue(Message):
     __slots__ = SLOTS
 
     member_epoch: int
-    """Epoch the member is at; heartbeats must carry it."""
+    """Epoch that the member has reached and must send in heartbeats."""
     previous_member_epoch: int
-    """Prior epoch, tolerated once in case a heartbeat response was lost."""
+    """Previous epoch, still accepted in case the last response was lost."""
     state: int
-    """Member state code; 0 stable is the usual one, as sharing needs no revocation handshake."""
+    """State: normally 0 (stable), since shared partitions need no revocation."""
     assigned_partitions: list[TopicPartitions]
-    """Partitions to fetch from; other members may have the same ones."""
+    """Partitions that the member may fetch from, possibly shared with other members."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 

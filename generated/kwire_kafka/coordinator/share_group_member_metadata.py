@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @mypyc_attr(acyclic=True)
 class ShareGroupMemberMetadataKey(Message):
-    """Group coordinator log key: identity and subscription of one share group member.
+    """Key of the __consumer_offsets record with the identity and subscription of one share group member.
 
     Versions 0, flexible none.
     """
@@ -46,9 +46,9 @@ class ShareGroupMemberMetadataKey(Message):
     __slots__ = SLOTS
 
     group_id: str
-    """Share group the member takes part in."""
+    """Id of the share group."""
     member_id: str
-    """Member being described; a null value marks its departure."""
+    """Id of the member; a null value for this key means that it left."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -85,7 +85,7 @@ def new_ShareGroupMemberMetadataKey(group_id: str, member_id: str) -> ShareGroup
 
 @mypyc_attr(acyclic=True)
 class ShareGroupMemberMetadataValue(Message):
-    """Group coordinator log value: what a share consumer reported about itself.
+    """Value of the __consumer_offsets record with the member's description of itself.
 
     Versions 0, flexible 0+.
     """
@@ -112,13 +112,13 @@ class ShareGroupMemberMetadataValue(Message):
     __slots__ = SLOTS
 
     rack_id: str | None
-    """Rack of the share consumer, null if not configured."""
+    """Rack of the member (client.rack); null if it gave none."""
     client_id: str
-    """The client.id the share consumer uses."""
+    """The client.id of the member."""
     client_host: str
-    """Address from which the share consumer connects."""
+    """Address from which the member connected."""
     subscribed_topic_names: list[str]
-    """Names of the topics it wants records from; patterns are not supported."""
+    """Names of the subscribed topics; regular expressions are not supported."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 

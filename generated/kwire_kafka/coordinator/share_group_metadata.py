@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @mypyc_attr(acyclic=True)
 class ShareGroupMetadataKey(Message):
-    """Key of the __consumer_offsets record that holds a share group's epoch, one per group.
+    """Key of the __consumer_offsets record with the epoch of a share group.
 
     Versions 0, flexible none.
     """
@@ -35,7 +35,7 @@ class ShareGroupMetadataKey(Message):
     __slots__ = SLOTS
 
     group_id: str
-    """Share group the record describes; a null value under this key means the group is gone."""
+    """Id of the share group; a null value for this key deletes the group."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -70,7 +70,7 @@ def new_ShareGroupMetadataKey(group_id: str) -> ShareGroupMetadataKey:
 
 @mypyc_attr(acyclic=True)
 class ShareGroupMetadataValue(Message):
-    """Group coordinator's saved epoch of a share group, rewritten whenever members or subscriptions change.
+    """Value of the __consumer_offsets record with the epoch of a share group, written when members or subscriptions change.
 
     Versions 0, flexible 0+.
     """
@@ -89,9 +89,9 @@ class ShareGroupMetadataValue(Message):
     __slots__ = SLOTS
 
     epoch: int
-    """Group epoch; rises with each change that calls for a new target assignment."""
+    """Group epoch, incremented with each change that requires a new target assignment."""
     metadata_hash: int
-    """Hash over ids, partition counts and racks of the subscribed topics; a different value triggers a rebalance."""
+    """Hash of ids, partition counts and racks of the subscribed topics; a different value triggers a rebalance."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 

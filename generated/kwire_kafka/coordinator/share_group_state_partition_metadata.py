@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @mypyc_attr(acyclic=True)
 class ShareGroupStatePartitionMetadataKey(Message):
-    """Key of the __consumer_offsets record tracking for which partitions a share group has stored state.
+    """Key of the __consumer_offsets record with the partitions for which a share group has stored state.
 
     Versions 0, flexible none.
     """
@@ -46,7 +46,7 @@ class ShareGroupStatePartitionMetadataKey(Message):
     __slots__ = SLOTS
 
     group_id: str
-    """Share group whose state bookkeeping is stored under this key."""
+    """Id of the share group."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -81,7 +81,7 @@ def new_ShareGroupStatePartitionMetadataKey(group_id: str) -> ShareGroupStatePar
 
 @mypyc_attr(acyclic=True)
 class TopicPartitionsInfo(Struct):
-    """A topic and those of its partitions that are in the stage named by the list."""
+    """One topic with its partitions in the given stage."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
 
@@ -95,11 +95,11 @@ class TopicPartitionsInfo(Struct):
     __slots__ = SLOTS
 
     topic_id: Uuid
-    """Topic id; forms the share-partition key together with group and partition."""
+    """Id of the topic; together with group and partition it forms the share-partition key."""
     topic_name: str
-    """Topic name when written; informative, the id decides."""
+    """Name of the topic when the record was written; for information only, the id identifies the topic."""
     partitions: list[int]
-    """Partition numbers of the topic in this stage."""
+    """Numbers of the partitions in this stage."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -123,7 +123,7 @@ def new_TopicPartitionsInfo(topic_id: Uuid, topic_name: str, partitions: list[in
 
 @mypyc_attr(acyclic=True)
 class TopicInfo(Struct):
-    """A topic whose share state is to be deleted for all partitions."""
+    """One topic whose share state is to be deleted for all partitions."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
 
@@ -136,9 +136,9 @@ class TopicInfo(Struct):
     __slots__ = SLOTS
 
     topic_id: Uuid
-    """Id of the topic whose state goes away."""
+    """Id of the topic."""
     topic_name: str
-    """Name the topic had, useful when it has been deleted meanwhile."""
+    """Name of the topic, which may since have been deleted."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -160,7 +160,7 @@ def new_TopicInfo(topic_id: Uuid, topic_name: str) -> TopicInfo:
 
 @mypyc_attr(acyclic=True)
 class ShareGroupStatePartitionMetadataValue(Message):
-    """Group coordinator's bookkeeping of share state creation and deletion, so it can resume after a failover.
+    """Value of the __consumer_offsets record that tracks the creation and deletion of share state across failovers.
 
     Versions 0, flexible 0+.
     """
@@ -185,11 +185,11 @@ class ShareGroupStatePartitionMetadataValue(Message):
     __slots__ = SLOTS
 
     initializing_topics: list[TopicPartitionsInfo]
-    """Partitions for which the share coordinator was asked to create state, reply still pending."""
+    """Partitions whose state the share coordinator was asked to create but has not yet confirmed."""
     initialized_topics: list[TopicPartitionsInfo]
-    """Partitions with state in place; only these may be assigned to members."""
+    """Partitions that have state; only these can be assigned to members."""
     deleting_topics: list[TopicInfo]
-    """Topics being dropped from the group's state; retried until the share coordinator confirms."""
+    """Topics being deleted from the group's state; retried until the share coordinator confirms."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @mypyc_attr(acyclic=True)
 class ShareGroupTargetAssignmentMemberKey(Message):
-    """Key of the __consumer_offsets record with the partitions one share group member should get.
+    """Key of the __consumer_offsets record with the target partitions of one share group member.
 
     Versions 0, flexible none.
     """
@@ -39,9 +39,9 @@ class ShareGroupTargetAssignmentMemberKey(Message):
     __slots__ = SLOTS
 
     group_id: str
-    """Share group the member belongs to."""
+    """Id of the share group."""
     member_id: str
-    """Member the target is for; a null value under this key drops its target."""
+    """Id of the member; a null value for this key deletes its target."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -78,7 +78,7 @@ def new_ShareGroupTargetAssignmentMemberKey(group_id: str, member_id: str) -> Sh
 
 @mypyc_attr(acyclic=True)
 class TopicPartition(Struct):
-    """A topic and the partitions of it meant for the member."""
+    """Target partitions of one topic."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
 
@@ -91,9 +91,9 @@ class TopicPartition(Struct):
     __slots__ = SLOTS
 
     topic_id: Uuid
-    """Id of the assigned topic."""
+    """Id of the topic."""
     partitions: list[int]
-    """Assigned partition numbers; unlike in consumer groups, other members may hold them too."""
+    """Numbers of the partitions; unlike in consumer groups, other members can have them too."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -115,7 +115,7 @@ def new_TopicPartition(topic_id: Uuid, partitions: list[int]) -> TopicPartition:
 
 @mypyc_attr(acyclic=True)
 class ShareGroupTargetAssignmentMemberValue(Message):
-    """Target computed by the share group's assignor for one member; partitions may be shared with others.
+    """Value of the __consumer_offsets record with the target partitions of one share group member, possibly shared with others.
 
     Versions 0, flexible 0+.
     """
@@ -133,7 +133,7 @@ class ShareGroupTargetAssignmentMemberValue(Message):
     __slots__ = SLOTS
 
     topic_partitions: list[TopicPartition]
-    """Everything the member should fetch from, grouped by topic; empty if it gets nothing."""
+    """All partitions that the member is to fetch from, grouped by topic; can be empty."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 

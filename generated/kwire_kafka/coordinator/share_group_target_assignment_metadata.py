@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @mypyc_attr(acyclic=True)
 class ShareGroupTargetAssignmentMetadataKey(Message):
-    """Key of the __consumer_offsets record stating for which epoch a share group's targets were computed.
+    """Key of the __consumer_offsets record with the epoch of a share group's target assignment.
 
     Versions 0, flexible none.
     """
@@ -35,7 +35,7 @@ class ShareGroupTargetAssignmentMetadataKey(Message):
     __slots__ = SLOTS
 
     group_id: str
-    """Share group whose target assignment is dated."""
+    """Id of the share group."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -70,7 +70,7 @@ def new_ShareGroupTargetAssignmentMetadataKey(group_id: str) -> ShareGroupTarget
 
 @mypyc_attr(acyclic=True)
 class ShareGroupTargetAssignmentMetadataValue(Message):
-    """Dates the target assignment of a share group so the coordinator knows whether it is stale.
+    """Value of the __consumer_offsets record with the epoch of a share group's target assignment.
 
     Versions 0, flexible 0+.
     """
@@ -86,7 +86,7 @@ class ShareGroupTargetAssignmentMetadataValue(Message):
     __slots__ = SLOTS
 
     assignment_epoch: int
-    """Group epoch used by the last assignor run; lower than the group epoch means recompute."""
+    """Group epoch of the target assignment; a new one is due if it is lower than the current group epoch."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @mypyc_attr(acyclic=True)
 class ShareSnapshotKey(Message):
-    """Key of the __share_group_state record holding a full snapshot of a share-partition.
+    """Key of the __share_group_state record with a full snapshot of a share-partition.
 
     Versions 0, flexible none.
     """
@@ -40,11 +40,11 @@ class ShareSnapshotKey(Message):
     __slots__ = SLOTS
 
     group_id: str
-    """Share group that consumes the partition."""
+    """Id of the share group."""
     topic_id: Uuid
-    """Id of the consumed topic."""
+    """Id of the topic."""
     partition: int
-    """Partition number; group, topic id and partition make up the share-partition."""
+    """Number of the partition within its topic, counted from 0."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -83,7 +83,7 @@ def new_ShareSnapshotKey(group_id: str, topic_id: Uuid, partition: int) -> Share
 
 @mypyc_attr(acyclic=True)
 class StateBatch(Struct):
-    """A run of consecutive offsets alike in delivery state and count."""
+    """A run of consecutive offsets with the same delivery state and delivery count."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
 
@@ -104,13 +104,13 @@ class StateBatch(Struct):
     __slots__ = SLOTS
 
     first_offset: int
-    """Lowest offset of the run."""
+    """First offset of the run, inclusive."""
     last_offset: int
-    """Highest offset of the run, itself included."""
+    """Last offset of the run, inclusive."""
     delivery_state: int
-    """0 available, 2 acknowledged, 4 archived; acquisition (1) is kept in memory only."""
+    """Delivery state: 0 available, 2 acknowledged, 4 archived; 1 (acquired) is never stored."""
     delivery_count: int
-    """How often these records were handed to a consumer, compared with the delivery limit."""
+    """Number of times that these records were delivered to a consumer; bounded by the group's attempt limit."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -141,7 +141,7 @@ def new_StateBatch(first_offset: int, last_offset: int, delivery_state: int, del
 
 @mypyc_attr(acyclic=True)
 class ShareSnapshotValue(Message):
-    """Share coordinator's complete delivery state of a share-partition; supersedes all earlier records for it.
+    """Value of the __share_group_state record with the complete state of a share-partition, superseding earlier ones.
 
     Versions 0, flexible 0+.
     """
@@ -174,19 +174,19 @@ class ShareSnapshotValue(Message):
     __slots__ = SLOTS
 
     snapshot_epoch: int
-    """Number of this snapshot; following updates carry the same one."""
+    """Epoch of this snapshot; subsequent updates carry the same one."""
     state_epoch: int
-    """Epoch set by the group coordinator at initialization; a new one voids older state."""
+    """State epoch set by the group coordinator at initialization; a new one invalidates older state."""
     leader_epoch: int
     """Highest leader epoch that wrote; writes with a lower one are refused."""
     start_offset: int
-    """Share-partition start offset (SPSO); everything before it is settled. -1 if not known yet."""
+    """Share-partition start offset, before which all records are finished; -1 if not yet known."""
     create_timestamp: int
-    """Time in epoch milliseconds at which the first snapshot was made."""
+    """Time at which the first snapshot was written, in milliseconds since the Unix epoch."""
     write_timestamp: int
-    """Time in epoch milliseconds at which this snapshot was written; finds cold partitions."""
+    """Time at which this snapshot was written, in milliseconds since the Unix epoch; identifies cold partitions."""
     state_batches: list[StateBatch]
-    """State of offsets from the start offset on; offsets not covered count as available."""
+    """States of offsets from the start offset on; offsets not covered are available."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @mypyc_attr(acyclic=True)
 class ShareUpdateKey(Message):
-    """Key of the __share_group_state record holding a change since a share-partition's last snapshot.
+    """Key of the __share_group_state record with a change since a share-partition's last snapshot.
 
     Versions 0, flexible none.
     """
@@ -40,11 +40,11 @@ class ShareUpdateKey(Message):
     __slots__ = SLOTS
 
     group_id: str
-    """Share group to which the change belongs."""
+    """Id of the share group."""
     topic_id: Uuid
-    """Id of the topic being shared."""
+    """Id of the topic."""
     partition: int
-    """Partition number within the topic."""
+    """Number of the partition within its topic, counted from 0."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -83,7 +83,7 @@ def new_ShareUpdateKey(group_id: str, topic_id: Uuid, partition: int) -> ShareUp
 
 @mypyc_attr(acyclic=True)
 class StateBatch(Struct):
-    """A run of offsets whose delivery state or count is overwritten."""
+    """A run of consecutive offsets that changed to the same delivery state and count."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
 
@@ -104,13 +104,13 @@ class StateBatch(Struct):
     __slots__ = SLOTS
 
     first_offset: int
-    """Offset at which the run begins."""
+    """First offset of the run, inclusive."""
     last_offset: int
-    """Offset at which the run ends, inclusive."""
+    """Last offset of the run, inclusive."""
     delivery_state: int
-    """New state: 0 available again, 2 acknowledged, 4 archived."""
+    """Delivery state: 0 available again, 2 acknowledged, 4 archived."""
     delivery_count: int
-    """Delivery attempts made so far for the records of the run."""
+    """Number of delivery attempts made so far for these records."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -141,7 +141,7 @@ def new_StateBatch(first_offset: int, last_offset: int, delivery_state: int, del
 
 @mypyc_attr(acyclic=True)
 class ShareUpdateValue(Message):
-    """Share coordinator's incremental change, merged onto the snapshot of the same epoch when loading.
+    """Value of the __share_group_state record with an incremental change, applied to the snapshot of the same epoch.
 
     Versions 0, flexible 0+.
     """
@@ -168,13 +168,13 @@ class ShareUpdateValue(Message):
     __slots__ = SLOTS
 
     snapshot_epoch: int
-    """Number of the snapshot that the change builds on."""
+    """Epoch of the snapshot that the change applies to."""
     leader_epoch: int
-    """Epoch of the partition leader that wrote the change."""
+    """Leader epoch of the partition leader that wrote the change."""
     start_offset: int
-    """New share-partition start offset; -1 leaves it where it was."""
+    """New share-partition start offset; -1 keeps the previous one."""
     state_batches: list[StateBatch]
-    """Offsets that changed; all others keep what the snapshot and former updates say."""
+    """Changed runs only; all other offsets keep their state from the snapshot and earlier updates."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 

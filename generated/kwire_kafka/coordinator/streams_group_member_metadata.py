@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @mypyc_attr(acyclic=True)
 class StreamsGroupMemberMetadataKey(Message):
-    """Key of the __consumer_offsets record describing one Kafka Streams member.
+    """Key of the __consumer_offsets record that describes one Kafka Streams member.
 
     Versions 0, flexible none.
     """
@@ -48,9 +48,9 @@ class StreamsGroupMemberMetadataKey(Message):
     __slots__ = SLOTS
 
     group_id: str
-    """Streams group the member has joined."""
+    """Id of the Streams group."""
     member_id: str
-    """Id of the described member; a null value under this key means it left."""
+    """Id of the member; a null value for this key means that it left."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -87,7 +87,7 @@ def new_StreamsGroupMemberMetadataKey(group_id: str, member_id: str) -> StreamsG
 
 @mypyc_attr(acyclic=True)
 class Endpoint(Struct):
-    """Address where the application answers queries of its state stores."""
+    """Address of the application for interactive queries."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
 
@@ -100,9 +100,9 @@ class Endpoint(Struct):
     __slots__ = SLOTS
 
     host: str
-    """Host name or IP address that peers should contact."""
+    """Host name or IP address for interactive queries."""
     port: int
-    """TCP port belonging to the host, 0 to 65535."""
+    """TCP port for interactive queries, an unsigned 16-bit number."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -124,7 +124,7 @@ def new_Endpoint(host: str, port: int) -> Endpoint:
 
 @mypyc_attr(acyclic=True)
 class KeyValue(Struct):
-    """One client tag, used to spread standby tasks over zones or the like."""
+    """One client tag, with which standby tasks are spread, e.g. over zones."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
 
@@ -137,9 +137,9 @@ class KeyValue(Struct):
     __slots__ = SLOTS
 
     key: str
-    """Tag name, such as zone or cluster."""
+    """Name of the tag, e.g. zone or cluster."""
     value: str
-    """Tag value of this client."""
+    """Value of the tag."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -161,7 +161,7 @@ def new_KeyValue(key: str, value: str) -> KeyValue:
 
 @mypyc_attr(acyclic=True)
 class StreamsGroupMemberMetadataValue(Message):
-    """What a streams group member told the coordinator about itself in its heartbeats.
+    """Value of the __consumer_offsets record with a Streams member's description of itself.
 
     Versions 0, flexible 0+.
     """
@@ -198,23 +198,23 @@ class StreamsGroupMemberMetadataValue(Message):
     __slots__ = SLOTS
 
     instance_id: str | None
-    """Static membership id (group.instance.id), null for a dynamic member."""
+    """Static membership id (group.instance.id); null for a dynamic member."""
     rack_id: str | None
-    """Rack or zone of the client (client.rack), null if not configured."""
+    """Rack of the member (client.rack); null if it gave none."""
     client_id: str
-    """client.id from the request header of the heartbeat; for display and logs."""
+    """The client.id of the member, for logs and descriptions."""
     client_host: str
-    """Address the member connected from, as seen by the coordinator."""
+    """Address from which the member connected, as seen by the coordinator."""
     rebalance_timeout_ms: int
-    """Milliseconds the member may take to revoke tasks before being removed; -1 if not given."""
+    """Milliseconds that the member has to revoke tasks before it is removed; -1 if not given."""
     topology_epoch: int
-    """Version of the topology the member runs; a mismatch with the group keeps it from getting tasks."""
+    """Topology epoch of the member; a mismatch with the group's keeps it from getting tasks."""
     process_id: str
-    """Uuid string of the client process; members sharing it share local state directories."""
+    """Id of the client process, a UUID; members of one process share local state directories."""
     user_endpoint: Endpoint | None
-    """Address for interactive queries (application.server), null if the program offers none."""
+    """Address for interactive queries (application.server); null if there is none."""
     client_tags: list[KeyValue]
-    """Labels configured on the client, read by rack-aware standby placement."""
+    """Labels of the client, with which standby tasks are placed."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @mypyc_attr(acyclic=True)
 class StreamsGroupMetadataKey(Message):
-    """Key of the __consumer_offsets record that holds a streams group's epoch.
+    """Key of the __consumer_offsets record with the epoch of a Streams group.
 
     Versions 0, flexible none.
     """
@@ -35,7 +35,7 @@ class StreamsGroupMetadataKey(Message):
     __slots__ = SLOTS
 
     group_id: str
-    """Streams group described; a null value under this key removes the group."""
+    """Id of the Streams group; a null value for this key deletes the group."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -70,7 +70,7 @@ def new_StreamsGroupMetadataKey(group_id: str) -> StreamsGroupMetadataKey:
 
 @mypyc_attr(acyclic=True)
 class StreamsGroupMetadataValue(Message):
-    """Group coordinator's saved epoch of a streams group, rewritten on changes of members, topology or topics.
+    """Value of the __consumer_offsets record with a Streams group's epoch, written when members, topology or topics change.
 
     Versions 0, flexible 0+.
     """
@@ -89,9 +89,9 @@ class StreamsGroupMetadataValue(Message):
     __slots__ = SLOTS
 
     epoch: int
-    """Group epoch; being ahead of the assignment epoch means tasks must be reassigned."""
+    """Group epoch; tasks must be reassigned if it is greater than the assignment epoch."""
     metadata_hash: int
-    """Hash over the metadata of all topics the topology needs; a difference signals a topic change."""
+    """Hash of the metadata of all topics of the topology, by which changes are detected."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 

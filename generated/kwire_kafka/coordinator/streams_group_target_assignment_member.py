@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @mypyc_attr(acyclic=True)
 class StreamsGroupTargetAssignmentMemberKey(Message):
-    """Key of the __consumer_offsets record with the tasks one streams group member should end up with.
+    """Key of the __consumer_offsets record with the target tasks of one Streams group member.
 
     Versions 0, flexible none.
     """
@@ -47,9 +47,9 @@ class StreamsGroupTargetAssignmentMemberKey(Message):
     __slots__ = SLOTS
 
     group_id: str
-    """Streams group for which tasks were distributed."""
+    """Id of the Streams group."""
     member_id: str
-    """Member that shall receive the tasks."""
+    """Id of the member."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -86,7 +86,7 @@ def new_StreamsGroupTargetAssignmentMemberKey(group_id: str, member_id: str) -> 
 
 @mypyc_attr(acyclic=True)
 class TaskIds(Struct):
-    """Target tasks that lie in one subtopology."""
+    """Target tasks of one subtopology."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
 
@@ -99,9 +99,9 @@ class TaskIds(Struct):
     __slots__ = SLOTS
 
     subtopology_id: str
-    """Subtopology that the listed tasks run."""
+    """Id of the subtopology."""
     partitions: list[int]
-    """Partition numbers, one task for each."""
+    """Numbers of the input partitions, one for each task."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -123,7 +123,7 @@ def new_TaskIds(subtopology_id: str, partitions: list[int]) -> TaskIds:
 
 @mypyc_attr(acyclic=True)
 class StreamsGroupTargetAssignmentMemberValue(Message):
-    """Tasks the coordinator's assignor chose for one streams member; reached step by step via heartbeats.
+    """Value of the __consumer_offsets record with one Streams member's target tasks, reached step by step through heartbeats.
 
     Versions 0, flexible 0+.
     """
@@ -143,11 +143,11 @@ class StreamsGroupTargetAssignmentMemberValue(Message):
     __slots__ = SLOTS
 
     active_tasks: list[TaskIds]
-    """Tasks the member is to process once their present owners release them."""
+    """Tasks that the member is to process once their current owners release them."""
     standby_tasks: list[TaskIds]
-    """Tasks whose state the member is to replicate for quick failover."""
+    """Tasks whose state the member is to replicate for fast failover."""
     warmup_tasks: list[TaskIds]
-    """Tasks to be restored here ahead of a planned move of the active one."""
+    """Tasks whose state is to be restored here before they become active."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 

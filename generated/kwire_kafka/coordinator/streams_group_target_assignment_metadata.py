@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @mypyc_attr(acyclic=True)
 class StreamsGroupTargetAssignmentMetadataKey(Message):
-    """Key of the __consumer_offsets record stating for which epoch a streams group's tasks were distributed.
+    """Key of the __consumer_offsets record with the epoch of a Streams group's target assignment.
 
     Versions 0, flexible none.
     """
@@ -35,7 +35,7 @@ class StreamsGroupTargetAssignmentMetadataKey(Message):
     __slots__ = SLOTS
 
     group_id: str
-    """Streams group whose task distribution is dated."""
+    """Id of the Streams group."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -70,7 +70,7 @@ def new_StreamsGroupTargetAssignmentMetadataKey(group_id: str) -> StreamsGroupTa
 
 @mypyc_attr(acyclic=True)
 class StreamsGroupTargetAssignmentMetadataValue(Message):
-    """Dates the target assignment of a streams group, to be compared with the group epoch.
+    """Value of the __consumer_offsets record with the epoch of a Streams group's target assignment.
 
     Versions 0, flexible 0+.
     """
@@ -86,7 +86,7 @@ class StreamsGroupTargetAssignmentMetadataValue(Message):
     __slots__ = SLOTS
 
     assignment_epoch: int
-    """Group epoch the stored targets answer to; members move towards this epoch."""
+    """Group epoch of the target assignment, to which members advance."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @mypyc_attr(acyclic=True)
 class StreamsGroupTopologyKey(Message):
-    """Key of the __consumer_offsets record that stores the processing topology of a streams group.
+    """Key of the __consumer_offsets record with the topology of a Streams group.
 
     Versions 0, flexible none.
     """
@@ -44,7 +44,7 @@ class StreamsGroupTopologyKey(Message):
     __slots__ = SLOTS
 
     group_id: str
-    """Streams group that runs the topology."""
+    """Id of the Streams group."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -79,7 +79,7 @@ def new_StreamsGroupTopologyKey(group_id: str) -> StreamsGroupTopologyKey:
 
 @mypyc_attr(acyclic=True)
 class TopicConfig(Struct):
-    """One topic setting to apply when the internal topic is created."""
+    """One topic setting to apply on creation."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
 
@@ -92,9 +92,9 @@ class TopicConfig(Struct):
     __slots__ = SLOTS
 
     key: str
-    """Setting name as in topic configuration, for example cleanup.policy."""
+    """Name of the setting, e.g. cleanup.policy."""
     value: str
-    """Setting value in its text form."""
+    """Value of the setting, as text."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -116,7 +116,7 @@ def new_TopicConfig(key: str, value: str) -> TopicConfig:
 
 @mypyc_attr(acyclic=True)
 class TopicInfo(Struct):
-    """An internal topic the coordinator must see created with these properties."""
+    """An internal topic that the coordinator must have created with these properties."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
 
@@ -131,13 +131,13 @@ class TopicInfo(Struct):
     __slots__ = SLOTS
 
     name: str
-    """Full topic name, usually prefixed with the application id."""
+    """Full name of the topic, usually prefixed with the application id."""
     partitions: int
-    """Wanted partition count; 0 lets the coordinator derive it from upstream topics."""
+    """Requested number of partitions; 0 if the coordinator derives it from upstream topics."""
     replication_factor: int
-    """Wanted replica count; 0 means the broker's default."""
+    """Requested replication factor; 0 if the broker's default applies."""
     topic_configs: list[TopicConfig]
-    """Topic settings that differ from the cluster defaults."""
+    """Topic settings that override the cluster defaults."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -165,7 +165,7 @@ def new_TopicInfo(name: str, partitions: int, replication_factor: int, topic_con
 
 @mypyc_attr(acyclic=True)
 class CopartitionGroup(Struct):
-    """Inputs that are joined and so must have equal partition counts; members given as list positions."""
+    """Inputs that are joined and so must have equal partition counts, given as list positions."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
 
@@ -184,11 +184,11 @@ class CopartitionGroup(Struct):
     __slots__ = SLOTS
 
     source_topics: list[int]
-    """Positions in the subtopology's SourceTopics list, from 0."""
+    """Positions in the subtopology's SourceTopics list, counted from 0."""
     source_topic_regex: list[int]
-    """Positions in the subtopology's SourceTopicRegex list, from 0."""
+    """Positions in the subtopology's SourceTopicRegex list, counted from 0."""
     repartition_source_topics: list[int]
-    """Positions in the subtopology's RepartitionSourceTopics list, from 0."""
+    """Positions in the subtopology's RepartitionSourceTopics list, counted from 0."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -218,7 +218,7 @@ def new_CopartitionGroup(
 
 @mypyc_attr(acyclic=True)
 class Subtopology(Struct):
-    """A connected part of the processor graph; its tasks can run independently of other parts."""
+    """One connected part of the topology, whose tasks run independently of other parts."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
 
@@ -245,19 +245,19 @@ class Subtopology(Struct):
     __slots__ = SLOTS
 
     subtopology_id: str
-    """Name of the part, unique in the topology and used in task ids."""
+    """Id of the subtopology, unique within the topology and used in task ids."""
     source_topics: list[str]
-    """User topics read by this part, by exact name."""
+    """Names of the external topics that the subtopology reads."""
     source_topic_regex: list[str]
-    """Regular expressions whose matching topics are read too."""
+    """Regular expressions of further external topics to read."""
     state_changelog_topics: list[TopicInfo]
-    """Topics backing the state stores; a standby replays them to copy the state."""
+    """Topics that back the state stores; standby tasks replay them to replicate the state."""
     repartition_sink_topics: list[str]
-    """Internal topics this part writes to, to re-key data for another part."""
+    """Internal topics to which the subtopology writes re-keyed data for another one."""
     repartition_source_topics: list[TopicInfo]
-    """Internal topics this part reads re-keyed data from."""
+    """Internal topics from which the subtopology reads re-keyed data."""
     copartition_groups: list[CopartitionGroup]
-    """Sets of inputs bound to the same partition count; empty if nothing is joined."""
+    """Sets of sources that must have equal partition counts, e.g. both sides of a join."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -305,7 +305,7 @@ def new_Subtopology(
 
 @mypyc_attr(acyclic=True)
 class StreamsGroupTopologyValue(Message):
-    """Topology sent by the joining members, kept by the coordinator to derive tasks and internal topics.
+    """Value of the __consumer_offsets record with the topology of a Streams group, sent by joining members.
 
     Versions 0, flexible 0+.
     """
@@ -324,9 +324,9 @@ class StreamsGroupTopologyValue(Message):
     __slots__ = SLOTS
 
     epoch: int
-    """Version of the topology; members running another one are reported as stale."""
+    """Epoch of the topology; members with another one are reported as stale."""
     subtopologies: list[Subtopology]
-    """All parts of the processor graph; together they define which tasks exist."""
+    """Parts of the topology, which together define its tasks."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 @mypyc_attr(acyclic=True)
 class TransactionLogKey(Message):
-    """Key of a __transaction_state record; its hash picks the partition and so the coordinator.
+    """Key of the __transaction_state record; its hash determines the partition and thus the coordinator.
 
     Versions 0, flexible none.
     """
@@ -47,7 +47,7 @@ class TransactionLogKey(Message):
     __slots__ = SLOTS
 
     transactional_id: str
-    """transactional.id of the producer; a null value under this key means it has expired."""
+    """Transactional id of the producer; a null value for this key means that it expired."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -82,7 +82,7 @@ def new_TransactionLogKey(transactional_id: str) -> TransactionLogKey:
 
 @mypyc_attr(acyclic=True)
 class PartitionsSchema(Struct):
-    """A topic and its partitions that take part in the transaction."""
+    """Partitions of one topic in the transaction."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(1, 2)
 
@@ -95,9 +95,9 @@ class PartitionsSchema(Struct):
     __slots__ = SLOTS
 
     topic: str
-    """Topic written to, __consumer_offsets included when offsets are committed."""
+    """Name of the topic; __consumer_offsets if offsets are committed."""
     partition_ids: list[int]
-    """Partition numbers written to within the topic."""
+    """Numbers of the partitions."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -119,7 +119,7 @@ def new_PartitionsSchema(topic: str, partition_ids: list[int]) -> PartitionsSche
 
 @mypyc_attr(acyclic=True)
 class TransactionLogValue(Message):
-    """Transaction coordinator's saved state of one transactional id, from which it resumes after a failover.
+    """Value of the __transaction_state record with the state of one transactional id, for failover of the coordinator.
 
     Versions 0-1, flexible 1+.
     """
@@ -164,27 +164,31 @@ class TransactionLogValue(Message):
     __slots__ = SLOTS
 
     producer_id: int
-    """Id under which the holder of the transactional id writes at present."""
+    """Producer id bound to the transactional id."""
     previous_producer_id: int
-    """Producer id used before, -1 if none; lets a retry after an id change be recognized. Versions 1+."""
+    """Previous producer id, by which a retry after a change is recognized; -1 if there is none. Versions 1+."""
     next_producer_id: int
-    """Id to go on with once the transaction completes, -1 if none; set when epochs run out. Versions 1+."""
+    """Producer id to use after the transaction, set when the epochs run out; -1 if there is none. Versions 1+."""
     producer_epoch: int
-    """Epoch of the producer id; a higher one fences earlier producer instances."""
+    """Epoch of the producer, which fences older producer instances."""
     next_producer_epoch: int
-    """Epoch to use along with the next producer id, -1 if none. Versions 1+."""
+    """Epoch to use with the next producer id; -1 if there is none. Versions 1+."""
     transaction_timeout_ms: int
     """Milliseconds a transaction may stay open before the coordinator aborts it."""
     transaction_status: int
-    """0 empty, 1 ongoing, 2/3 prepare commit/abort, 4/5 complete commit/abort, 6 dead, 7 epoch fence."""
+    """State: 0 empty, 1 ongoing, 2/3 prepare commit/abort, 4/5 complete commit/abort, 6 dead, 7 epoch fence."""
     transaction_partitions: list[PartitionsSchema] | None
     """Partitions that need a commit or abort marker; null in the empty state."""
     transaction_last_update_timestamp_ms: int
-    """Last state change in epoch milliseconds; idle ids expire counting from it."""
+    """Time of the last state change in milliseconds since the Unix epoch, from which unused ids expire."""
     transaction_start_timestamp_ms: int
-    """Start of the transaction in epoch milliseconds, -1 if none; base of the timeout."""
+    """Start of the transaction in milliseconds since the Unix epoch, from which the timeout runs; -1 if there is
+    none.
+    """
     client_transaction_version: int
-    """Protocol level of the client: from 2 on the epoch rises with every transaction. Versions 1+."""
+    """Transaction protocol version of the client; from 2 on the epoch is incremented with every transaction. Versions
+    1+.
+    """
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 

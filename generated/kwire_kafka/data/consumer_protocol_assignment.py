@@ -32,9 +32,9 @@ class TopicPartition(Struct):
     __slots__ = SLOTS
 
     topic: str
-    """Name of the assigned topic; this format has no topic ids."""
+    """Name of the topic; this format has no topic ids."""
     partitions: list[int]
-    """Partition numbers of the topic given to this consumer."""
+    """Numbers of the partitions assigned to the consumer."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -56,7 +56,7 @@ def new_TopicPartition(topic: str, partitions: list[int]) -> TopicPartition:
 
 @mypyc_attr(acyclic=True)
 class ConsumerProtocolAssignment(Message):
-    """Embedded in SyncGroup: what the group leader assigned to one consumer; an int16 version precedes it.
+    """Assignment of one consumer by the group leader, embedded in SyncGroup after an int16 version.
 
     Versions 0-3, flexible none.
     """
@@ -75,9 +75,9 @@ class ConsumerProtocolAssignment(Message):
     __slots__ = SLOTS
 
     assigned_partitions: list[TopicPartition]
-    """Everything the consumer has to fetch until the next rebalance."""
+    """All partitions that the consumer is to fetch until the next rebalance."""
     user_data: bytes | None
-    """Opaque bytes from the assignor on the leader to the one on the member; null if unused."""
+    """Opaque bytes from the leader's assignor to the member's; null if unused."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 

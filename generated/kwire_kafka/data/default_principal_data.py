@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @mypyc_attr(acyclic=True)
 class DefaultPrincipalData(Message):
-    """Built-in serialized form of a principal, used by brokers to forward a caller's identity in Envelope.
+    """Default serialized form of a principal, in which brokers forward a caller's identity in Envelope.
 
     Versions 0, flexible 0+.
     """
@@ -39,11 +39,11 @@ class DefaultPrincipalData(Message):
     __slots__ = SLOTS
 
     type: str
-    """Kind of principal, "User" unless a custom builder says otherwise."""
+    """Type of the principal, normally User unless a custom builder is used."""
     name: str
-    """Authenticated name within the kind, e.g. a SASL user or a certificate subject."""
+    """Authenticated name, e.g. a SASL user or the subject of a certificate."""
     token_authenticated: bool
-    """True if login used a delegation token; such callers may not create further tokens."""
+    """True if the caller logged in with a delegation token; such callers may not create further tokens."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 

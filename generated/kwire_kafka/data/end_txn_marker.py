@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @mypyc_attr(acyclic=True)
 class EndTxnMarker(Message):
-    """Value of the commit or abort control record the transaction coordinator has written into partitions.
+    """Value of the commit or abort control record that the transaction coordinator writes to partitions.
 
     Versions 0, flexible none.
     """
@@ -35,7 +35,7 @@ class EndTxnMarker(Message):
     __slots__ = SLOTS
 
     coordinator_epoch: int
-    """Leader epoch of the coordinator's log partition; lets brokers reject markers of deposed coordinators."""
+    """Leader epoch of the coordinator's log partition, with which brokers reject markers of former coordinators."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @mypyc_attr(acyclic=True)
 class KRaftVersionRecord(Message):
-    """Control record by which the KRaft leader puts a new kraft.version into effect.
+    """Control record with which the KRaft leader puts a new kraft.version into effect.
 
     Versions 0, flexible 0+.
     """
@@ -38,9 +38,9 @@ class KRaftVersionRecord(Message):
     __slots__ = SLOTS
 
     version: int
-    """Schema version of this very record, stored so that readers can parse it."""
+    """Schema version of this record."""
     kraft_version: int
-    """Finalized kraft.version: 0 for a static voter set, 1 for one that can be reconfigured."""
+    """Finalized kraft.version: 0 for a static voter set, 1 for one that can be changed."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @mypyc_attr(acyclic=True)
 class Voter(Struct):
-    """One controller entitled to vote in the quorum."""
+    """One voter of the quorum."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
 
@@ -33,9 +33,9 @@ class Voter(Struct):
     __slots__ = SLOTS
 
     voter_id: int
-    """Node id of the controller, its node.id setting."""
+    """Node id of the voter."""
     voter_directory_id: Uuid
-    """Id of its metadata log directory, so that a replaced disk counts as another voter. Versions 1+."""
+    """Id of the voter's metadata log directory, so that a replaced disk counts as a different voter. Versions 1+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -57,7 +57,7 @@ def new_Voter(voter_id: int, voter_directory_id: Uuid) -> Voter:
 
 @mypyc_attr(acyclic=True)
 class LeaderChangeMessage(Message):
-    """Control record a newly elected KRaft leader appends first, to open and document its epoch.
+    """Control record that a newly elected KRaft leader appends first to start its epoch.
 
     Versions 0-1, flexible 0+.
     """
@@ -78,13 +78,13 @@ class LeaderChangeMessage(Message):
     __slots__ = SLOTS
 
     version: int
-    """Schema version the record was written with."""
+    """Schema version of this record."""
     leader_id: int
     """Node id of the controller that won the election."""
     voters: list[Voter]
-    """Voter set in force at the election."""
+    """Voters at the time of the election."""
     granting_voters: list[Voter]
-    """Those voters that gave their vote to the leader, itself included."""
+    """Voters that granted their vote to the leader, itself included."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @mypyc_attr(acyclic=True)
 class ProducerEntry(Struct):
-    """What the partition knows about one idempotent or transactional producer."""
+    """State of one idempotent or transactional producer."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0)
 
@@ -48,21 +48,28 @@ class ProducerEntry(Struct):
     __slots__ = SLOTS
 
     producer_id: int
-    """Id the producer got from InitProducerId."""
+    """Id that the producer got from InitProducerId."""
     epoch: int
-    """Newest epoch seen of the producer; older instances are fenced."""
+    """Newest epoch of the producer, which fences older instances."""
     last_sequence: int
-    """Sequence number of the last record appended, -1 if none; reveals gaps and duplicates."""
+    """Sequence number of the last record appended by this producer, by which gaps and duplicates are detected; -1 if
+    there is none.
+    """
     last_offset: int
-    """Log offset of the last record appended by the producer, -1 if none."""
+    """Offset of the last record appended by this producer; -1 if there is none."""
     offset_delta: int
-    """Last minus first offset of its latest batch, from which the first sequence is worked out."""
+    """Last minus first offset of the producer's last batch, from which the first sequence number is computed."""
     timestamp: int
-    """Highest timestamp of the latest batch in epoch milliseconds, for expiring idle producers."""
+    """Highest timestamp of the producer's last batch in milliseconds since the Unix epoch, from which idle producers
+    expire.
+    """
     coordinator_epoch: int
-    """Epoch of the transaction coordinator behind the last marker, -1 if none; fences old coordinators."""
+    """Epoch of the transaction coordinator that wrote the last marker, which fences former coordinators; -1 if there
+    is none.
+    """
     current_txn_first_offset: int
-    """First offset of the open transaction, -1 if none; holds back the last stable offset."""
+    """First offset of the producer's open transaction, which holds back the last stable offset; -1 if there is none.
+    """
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -114,7 +121,7 @@ def new_ProducerEntry(
 
 @mypyc_attr(acyclic=True)
 class ProducerSnapshot(Message):
-    """Content of a .snapshot file beside the log, with producer state to check sequences after a restart.
+    """Content of a .snapshot file next to the log, with producer state to check sequence numbers after a restart.
 
     Versions 1, flexible none.
     """
@@ -133,7 +140,7 @@ class ProducerSnapshot(Message):
     __slots__ = SLOTS
 
     crc: int
-    """CRC-32C over the bytes after this field; on a mismatch the file is discarded and state rebuilt."""
+    """CRC-32C of the bytes after this field; on a mismatch the file is discarded and the state rebuilt."""
     producer_entries: list[ProducerEntry]
     """Producers that wrote to the partition and have not expired."""
     unknown_tags: FieldTags

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @mypyc_attr(acyclic=True)
 class ShareGroupPartitionMetadataKey(Message):
-    """Early-preview __consumer_offsets key for the topic metadata a share group subscribes to.
+    """Key of an early-preview __consumer_offsets record with the metadata of the topics of a share group.
 
     Versions 9, flexible none.
     """
@@ -35,7 +35,7 @@ class ShareGroupPartitionMetadataKey(Message):
     __slots__ = SLOTS
 
     group_id: str
-    """Share group whose cached topic metadata follows in the value."""
+    """Id of the share group."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @mypyc_attr(acyclic=True)
 class PartitionMetadata(Struct):
-    """One partition together with the racks hosting its replicas."""
+    """Racks of one partition."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
 
@@ -42,9 +42,9 @@ class PartitionMetadata(Struct):
     __slots__ = SLOTS
 
     partition: int
-    """Partition number within the topic, from 0."""
+    """Number of the partition within its topic, counted from 0."""
     racks: list[str]
-    """Rack ids of the brokers that hold a replica; brokers without a rack are left out."""
+    """Racks with a replica; brokers without a rack are omitted."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -66,7 +66,7 @@ def new_PartitionMetadata(partition: int, racks: list[str]) -> PartitionMetadata
 
 @mypyc_attr(acyclic=True)
 class TopicMetadata(Struct):
-    """One subscribed topic as the group coordinator last saw it."""
+    """Metadata of one subscribed topic."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
 
@@ -87,13 +87,13 @@ class TopicMetadata(Struct):
     __slots__ = SLOTS
 
     topic_id: Uuid
-    """Unique id of the topic; tells a recreated topic from its predecessor of the same name."""
+    """Id of the topic, which distinguishes it from a re-created topic of the same name."""
     topic_name: str
-    """Name under which members subscribed to the topic."""
+    """Name of the topic, as in subscriptions."""
     num_partitions: int
-    """Partition count when the record was written; growth calls for a new assignment."""
+    """Number of partitions; a later increase triggers a new assignment."""
     partition_metadata: list[PartitionMetadata]
-    """Rack details per partition for rack-aware assignors; may be empty."""
+    """Racks of each partition, for rack-aware assignors; can be empty."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -123,7 +123,7 @@ def new_TopicMetadata(
 
 @mypyc_attr(acyclic=True)
 class ShareGroupPartitionMetadataValue(Message):
-    """Early-preview record caching topic metadata of a share group, or which partitions have share state.
+    """Value of an early-preview __consumer_offsets record with topic metadata, or the partitions with state, of a share group.
 
     Versions 0, flexible 0+.
     """
@@ -139,7 +139,7 @@ class ShareGroupPartitionMetadataValue(Message):
     __slots__ = SLOTS
 
     topics: list[TopicMetadata]
-    """Topics the group subscribes to; comparing them with the cluster shows when to rebalance."""
+    """Topics to which the group subscribes; a difference from the current metadata triggers a rebalance."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 

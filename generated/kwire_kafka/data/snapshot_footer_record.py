@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @mypyc_attr(acyclic=True)
 class SnapshotFooterRecord(Message):
-    """Control record that closes a KRaft snapshot; without it the snapshot is incomplete.
+    """Control record that ends a KRaft snapshot; without it the snapshot is incomplete.
 
     Versions 0, flexible 0+.
     """
@@ -35,7 +35,7 @@ class SnapshotFooterRecord(Message):
     __slots__ = SLOTS
 
     version: int
-    """Schema version of the footer, to be checked before trusting its layout."""
+    """Schema version of this record."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 

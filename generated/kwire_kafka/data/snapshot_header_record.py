@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @mypyc_attr(acyclic=True)
 class SnapshotHeaderRecord(Message):
-    """Control record that opens a KRaft snapshot.
+    """Control record that starts a KRaft snapshot.
 
     Versions 0, flexible 0+.
     """
@@ -38,9 +38,9 @@ class SnapshotHeaderRecord(Message):
     __slots__ = SLOTS
 
     version: int
-    """Number of the format that the rest of this record follows."""
+    """Schema version of this record."""
     last_contained_log_timestamp: int
-    """Append time of the newest log record the snapshot covers, in milliseconds since 1970 UTC."""
+    """Append time of the last log record that the snapshot covers, in milliseconds since the Unix epoch."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 

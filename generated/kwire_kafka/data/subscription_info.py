@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @mypyc_attr(acyclic=True)
 class TaskId(Struct):
-    """A stream task: a subtopology and a partition number."""
+    """One task: a subtopology and a partition number."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0)
 
@@ -35,7 +35,7 @@ class TaskId(Struct):
     topic_group_id: int
     """Number of the subtopology."""
     partition: int
-    """Input partition that the task handles."""
+    """Number of the partition within its topic, counted from 0."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -57,7 +57,7 @@ def new_TaskId(topic_group_id: int, partition: int) -> TaskId:
 
 @mypyc_attr(acyclic=True)
 class SubscriptionInfo(Message):
-    """Kafka Streams member's user data inside its JoinGroup subscription, read by the leader's assignor.
+    """User data of a Kafka Streams member in its JoinGroup subscription, read by the leader's assignor.
 
     Versions 1-6, flexible none.
     """
@@ -88,17 +88,17 @@ class SubscriptionInfo(Message):
     __slots__ = SLOTS
 
     version: int
-    """Version of this encoding; comes first so the reader knows how to go on."""
+    """Version of this encoding; the first field, so that it can be read before the rest is known."""
     latest_supported_version: int
-    """Highest encoding the member understands, -1 if unknown; lets a rolling upgrade move up. Versions 3+."""
+    """Highest version of the encoding that the sender supports, for rolling upgrades; -1 if unknown. Versions 3+."""
     process_id: Uuid
-    """Uuid of the client process; its threads share state, so tasks are balanced per process."""
+    """Id of the client process, a UUID; its threads share state, so tasks are balanced per process."""
     prev_tasks: list[TaskId]
-    """Active tasks held before the rebalance, so the assignor can keep them in place."""
+    """Active tasks owned before the rebalance, which the assignor tries to keep in place."""
     standby_tasks: list[TaskId]
-    """Other tasks whose state is on the member's disk, good places to move them to."""
+    """Other tasks whose state is on the member's disk, which can be moved to it cheaply."""
     user_end_point: bytes
-    """UTF-8 host:port for interactive queries (application.server); empty if not set. Versions 2+."""
+    """UTF-8 host:port for interactive queries (application.server); empty if there is none. Versions 2+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 

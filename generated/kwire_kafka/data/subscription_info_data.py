@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @mypyc_attr(acyclic=True)
 class TaskId(Struct):
-    """A task in the former encoding, as subtopology and partition."""
+    """One task in the previous encoding: a subtopology and a partition number."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0)
 
@@ -33,9 +33,9 @@ class TaskId(Struct):
     __slots__ = SLOTS
 
     topic_group_id: int
-    """Subtopology number of the task. Versions 1-6."""
+    """Number of the subtopology. Versions 1-6."""
     partition: int
-    """Partition number of the task. Versions 1-6."""
+    """Number of the partition within its topic, counted from 0. Versions 1-6."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -57,7 +57,7 @@ def new_TaskId(topic_group_id: int, partition: int) -> TaskId:
 
 @mypyc_attr(acyclic=True)
 class PartitionToOffsetSum(Struct):
-    """Restore progress of a single partition's task."""
+    """Progress of restoring one partition's task."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0)
 
@@ -70,9 +70,9 @@ class PartitionToOffsetSum(Struct):
     __slots__ = SLOTS
 
     partition: int
-    """Partition number of the task within the subtopology. Versions 7-9."""
+    """Number of the partition within its topic, counted from 0. Versions 7-9."""
     offset_sum: int
-    """Changelog offsets restored, added up over the stores; -2 if running as active, -3 if unknown. Versions 7-9."""
+    """Sum of restored changelog offsets over the stores; -2 if running as active, -3 if unknown. Versions 7-9."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -94,7 +94,7 @@ def new_PartitionToOffsetSum(partition: int, offset_sum: int) -> PartitionToOffs
 
 @mypyc_attr(acyclic=True)
 class TaskOffsetSum(Struct):
-    """How far the local state of one task, or one subtopology, has been restored."""
+    """Progress of restoring the local state of one task, or of one subtopology."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0)
 
@@ -117,15 +117,15 @@ class TaskOffsetSum(Struct):
     __slots__ = SLOTS
 
     topic_group_id: int
-    """Subtopology that the task or tasks belong to. Versions 7+."""
+    """Number of the subtopology. Versions 7+."""
     partition: int
-    """Partition number; with the subtopology it names one task. Versions 10+."""
+    """Number of the partition; together with the subtopology it identifies one task. Versions 10+."""
     offset_sum: int
-    """Sum of changelog offsets restored; -2 running as active, -3 not known. Versions 10+."""
+    """Sum of restored changelog offsets; -2 if running as active, -3 if unknown. Versions 10+."""
     named_topology: str | None
-    """Named topology holding the task, null for the usual unnamed one. Versions 10+."""
+    """Named topology of the task; null for the usual unnamed one. Versions 10+."""
     partition_to_offset_sum: list[PartitionToOffsetSum]
-    """Progress by partition, all within this subtopology. Versions 7-9."""
+    """Progress by partition within this subtopology. Versions 7-9."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -165,7 +165,7 @@ def new_TaskOffsetSum(
 
 @mypyc_attr(acyclic=True)
 class ClientTag(Struct):
-    """One configured label of the client, for rack-aware standbys."""
+    """One label of the client, for rack-aware standby tasks."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0)
 
@@ -180,7 +180,7 @@ class ClientTag(Struct):
     key: bytes
     """Name of the label, as UTF-8 bytes. Versions 11+."""
     value: bytes
-    """Content of the label, as UTF-8 bytes. Versions 11+."""
+    """Value of the label, as UTF-8 bytes. Versions 11+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -202,7 +202,7 @@ def new_ClientTag(key: bytes, value: bytes) -> ClientTag:
 
 @mypyc_attr(acyclic=True)
 class SubscriptionInfoData(Message):
-    """Kafka Streams user data in a JoinGroup subscription: what state a member has, for task assignment.
+    """User data of a Kafka Streams member in its JoinGroup subscription: its state, for task assignment.
 
     Versions 1-11, flexible none.
     """
@@ -241,25 +241,25 @@ class SubscriptionInfoData(Message):
     __slots__ = SLOTS
 
     version: int
-    """Encoding version used; the first field, so it can be read before the rest is known."""
+    """Version of this encoding; the first field, so that it can be read before the rest is known."""
     latest_supported_version: int
-    """Newest encoding the sender can read, -1 if it did not say; basis of version probing. Versions 3+."""
+    """Highest version of the encoding that the sender supports, for rolling upgrades; -1 if unknown. Versions 3+."""
     process_id: Uuid
-    """Uuid shared by all threads of one client process."""
+    """Id of the client process, a UUID shared by all of its threads."""
     prev_tasks: list[TaskId]
-    """Tasks the member was actively running before; later replaced by offset sums. Versions 1-6."""
+    """Active tasks owned before the rebalance; later replaced by offset sums. Versions 1-6."""
     standby_tasks: list[TaskId]
-    """Tasks with leftover or standby state on disk; later replaced by offset sums. Versions 1-6."""
+    """Tasks with previous or standby state on disk; later replaced by offset sums. Versions 1-6."""
     user_end_point: bytes
-    """UTF-8 bytes of host:port where the state can be queried; empty if none. Versions 2+."""
+    """UTF-8 host:port for interactive queries (application.server); empty if there is none. Versions 2+."""
     task_offset_sums: list[TaskOffsetSum]
-    """Progress for each task with local state; the assignor prefers members that are caught up. Versions 7+."""
+    """Progress of each task with local state; the assignor prefers members that are caught up. Versions 7+."""
     unique_field: int
-    """Byte varied between rejoins so that the data differs and the broker starts a rebalance. Versions 8+."""
+    """Byte that varies between rejoins, so that the data differs and the broker starts a rebalance. Versions 8+."""
     error_code: int
-    """Signal to the group: 0 none, 4 asks all members to shut down after a fatal error. Versions 9+."""
+    """Signal to the group: 0 none, 4 requests all members to shut down after a fatal error. Versions 9+."""
     client_tags: list[ClientTag]
-    """Labels of the client by which standbys are spread, for example over zones. Versions 11+."""
+    """Labels of the client with which standby tasks are spread, e.g. over zones. Versions 11+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 

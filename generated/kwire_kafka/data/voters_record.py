@@ -45,11 +45,11 @@ class Endpoint(Struct):
     __slots__ = SLOTS
 
     name: str
-    """Listener name, as in the controller's configuration."""
+    """Name of the listener in the node's configuration."""
     host: str
-    """Advertised host name or address."""
+    """Host name or IP address that the listener advertises."""
     port: int
-    """Advertised TCP port, 0 to 65535."""
+    """TCP port that the listener advertises, an unsigned 16-bit number."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -73,7 +73,7 @@ def new_Endpoint(name: str, host: str, port: int) -> Endpoint:
 
 @mypyc_attr(acyclic=True)
 class KRaftVersionFeature(Struct):
-    """Range of kraft.version a voter can work with."""
+    """Range of kraft.version levels that the voter supports."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
 
@@ -86,9 +86,9 @@ class KRaftVersionFeature(Struct):
     __slots__ = SLOTS
 
     min_supported_version: int
-    """Lowest kraft.version the voter accepts."""
+    """Lowest kraft.version that the voter supports."""
     max_supported_version: int
-    """Highest kraft.version the voter accepts."""
+    """Highest kraft.version that the voter supports."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -112,7 +112,7 @@ def new_KRaftVersionFeature(min_supported_version: int, max_supported_version: i
 
 @mypyc_attr(acyclic=True)
 class Voter(Struct):
-    """A controller with a vote, and how to reach it."""
+    """One voter and its endpoints."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
 
@@ -137,9 +137,9 @@ class Voter(Struct):
     voter_directory_id: Uuid
     """Id of the voter's metadata log directory; with the node id it forms the replica key."""
     endpoints: list[Endpoint]
-    """Listeners through which the other controllers connect to it."""
+    """Listeners through which the other controllers connect to the voter."""
     kraft_version_feature: KRaftVersionFeature
-    """Checked before raising kraft.version, since every voter must support the new one."""
+    """Range of kraft.version levels of the voter, checked before the quorum raises that feature."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -172,7 +172,7 @@ def new_Voter(
 
 @mypyc_attr(acyclic=True)
 class VotersRecord(Message):
-    """Control record holding the entire KRaft voter set; each change of the set writes a new one.
+    """Control record with the complete KRaft voter set, written at each change of it.
 
     Versions 0, flexible 0+.
     """
@@ -191,9 +191,9 @@ class VotersRecord(Message):
     __slots__ = SLOTS
 
     version: int
-    """Schema version under which the voter set was written."""
+    """Schema version of this record."""
     voters: list[Voter]
-    """The complete set, replacing any earlier one."""
+    """Complete voter set, which replaces any earlier one."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 

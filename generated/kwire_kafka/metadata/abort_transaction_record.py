@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @mypyc_attr(acyclic=True)
 class AbortTransactionRecord(Message):
-    """Written by the controller to discard all metadata records since the last BeginTransactionRecord.
+    """Metadata log record that discards all metadata records since the last BeginTransactionRecord.
 
     Versions 0, flexible 0+.
     """
@@ -37,7 +37,7 @@ class AbortTransactionRecord(Message):
     __slots__ = SLOTS
 
     reason: str | None
-    """Explanation for logs, such as a controller failover; null if none was given."""
+    """Reason for the log, e.g. a controller failover; null if not given."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @mypyc_attr(acyclic=True)
 class BeginTransactionRecord(Message):
-    """Written by the controller to open a metadata transaction; readers hold later records until it ends.
+    """Metadata log record that begins a metadata transaction; readers hold back later records until it ends.
 
     Versions 0, flexible 0+.
     """
@@ -37,7 +37,7 @@ class BeginTransactionRecord(Message):
     __slots__ = SLOTS
 
     name: str | None
-    """Label of the transaction for diagnostics, null if unnamed."""
+    """Name of the transaction for diagnostics; null if unnamed."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 

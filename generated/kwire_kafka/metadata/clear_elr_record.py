@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @mypyc_attr(acyclic=True)
 class ClearElrRecord(Message):
-    """Controller's order to empty the eligible leader replica sets, for instance after min ISR changed.
+    """Metadata log record that clears eligible leader replicas, e.g. after min.insync.replicas changed.
 
     Versions 0, flexible 0+.
     """
@@ -35,7 +35,7 @@ class ClearElrRecord(Message):
     __slots__ = SLOTS
 
     topic_name: str
-    """Topic whose partitions are cleared; an empty string clears every topic."""
+    """Name of the topic to clear; empty for all topics."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 

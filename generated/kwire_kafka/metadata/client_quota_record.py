@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @mypyc_attr(acyclic=True)
 class EntityData(Struct):
-    """One component of the entity limited, such as the user part of a user and client id pair."""
+    """One dimension of the entity, e.g. the user of a user and client id pair."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
 
@@ -40,9 +40,9 @@ class EntityData(Struct):
     __slots__ = SLOTS
 
     entity_type: str
-    """Kind of component: user, client-id or ip."""
+    """Type of the dimension: user, client-id or ip."""
     entity_name: str | None
-    """Name of the component; null stands for the default of that kind."""
+    """Name within the dimension; null for the default entity."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -64,7 +64,7 @@ def new_EntityData(entity_type: str, entity_name: str | None) -> EntityData:
 
 @mypyc_attr(acyclic=True)
 class ClientQuotaRecord(Message):
-    """Metadata log entry that sets or removes one quota limit of a user, client id or IP combination.
+    """Metadata log record that sets or removes one quota limit of a user, client id or IP address combination.
 
     Versions 0, flexible 0+.
     """
@@ -85,13 +85,13 @@ class ClientQuotaRecord(Message):
     __slots__ = SLOTS
 
     entity: list[EntityData]
-    """Components that together name who is limited."""
+    """Dimensions that together identify the entity."""
     key: str
-    """Quota in question, such as producer_byte_rate or request_percentage."""
+    """Name of the limit, e.g. producer_byte_rate or request_percentage."""
     value: float
-    """Limit in the unit of the key (bytes per second, percent, per second); void on removal."""
+    """Limit in the unit of its key (bytes per second, percent, per second); ignored on removal."""
     remove: bool
-    """True deletes the limit, false sets it to the value."""
+    """True removes the limit, false sets it to Value."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @mypyc_attr(acyclic=True)
 class ConfigRecord(Message):
-    """Metadata log entry with one dynamic configuration value of a resource.
+    """Metadata log record with one dynamic setting of a resource.
 
     Versions 0, flexible 0+.
     """
@@ -40,13 +40,13 @@ class ConfigRecord(Message):
     __slots__ = SLOTS
 
     resource_type: int
-    """Kind of resource: 2 topic, 4 broker, 16 client metrics subscription, 32 group."""
+    """Kind of resource: 2 topic, 4 broker, 16 client metrics, 32 group."""
     resource_name: str
-    """Topic, group or broker id the value belongs to; empty with brokers means cluster default."""
+    """Name of the topic or group, or broker id as text; empty with brokers for the cluster-wide default."""
     name: str
-    """Configuration name, for example retention.ms."""
+    """Name of the setting, e.g. retention.ms."""
     value: str | None
-    """New value in text form; null removes the override so the default applies again."""
+    """New value as text; null removes the override, so that the default applies again."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @mypyc_attr(acyclic=True)
 class EndTransactionRecord(Message):
-    """Written by the controller to close a metadata transaction and let readers apply its records.
+    """Metadata log record that ends a metadata transaction, so that readers apply its records.
 
     Versions 0, flexible 0+.
     """

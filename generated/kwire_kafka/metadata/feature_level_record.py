@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @mypyc_attr(acyclic=True)
 class FeatureLevelRecord(Message):
-    """Metadata log entry that sets the cluster-wide level of a feature such as metadata.version.
+    """Metadata log record that sets the cluster-wide level of a feature.
 
     Versions 0, flexible 0+.
     """
@@ -38,9 +38,9 @@ class FeatureLevelRecord(Message):
     __slots__ = SLOTS
 
     name: str
-    """Feature name, such as metadata.version, kraft.version or transaction.version."""
+    """Name of the feature, e.g. metadata.version, kraft.version or transaction.version."""
     feature_level: int
-    """Level in force from this record on; 0 turns the feature off."""
+    """Level from this record on; 0 disables the feature."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @mypyc_attr(acyclic=True)
 class FenceBrokerRecord(Message):
-    """Controller's note that a broker missed its heartbeats and may lead nothing; older form of the change record.
+    """Metadata log record that fences a broker after missed heartbeats; older form of BrokerRegistrationChangeRecord.
 
     Versions 0, flexible 0+.
     """
@@ -38,9 +38,9 @@ class FenceBrokerRecord(Message):
     __slots__ = SLOTS
 
     id: int
-    """Node id of the broker to be fenced."""
+    """Id of the broker to fence."""
     epoch: int
-    """Registration epoch of the broker; guards against hitting a newer registration."""
+    """Epoch of the broker's registration, which protects a newer registration."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @mypyc_attr(acyclic=True)
 class NoOpRecord(Message):
-    """Empty entry the controller appends at intervals so that committed offset and lag can be observed.
+    """Empty metadata log record, appended at intervals so that committed offset and lag can be observed.
 
     Versions 0, flexible 0+.
     """

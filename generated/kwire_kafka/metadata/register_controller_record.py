@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 @mypyc_attr(acyclic=True)
 class ControllerEndpoint(Struct):
-    """One listener on which the controller can be reached."""
+    """One endpoint at which the controller accepts connections."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
 
@@ -46,13 +46,13 @@ class ControllerEndpoint(Struct):
     __slots__ = SLOTS
 
     name: str
-    """Listener name, commonly CONTROLLER."""
+    """Name of the listener in the node's configuration, e.g. CONTROLLER."""
     host: str
-    """Host name or address to connect to."""
+    """Host name or IP address that the listener advertises."""
     port: int
-    """TCP port to connect to."""
+    """TCP port that the listener advertises, an unsigned 16-bit number."""
     security_protocol: int
-    """Code of the protocol spoken: 0 PLAINTEXT, 1 SSL, 2 SASL_PLAINTEXT, 3 SASL_SSL."""
+    """Security protocol of the listener: 0 PLAINTEXT, 1 SSL, 2 SASL_PLAINTEXT, 3 SASL_SSL."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -78,7 +78,7 @@ def new_ControllerEndpoint(name: str, host: str, port: int, security_protocol: i
 
 @mypyc_attr(acyclic=True)
 class ControllerFeature(Struct):
-    """Levels of one feature that the controller's software can run."""
+    """One feature with the range of levels that the controller's software supports."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
 
@@ -92,11 +92,11 @@ class ControllerFeature(Struct):
     __slots__ = SLOTS
 
     name: str
-    """Feature the range is for."""
+    """Name of the feature, e.g. metadata.version."""
     min_supported_version: int
-    """Smallest level this controller accepts."""
+    """Lowest level of the feature that the controller supports."""
     max_supported_version: int
-    """Largest level this controller accepts."""
+    """Highest level of the feature that the controller supports."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -122,7 +122,7 @@ def new_ControllerFeature(name: str, min_supported_version: int, max_supported_v
 
 @mypyc_attr(acyclic=True)
 class RegisterControllerRecord(Message):
-    """Active controller's entry for a quorum controller that registered, with addresses and features.
+    """Metadata log record of a quorum controller's registration, with its addresses and features.
 
     Versions 0, flexible 0+.
     """
@@ -153,13 +153,13 @@ class RegisterControllerRecord(Message):
     controller_id: int
     """Node id of the controller."""
     incarnation_id: Uuid
-    """Uuid chosen anew at each process start, so a restarted controller is recognized."""
+    """Random UUID generated at each process start, which distinguishes a restart from a retried registration."""
     zk_migration_ready: bool
-    """True if the node is configured to take part in a ZooKeeper to KRaft migration."""
+    """True if this controller is configured to take part in a migration from ZooKeeper to KRaft."""
     end_points: list[ControllerEndpoint]
-    """Addresses of the controller, one for each listener."""
+    """Endpoints of the controller, one for each listener."""
     features: list[ControllerFeature]
-    """Feature ranges of the controller; upgrades need every controller to support the level."""
+    """Supported feature ranges; a level can be raised only if every controller supports it."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 

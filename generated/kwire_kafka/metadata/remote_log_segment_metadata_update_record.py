@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @mypyc_attr(acyclic=True)
 class TopicIdPartitionEntry(Struct):
-    """The partition, by topic id and number."""
+    """A partition, identified by topic id and number."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
 
@@ -44,11 +44,11 @@ class TopicIdPartitionEntry(Struct):
     __slots__ = SLOTS
 
     name: str
-    """Name of the topic at the time."""
+    """Name of the topic, for information; the id identifies it."""
     id: Uuid
-    """Tells the topic from others of its name, as after a deletion."""
+    """Id of the topic, which distinguishes it from a deleted topic of the same name."""
     partition: int
-    """Number of the partition in the topic."""
+    """Number of the partition within its topic, counted from 0."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -72,7 +72,7 @@ def new_TopicIdPartitionEntry(name: str, id: Uuid, partition: int) -> TopicIdPar
 
 @mypyc_attr(acyclic=True)
 class RemoteLogSegmentIdEntry(Struct):
-    """Which segment is updated: partition and random id."""
+    """Id of a remote segment: its partition and a random id."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
 
@@ -85,9 +85,9 @@ class RemoteLogSegmentIdEntry(Struct):
     __slots__ = SLOTS
 
     topic_id_partition: TopicIdPartitionEntry
-    """Partition owning the segment."""
+    """Partition that the segment belongs to."""
     id: Uuid
-    """Random id given to the segment when its copy began."""
+    """Random id of the segment, from the start of its copy."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -138,15 +138,15 @@ class RemoteLogSegmentMetadataUpdateRecord(Message):
     __slots__ = SLOTS
 
     remote_log_segment_id: RemoteLogSegmentIdEntry
-    """Segment announced by an earlier metadata record."""
+    """Id of the segment, from an earlier metadata record."""
     broker_id: int
-    """Broker that carried out the step."""
+    """Id of the broker that changed the state."""
     event_timestamp_ms: int
-    """Time of the step in epoch milliseconds."""
+    """Time of the change in milliseconds since the Unix epoch."""
     custom_metadata: bytes | None
-    """Plugin's bytes, known once the upload is done; null if there are none."""
+    """Opaque bytes of the storage plugin, known once the upload is done; null if there are none."""
     remote_log_segment_state: int
-    """State reached: 1 copy finished (now readable), 2 delete started, 3 delete finished."""
+    """State of the segment: 1 copy finished (now readable), 2 delete started, 3 delete finished."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @mypyc_attr(acyclic=True)
 class TopicIdPartitionEntry(Struct):
-    """The partition being removed from remote storage."""
+    """Partition that is being removed from remote storage."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
 
@@ -34,11 +34,11 @@ class TopicIdPartitionEntry(Struct):
     __slots__ = SLOTS
 
     name: str
-    """Name the topic had before its deletion."""
+    """Name of the topic before its deletion."""
     id: Uuid
-    """Id of the deleted topic, never used again."""
+    """Id of the deleted topic, which is never used again."""
     partition: int
-    """Number of the partition."""
+    """Number of the partition within its topic, counted from 0."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -62,7 +62,7 @@ def new_TopicIdPartitionEntry(name: str, id: Uuid, partition: int) -> TopicIdPar
 
 @mypyc_attr(acyclic=True)
 class RemotePartitionDeleteMetadataRecord(Message):
-    """Tiered storage record in __remote_log_metadata tracking removal of a deleted partition's segments.
+    """Tiered storage record in __remote_log_metadata that tracks the removal of a deleted partition's segments.
 
     Versions 0, flexible 0+.
     """
@@ -89,13 +89,13 @@ class RemotePartitionDeleteMetadataRecord(Message):
     __slots__ = SLOTS
 
     topic_id_partition: TopicIdPartitionEntry
-    """Partition whose remote segments must all go."""
+    """Partition whose remote segments are to be removed."""
     broker_id: int
-    """Broker that reports the event."""
+    """Id of the broker that reports the event."""
     event_timestamp_ms: int
-    """Epoch milliseconds at which the event occurred."""
+    """Time of the event in milliseconds since the Unix epoch."""
     remote_partition_delete_state: int
-    """0 marked for deletion, 1 deletion started, 2 deletion finished."""
+    """State of the partition: 0 marked for deletion, 1 deletion started, 2 deletion finished."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 

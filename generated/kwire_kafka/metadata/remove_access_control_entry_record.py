@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @mypyc_attr(acyclic=True)
 class RemoveAccessControlEntryRecord(Message):
-    """Metadata log entry that deletes one access rule.
+    """Metadata log record that removes one access rule.
 
     Versions 0, flexible 0+.
     """
@@ -36,7 +36,7 @@ class RemoveAccessControlEntryRecord(Message):
     __slots__ = SLOTS
 
     id: Uuid
-    """Id the rule got in its AccessControlEntryRecord."""
+    """Id of the rule, from its AccessControlEntryRecord."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @mypyc_attr(acyclic=True)
 class RemoveDelegationTokenRecord(Message):
-    """Metadata log entry that ends a delegation token, once expired or cancelled.
+    """Metadata log record that removes a delegation token after it expired or was cancelled.
 
     Versions 0, flexible 0+.
     """
@@ -35,7 +35,7 @@ class RemoveDelegationTokenRecord(Message):
     __slots__ = SLOTS
 
     token_id: str
-    """Public id of the token that is no longer valid."""
+    """Public id of the token."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @mypyc_attr(acyclic=True)
 class RemoveFeatureLevelRecord(Message):
-    """Metadata log entry that drops a finalized feature; later written as a feature level of 0.
+    """Metadata log record that removes a finalized feature; later written as a feature level of 0.
 
     Versions 0, flexible 0+.
     """
@@ -35,7 +35,7 @@ class RemoveFeatureLevelRecord(Message):
     __slots__ = SLOTS
 
     name: str
-    """Feature that ceases to be finalized."""
+    """Name of the feature."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 

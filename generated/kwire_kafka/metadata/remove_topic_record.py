@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @mypyc_attr(acyclic=True)
 class RemoveTopicRecord(Message):
-    """Metadata log entry that deletes a topic with all partitions; brokers then delete the data.
+    """Metadata log record that deletes a topic with all partitions; brokers then delete the data.
 
     Versions 0, flexible 0+.
     """
@@ -36,7 +36,7 @@ class RemoveTopicRecord(Message):
     __slots__ = SLOTS
 
     topic_id: Uuid
-    """Id of the deleted topic; its name may be reused at once under a new id."""
+    """Id of the deleted topic; its name can be reused at once with a new id."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 

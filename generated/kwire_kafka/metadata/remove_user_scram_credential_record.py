@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @mypyc_attr(acyclic=True)
 class RemoveUserScramCredentialRecord(Message):
-    """Metadata log entry that withdraws a user's SCRAM credential for one mechanism.
+    """Metadata log record that removes a user's SCRAM credential for one mechanism.
 
     Versions 0, flexible 0+.
     """
@@ -38,9 +38,9 @@ class RemoveUserScramCredentialRecord(Message):
     __slots__ = SLOTS
 
     name: str
-    """User name, without a principal type in front."""
+    """Name of the user, without the User: prefix."""
     mechanism: int
-    """Mechanism withdrawn: 1 SCRAM-SHA-256, 2 SCRAM-SHA-512; the other one stays valid."""
+    """Mechanism of the credential: 1 SCRAM-SHA-256, 2 SCRAM-SHA-512; the other one remains valid."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @mypyc_attr(acyclic=True)
 class TopicRecord(Message):
-    """Metadata log entry that creates a topic; its PartitionRecords follow.
+    """Metadata log record that creates a topic; its PartitionRecords follow.
 
     Versions 0, flexible 0+.
     """
@@ -39,9 +39,9 @@ class TopicRecord(Message):
     __slots__ = SLOTS
 
     name: str
-    """Topic name, unique among existing topics."""
+    """Name of the topic, unique among existing topics."""
     topic_id: Uuid
-    """Random id fixed at creation; other metadata records refer to the topic by it."""
+    """Random id assigned at creation, by which other metadata records refer to the topic."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 

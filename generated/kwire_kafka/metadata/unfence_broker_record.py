@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @mypyc_attr(acyclic=True)
 class UnfenceBrokerRecord(Message):
-    """Controller's note that a broker is healthy again and may lead; older form of the change record.
+    """Metadata log record that unfences a broker; older form of BrokerRegistrationChangeRecord.
 
     Versions 0, flexible 0+.
     """
@@ -38,9 +38,9 @@ class UnfenceBrokerRecord(Message):
     __slots__ = SLOTS
 
     id: int
-    """Node id of the broker let back in."""
+    """Id of the broker to unfence."""
     epoch: int
-    """Registration epoch that the note is valid for."""
+    """Epoch of the broker's registration, which protects a newer registration."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @mypyc_attr(acyclic=True)
 class UnregisterBrokerRecord(Message):
-    """Metadata log entry that removes a broker for good, usually at an administrator's request.
+    """Metadata log record that removes a broker's registration, usually at an administrator's request.
 
     Versions 0, flexible 0+.
     """
@@ -38,9 +38,9 @@ class UnregisterBrokerRecord(Message):
     __slots__ = SLOTS
 
     broker_id: int
-    """Node id of the removed broker."""
+    """Id of the removed broker."""
     broker_epoch: int
-    """Epoch of the registration being removed; must match the current one."""
+    """Epoch of the registration to remove, which must be the current one."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @mypyc_attr(acyclic=True)
 class UserScramCredentialRecord(Message):
-    """Metadata log entry that stores a user's SCRAM credential; secret, allows offline guessing of the password.
+    """Metadata log record with a user's SCRAM credential; secret, since it allows offline guessing of the password.
 
     Versions 0, flexible 0+.
     """
@@ -59,17 +59,17 @@ class UserScramCredentialRecord(Message):
     __slots__ = SLOTS
 
     name: str
-    """User name as sent by clients in the SASL exchange."""
+    """Name of the user, as sent by clients in the SASL exchange."""
     mechanism: int
-    """Hash family: 1 SCRAM-SHA-256, 2 SCRAM-SHA-512."""
+    """Mechanism of the credential: 1 SCRAM-SHA-256, 2 SCRAM-SHA-512."""
     salt: bytes
-    """Random bytes mixed into the password hash, sent to the client at login."""
+    """Random bytes mixed into the password before hashing, sent to the client at login."""
     stored_key: bytes
-    """Hash of the client key (RFC 5802), by which the server checks the client's proof."""
+    """Hash of the client key (RFC 5802), with which the server checks the client's proof."""
     server_key: bytes
     """Key (RFC 5802) with which the server proves to the client that it knows the credential."""
     iterations: int
-    """Rounds of password hashing; more make guessing slower, at least 4096."""
+    """Number of hash iterations, at least 4096; more of them make guessing slower."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 

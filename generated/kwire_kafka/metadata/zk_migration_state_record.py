@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @mypyc_attr(acyclic=True)
 class ZkMigrationStateRecord(Message):
-    """Controller's note of how far the move from ZooKeeper to KRaft has come.
+    """Metadata log record with the progress of the migration from ZooKeeper to KRaft.
 
     Versions 0, flexible 0+.
     """
@@ -35,7 +35,7 @@ class ZkMigrationStateRecord(Message):
     __slots__ = SLOTS
 
     zk_migration_state: int
-    """0 no migration, 1 dual writes to ZooKeeper and KRaft, 2 waiting to start, 3 finished."""
+    """State: 0 no migration, 1 dual writes to ZooKeeper and KRaft, 2 waiting to start, 3 finished."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 

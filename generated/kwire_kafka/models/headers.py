@@ -12,28 +12,29 @@ TYPE_CHECKING = False
 
 
 class RequestHeaderModel(ModelOf[codec.RequestHeader]):
-    """Starts every request from a client; it is read first to know how to parse what follows."""
+    """Header of every request; it is read first to determine the format of the rest."""
 
     STRUCT = codec.RequestHeader
     MESSAGE = codec.RequestHeader
 
     if TYPE_CHECKING:
         request_api_key: int
-        """Number of the API called, e.g. 0 Produce, 1 Fetch, 18 ApiVersions."""
+        """API key of the request, e.g. 0 Produce, 1 Fetch, 18 ApiVersions."""
         request_api_version: int
-        """Version of the body; also decides the header version, so it must be read before the rest."""
+        """Version of the request, which also determines that of the header, so it must be read before the rest."""
         correlation_id: int
-        """Number chosen by the client; the matching response repeats it."""
+        """Number chosen by the client and repeated in the response."""
         client_id: str | None = OPTIONAL
-        """Free name for quotas, logs and metrics; may be null, and is never length-coded compactly. Versions 1+."""
+        """Name of the client for quotas, logs and metrics; can be null, and never has a compact length. Versions 1+.
+        """
 
 
 class ResponseHeaderModel(ModelOf[codec.ResponseHeader]):
-    """Starts every response from a broker; its version follows from API and version of the request."""
+    """Header of every response; its version is determined by the API and version of the request."""
 
     STRUCT = codec.ResponseHeader
     MESSAGE = codec.ResponseHeader
 
     if TYPE_CHECKING:
         correlation_id: int
-        """Copied from the request; the way to tell which API and version the body has."""
+        """Number copied from the request, from which the API and version of the response are known."""

@@ -12,30 +12,32 @@ TYPE_CHECKING = False
 
 
 class AddOffsetsToTxnRequestModel(ModelOf[codec.AddOffsetsToTxnRequest]):
-    """Producer to transaction coordinator: offsets of a consumer group will be committed inside this transaction."""
+    """Sent by a producer to the transaction coordinator to add the offsets of a consumer group to its transaction."""
 
     STRUCT = codec.AddOffsetsToTxnRequest
     MESSAGE = codec.AddOffsetsToTxnRequest
 
     if TYPE_CHECKING:
         transactional_id: str
-        """Transactional id of the calling producer, locates the coordinator."""
+        """Transactional id of the producer, which determines the coordinator."""
         producer_id: int
-        """Producer id now bound to the transactional id."""
+        """Producer id bound to the transactional id."""
         producer_epoch: int
         """Epoch of the producer; an outdated one is fenced."""
         group_id: str
-        """Group whose __consumer_offsets partition joins the transaction."""
+        """Id of the group whose __consumer_offsets partition joins the transaction."""
 
 
 class AddOffsetsToTxnResponseModel(ModelOf[codec.AddOffsetsToTxnResponse]):
-    """Tells whether the group's offsets partition joined; TxnOffsetCommit to the group coordinator comes next."""
+    """Reports whether the group's offsets partition was added; TxnOffsetCommit to the group coordinator follows."""
 
     STRUCT = codec.AddOffsetsToTxnResponse
     MESSAGE = codec.AddOffsetsToTxnResponse
 
     if TYPE_CHECKING:
         throttle_time_ms: int
-        """Milliseconds the client should stay silent because it exceeded a quota; 0 when within quota."""
+        """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled."""
         error_code: int
-        """0 if the offsets may now be committed; otherwise fencing, authorization or state trouble."""
+        """0 if the offsets can now be committed; otherwise the reason, e.g. a fenced producer or a missing
+        permission.
+        """

@@ -12,39 +12,39 @@ TYPE_CHECKING = False
 
 
 class AddPartitionsToTxnRequestModel(ModelOf[codec.AddPartitionsToTxnRequest]):
-    """Producer enrols partitions in its transaction at the coordinator; newer, batched form is sent by brokers."""
+    """Sent by producers, and batched by brokers in newer versions, to add partitions to transactions."""
 
     STRUCT = codec.AddPartitionsToTxnRequest
     MESSAGE = codec.AddPartitionsToTxnRequest
 
     if TYPE_CHECKING:
         transactions: list[AddPartitionsToTxnTransactionModel] = OPTIONAL
-        """Transactions to extend or check; brokers gather many for one coordinator. Versions 4+."""
+        """Transactions to extend or verify; a broker collects many for one coordinator. Versions 4+."""
         v3_and_below_transactional_id: str = OPTIONAL
-        """Transactional id of the calling producer in the one-transaction form. Versions 0-3."""
+        """Transactional id of the producer, in versions with a single transaction. Versions 0-3."""
         v3_and_below_producer_id: int = OPTIONAL
-        """Producer id of the caller in the one-transaction form. Versions 0-3."""
+        """Producer id bound to the transactional id, in versions with a single transaction. Versions 0-3."""
         v3_and_below_producer_epoch: int = OPTIONAL
-        """Epoch of the calling producer in the one-transaction form; old ones get fenced. Versions 0-3."""
+        """Epoch of the producer, in versions with a single transaction; an outdated one is fenced. Versions 0-3."""
         v3_and_below_topics: list[AddPartitionsToTxnTopicModel] = OPTIONAL
-        """Partitions that the producer is about to write, in the one-transaction form. Versions 0-3."""
+        """Partitions to add, in versions with a single transaction. Versions 0-3."""
 
 
 class AddPartitionsToTxnTransactionModel(ModelOf[codec.AddPartitionsToTxnTransaction]):
-    """Partitions to enrol in, or check against, one transaction."""
+    """Partitions to add to, or verify in, one transaction."""
 
     STRUCT = codec.AddPartitionsToTxnTransaction
     MESSAGE = codec.AddPartitionsToTxnRequest
 
     if TYPE_CHECKING:
         transactional_id: str
-        """Transactional id of the producer that owns the transaction. Versions 4+."""
+        """Transactional id of the producer. Versions 4+."""
         producer_id: int
-        """Producer id now bound to the transactional id. Versions 4+."""
+        """Producer id bound to the transactional id. Versions 4+."""
         producer_epoch: int
-        """Epoch of the producer; one that is too old gets fenced. Versions 4+."""
+        """Epoch of the producer; an outdated one is fenced. Versions 4+."""
         verify_only: bool
-        """True only asks whether the partitions are already enrolled, which guards against hanging transactions.
+        """True only asks whether the partitions are already in the transaction, which guards against hanging ones.
         Versions 4+.
         """
         topics: list[AddPartitionsToTxnTopicModel]
@@ -52,46 +52,48 @@ class AddPartitionsToTxnTransactionModel(ModelOf[codec.AddPartitionsToTxnTransac
 
 
 class AddPartitionsToTxnTopicModel(ModelOf[codec.AddPartitionsToTxnTopic]):
-    """Partitions of one topic to enrol."""
+    """Partitions of one topic to add."""
 
     STRUCT = codec.AddPartitionsToTxnTopic
     MESSAGE = codec.AddPartitionsToTxnRequest
 
     if TYPE_CHECKING:
         name: str
-        """Topic holding the partitions."""
+        """Name of the topic that the partitions belong to."""
         partitions: list[int]
-        """Partition numbers that will receive records and later a marker."""
+        """Numbers of the partitions, which will receive records and later a marker."""
 
 
 class AddPartitionsToTxnResponseModel(ModelOf[codec.AddPartitionsToTxnResponse]):
-    """Transaction coordinator tells for each partition whether it is now part of the transaction."""
+    """Reports, for each partition, whether it is now part of the transaction."""
 
     STRUCT = codec.AddPartitionsToTxnResponse
     MESSAGE = codec.AddPartitionsToTxnResponse
 
     if TYPE_CHECKING:
         throttle_time_ms: int
-        """Milliseconds the client should stay silent because it exceeded a quota; 0 when within quota."""
+        """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled."""
         error_code: int = OPTIONAL
-        """Failure of the whole batch, e.g. a caller that lacks cluster rights; 0 if none. Versions 4+."""
+        """Error of the request as a whole, e.g. a missing permission; 0 if the outcomes are reported per partition.
+        Versions 4+.
+        """
         results_by_transaction: list[AddPartitionsToTxnResultModel] = OPTIONAL
-        """Outcomes of the batched form, one entry per transaction. Versions 4+."""
+        """One outcome for each transaction, in batched versions. Versions 4+."""
         results_by_topic_v3_and_below: list[AddPartitionsToTxnTopicResultModel] = OPTIONAL
-        """Outcomes of the one-transaction form, grouped by topic. Versions 0-3."""
+        """Outcomes grouped by topic, in versions with a single transaction. Versions 0-3."""
 
 
 class AddPartitionsToTxnResultModel(ModelOf[codec.AddPartitionsToTxnResult]):
-    """Outcome for one transaction of the batch."""
+    """Outcome for one transaction."""
 
     STRUCT = codec.AddPartitionsToTxnResult
     MESSAGE = codec.AddPartitionsToTxnResponse
 
     if TYPE_CHECKING:
         transactional_id: str
-        """Transaction this outcome belongs to. Versions 4+."""
+        """Transactional id that this outcome belongs to. Versions 4+."""
         topic_results: list[AddPartitionsToTxnTopicResultModel]
-        """Outcomes of its partitions, grouped by topic. Versions 4+."""
+        """Outcomes grouped by topic. Versions 4+."""
 
 
 class AddPartitionsToTxnTopicResultModel(ModelOf[codec.AddPartitionsToTxnTopicResult]):
@@ -102,9 +104,9 @@ class AddPartitionsToTxnTopicResultModel(ModelOf[codec.AddPartitionsToTxnTopicRe
 
     if TYPE_CHECKING:
         name: str
-        """Topic the outcomes belong to."""
+        """Name of the topic that the partitions belong to."""
         results_by_partition: list[AddPartitionsToTxnPartitionResultModel]
-        """One outcome for each partition named."""
+        """One outcome for each requested partition."""
 
 
 class AddPartitionsToTxnPartitionResultModel(ModelOf[codec.AddPartitionsToTxnPartitionResult]):
@@ -115,6 +117,6 @@ class AddPartitionsToTxnPartitionResultModel(ModelOf[codec.AddPartitionsToTxnPar
 
     if TYPE_CHECKING:
         partition_index: int
-        """Partition number inside the topic."""
+        """Number of the partition within its topic, counted from 0."""
         partition_error_code: int
-        """0 if enrolled; OPERATION_NOT_ATTEMPTED if a sibling partition made the call fail."""
+        """0 if added; OPERATION_NOT_ATTEMPTED if another partition made the request fail."""

@@ -21,42 +21,42 @@ class AddRaftVoterRequestModel(ModelOf[codec.AddRaftVoterRequest]):
 
     if TYPE_CHECKING:
         cluster_id: str | None
-        """Cluster the sender believes it talks to, checked by the leader; null skips the check."""
+        """Id of the cluster that the sender belongs to, checked by the receiver; null skips the check."""
         timeout_ms: int
-        """Milliseconds the leader may spend on the change before giving up."""
+        """Milliseconds that the leader may take for the change."""
         voter_id: int
         """Node id of the controller that is to become a voter."""
         voter_directory_id: Uuid
-        """Id of that node's metadata log directory; tells a wiped or replaced disk from the old one."""
+        """Id of that node's metadata log directory, which distinguishes a wiped or replaced disk from the old one."""
         listeners: list[ListenerModel]
-        """Endpoints to store with the voter; the leader tries to reach it through them first."""
+        """Endpoints to store with the voter; the leader first tries to reach it through them."""
 
 
 class ListenerModel(ModelOf[codec.Listener]):
-    """One endpoint at which the new voter can be reached by the quorum."""
+    """One endpoint at which the quorum can reach the voter."""
 
     STRUCT = codec.Listener
     MESSAGE = codec.AddRaftVoterRequest
 
     if TYPE_CHECKING:
         name: str
-        """Listener name, matching one of controller.listener.names."""
+        """Name of the listener, matching one of controller.listener.names."""
         host: str
         """Host name or IP address of the voter."""
         port: int
-        """TCP port, unsigned, up to 65535."""
+        """TCP port of the voter, an unsigned 16-bit number."""
 
 
 class AddRaftVoterResponseModel(ModelOf[codec.AddRaftVoterResponse]):
-    """KRaft leader's answer on whether the voter was added to the quorum."""
+    """Reports whether the voter was added to the quorum."""
 
     STRUCT = codec.AddRaftVoterResponse
     MESSAGE = codec.AddRaftVoterResponse
 
     if TYPE_CHECKING:
         throttle_time_ms: int
-        """Milliseconds the sender should hold back because a quota was exceeded; 0 means no throttling."""
+        """Milliseconds the sender must pause because it exceeded a quota; 0 if it is not throttled."""
         error_code: int
-        """0 if added; otherwise why not, e.g. already a voter, timed out or another change is pending."""
+        """0 if added; otherwise the reason, e.g. that it is already a voter, a timeout or another pending change."""
         error_message: str | None
-        """Human-readable detail for the error code; null if there is nothing to add."""
+        """Human-readable explanation of the error; null if there is none."""

@@ -12,30 +12,30 @@ TYPE_CHECKING = False
 
 
 class AllocateProducerIdsRequestModel(ModelOf[codec.AllocateProducerIdsRequest]):
-    """Sent by a broker to the active controller to reserve a fresh block of producer ids to hand out."""
+    """Sent by a broker to the active controller to reserve a new block of producer ids."""
 
     STRUCT = codec.AllocateProducerIdsRequest
     MESSAGE = codec.AllocateProducerIdsRequest
 
     if TYPE_CHECKING:
         broker_id: int
-        """Node id of the broker that needs more producer ids."""
+        """Id of the broker that needs producer ids."""
         broker_epoch: int
-        """Registration epoch of that broker; a stale one is refused so a zombie cannot take a block."""
+        """Epoch of the broker's registration; a stale one is refused."""
 
 
 class AllocateProducerIdsResponseModel(ModelOf[codec.AllocateProducerIdsResponse]):
-    """Grants the broker an exclusive, contiguous range of producer ids."""
+    """Returns an exclusive, contiguous block of producer ids."""
 
     STRUCT = codec.AllocateProducerIdsResponse
     MESSAGE = codec.AllocateProducerIdsResponse
 
     if TYPE_CHECKING:
         throttle_time_ms: int
-        """Milliseconds the broker should back off for quota reasons; normally 0 on this internal path."""
+        """Milliseconds the sender must pause because it exceeded a quota; normally 0 between cluster nodes."""
         error_code: int
-        """0 if a block was granted; otherwise why not, e.g. a stale broker epoch."""
+        """0 if a block was granted; otherwise the reason, e.g. a stale broker epoch."""
         producer_id_start: int
         """First id of the block, inclusive."""
         producer_id_len: int
-        """How many consecutive ids the block holds; the last usable one is start + length - 1."""
+        """Number of consecutive ids in the block; the last one is start + length - 1."""

@@ -12,16 +12,16 @@ TYPE_CHECKING = False
 
 
 class AlterClientQuotasRequestModel(ModelOf[codec.AlterClientQuotasRequest]):
-    """An admin client sets or removes quotas of users, client ids or IP addresses."""
+    """Sent by an admin client to set or remove quotas of users, client ids or IP addresses."""
 
     STRUCT = codec.AlterClientQuotasRequest
     MESSAGE = codec.AlterClientQuotasRequest
 
     if TYPE_CHECKING:
         entries: list[AlterClientQuotasRequestEntryDataModel]
-        """Entities to change; each succeeds or fails by itself."""
+        """Entities to change; each succeeds or fails on its own."""
         validate_only: bool
-        """True is a dry run: checks everything and stores nothing."""
+        """True checks the request but changes nothing."""
 
 
 class AlterClientQuotasRequestEntryDataModel(ModelOf[codec.AlterClientQuotasRequestEntryData]):
@@ -32,75 +32,75 @@ class AlterClientQuotasRequestEntryDataModel(ModelOf[codec.AlterClientQuotasRequ
 
     if TYPE_CHECKING:
         entity: list[AlterClientQuotasRequestEntityDataModel]
-        """Dimensions that together name the entity, such as a user plus a client-id, or an ip alone."""
+        """Dimensions that together identify the entity, e.g. a user and a client-id, or an ip alone."""
         ops: list[OpDataModel]
-        """Limits to set or clear for this entity; the ones not named are kept."""
+        """Limits to set or remove for this entity; others are kept."""
 
 
 class AlterClientQuotasRequestEntityDataModel(ModelOf[codec.AlterClientQuotasRequestEntityData]):
-    """One dimension of the identity of the entity to change."""
+    """One dimension of the entity to change."""
 
     STRUCT = codec.AlterClientQuotasRequestEntityData
     MESSAGE = codec.AlterClientQuotasRequest
 
     if TYPE_CHECKING:
         entity_type: str
-        """Dimension: user, client-id or ip; ip cannot be combined with the others."""
+        """Type of the dimension: user, client-id or ip; ip cannot be combined with the others."""
         entity_name: str | None
-        """Name within the dimension; null addresses the default used where no specific quota exists."""
+        """Name within the dimension; null for the default entity, used if no specific quota exists."""
 
 
 class OpDataModel(ModelOf[codec.OpData]):
-    """One limit to set or to clear for the entity."""
+    """One limit to set or remove."""
 
     STRUCT = codec.OpData
     MESSAGE = codec.AlterClientQuotasRequest
 
     if TYPE_CHECKING:
         key: str
-        """Limit to change, e.g. producer_byte_rate; unknown keys are rejected."""
+        """Name of the limit, e.g. producer_byte_rate; unknown names are rejected."""
         value: float
-        """New limit, its unit depending on the key (bytes per second for byte rates); ignored when removing."""
+        """New limit in the unit of its key (bytes per second for byte rates); ignored on removal."""
         remove: bool
-        """True clears the limit so that the entity falls back to a less specific quota; false sets Value."""
+        """True removes the limit, so that the entity falls back to a less specific quota; false sets Value."""
 
 
 class AlterClientQuotasResponseModel(ModelOf[codec.AlterClientQuotasResponse]):
-    """The broker or controller reports, per entity, whether its quota changes were stored."""
+    """Reports, for each entity, whether its quota changes were stored."""
 
     STRUCT = codec.AlterClientQuotasResponse
     MESSAGE = codec.AlterClientQuotasResponse
 
     if TYPE_CHECKING:
         throttle_time_ms: int
-        """Milliseconds this caller is held back by its own quota; 0 if not throttled."""
+        """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled."""
         entries: list[AlterClientQuotasResponseEntryDataModel]
-        """One outcome per requested entity; there is no code for the call as a whole."""
+        """One outcome for each requested entity; there is no error code for the request as a whole."""
 
 
 class AlterClientQuotasResponseEntryDataModel(ModelOf[codec.AlterClientQuotasResponseEntryData]):
-    """Outcome of all the changes to one quota entity."""
+    """Outcome of all changes to one quota entity."""
 
     STRUCT = codec.AlterClientQuotasResponseEntryData
     MESSAGE = codec.AlterClientQuotasResponse
 
     if TYPE_CHECKING:
         error_code: int
-        """0 if all changes of this entity were taken; any other code means none were."""
+        """0 if all changes to this entity were stored; otherwise none were."""
         error_message: str | None
-        """Reason the entity was refused, e.g. an unknown quota key; null if accepted."""
+        """Human-readable explanation of the error, e.g. an unknown quota key; null if there is none."""
         entity: list[AlterClientQuotasResponseEntityDataModel]
-        """Identity repeated from the request, to pair outcome and change."""
+        """Entity repeated from the request."""
 
 
 class AlterClientQuotasResponseEntityDataModel(ModelOf[codec.AlterClientQuotasResponseEntityData]):
-    """One dimension of the entity that the outcome refers to."""
+    """One dimension of the entity that the outcome belongs to."""
 
     STRUCT = codec.AlterClientQuotasResponseEntityData
     MESSAGE = codec.AlterClientQuotasResponse
 
     if TYPE_CHECKING:
         entity_type: str
-        """Dimension as given in the request: user, client-id or ip."""
+        """Type of the dimension as given in the request: user, client-id or ip."""
         entity_name: str | None
-        """Name in that dimension as given in the request; null for the default entity."""
+        """Name within the dimension as given in the request; null for the default entity."""

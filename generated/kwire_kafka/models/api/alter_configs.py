@@ -12,7 +12,7 @@ TYPE_CHECKING = False
 
 
 class AlterConfigsRequestModel(ModelOf[codec.AlterConfigsRequest]):
-    """Admin client replaces the whole set of overrides of a resource; IncrementalAlterConfigs is the safer successor."""
+    """Sent by an admin client to replace all overrides of a resource; IncrementalAlterConfigs is the safer successor."""
 
     STRUCT = codec.AlterConfigsRequest
     MESSAGE = codec.AlterConfigsRequest
@@ -21,7 +21,7 @@ class AlterConfigsRequestModel(ModelOf[codec.AlterConfigsRequest]):
         resources: list[AlterConfigsResourceModel]
         """Resources to change; each succeeds or fails on its own."""
         validate_only: bool
-        """True runs the checks and changes nothing."""
+        """True checks the request but changes nothing."""
 
 
 class AlterConfigsResourceModel(ModelOf[codec.AlterConfigsResource]):
@@ -32,35 +32,37 @@ class AlterConfigsResourceModel(ModelOf[codec.AlterConfigsResource]):
 
     if TYPE_CHECKING:
         resource_type: int
-        """2 topic, 4 broker, 16 client metrics, 32 group; loggers need the incremental call."""
+        """Kind of resource: 2 topic, 4 broker, 16 client metrics, 32 group; broker loggers need
+        IncrementalAlterConfigs.
+        """
         resource_name: str
-        """Topic or group name, broker id as text; empty broker name means the cluster-wide default."""
+        """Name of the topic or group, or broker id as text; empty with brokers for the cluster-wide default."""
         configs: list[AlterableConfigModel]
-        """Complete list of overrides; any override left out falls back to its default."""
+        """Complete list of overrides; any override that is left out falls back to its default."""
 
 
 class AlterableConfigModel(ModelOf[codec.AlterableConfig]):
-    """One setting to be overridden for the resource."""
+    """One setting to override for the resource."""
 
     STRUCT = codec.AlterableConfig
     MESSAGE = codec.AlterConfigsRequest
 
     if TYPE_CHECKING:
         name: str
-        """Setting name, such as retention.ms."""
+        """Name of the setting, e.g. retention.ms."""
         value: str | None
-        """New value as text; null is refused, leave the entry out to reset a setting."""
+        """New value as text; null is refused. To reset a setting, leave it out."""
 
 
 class AlterConfigsResponseModel(ModelOf[codec.AlterConfigsResponse]):
-    """Outcome of replacing the overrides, per resource."""
+    """Reports, for each resource, whether its overrides were replaced."""
 
     STRUCT = codec.AlterConfigsResponse
     MESSAGE = codec.AlterConfigsResponse
 
     if TYPE_CHECKING:
         throttle_time_ms: int
-        """Milliseconds the client should stay silent because it exceeded a quota; 0 when within quota."""
+        """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled."""
         responses: list[AlterConfigsResourceResponseModel]
         """One outcome for each resource of the request."""
 
@@ -73,10 +75,10 @@ class AlterConfigsResourceResponseModel(ModelOf[codec.AlterConfigsResourceRespon
 
     if TYPE_CHECKING:
         error_code: int
-        """0 if the new overrides were taken; otherwise none of this resource's were."""
+        """0 if the new overrides were stored; otherwise none of this resource's were."""
         error_message: str | None
-        """Which setting or policy was at fault, for humans; null on success."""
+        """Human-readable explanation of the error, naming the setting or policy at fault; null if there is none."""
         resource_type: int
         """Kind of resource, repeated from the request."""
         resource_name: str
-        """Resource name, repeated from the request."""
+        """Name of the resource, repeated from the request."""

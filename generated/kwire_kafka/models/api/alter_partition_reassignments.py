@@ -12,62 +12,62 @@ TYPE_CHECKING = False
 
 
 class AlterPartitionReassignmentsRequestModel(ModelOf[codec.AlterPartitionReassignmentsRequest]):
-    """An admin client has the controller start moving partitions to other brokers, or cancel moves under way."""
+    """Sent by an admin client to the controller to move partitions to other brokers, or to cancel moves in progress."""
 
     STRUCT = codec.AlterPartitionReassignmentsRequest
     MESSAGE = codec.AlterPartitionReassignmentsRequest
 
     if TYPE_CHECKING:
         timeout_ms: int
-        """Milliseconds to wait for the plan to be accepted; the data copying itself may take far longer."""
+        """Milliseconds to wait until the reassignments are accepted; copying the data can take much longer."""
         allow_replication_factor_change: bool = OPTIONAL
-        """False makes the controller refuse any target whose replica count differs from the present one. Versions 1+.
-        """
+        """False makes the controller refuse any reassignment that changes the number of replicas. Versions 1+."""
         topics: list[ReassignableTopicModel]
-        """Topics to be moved or whose moves are to be cancelled."""
+        """Topics to reassign or whose reassignments are to be cancelled."""
 
 
 class ReassignableTopicModel(ModelOf[codec.ReassignableTopic]):
-    """One topic with the partitions whose replica placement shall change."""
+    """One topic with the partitions to reassign."""
 
     STRUCT = codec.ReassignableTopic
     MESSAGE = codec.AlterPartitionReassignmentsRequest
 
     if TYPE_CHECKING:
         name: str
-        """Name of the topic that owns the listed partitions."""
+        """Name of the topic."""
         partitions: list[ReassignablePartitionModel]
-        """Placement wishes for partitions of this topic; partitions not named stay where they are."""
+        """Requested replicas for partitions of this topic; other partitions are unchanged."""
 
 
 class ReassignablePartitionModel(ModelOf[codec.ReassignablePartition]):
-    """Wanted replica placement of one partition, or the wish to cancel its move."""
+    """Requested replicas of one partition, or the cancellation of its reassignment."""
 
     STRUCT = codec.ReassignablePartition
     MESSAGE = codec.AlterPartitionReassignmentsRequest
 
     if TYPE_CHECKING:
         partition_index: int
-        """Number of the partition to move, counted from 0 within the topic."""
+        """Number of the partition within its topic, counted from 0."""
         replicas: list[int] | None
-        """Target broker ids, the first being the preferred leader; null cancels a reassignment in progress."""
+        """Target broker ids, the preferred leader first; null cancels a reassignment in progress."""
 
 
 class AlterPartitionReassignmentsResponseModel(ModelOf[codec.AlterPartitionReassignmentsResponse]):
-    """The controller says which reassignments it took on; acceptance does not mean that data has moved yet."""
+    """Reports which reassignments the controller accepted; the data may not have moved yet."""
 
     STRUCT = codec.AlterPartitionReassignmentsResponse
     MESSAGE = codec.AlterPartitionReassignmentsResponse
 
     if TYPE_CHECKING:
         throttle_time_ms: int
-        """Milliseconds for which the client is slowed down by a quota; 0 when not throttled."""
+        """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled."""
         allow_replication_factor_change: bool = OPTIONAL
-        """Repeats the request's flag, so the client can tell that the broker honoured it. Versions 1+."""
+        """Value of the request's flag, by which the client can tell that the broker respected it. Versions 1+."""
         error_code: int
-        """Failure of the whole call, e.g. no cluster rights; 0 if partitions were judged one by one."""
+        """Error of the request as a whole, e.g. a missing permission; 0 if the outcomes are reported per partition.
+        """
         error_message: str | None
-        """Wording for the call-level failure; null if the call as such worked."""
+        """Human-readable explanation of the error; null if there is none."""
         responses: list[ReassignableTopicResponseModel]
         """Outcomes grouped by topic, as in the request."""
 
@@ -80,21 +80,23 @@ class ReassignableTopicResponseModel(ModelOf[codec.ReassignableTopicResponse]):
 
     if TYPE_CHECKING:
         name: str
-        """Topic that the outcomes below belong to."""
+        """Name of the topic."""
         partitions: list[ReassignablePartitionResponseModel]
-        """One outcome per requested partition of this topic."""
+        """One outcome for each requested partition of this topic."""
 
 
 class ReassignablePartitionResponseModel(ModelOf[codec.ReassignablePartitionResponse]):
-    """Whether the placement change of one partition was accepted."""
+    """Outcome for one partition."""
 
     STRUCT = codec.ReassignablePartitionResponse
     MESSAGE = codec.AlterPartitionReassignmentsResponse
 
     if TYPE_CHECKING:
         partition_index: int
-        """Partition number within the topic, matching the request."""
+        """Number of the partition within its topic, counted from 0."""
         error_code: int
-        """0 if accepted; NO_REASSIGNMENT_IN_PROGRESS when there was no move to cancel, others for bad targets."""
+        """0 if accepted; NO_REASSIGNMENT_IN_PROGRESS if there was nothing to cancel, other errors for invalid
+        targets.
+        """
         error_message: str | None
-        """Why this partition's change was refused; null if it was accepted."""
+        """Human-readable explanation of the error; null if there is none."""

@@ -12,25 +12,25 @@ TYPE_CHECKING = False
 
 
 class AlterReplicaLogDirsRequestModel(ModelOf[codec.AlterReplicaLogDirsRequest]):
-    """Admin client to the broker that holds the replicas: move them between that broker's own disks."""
+    """Sent by an admin client to a broker to move replicas between that broker's own log directories."""
 
     STRUCT = codec.AlterReplicaLogDirsRequest
     MESSAGE = codec.AlterReplicaLogDirsRequest
 
     if TYPE_CHECKING:
         dirs: list[AlterReplicaLogDirModel]
-        """Target directories, each with the replicas that shall live there."""
+        """Target directories, each with the replicas to move into it."""
 
 
 class AlterReplicaLogDirModel(ModelOf[codec.AlterReplicaLogDir]):
-    """One target directory and what to move into it."""
+    """One target directory and the replicas to move into it."""
 
     STRUCT = codec.AlterReplicaLogDir
     MESSAGE = codec.AlterReplicaLogDirsRequest
 
     if TYPE_CHECKING:
         path: str
-        """Absolute path, spelled just as in the broker's log.dirs setting."""
+        """Absolute path, exactly as in the broker's log.dirs setting."""
         topics: list[AlterReplicaLogDirTopicModel]
         """Replicas to move there, grouped by topic."""
 
@@ -43,22 +43,22 @@ class AlterReplicaLogDirTopicModel(ModelOf[codec.AlterReplicaLogDirTopic]):
 
     if TYPE_CHECKING:
         name: str
-        """Topic holding the partitions."""
+        """Name of the topic that the partitions belong to."""
         partitions: list[int]
-        """Partition numbers whose local replica moves; if not yet hosted, where it will be created."""
+        """Numbers of the partitions whose local replica moves, or is to be created there if not yet hosted."""
 
 
 class AlterReplicaLogDirsResponseModel(ModelOf[codec.AlterReplicaLogDirsResponse]):
-    """Broker accepts or refuses each move; copying goes on in the background afterwards."""
+    """Reports whether each move was accepted; the copying then continues in the background."""
 
     STRUCT = codec.AlterReplicaLogDirsResponse
     MESSAGE = codec.AlterReplicaLogDirsResponse
 
     if TYPE_CHECKING:
         throttle_time_ms: int
-        """Milliseconds the client should stay silent because it exceeded a quota; 0 when within quota."""
+        """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled."""
         results: list[AlterReplicaLogDirTopicResultModel]
-        """Outcomes grouped by topic, no matter which directory was the target."""
+        """Outcomes grouped by topic, regardless of the target directory."""
 
 
 class AlterReplicaLogDirTopicResultModel(ModelOf[codec.AlterReplicaLogDirTopicResult]):
@@ -69,7 +69,7 @@ class AlterReplicaLogDirTopicResultModel(ModelOf[codec.AlterReplicaLogDirTopicRe
 
     if TYPE_CHECKING:
         topic_name: str
-        """Topic the outcomes belong to."""
+        """Name of the topic that the partitions belong to."""
         partitions: list[AlterReplicaLogDirPartitionResultModel]
         """One outcome for each partition."""
 
@@ -82,6 +82,6 @@ class AlterReplicaLogDirPartitionResultModel(ModelOf[codec.AlterReplicaLogDirPar
 
     if TYPE_CHECKING:
         partition_index: int
-        """Partition number inside the topic."""
+        """Number of the partition within its topic, counted from 0."""
         error_code: int
-        """0 if the move has begun or the place is noted; LOG_DIR_NOT_FOUND if the path is not configured."""
+        """0 if the move started or the directory was recorded; LOG_DIR_NOT_FOUND if the path is not configured."""

@@ -21,7 +21,7 @@ class AlterShareGroupOffsetsRequestModel(ModelOf[codec.AlterShareGroupOffsetsReq
 
     if TYPE_CHECKING:
         group_id: str
-        """Share group to change; the call is refused while it has members."""
+        """Id of the share group; the request is refused while it has members."""
         topics: list[AlterShareGroupOffsetsRequestTopicModel]
         """New start offsets grouped by topic."""
 
@@ -34,7 +34,7 @@ class AlterShareGroupOffsetsRequestTopicModel(ModelOf[codec.AlterShareGroupOffse
 
     if TYPE_CHECKING:
         topic_name: str
-        """Name of the topic to change; the coordinator maps it to an id."""
+        """Name of the topic, which the coordinator maps to an id."""
         partitions: list[AlterShareGroupOffsetsRequestPartitionModel]
         """Partitions of this topic to change; others keep their offsets."""
 
@@ -47,53 +47,55 @@ class AlterShareGroupOffsetsRequestPartitionModel(ModelOf[codec.AlterShareGroupO
 
     if TYPE_CHECKING:
         partition_index: int
-        """Number of the partition to change."""
+        """Number of the partition within its topic, counted from 0."""
         start_offset: int
-        """Offset delivery resumes from; delivery states stored before are thrown away."""
+        """Offset from which delivery resumes; stored delivery states are discarded."""
 
 
 class AlterShareGroupOffsetsResponseModel(ModelOf[codec.AlterShareGroupOffsetsResponse]):
-    """Group coordinator's answer to an admin client on moving share group start offsets."""
+    """Reports whether the start offsets of the share group were moved."""
 
     STRUCT = codec.AlterShareGroupOffsetsResponse
     MESSAGE = codec.AlterShareGroupOffsetsResponse
 
     if TYPE_CHECKING:
         throttle_time_ms: int
-        """Quota delay imposed on the caller in milliseconds, 0 if none."""
+        """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled."""
         error_code: int
-        """Failure of the whole call, e.g. group not empty or not found; 0 means look at the partitions."""
+        """Error of the request as a whole, e.g. a group that is not empty or not found; 0 if the outcomes are per
+        partition.
+        """
         error_message: str | None
-        """Text of the call-wide failure, or null."""
+        """Human-readable explanation of the error; null if there is none."""
         responses: list[AlterShareGroupOffsetsResponseTopicModel]
-        """Per-topic results, meaningful if there is no call-wide failure."""
+        """Outcomes grouped by topic, valid if the request did not fail as a whole."""
 
 
 class AlterShareGroupOffsetsResponseTopicModel(ModelOf[codec.AlterShareGroupOffsetsResponseTopic]):
-    """Results for one topic of the request."""
+    """Outcomes for one topic of the request."""
 
     STRUCT = codec.AlterShareGroupOffsetsResponseTopic
     MESSAGE = codec.AlterShareGroupOffsetsResponse
 
     if TYPE_CHECKING:
         topic_name: str
-        """Topic as named in the request."""
+        """Name of the topic, repeated from the request."""
         topic_id: Uuid
-        """Id behind the name, zero uuid if it could not be resolved."""
+        """Id of the topic; the zero UUID if the name is unknown."""
         partitions: list[AlterShareGroupOffsetsResponsePartitionModel]
-        """Result of each partition of the topic."""
+        """One outcome for each partition of the topic."""
 
 
 class AlterShareGroupOffsetsResponsePartitionModel(ModelOf[codec.AlterShareGroupOffsetsResponsePartition]):
-    """Result of moving one partition's start offset."""
+    """Outcome for one partition."""
 
     STRUCT = codec.AlterShareGroupOffsetsResponsePartition
     MESSAGE = codec.AlterShareGroupOffsetsResponse
 
     if TYPE_CHECKING:
         partition_index: int
-        """Number of the partition this result is about."""
+        """Number of the partition within its topic, counted from 0."""
         error_code: int
-        """0 if the start offset was moved; otherwise the reason it was not."""
+        """0 if the start offset was moved; otherwise the reason."""
         error_message: str | None
-        """Reason in words, null if the move succeeded."""
+        """Human-readable explanation of the error; null if there is none."""

@@ -12,29 +12,29 @@ TYPE_CHECKING = False
 
 
 class AlterUserScramCredentialsRequestModel(ModelOf[codec.AlterUserScramCredentialsRequest]):
-    """An admin client creates, replaces or deletes users' SCRAM credentials; clear-text passwords are not sent."""
+    """Sent by an admin client to create, replace or delete users' SCRAM credentials, without clear-text passwords."""
 
     STRUCT = codec.AlterUserScramCredentialsRequest
     MESSAGE = codec.AlterUserScramCredentialsRequest
 
     if TYPE_CHECKING:
         deletions: list[ScramCredentialDeletionModel]
-        """Credentials to drop; naming a user and mechanism both here and in Upsertions is an error."""
+        """Credentials to delete; naming a user and mechanism both here and in Upsertions is an error."""
         upsertions: list[ScramCredentialUpsertionModel]
-        """Credentials to write, replacing what the user had for the same mechanism."""
+        """Credentials to create or replace."""
 
 
 class ScramCredentialDeletionModel(ModelOf[codec.ScramCredentialDeletion]):
-    """One credential to remove, chosen by user and mechanism."""
+    """One credential to delete, identified by user and mechanism."""
 
     STRUCT = codec.ScramCredentialDeletion
     MESSAGE = codec.AlterUserScramCredentialsRequest
 
     if TYPE_CHECKING:
         name: str
-        """User that loses the credential."""
+        """Name of the user."""
         mechanism: int
-        """Which credential to drop: 1 for SCRAM-SHA-256, 2 for SCRAM-SHA-512."""
+        """Mechanism of the credential: 1 SCRAM-SHA-256, 2 SCRAM-SHA-512."""
 
 
 class ScramCredentialUpsertionModel(ModelOf[codec.ScramCredentialUpsertion]):
@@ -45,40 +45,43 @@ class ScramCredentialUpsertionModel(ModelOf[codec.ScramCredentialUpsertion]):
 
     if TYPE_CHECKING:
         name: str
-        """User that receives the credential; an empty name is rejected."""
+        """Name of the user; an empty name is rejected."""
         mechanism: int
-        """Hash family of the credential: 1 for SCRAM-SHA-256, 2 for SCRAM-SHA-512."""
+        """Mechanism of the credential: 1 SCRAM-SHA-256, 2 SCRAM-SHA-512."""
         iterations: int
-        """Hash rounds used by the client for SaltedPassword; brokers accept 4096 to 16384."""
+        """Number of hash iterations of SaltedPassword; brokers accept 4096 to 16384."""
         salt: bytes
-        """Random bytes, chosen by the client, mixed into the password before hashing."""
+        """Random bytes, chosen by the client, that are mixed into the password before hashing."""
         salted_password: bytes
-        """PBKDF2 output of password, salt and iterations; as good as the password itself, keep out of logs."""
+        """PBKDF2 hash of password, salt and iterations; as sensitive as the password itself, so keep it out of logs.
+        """
 
 
 class AlterUserScramCredentialsResponseModel(ModelOf[codec.AlterUserScramCredentialsResponse]):
-    """The broker or controller reports, per user, whether the SCRAM changes were stored."""
+    """Reports, for each user, whether the SCRAM changes were stored."""
 
     STRUCT = codec.AlterUserScramCredentialsResponse
     MESSAGE = codec.AlterUserScramCredentialsResponse
 
     if TYPE_CHECKING:
         throttle_time_ms: int
-        """Milliseconds the caller is asked to slow down by quota; 0 if not limited."""
+        """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled."""
         results: list[AlterUserScramCredentialsResultModel]
-        """One outcome per user, even if several of the user's mechanisms were changed."""
+        """One outcome for each user, even if several mechanisms of the user were changed."""
 
 
 class AlterUserScramCredentialsResultModel(ModelOf[codec.AlterUserScramCredentialsResult]):
-    """Outcome of all changes to one user's credentials."""
+    """Outcome of all changes to the credentials of one user."""
 
     STRUCT = codec.AlterUserScramCredentialsResult
     MESSAGE = codec.AlterUserScramCredentialsResponse
 
     if TYPE_CHECKING:
         user: str
-        """User whose deletions and upsertions are summed up here."""
+        """Name of the user."""
         error_code: int
-        """0 if stored; UNACCEPTABLE_CREDENTIAL for bad parameters, RESOURCE_NOT_FOUND if nothing to delete."""
+        """0 if stored; UNACCEPTABLE_CREDENTIAL for invalid parameters, RESOURCE_NOT_FOUND if there is nothing to
+        delete.
+        """
         error_message: str | None
-        """Explanation of the refusal in words; null if the changes were stored."""
+        """Human-readable explanation of the error; null if there is none."""

@@ -14,96 +14,97 @@ if TYPE_CHECKING:
 
 
 class AssignReplicasToDirsRequestModel(ModelOf[codec.AssignReplicasToDirsRequest]):
-    """Sent by a broker to the active controller to record which log directory holds which of its replicas."""
+    """Sent by a broker to the active controller to record the log directory that holds each of its replicas."""
 
     STRUCT = codec.AssignReplicasToDirsRequest
     MESSAGE = codec.AssignReplicasToDirsRequest
 
     if TYPE_CHECKING:
         broker_id: int
-        """Node id of the broker that owns the directories."""
+        """Id of the broker that owns the directories."""
         broker_epoch: int
-        """Registration epoch of that broker; a stale one is refused."""
+        """Epoch of the broker's registration; a stale one is refused."""
         directories: list[AssignReplicasToDirsRequestDirectoryDataModel]
-        """Placements to record, grouped by log directory."""
+        """Assignments to record, grouped by log directory."""
 
 
 class AssignReplicasToDirsRequestDirectoryDataModel(ModelOf[codec.AssignReplicasToDirsRequestDirectoryData]):
-    """One log directory and the replicas the broker places in it."""
+    """One log directory and the replicas that the broker keeps in it."""
 
     STRUCT = codec.AssignReplicasToDirsRequestDirectoryData
     MESSAGE = codec.AssignReplicasToDirsRequest
 
     if TYPE_CHECKING:
         id: Uuid
-        """Uuid of the log directory, from its meta.properties file; some low values are reserved."""
+        """UUID of the log directory, from its meta.properties file; some low values are reserved."""
         topics: list[AssignReplicasToDirsRequestTopicDataModel]
         """Replicas to assign to this directory, grouped by topic."""
 
 
 class AssignReplicasToDirsRequestTopicDataModel(ModelOf[codec.AssignReplicasToDirsRequestTopicData]):
-    """Partitions of one topic whose replicas live in the directory."""
+    """Partitions of one topic whose replicas are in the directory."""
 
     STRUCT = codec.AssignReplicasToDirsRequestTopicData
     MESSAGE = codec.AssignReplicasToDirsRequest
 
     if TYPE_CHECKING:
         topic_id: Uuid
-        """Id of the topic; names are not used here."""
+        """Id of the topic."""
         partitions: list[AssignReplicasToDirsRequestPartitionDataModel]
-        """Partitions of the topic placed in this directory."""
+        """Partitions of the topic whose replicas are in this directory."""
 
 
 class AssignReplicasToDirsRequestPartitionDataModel(ModelOf[codec.AssignReplicasToDirsRequestPartitionData]):
-    """One partition whose local replica lives in the directory."""
+    """One partition whose local replica is in the directory."""
 
     STRUCT = codec.AssignReplicasToDirsRequestPartitionData
     MESSAGE = codec.AssignReplicasToDirsRequest
 
     if TYPE_CHECKING:
         partition_index: int
-        """Number of the partition inside its topic."""
+        """Number of the partition within its topic, counted from 0."""
 
 
 class AssignReplicasToDirsResponseModel(ModelOf[codec.AssignReplicasToDirsResponse]):
-    """Controller's answer, down to each partition, on whether the directory placement was recorded."""
+    """Reports, for each partition, whether the controller recorded the log directory."""
 
     STRUCT = codec.AssignReplicasToDirsResponse
     MESSAGE = codec.AssignReplicasToDirsResponse
 
     if TYPE_CHECKING:
         throttle_time_ms: int
-        """Milliseconds the broker should back off for quota reasons; normally 0 on this internal path."""
+        """Milliseconds the sender must pause because it exceeded a quota; normally 0 between cluster nodes."""
         error_code: int
-        """Failure of the request as a whole, e.g. a stale broker epoch; 0 means look at each partition."""
+        """Error of the request as a whole, e.g. a stale broker epoch; 0 if the outcomes are reported per partition.
+        """
         directories: list[AssignReplicasToDirsResponseDirectoryDataModel]
         """Outcomes grouped by log directory, as in the request."""
 
 
 class AssignReplicasToDirsResponseDirectoryDataModel(ModelOf[codec.AssignReplicasToDirsResponseDirectoryData]):
-    """Outcomes for one of the log directories in the request."""
+    """Outcomes for one log directory of the request."""
 
     STRUCT = codec.AssignReplicasToDirsResponseDirectoryData
     MESSAGE = codec.AssignReplicasToDirsResponse
 
     if TYPE_CHECKING:
         id: Uuid
-        """Uuid of the log directory these outcomes refer to."""
+        """UUID of the log directory that these outcomes belong to."""
         topics: list[AssignReplicasToDirsResponseTopicDataModel]
         """Outcomes for this directory, grouped by topic."""
 
 
 class AssignReplicasToDirsResponseTopicDataModel(ModelOf[codec.AssignReplicasToDirsResponseTopicData]):
-    """Outcomes for one topic within a directory."""
+    """Outcomes for one topic in a directory."""
 
     STRUCT = codec.AssignReplicasToDirsResponseTopicData
     MESSAGE = codec.AssignReplicasToDirsResponse
 
     if TYPE_CHECKING:
         topic_id: Uuid
-        """Id of the topic these outcomes refer to."""
+        """Id of the topic that these outcomes belong to."""
         partitions: list[AssignReplicasToDirsResponsePartitionDataModel]
-        """One outcome for each partition that was sent."""
+        """One outcome for each partition of the request."""
 
 
 class AssignReplicasToDirsResponsePartitionDataModel(ModelOf[codec.AssignReplicasToDirsResponsePartitionData]):
@@ -114,6 +115,6 @@ class AssignReplicasToDirsResponsePartitionDataModel(ModelOf[codec.AssignReplica
 
     if TYPE_CHECKING:
         partition_index: int
-        """Number of the partition inside its topic."""
+        """Number of the partition within its topic, counted from 0."""
         error_code: int
-        """0 if recorded; otherwise why not, e.g. unknown topic id or the broker is not a replica."""
+        """0 if recorded; otherwise the reason, e.g. an unknown topic id or a broker that is not a replica."""

@@ -14,20 +14,20 @@ if TYPE_CHECKING:
 
 
 class BeginQuorumEpochRequestModel(ModelOf[codec.BeginQuorumEpochRequest]):
-    """A newly elected KRaft leader announces itself to the other voters and ends their elections."""
+    """Sent by a newly elected KRaft leader to the other voters to announce itself and end their elections."""
 
     STRUCT = codec.BeginQuorumEpochRequest
     MESSAGE = codec.BeginQuorumEpochRequest
 
     if TYPE_CHECKING:
         cluster_id: str | None
-        """Cluster id of the leader, guarding against stray nodes of another cluster; null skips the check."""
+        """Id of the cluster that the sender belongs to, checked by the receiver; null skips the check."""
         voter_id: int = OPTIONAL
-        """Node id the leader means to address, so a misrouted call is noticed; -1 if not given. Versions 1+."""
+        """Node id of the intended receiver, so that a misrouted request is detected; -1 if not given. Versions 1+."""
         topics: list[BeginQuorumEpochRequestTopicDataModel]
-        """Raft topics the sender now leads; only __cluster_metadata in practice."""
+        """Raft topics that the sender now leads; only __cluster_metadata."""
         leader_endpoints: list[LeaderEndpointModel] = OPTIONAL
-        """All listeners of the leader, from which a receiver picks the one it can use. Versions 1+."""
+        """Listeners of the leader, of which the receiver uses one that it shares. Versions 1+."""
 
 
 class BeginQuorumEpochRequestTopicDataModel(ModelOf[codec.BeginQuorumEpochRequestTopicData]):
@@ -38,9 +38,9 @@ class BeginQuorumEpochRequestTopicDataModel(ModelOf[codec.BeginQuorumEpochReques
 
     if TYPE_CHECKING:
         topic_name: str
-        """Name of the Raft topic that gained a leader."""
+        """Name of the Raft topic, __cluster_metadata."""
         partitions: list[BeginQuorumEpochRequestPartitionDataModel]
-        """Partitions of the topic won by the sender; one for the metadata log."""
+        """Partitions of the topic that the sender leads; one for the metadata log."""
 
 
 class BeginQuorumEpochRequestPartitionDataModel(ModelOf[codec.BeginQuorumEpochRequestPartitionData]):
@@ -51,13 +51,13 @@ class BeginQuorumEpochRequestPartitionDataModel(ModelOf[codec.BeginQuorumEpochRe
 
     if TYPE_CHECKING:
         partition_index: int
-        """Number of the partition, 0 for the metadata log."""
+        """Number of the partition; always 0 for the metadata log."""
         voter_directory_id: Uuid = OPTIONAL
-        """Log directory id the leader has on record for the receiver; zero if unknown. Versions 1+."""
+        """Log directory id that the leader has recorded for the receiver; zero if unknown. Versions 1+."""
         leader_id: int
-        """Node id of the election's winner, i.e. the sender."""
+        """Node id of the winner of the election, i.e. the sender."""
         leader_epoch: int
-        """Epoch won by the sender; receivers with a higher one reject the claim."""
+        """Leader epoch won by the sender; a receiver with a higher one rejects the claim."""
 
 
 class LeaderEndpointModel(ModelOf[codec.LeaderEndpoint]):
@@ -68,68 +68,70 @@ class LeaderEndpointModel(ModelOf[codec.LeaderEndpoint]):
 
     if TYPE_CHECKING:
         name: str
-        """Listener name, e.g. CONTROLLER, matched with the receiver's own configuration. Versions 1+."""
+        """Name of the listener in the node's configuration, e.g. CONTROLLER. Versions 1+."""
         host: str
-        """Host name or IP address the listener is advertised under. Versions 1+."""
+        """Host name or IP address that the listener advertises. Versions 1+."""
         port: int
-        """TCP port of the listener, an unsigned 16-bit number. Versions 1+."""
+        """TCP port that the listener advertises, an unsigned 16-bit number. Versions 1+."""
 
 
 class BeginQuorumEpochResponseModel(ModelOf[codec.BeginQuorumEpochResponse]):
-    """A KRaft voter accepts the new leader, or points out a newer epoch."""
+    """Reports whether a KRaft voter accepts the new leader or knows a newer epoch."""
 
     STRUCT = codec.BeginQuorumEpochResponse
     MESSAGE = codec.BeginQuorumEpochResponse
 
     if TYPE_CHECKING:
         error_code: int
-        """Problem with the call itself, e.g. a foreign cluster id; 0 if the claims were read."""
+        """Error of the request as a whole, e.g. INCONSISTENT_CLUSTER_ID; 0 if the outcomes are reported per
+        partition.
+        """
         topics: list[BeginQuorumEpochResponseTopicDataModel]
-        """Reactions grouped by Raft topic."""
+        """Outcomes grouped by Raft topic."""
         node_endpoints: list[NodeEndpointModel] = OPTIONAL
-        """Addresses for the leader ids given above, so the sender can reach a newer leader. Versions 1+."""
+        """Addresses of the leaders named in this response; empty if none are known. Versions 1+."""
 
 
 class BeginQuorumEpochResponseTopicDataModel(ModelOf[codec.BeginQuorumEpochResponseTopicData]):
-    """Reactions to the claims on one Raft topic."""
+    """Outcomes for one Raft topic."""
 
     STRUCT = codec.BeginQuorumEpochResponseTopicData
     MESSAGE = codec.BeginQuorumEpochResponse
 
     if TYPE_CHECKING:
         topic_name: str
-        """Raft topic the reactions concern, __cluster_metadata."""
+        """Name of the Raft topic, __cluster_metadata."""
         partitions: list[BeginQuorumEpochResponsePartitionDataModel]
-        """One reaction per claimed partition."""
+        """One outcome for each claimed partition."""
 
 
 class BeginQuorumEpochResponsePartitionDataModel(ModelOf[codec.BeginQuorumEpochResponsePartitionData]):
-    """The voter's reaction to the claim on one partition."""
+    """Outcome for one Raft partition."""
 
     STRUCT = codec.BeginQuorumEpochResponsePartitionData
     MESSAGE = codec.BeginQuorumEpochResponse
 
     if TYPE_CHECKING:
         partition_index: int
-        """Partition number; the metadata log has only 0."""
+        """Number of the partition; always 0 for the metadata log."""
         error_code: int
         """0 if the claim is accepted; FENCED_LEADER_EPOCH if the voter is already in a later epoch."""
         leader_id: int
-        """Leader the voter now recognises, -1 if it knows none."""
+        """Leader that the voter recognizes; -1 if it knows none."""
         leader_epoch: int
-        """Voter's own epoch; if later than the claimed one, the sender must resign."""
+        """Leader epoch of the voter; if it is later than the claimed one, the sender must resign."""
 
 
 class NodeEndpointModel(ModelOf[codec.NodeEndpoint]):
-    """Address of a leader mentioned in this response."""
+    """Address of one leader named in this response."""
 
     STRUCT = codec.NodeEndpoint
     MESSAGE = codec.BeginQuorumEpochResponse
 
     if TYPE_CHECKING:
         node_id: int
-        """Node the address belongs to; refers to a LeaderId of this response. Versions 1+."""
+        """Node id of the leader, equal to a LeaderId of this response. Versions 1+."""
         host: str
-        """Name or IP of the host where that leader can be reached. Versions 1+."""
+        """Host name or IP address of the leader. Versions 1+."""
         port: int
-        """TCP port number on that host, unsigned. Versions 1+."""
+        """TCP port of the leader, an unsigned 16-bit number. Versions 1+."""

@@ -14,41 +14,42 @@ if TYPE_CHECKING:
 
 
 class BrokerHeartbeatRequestModel(ModelOf[codec.BrokerHeartbeatRequest]):
-    """Sent regularly by a KRaft broker to the active controller to stay alive, unfence itself or ask to stop."""
+    """Sent regularly by a KRaft broker to the active controller to stay registered, to be unfenced or to shut down."""
 
     STRUCT = codec.BrokerHeartbeatRequest
     MESSAGE = codec.BrokerHeartbeatRequest
 
     if TYPE_CHECKING:
         broker_id: int
-        """Node id of the broker sending the heartbeat."""
+        """Id of the broker that sends the heartbeat."""
         broker_epoch: int
-        """Epoch received at registration; a stale one is refused and means the broker must register again."""
+        """Epoch received at registration; a stale one is refused, and the broker must register again."""
         current_metadata_offset: int
-        """Highest metadata log offset the broker has applied; shows whether it has caught up."""
+        """Highest metadata log offset that the broker has applied; shows whether it has caught up."""
         want_fence: bool
-        """True while the broker wishes to stay fenced, i.e. out of leadership and hidden from clients."""
+        """True while the broker wants to remain fenced, i.e. without leadership and hidden from clients."""
         want_shut_down: bool
-        """True to start a controlled shutdown, which first moves leaderships off this broker."""
+        """True to request a controlled shutdown, which first moves leadership away from this broker."""
         offline_log_dirs: list[Uuid] = OPTIONAL
-        """Ids of log directories that have failed since startup, so their replicas can be taken offline. Versions 1+.
+        """Ids of the log directories that have failed since startup, so that their replicas can be taken offline.
+        Versions 1+.
         """
 
 
 class BrokerHeartbeatResponseModel(ModelOf[codec.BrokerHeartbeatResponse]):
-    """Active controller's reply telling the broker which lifecycle state it is in now."""
+    """Returns the lifecycle state that the active controller has assigned to the broker."""
 
     STRUCT = codec.BrokerHeartbeatResponse
     MESSAGE = codec.BrokerHeartbeatResponse
 
     if TYPE_CHECKING:
         throttle_time_ms: int
-        """Milliseconds the broker should back off for quota reasons; normally 0 on this internal path."""
+        """Milliseconds the sender must pause because it exceeded a quota; normally 0 between cluster nodes."""
         error_code: int
-        """0 if accepted; otherwise why not, e.g. a stale broker epoch or the node not being the controller."""
+        """0 if accepted; otherwise the reason, e.g. a stale broker epoch or a node that is not the controller."""
         is_caught_up: bool
-        """True once the broker has replayed metadata at least up to its own registration."""
+        """True once the broker has replayed the metadata log at least up to its own registration."""
         is_fenced: bool
-        """True while the controller keeps the broker out of leader election and client metadata."""
+        """True while the controller excludes the broker from leader election and from the metadata of clients."""
         should_shut_down: bool
-        """True when leaderships are gone and a broker that asked to stop may exit now."""
+        """True if a broker that asked to shut down no longer leads anything and may exit now."""

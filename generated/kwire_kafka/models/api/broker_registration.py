@@ -21,69 +21,71 @@ class BrokerRegistrationRequestModel(ModelOf[codec.BrokerRegistrationRequest]):
 
     if TYPE_CHECKING:
         broker_id: int
-        """Configured node id of the broker; may not clash with another live broker."""
+        """Configured node id of the broker; must not be in use by another live broker."""
         cluster_id: str
-        """Cluster the broker was formatted for; the controller rejects a mismatch."""
+        """Id of the cluster that the broker was formatted for; the controller rejects a mismatch."""
         incarnation_id: Uuid
-        """Random uuid made afresh at each process start, so a restart differs from a retried registration."""
+        """Random UUID generated at each process start, which distinguishes a restart from a retried registration."""
         listeners: list[ListenerModel]
-        """Endpoints to publish in cluster metadata for clients and other brokers."""
+        """Endpoints to publish in the cluster metadata for clients and other brokers."""
         features: list[FeatureModel]
-        """Supported feature ranges; registration fails if a finalized level lies outside them."""
+        """Supported feature ranges; registration fails if a finalized level lies outside of them."""
         rack: str | None
-        """Value of broker.rack, used to spread replicas; null if the broker has none configured."""
+        """Rack of the broker, from broker.rack; null if none is configured."""
         is_migrating_zk_broker: bool = OPTIONAL
-        """True if this is a ZooKeeper-mode broker taking part in a migration to KRaft. Versions 1+."""
+        """True if this is a ZooKeeper-mode broker that takes part in a migration to KRaft. Versions 1+."""
         log_dirs: list[Uuid] = OPTIONAL
-        """Ids of the log directories that are usable at startup; lets the controller track replicas per disk.
+        """Ids of the log directories that are usable at startup, so that the controller can track replicas per disk.
         Versions 2+.
         """
         previous_broker_epoch: int = OPTIONAL
-        """Epoch held before a clean shutdown, -1 if none; a mismatch marks the last stop as unclean. Versions 3+."""
+        """Epoch held before a clean shutdown, -1 if there was none; a mismatch marks the last shutdown as unclean.
+        Versions 3+.
+        """
 
 
 class ListenerModel(ModelOf[codec.Listener]):
-    """One endpoint at which the registering broker accepts connections."""
+    """One endpoint at which the broker accepts connections."""
 
     STRUCT = codec.Listener
     MESSAGE = codec.BrokerRegistrationRequest
 
     if TYPE_CHECKING:
         name: str
-        """Listener name from the broker's configuration, unique within the broker."""
+        """Name of the listener in the node's configuration, unique within the node."""
         host: str
-        """Advertised host name or IP address that peers should connect to."""
+        """Host name or IP address that the listener advertises."""
         port: int
-        """Advertised TCP port, unsigned, up to 65535."""
+        """TCP port that the listener advertises, an unsigned 16-bit number."""
         security_protocol: int
-        """Numeric security protocol: 0 PLAINTEXT, 1 SSL, 2 SASL_PLAINTEXT, 3 SASL_SSL."""
+        """Security protocol of the listener: 0 PLAINTEXT, 1 SSL, 2 SASL_PLAINTEXT, 3 SASL_SSL."""
 
 
 class FeatureModel(ModelOf[codec.Feature]):
-    """One feature flag with the range of levels this broker's software can run."""
+    """One feature with the range of levels that the broker's software supports."""
 
     STRUCT = codec.Feature
     MESSAGE = codec.BrokerRegistrationRequest
 
     if TYPE_CHECKING:
         name: str
-        """Feature key, e.g. metadata.version or group.version."""
+        """Name of the feature, e.g. metadata.version or group.version."""
         min_supported_version: int
-        """Lowest level of the feature this broker can still operate at."""
+        """Lowest level of the feature that the broker supports."""
         max_supported_version: int
-        """Highest level of the feature this broker knows how to operate at."""
+        """Highest level of the feature that the broker supports."""
 
 
 class BrokerRegistrationResponseModel(ModelOf[codec.BrokerRegistrationResponse]):
-    """Active controller's verdict on a broker's attempt to join, with the epoch it was given."""
+    """Reports whether the active controller registered the broker, with the epoch it assigned."""
 
     STRUCT = codec.BrokerRegistrationResponse
     MESSAGE = codec.BrokerRegistrationResponse
 
     if TYPE_CHECKING:
         throttle_time_ms: int
-        """Milliseconds the broker should back off for quota reasons; normally 0 on this internal path."""
+        """Milliseconds the sender must pause because it exceeded a quota; normally 0 between cluster nodes."""
         error_code: int
-        """0 if registered; otherwise the reason, such as a duplicate id or an unsupported feature level."""
+        """0 if registered; otherwise the reason, e.g. a duplicate id or an unsupported feature level."""
         broker_epoch: int
-        """Epoch to quote in later calls so that older incarnations are fenced; -1 if registration failed."""
+        """Epoch to send in later requests so that earlier registrations are fenced; -1 if registration failed."""

@@ -14,29 +14,29 @@ if TYPE_CHECKING:
 
 
 class ConsumerGroupDescribeRequestModel(ModelOf[codec.ConsumerGroupDescribeRequest]):
-    """Sent by admin clients to the group coordinator to inspect groups of the KIP-848 kind."""
+    """Sent by admin clients to the group coordinator to describe KIP-848 consumer groups."""
 
     STRUCT = codec.ConsumerGroupDescribeRequest
     MESSAGE = codec.ConsumerGroupDescribeRequest
 
     if TYPE_CHECKING:
         group_ids: list[str]
-        """Groups to look up; the receiving broker must coordinate each of them."""
+        """Groups to describe; the receiving broker must be the coordinator of each."""
         include_authorized_operations: bool
-        """True to also return, as a bit field, what the caller may do with each group."""
+        """True also returns the operations that the caller may perform on each group."""
 
 
 class ConsumerGroupDescribeResponseModel(ModelOf[codec.ConsumerGroupDescribeResponse]):
-    """Coordinator's view of each requested group: state, epochs, members and their assignments."""
+    """Returns each requested group with its state, epochs, members and their assignments."""
 
     STRUCT = codec.ConsumerGroupDescribeResponse
     MESSAGE = codec.ConsumerGroupDescribeResponse
 
     if TYPE_CHECKING:
         throttle_time_ms: int
-        """Milliseconds the client should hold back because a quota was exceeded; 0 means no throttling."""
+        """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled."""
         groups: list[DescribedGroupModel]
-        """One entry for each requested group id."""
+        """One entry for each requested group."""
 
 
 class DescribedGroupModel(ModelOf[codec.DescribedGroup]):
@@ -47,23 +47,25 @@ class DescribedGroupModel(ModelOf[codec.DescribedGroup]):
 
     if TYPE_CHECKING:
         error_code: int
-        """0 on success; GROUP_ID_NOT_FOUND also if the group is not of this kind."""
+        """0 on success; GROUP_ID_NOT_FOUND also if the group is of another type."""
         error_message: str | None
-        """Human-readable detail for the group's error; null on success."""
+        """Human-readable explanation of the error; null if there is none."""
         group_id: str
-        """Id of the group this entry reports on."""
+        """Id of the group that this entry describes."""
         group_state: str
-        """State name: Empty, Assigning, Reconciling, Stable or Dead; empty string on error."""
+        """Name of the state: Empty, Assigning, Reconciling, Stable or Dead; empty on error."""
         group_epoch: int
-        """Version of the group's membership and subscriptions; a bump calls for a new target assignment."""
+        """Version of the group's membership and subscriptions; incremented when a new target assignment is due."""
         assignment_epoch: int
-        """Group epoch for which the target assignment was computed; behind the group epoch while assigning."""
+        """Group epoch of the target assignment; lower than the group epoch while a new one is being computed."""
         assignor_name: str
-        """Broker-side assignor in effect for the group."""
+        """Server-side assignor in use by the group."""
         members: list[MemberModel]
         """Current members; empty for a group without consumers."""
         authorized_operations: int
-        """Bit field of operations allowed to the caller; the minimum int32 if it was not requested."""
+        """Bit field of the operations that the caller may perform, one bit per ACL operation code; -2147483648 if not
+        requested.
+        """
 
 
 class MemberModel(ModelOf[codec.Member]):
@@ -74,52 +76,52 @@ class MemberModel(ModelOf[codec.Member]):
 
     if TYPE_CHECKING:
         member_id: str
-        """Unique id of the member inside the group."""
+        """Id of the member, unique within the group."""
         instance_id: str | None
-        """Static membership id; null for a dynamic member."""
+        """Static membership id (group.instance.id); null for a dynamic member."""
         rack_id: str | None
-        """Rack the member declared; null if it gave none."""
+        """Rack of the member; null if it gave none."""
         member_epoch: int
-        """Epoch the member has reached; equals the assignment epoch once it is reconciled."""
+        """Epoch that the member has reached; equals the assignment epoch once it is reconciled."""
         client_id: str
-        """client.id the consumer put in its request headers."""
+        """The client.id in the member's request headers."""
         client_host: str
-        """Address the consumer connected from, as the coordinator saw it."""
+        """Address from which the member connected, as seen by the coordinator."""
         subscribed_topic_names: list[str]
-        """Topics the member subscribed to by exact name."""
+        """Names of the topics to which the member subscribed."""
         subscribed_topic_regex: str | None
-        """Pattern the member subscribed with; null if it uses names only."""
+        """Regular expression to which the member subscribed; null if it uses names only."""
         assignment: AssignmentModel
-        """Partitions the member holds right now."""
+        """Partitions that the member owns now."""
         target_assignment: AssignmentModel
-        """Partitions the member should end up with after reconciliation."""
+        """Partitions that the member is to own after reconciliation."""
         member_type: int = OPTIONAL
-        """Protocol spoken by the member: 0 classic, 1 consumer, -1 unknown; mixed while a group is upgraded. Versions
+        """Protocol of the member: 0 classic, 1 consumer, -1 unknown; mixed while a group is being upgraded. Versions
         1+.
         """
 
 
 class AssignmentModel(ModelOf[codec.Assignment]):
-    """A set of partitions held by, or intended for, a member."""
+    """Partitions owned by, or intended for, a member."""
 
     STRUCT = codec.Assignment
     MESSAGE = codec.ConsumerGroupDescribeResponse
 
     if TYPE_CHECKING:
         topic_partitions: list[TopicPartitionsModel]
-        """The partitions of this assignment, grouped by topic."""
+        """Partitions of this assignment, grouped by topic."""
 
 
 class TopicPartitionsModel(ModelOf[codec.TopicPartitions]):
-    """Partitions of one topic inside an assignment."""
+    """Partitions of one topic in an assignment."""
 
     STRUCT = codec.TopicPartitions
     MESSAGE = codec.ConsumerGroupDescribeResponse
 
     if TYPE_CHECKING:
         topic_id: Uuid
-        """Id of the topic the partitions belong to."""
+        """Id of the topic that the partitions belong to."""
         topic_name: str
-        """Name of that topic, given so that tools need no extra lookup."""
+        """Name of that topic, included to spare tools a lookup."""
         partitions: list[int]
         """Partition numbers of that topic."""

@@ -21,84 +21,88 @@ class ConsumerGroupHeartbeatRequestModel(ModelOf[codec.ConsumerGroupHeartbeatReq
 
     if TYPE_CHECKING:
         group_id: str
-        """Consumer group the member belongs to or wishes to join."""
+        """Id of the group that the member belongs to or joins."""
         member_id: str
-        """Id of the member, constant over its life; if empty on joining the coordinator picks one where allowed."""
+        """Id of the member, constant for its lifetime; if empty when joining, the coordinator assigns one (version
+        0).
+        """
         member_epoch: int
-        """Last epoch received; 0 joins, -1 leaves, -2 is a static member that will be back shortly."""
+        """Last epoch received; 0 to join, -1 to leave, -2 for a static member that will return shortly."""
         instance_id: str | None
-        """Static membership id (group.instance.id); null for a dynamic member or if already sent."""
+        """Static membership id (group.instance.id); null for a dynamic member or if unchanged."""
         rack_id: str | None
-        """Rack the consumer runs in, for rack-aware assignment; null if unset or the same as before."""
+        """Rack of the consumer, for rack-aware assignment; null if it has none or it is unchanged."""
         rebalance_timeout_ms: int
-        """Longest time in milliseconds the member may take to give up partitions; -1 if unchanged."""
+        """Maximum time in milliseconds that the member takes to revoke partitions; -1 if unchanged."""
         subscribed_topic_names: list[str] | None
-        """Topics subscribed to by name; null if unchanged, empty if there are none."""
+        """Names of the subscribed topics; null if unchanged, empty if there are none."""
         subscribed_topic_regex: str | None = OPTIONAL
-        """RE2 pattern the broker resolves to topics; null if unchanged, an empty string drops it. Versions 1+."""
+        """RE2 pattern that the broker resolves to topics; null if unchanged, empty to remove it. Versions 1+."""
         server_assignor: str | None
-        """Broker-side assignor the member prefers, e.g. uniform or range; null for no preference or no change."""
+        """Server-side assignor that the member prefers, e.g. uniform or range; null for no preference or if
+        unchanged.
+        """
         topic_partitions: list[ConsumerGroupHeartbeatRequestTopicPartitionsModel] | None
-        """Partitions the member still owns, which confirms revocations; null if unchanged since the last call."""
+        """Partitions that the member owns, which confirms revocations; null if unchanged."""
 
 
 class ConsumerGroupHeartbeatRequestTopicPartitionsModel(ModelOf[codec.ConsumerGroupHeartbeatRequestTopicPartitions]):
-    """Partitions of one topic that the member owns at this moment."""
+    """Partitions of one topic that the member owns."""
 
     STRUCT = codec.ConsumerGroupHeartbeatRequestTopicPartitions
     MESSAGE = codec.ConsumerGroupHeartbeatRequest
 
     if TYPE_CHECKING:
         topic_id: Uuid
-        """Id of the topic, as used in place of its name throughout this protocol."""
+        """Id of the topic; this protocol uses ids in place of names."""
         partitions: list[int]
-        """Owned partition numbers of that topic."""
+        """Numbers of the owned partitions of that topic."""
 
 
 class ConsumerGroupHeartbeatResponseModel(ModelOf[codec.ConsumerGroupHeartbeatResponse]):
-    """Coordinator's reply that keeps the member alive and, when it changed, carries its new assignment."""
+    """Returns the member's epoch and, if it changed, its new assignment."""
 
     STRUCT = codec.ConsumerGroupHeartbeatResponse
     MESSAGE = codec.ConsumerGroupHeartbeatResponse
 
     if TYPE_CHECKING:
         throttle_time_ms: int
-        """Milliseconds the client should hold back because a quota was exceeded; 0 means no throttling."""
+        """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled."""
         error_code: int
-        """0 on success; fencing or unknown-member errors tell the consumer to rejoin with epoch 0."""
+        """0 on success; fencing and unknown-member errors require the consumer to rejoin with epoch 0."""
         error_message: str | None
-        """Human-readable detail for the error code; null on success."""
+        """Human-readable explanation of the error; null if there is none."""
         member_id: str | None
-        """Id to use from now on; null where the coordinator has no need to state it."""
+        """Id of the member, to use from now on; null if the coordinator does not need to send it."""
         member_epoch: int
-        """Epoch to send next and to use when committing offsets; grows as the member reconciles."""
+        """Epoch to send next and to use when committing offsets; increases as the member reconciles."""
         heartbeat_interval_ms: int
-        """Milliseconds to wait before the next heartbeat; set by the group's configuration on the broker."""
+        """Milliseconds to wait before the next heartbeat, as configured on the broker."""
         assignment: AssignmentModel | None
-        """Partitions to converge on; null means keep what was last received."""
+        """Partitions that the member is to own; null if unchanged."""
 
 
 class AssignmentModel(ModelOf[codec.Assignment]):
-    """What the member should own from now on."""
+    """Partitions that the member is to own from now on."""
 
     STRUCT = codec.Assignment
     MESSAGE = codec.ConsumerGroupHeartbeatResponse
 
     if TYPE_CHECKING:
         topic_partitions: list[ConsumerGroupHeartbeatResponseTopicPartitionsModel]
-        """Complete list of partitions to own; anything absent from it must be revoked."""
+        """Complete list of partitions to own; the member must revoke all others."""
 
 
 class ConsumerGroupHeartbeatResponseTopicPartitionsModel(
     ModelOf[codec.ConsumerGroupHeartbeatResponseTopicPartitions]
 ):
-    """Partitions of one topic given to the member."""
+    """Partitions of one topic assigned to the member."""
 
     STRUCT = codec.ConsumerGroupHeartbeatResponseTopicPartitions
     MESSAGE = codec.ConsumerGroupHeartbeatResponse
 
     if TYPE_CHECKING:
         topic_id: Uuid
-        """Id of the topic; the consumer maps it to a name by means of its metadata."""
+        """Id of the topic, which the consumer maps to a name through its metadata."""
         partitions: list[int]
-        """Assigned partition numbers of that topic."""
+        """Numbers of the assigned partitions of that topic."""

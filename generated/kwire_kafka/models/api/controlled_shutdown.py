@@ -12,41 +12,43 @@ TYPE_CHECKING = False
 
 
 class ControlledShutdownRequestModel(ModelOf[codec.ControlledShutdownRequest]):
-    """Broker's wish to stop, sent to the ZooKeeper-era controller so it moves leadership away first."""
+    """Sent by a stopping broker to the ZooKeeper-era controller so that it moves leadership away first."""
 
     STRUCT = codec.ControlledShutdownRequest
     MESSAGE = codec.ControlledShutdownRequest
 
     if TYPE_CHECKING:
         broker_id: int
-        """Id of the broker that wants to shut down; normally the sender itself."""
+        """Id of the broker that is shutting down, normally the sender."""
         broker_epoch: int = OPTIONAL
-        """Registration epoch of that broker, -1 if not checked; keeps a late request from stopping its next run.
-        Versions 2+.
+        """Epoch of the broker's registration, which protects a restarted broker from a late request; -1 skips the
+        check. Versions 2+.
         """
 
 
 class ControlledShutdownResponseModel(ModelOf[codec.ControlledShutdownResponse]):
-    """Controller's answer telling a stopping broker whether it may go or still leads partitions."""
+    """Reports whether the stopping broker may exit or still leads partitions."""
 
     STRUCT = codec.ControlledShutdownResponse
     MESSAGE = codec.ControlledShutdownResponse
 
     if TYPE_CHECKING:
         error_code: int
-        """0 if the request was handled; otherwise why not. The broker retries on failure."""
+        """0 if the request was processed; otherwise the reason. The broker retries on failure."""
         remaining_partitions: list[RemainingPartitionModel]
-        """Partitions whose leadership could not be moved off the broker; it may stop cleanly once empty."""
+        """Partitions whose leadership could not be moved off the broker; once this is empty, the broker may stop
+        cleanly.
+        """
 
 
 class RemainingPartitionModel(ModelOf[codec.RemainingPartition]):
-    """One partition the stopping broker still leads."""
+    """One partition that the stopping broker still leads."""
 
     STRUCT = codec.RemainingPartition
     MESSAGE = codec.ControlledShutdownResponse
 
     if TYPE_CHECKING:
         topic_name: str
-        """Topic the partition belongs to."""
+        """Name of the topic that the partition belongs to."""
         partition_index: int
         """Number of the partition within its topic, counted from 0."""

@@ -12,60 +12,60 @@ TYPE_CHECKING = False
 
 
 class CreateAclsRequestModel(ModelOf[codec.CreateAclsRequest]):
-    """Admin client to the controller, usually by way of a broker: add access rules."""
+    """Sent by an admin client to the controller, usually through a broker, to add access rules."""
 
     STRUCT = codec.CreateAclsRequest
     MESSAGE = codec.CreateAclsRequest
 
     if TYPE_CHECKING:
         creations: list[AclCreationModel]
-        """Rules to add; each is judged on its own."""
+        """Rules to add; each succeeds or fails on its own."""
 
 
 class AclCreationModel(ModelOf[codec.AclCreation]):
-    """One access rule to add, complete with resource and principal."""
+    """One access rule to add."""
 
     STRUCT = codec.AclCreation
     MESSAGE = codec.CreateAclsRequest
 
     if TYPE_CHECKING:
         resource_type: int
-        """Kind of resource protected: 2 topic, 3 group, 4 cluster, 5 transactional id and so on; never 1 (any)."""
+        """Kind of resource: 2 topic, 3 group, 4 cluster, 5 transactional id and others; never 1 (any)."""
         resource_name: str
         """Name or prefix of the resource, * for all of the kind, kafka-cluster for the cluster itself."""
         resource_pattern_type: int = OPTIONAL
-        """3 takes the name literally, 4 as a prefix; the filter-only codes 1 and 2 are refused. Versions 1+."""
+        """Pattern type of the name: 3 literal, 4 prefix; 1 and 2, which are for filters, are refused. Versions 1+."""
         principal: str
-        """Whom the rule is for, as type:name, e.g. User:alice or User:*."""
+        """Principal of the rule as Type:name, e.g. User:alice or User:*."""
         host: str
-        """Client address the rule is for; * for any host."""
+        """Client address that the rule applies to; * for any."""
         operation: int
-        """Operation code to allow or deny, e.g. 2 all, 3 read, 4 write; 1 (any) is not permitted."""
+        """ACL operation code, e.g. 2 all, 3 read, 4 write; 1 (any) is refused."""
         permission_type: int
-        """2 to deny, 3 to allow; 1 (any) is not permitted."""
+        """Effect of the rule: 2 deny, 3 allow; 1 (any) is refused."""
 
 
 class CreateAclsResponseModel(ModelOf[codec.CreateAclsResponse]):
-    """Outcome of adding each access rule."""
+    """Reports the outcome of adding each access rule."""
 
     STRUCT = codec.CreateAclsResponse
     MESSAGE = codec.CreateAclsResponse
 
     if TYPE_CHECKING:
         throttle_time_ms: int
-        """Milliseconds the client should stay silent because it exceeded a quota; 0 when within quota."""
+        """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled."""
         results: list[AclCreationResultModel]
         """Outcomes in the order of the request; they carry no key, so match them by position."""
 
 
 class AclCreationResultModel(ModelOf[codec.AclCreationResult]):
-    """Outcome for the rule at the same position of the request."""
+    """Outcome for the rule at the same position in the request."""
 
     STRUCT = codec.AclCreationResult
     MESSAGE = codec.CreateAclsResponse
 
     if TYPE_CHECKING:
         error_code: int
-        """0 if the rule is stored or was already there; otherwise why it was refused."""
+        """0 if the rule was stored or already existed; otherwise the reason."""
         error_message: str | None
-        """Human-readable reason of the refusal; null on success."""
+        """Human-readable explanation of the error; null if there is none."""

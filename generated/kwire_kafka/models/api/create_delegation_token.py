@@ -12,64 +12,68 @@ TYPE_CHECKING = False
 
 
 class CreateDelegationTokenRequestModel(ModelOf[codec.CreateDelegationTokenRequest]):
-    """An authenticated client asks a broker to issue a delegation token, a lightweight shared secret for workers."""
+    """Sent by an authenticated client to obtain a delegation token, a lightweight shared secret for workers."""
 
     STRUCT = codec.CreateDelegationTokenRequest
     MESSAGE = codec.CreateDelegationTokenRequest
 
     if TYPE_CHECKING:
         owner_principal_type: str | None = OPTIONAL
-        """Kind of the principal to own the token, normally User; null makes the caller the owner. Versions 3+."""
-        owner_principal_name: str | None = OPTIONAL
-        """Owner when a token is made on someone else's behalf; null or empty makes the caller the owner. Versions 3+.
+        """Type of the principal that is to own the token, normally User; null makes the caller the owner. Versions
+        3+.
         """
+        owner_principal_name: str | None = OPTIONAL
+        """Name of the principal that is to own the token; null or empty makes the caller the owner. Versions 3+."""
         renewers: list[CreatableRenewersModel]
-        """Extra principals trusted to renew this token; empty leaves renewal to the owner alone."""
+        """Additional principals that may renew the token; empty if only the owner may."""
         max_lifetime_ms: int
-        """Hard limit on the token's age in milliseconds, renewals included; -1 takes the broker's own maximum."""
+        """Maximum lifetime in milliseconds, renewals included; -1 uses the broker's maximum."""
 
 
 class CreatableRenewersModel(ModelOf[codec.CreatableRenewers]):
-    """One principal that may extend the token's life besides the owner."""
+    """One principal that may renew the token besides the owner."""
 
     STRUCT = codec.CreatableRenewers
     MESSAGE = codec.CreateDelegationTokenRequest
 
     if TYPE_CHECKING:
         principal_type: str
-        """Kind of the renewer; brokers accept only User and answer INVALID_PRINCIPAL_TYPE otherwise."""
+        """Type of the principal; brokers accept only User and return INVALID_PRINCIPAL_TYPE otherwise."""
         principal_name: str
-        """Name of the renewer, without the User: prefix."""
+        """Name of the principal, without the User: prefix."""
 
 
 class CreateDelegationTokenResponseModel(ModelOf[codec.CreateDelegationTokenResponse]):
-    """The broker hands back the new token: its public id, its secret HMAC and its three deadlines."""
+    """Returns the new token: its public id, its secret HMAC and its timestamps."""
 
     STRUCT = codec.CreateDelegationTokenResponse
     MESSAGE = codec.CreateDelegationTokenResponse
 
     if TYPE_CHECKING:
         error_code: int
-        """0 if a token was issued; otherwise why not, e.g. token authentication is disabled on the cluster."""
+        """0 if a token was issued; otherwise the reason, e.g. that token authentication is disabled on the cluster.
+        """
         principal_type: str
-        """Kind of the principal that owns the token; connections using the token act as this owner."""
+        """Type of the principal that owns the token, normally User."""
         principal_name: str
-        """Name of the owner whose identity is assumed by those who log in with the token."""
+        """Name of the principal that owns the token, whose permissions its sessions have."""
         token_requester_principal_type: str = OPTIONAL
-        """Kind of the principal that made the call, which may differ from the owner. Versions 3+."""
+        """Type of the principal that requested the token; can differ from the owner's. Versions 3+."""
         token_requester_principal_name: str = OPTIONAL
-        """Name of the caller, kept for audit when the token was made for another owner. Versions 3+."""
+        """Name of the principal that requested the token; differs from the owner if made on the owner's behalf.
+        Versions 3+.
+        """
         issue_timestamp_ms: int
-        """When the token was made, in milliseconds since the Unix epoch, by the server's clock."""
+        """Time at which the token was created, in milliseconds since the Unix epoch."""
         expiry_timestamp_ms: int
-        """Unix time in milliseconds at which the token stops working unless renewed before."""
+        """Time at which the token expires unless renewed, in milliseconds since the Unix epoch."""
         max_timestamp_ms: int
-        """Unix time in milliseconds beyond which no renewal can push the expiry."""
+        """Time beyond which the token cannot be renewed, in milliseconds since the Unix epoch."""
         token_id: str
-        """Public handle of the token; serves as the user name in SCRAM logins."""
+        """Public id of the token, used as the SCRAM user name."""
         hmac: bytes
-        """Secret half of the token, base64-encoded as SCRAM password; also names it in renew and expire calls. Keep
-        out of logs.
+        """Secret HMAC of the token, which identifies it in other requests and in base64 is its SCRAM password; keep
+        it out of logs.
         """
         throttle_time_ms: int
-        """Milliseconds the client should hold back because of a quota; 0 if it broke none."""
+        """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled."""

@@ -12,69 +12,75 @@ TYPE_CHECKING = False
 
 
 class CreatePartitionsRequestModel(ModelOf[codec.CreatePartitionsRequest]):
-    """Admin client to the controller (any broker forwards in KRaft): raise the partition count of topics."""
+    """Sent by an admin client to the controller (forwarded by any broker in KRaft) to add partitions to topics."""
 
     STRUCT = codec.CreatePartitionsRequest
     MESSAGE = codec.CreatePartitionsRequest
 
     if TYPE_CHECKING:
         topics: list[CreatePartitionsTopicModel]
-        """Topics to enlarge; each succeeds or fails on its own."""
+        """Topics to extend; each succeeds or fails on its own."""
         timeout_ms: int
-        """Milliseconds to wait for the partitions before TIMED_OUT; they may still appear later."""
+        """Milliseconds to wait for the partitions before TIMED_OUT; they can still be added later."""
         validate_only: bool
-        """True runs the checks and adds nothing."""
+        """True checks the request but changes nothing."""
 
 
 class CreatePartitionsTopicModel(ModelOf[codec.CreatePartitionsTopic]):
-    """Growth wanted for one topic."""
+    """New number of partitions of one topic."""
 
     STRUCT = codec.CreatePartitionsTopic
     MESSAGE = codec.CreatePartitionsRequest
 
     if TYPE_CHECKING:
         name: str
-        """Existing topic to enlarge."""
+        """Name of the existing topic."""
         count: int
-        """New total, not the number to add; must be above the present count."""
+        """New total number of partitions, not the number to add; must be greater than the current one."""
         assignments: list[CreatePartitionsAssignmentModel] | None
-        """Hand-made placement, one entry per added partition in order; null lets the controller place them."""
+        """Manual replica assignment, one entry for each added partition in order; null lets the controller assign
+        them.
+        """
 
 
 class CreatePartitionsAssignmentModel(ModelOf[codec.CreatePartitionsAssignment]):
-    """Placement of one added partition."""
+    """Manual assignment of one added partition."""
 
     STRUCT = codec.CreatePartitionsAssignment
     MESSAGE = codec.CreatePartitionsRequest
 
     if TYPE_CHECKING:
         broker_ids: list[int]
-        """Brokers that will hold its replicas; the first is the preferred leader."""
+        """Broker ids of the assigned replicas, the preferred leader first."""
 
 
 class CreatePartitionsResponseModel(ModelOf[codec.CreatePartitionsResponse]):
-    """Outcome of the growth, per topic."""
+    """Reports, for each topic, whether its partitions were added."""
 
     STRUCT = codec.CreatePartitionsResponse
     MESSAGE = codec.CreatePartitionsResponse
 
     if TYPE_CHECKING:
         throttle_time_ms: int
-        """Milliseconds the client should stay silent, also for exceeding the topic mutation quota; 0 if none."""
+        """Milliseconds the client must pause because it exceeded a quota, e.g. that on topic mutations; 0 if it is
+        not throttled.
+        """
         results: list[CreatePartitionsTopicResultModel]
         """One outcome for each topic of the request."""
 
 
 class CreatePartitionsTopicResultModel(ModelOf[codec.CreatePartitionsTopicResult]):
-    """Whether one topic got its added partitions."""
+    """Outcome for one topic."""
 
     STRUCT = codec.CreatePartitionsTopicResult
     MESSAGE = codec.CreatePartitionsResponse
 
     if TYPE_CHECKING:
         name: str
-        """Topic this outcome belongs to."""
+        """Name of the topic."""
         error_code: int
-        """0 if the topic grew; INVALID_PARTITIONS if the wanted total is not above the present one."""
+        """0 if the partitions were added; INVALID_PARTITIONS if the requested total is not greater than the current
+        one.
+        """
         error_message: str | None
-        """Human-readable reason of the failure; null on success."""
+        """Human-readable explanation of the error; null if there is none."""

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 
 class CreateTopicsRequestModel(ModelOf[codec.CreateTopicsRequest]):
-    """Admin client to the controller (any broker forwards in KRaft): create topics or only test whether it would
-    work.
+    """Sent by an admin client to the controller (forwarded by any broker in KRaft) to create topics, or to validate
+    that.
     """
 
     STRUCT = codec.CreateTopicsRequest
@@ -25,41 +25,41 @@ class CreateTopicsRequestModel(ModelOf[codec.CreateTopicsRequest]):
         topics: list[CreatableTopicModel]
         """Topics to create; each succeeds or fails on its own."""
         timeout_ms: int
-        """Milliseconds to wait for the creation to finish before TIMED_OUT; the work may still complete later."""
+        """Milliseconds to wait for the creation before TIMED_OUT; it can still complete later."""
         validate_only: bool = OPTIONAL
-        """True runs all checks, policies included, and creates nothing. Versions 1+."""
+        """True runs all checks, policies included, but creates nothing. Versions 1+."""
 
 
 class CreatableTopicModel(ModelOf[codec.CreatableTopic]):
-    """One topic to create, with its size, placement and settings."""
+    """One topic to create, with its partitions and settings."""
 
     STRUCT = codec.CreatableTopic
     MESSAGE = codec.CreateTopicsRequest
 
     if TYPE_CHECKING:
         name: str
-        """Topic name, at most 249 characters of letters, digits, dot, underscore and hyphen."""
+        """Name of the topic, at most 249 letters, digits, dots, underscores and hyphens."""
         num_partitions: int
-        """Wanted partition count; -1 for the broker default or when assignments are given by hand."""
+        """Number of partitions; -1 for the broker's default or if assignments are given."""
         replication_factor: int
-        """Replicas of each partition; -1 for the broker default or when assignments are given by hand."""
+        """Number of replicas of each partition; -1 for the broker's default or if assignments are given."""
         assignments: list[CreatableReplicaAssignmentModel]
-        """Hand-made replica placement covering every partition; empty lets the controller place them."""
+        """Manual replica assignment of every partition; empty lets the controller assign them."""
         configs: list[CreatableTopicConfigModel]
         """Topic-level settings that override broker defaults, e.g. retention.ms."""
 
 
 class CreatableReplicaAssignmentModel(ModelOf[codec.CreatableReplicaAssignment]):
-    """Hand-made placement of one partition."""
+    """Manual assignment of one partition."""
 
     STRUCT = codec.CreatableReplicaAssignment
     MESSAGE = codec.CreateTopicsRequest
 
     if TYPE_CHECKING:
         partition_index: int
-        """Partition number; the set must run from 0 without gaps."""
+        """Number of the partition; the numbers must run from 0 without gaps."""
         broker_ids: list[int]
-        """Brokers that hold the replicas; the first is the preferred leader."""
+        """Broker ids of the assigned replicas, the preferred leader first."""
 
 
 class CreatableTopicConfigModel(ModelOf[codec.CreatableTopicConfig]):
@@ -70,51 +70,53 @@ class CreatableTopicConfigModel(ModelOf[codec.CreatableTopicConfig]):
 
     if TYPE_CHECKING:
         name: str
-        """Setting name, such as cleanup.policy."""
+        """Name of the setting, e.g. cleanup.policy."""
         value: str | None
-        """Setting value written as text; null passes the wire but is refused by the controller."""
+        """Value as text; null can be encoded but the controller refuses it."""
 
 
 class CreateTopicsResponseModel(ModelOf[codec.CreateTopicsResponse]):
-    """Outcome of topic creation per topic, with id and effective settings of those created."""
+    """Reports, for each topic, whether it was created, with its id and effective settings."""
 
     STRUCT = codec.CreateTopicsResponse
     MESSAGE = codec.CreateTopicsResponse
 
     if TYPE_CHECKING:
         throttle_time_ms: int = OPTIONAL
-        """Milliseconds the client should stay silent, also for exceeding the topic mutation quota; 0 if none.
-        Versions 2+.
+        """Milliseconds the client must pause because it exceeded a quota, e.g. that on topic mutations; 0 if it is
+        not throttled. Versions 2+.
         """
         topics: list[CreatableTopicResultModel]
-        """One result for each topic of the request."""
+        """One outcome for each topic of the request."""
 
 
 class CreatableTopicResultModel(ModelOf[codec.CreatableTopicResult]):
-    """What became of one topic of the request, with its data if created."""
+    """Outcome for one topic, with its properties if it was created."""
 
     STRUCT = codec.CreatableTopicResult
     MESSAGE = codec.CreateTopicsResponse
 
     if TYPE_CHECKING:
         name: str
-        """Topic this result belongs to."""
+        """Name of the topic."""
         topic_id: Uuid = OPTIONAL
-        """Id the controller gave the new topic; the zero uuid if nothing was created. Versions 7+."""
+        """Id of the new topic; the zero UUID if it was not created. Versions 7+."""
         error_code: int
-        """0 if created or found valid; e.g. TOPIC_ALREADY_EXISTS or INVALID_REPLICATION_FACTOR otherwise."""
+        """0 if created or found valid; otherwise the reason, e.g. TOPIC_ALREADY_EXISTS or INVALID_REPLICATION_FACTOR.
+        """
         error_message: str | None = OPTIONAL
-        """Explanation from the controller or its policy; null on success or if nothing more is known. Versions 1+."""
+        """Human-readable explanation of the error by the controller or a policy; null if there is none. Versions 1+.
+        """
         topic_config_error_code: int = OPTIONAL
-        """Non-zero if the topic was made but the caller may not read its settings, which are then left out. Versions
-        5+.
+        """Non-zero if the topic was created but the caller may not read its settings, which are then omitted.
+        Versions 5+.
         """
         num_partitions: int = OPTIONAL
-        """Partition count actually used; -1 on failure or if settings may not be shown. Versions 5+."""
+        """Number of partitions; -1 on error or if the caller may not read it. Versions 5+."""
         replication_factor: int = OPTIONAL
-        """Replica count actually used; -1 on failure or if settings may not be shown. Versions 5+."""
+        """Number of replicas of each partition; -1 on error or if the caller may not read it. Versions 5+."""
         configs: list[CreatableTopicConfigsModel] | None = OPTIONAL
-        """Effective settings including defaults; null if the topic failed or they may not be shown. Versions 5+."""
+        """Effective settings including defaults; null on error or if the caller may not read them. Versions 5+."""
 
 
 class CreatableTopicConfigsModel(ModelOf[codec.CreatableTopicConfigs]):
@@ -125,14 +127,14 @@ class CreatableTopicConfigsModel(ModelOf[codec.CreatableTopicConfigs]):
 
     if TYPE_CHECKING:
         name: str
-        """Setting name as in topic configuration. Versions 5+."""
+        """Name of the setting. Versions 5+."""
         value: str | None
-        """Effective value as text; null if the setting is sensitive or has none. Versions 5+."""
+        """Effective value as text; null if it is sensitive or unset. Versions 5+."""
         read_only: bool
-        """True if the setting cannot be changed while brokers run. Versions 5+."""
+        """True if it cannot be changed at run time. Versions 5+."""
         config_source: int
-        """Where the value comes from: 1 topic, 2-3 dynamic broker, 4 static broker, 5 built-in; -1 if not told.
-        Versions 5+.
+        """Source of the value: 1 topic, 2-3 dynamic broker, 4 static broker, 5 built-in; -1 if not given. Versions
+        5+.
         """
         is_sensitive: bool
-        """True for secrets, whose value is withheld. Versions 5+."""
+        """True for passwords and other secrets, whose value the broker never reveals. Versions 5+."""

@@ -12,37 +12,37 @@ TYPE_CHECKING = False
 
 
 class DeleteGroupsRequestModel(ModelOf[codec.DeleteGroupsRequest]):
-    """An admin client tells the group coordinator to drop groups without members, committed offsets included."""
+    """Sent by an admin client to the group coordinator to delete empty groups and their committed offsets."""
 
     STRUCT = codec.DeleteGroupsRequest
     MESSAGE = codec.DeleteGroupsRequest
 
     if TYPE_CHECKING:
         groups_names: list[str]
-        """Ids of the groups to remove; all should be coordinated by the broker this is sent to."""
+        """Ids of the groups to delete; the receiving broker must be the coordinator of each."""
 
 
 class DeleteGroupsResponseModel(ModelOf[codec.DeleteGroupsResponse]):
-    """The group coordinator reports, group by group, whether the deletion went through."""
+    """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled."""
 
     STRUCT = codec.DeleteGroupsResponse
     MESSAGE = codec.DeleteGroupsResponse
 
     if TYPE_CHECKING:
         throttle_time_ms: int
-        """Milliseconds the client must wait before sending more, as a quota penalty; 0 if none."""
+        """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled."""
         results: list[DeletableGroupResultModel]
-        """One outcome per requested group; success and failure can be mixed."""
+        """One outcome for each requested group."""
 
 
 class DeletableGroupResultModel(ModelOf[codec.DeletableGroupResult]):
-    """Outcome of the deletion of one group."""
+    """Outcome of deleting one group."""
 
     STRUCT = codec.DeletableGroupResult
     MESSAGE = codec.DeleteGroupsResponse
 
     if TYPE_CHECKING:
         group_id: str
-        """Id of the group this outcome belongs to."""
+        """Id of the group that this outcome belongs to."""
         error_code: int
-        """0 if gone; NON_EMPTY_GROUP while it has members, NOT_COORDINATOR if sent to the wrong broker."""
+        """0 if deleted; NON_EMPTY_GROUP while it has members, NOT_COORDINATOR if sent to the wrong broker."""

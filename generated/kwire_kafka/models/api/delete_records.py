@@ -12,68 +12,68 @@ TYPE_CHECKING = False
 
 
 class DeleteRecordsRequestModel(ModelOf[codec.DeleteRecordsRequest]):
-    """Admin client to partition leaders: drop all records below an offset, e.g. after they have been processed."""
+    """Sent by an admin client to partition leaders to delete all records below an offset."""
 
     STRUCT = codec.DeleteRecordsRequest
     MESSAGE = codec.DeleteRecordsRequest
 
     if TYPE_CHECKING:
         topics: list[DeleteRecordsTopicModel]
-        """Topics with the partitions to truncate at their old end."""
+        """Topics with the partitions to delete records from."""
         timeout_ms: int
-        """Milliseconds to wait until the replicas follow the new start offset."""
+        """Milliseconds to wait until the replicas adopt the new start offset."""
 
 
 class DeleteRecordsTopicModel(ModelOf[codec.DeleteRecordsTopic]):
-    """Partitions of one topic whose old records shall go."""
+    """Partitions of one topic to delete records from."""
 
     STRUCT = codec.DeleteRecordsTopic
     MESSAGE = codec.DeleteRecordsRequest
 
     if TYPE_CHECKING:
         name: str
-        """Topic holding the partitions."""
+        """Name of the topic that the partitions belong to."""
         partitions: list[DeleteRecordsPartitionModel]
-        """Partitions led by the receiving broker, each with its cut-off."""
+        """Partitions led by the receiving broker, each with the first offset to keep."""
 
 
 class DeleteRecordsPartitionModel(ModelOf[codec.DeleteRecordsPartition]):
-    """Cut-off for one partition."""
+    """First offset to keep in one partition."""
 
     STRUCT = codec.DeleteRecordsPartition
     MESSAGE = codec.DeleteRecordsRequest
 
     if TYPE_CHECKING:
         partition_index: int
-        """Partition number inside the topic."""
+        """Number of the partition within its topic, counted from 0."""
         offset: int
-        """First offset to keep, all lower ones go; -1 stands for the current high watermark."""
+        """First offset to keep; -1 for the current high watermark."""
 
 
 class DeleteRecordsResponseModel(ModelOf[codec.DeleteRecordsResponse]):
-    """Leader reports where each partition starts after the deletion."""
+    """Returns the new start of each partition."""
 
     STRUCT = codec.DeleteRecordsResponse
     MESSAGE = codec.DeleteRecordsResponse
 
     if TYPE_CHECKING:
         throttle_time_ms: int
-        """Milliseconds the client should stay silent because it exceeded a quota; 0 when within quota."""
+        """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled."""
         topics: list[DeleteRecordsTopicResultModel]
-        """Results grouped by topic."""
+        """Outcomes grouped by topic."""
 
 
 class DeleteRecordsTopicResultModel(ModelOf[codec.DeleteRecordsTopicResult]):
-    """Results for the partitions of one topic."""
+    """Outcomes for the partitions of one topic."""
 
     STRUCT = codec.DeleteRecordsTopicResult
     MESSAGE = codec.DeleteRecordsResponse
 
     if TYPE_CHECKING:
         name: str
-        """Topic the results belong to."""
+        """Name of the topic that the partitions belong to."""
         partitions: list[DeleteRecordsPartitionResultModel]
-        """One result for each requested partition."""
+        """One outcome for each requested partition."""
 
 
 class DeleteRecordsPartitionResultModel(ModelOf[codec.DeleteRecordsPartitionResult]):
@@ -84,8 +84,8 @@ class DeleteRecordsPartitionResultModel(ModelOf[codec.DeleteRecordsPartitionResu
 
     if TYPE_CHECKING:
         partition_index: int
-        """Partition number inside the topic."""
+        """Number of the partition within its topic, counted from 0."""
         low_watermark: int
-        """Smallest log start offset among the live replicas, the oldest still readable; -1 on error."""
+        """Smallest log start offset of the live replicas, i.e. the oldest offset still readable; -1 on error."""
         error_code: int
-        """0 on success; e.g. OFFSET_OUT_OF_RANGE if the cut-off is above the high watermark."""
+        """0 on success; otherwise the reason, e.g. OFFSET_OUT_OF_RANGE if the offset is above the high watermark."""

@@ -14,58 +14,60 @@ if TYPE_CHECKING:
 
 
 class DeleteShareGroupOffsetsRequestModel(ModelOf[codec.DeleteShareGroupOffsetsRequest]):
-    """Sent by an admin client to the group coordinator to make an empty share group forget topics."""
+    """Sent by an admin client to the group coordinator to delete the offsets of topics from an empty share group."""
 
     STRUCT = codec.DeleteShareGroupOffsetsRequest
     MESSAGE = codec.DeleteShareGroupOffsetsRequest
 
     if TYPE_CHECKING:
         group_id: str
-        """Share group to clean up; it must have no members."""
+        """Id of the share group, which must have no members."""
         topics: list[DeleteShareGroupOffsetsRequestTopicModel]
-        """Topics whose share state is removed from the group."""
+        """Topics whose state is to be deleted from the group."""
 
 
 class DeleteShareGroupOffsetsRequestTopicModel(ModelOf[codec.DeleteShareGroupOffsetsRequestTopic]):
-    """A topic to forget, always with all of its partitions."""
+    """One topic to delete, always with all of its partitions."""
 
     STRUCT = codec.DeleteShareGroupOffsetsRequestTopic
     MESSAGE = codec.DeleteShareGroupOffsetsRequest
 
     if TYPE_CHECKING:
         topic_name: str
-        """Name of the topic to forget; the coordinator maps it to an id."""
+        """Name of the topic, which the coordinator maps to an id."""
 
 
 class DeleteShareGroupOffsetsResponseModel(ModelOf[codec.DeleteShareGroupOffsetsResponse]):
-    """Group coordinator's answer to an admin client on forgetting topics of a share group."""
+    """Reports whether the offsets of the topics were deleted from the share group."""
 
     STRUCT = codec.DeleteShareGroupOffsetsResponse
     MESSAGE = codec.DeleteShareGroupOffsetsResponse
 
     if TYPE_CHECKING:
         throttle_time_ms: int
-        """Milliseconds by which a quota delayed the reply; 0 if it did not."""
+        """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled."""
         error_code: int
-        """Failure affecting all topics, such as a group that still has members; 0 if none."""
+        """Error of the request as a whole, e.g. a group that still has members; 0 if the outcomes are reported per
+        topic.
+        """
         error_message: str | None
-        """Explanation of the failure affecting all topics, null if none."""
+        """Human-readable explanation of the error; null if there is none."""
         responses: list[DeleteShareGroupOffsetsResponseTopicModel]
-        """One result per topic of the request."""
+        """One outcome for each topic of the request."""
 
 
 class DeleteShareGroupOffsetsResponseTopicModel(ModelOf[codec.DeleteShareGroupOffsetsResponseTopic]):
-    """Whether one topic was forgotten."""
+    """Outcome for one topic."""
 
     STRUCT = codec.DeleteShareGroupOffsetsResponseTopic
     MESSAGE = codec.DeleteShareGroupOffsetsResponse
 
     if TYPE_CHECKING:
         topic_name: str
-        """Topic the result is about, as named in the request."""
+        """Name of the topic, repeated from the request."""
         topic_id: Uuid
-        """Its id, zero uuid if the broker knows no such topic."""
+        """Id of the topic; the zero UUID if the name is unknown."""
         error_code: int
-        """0 if all state of the topic is gone from the group."""
+        """0 if the state of the topic was deleted; otherwise the reason."""
         error_message: str | None
-        """Explanation for this topic's failure, or null."""
+        """Human-readable explanation of the error; null if there is none."""

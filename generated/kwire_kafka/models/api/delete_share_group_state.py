@@ -14,20 +14,20 @@ if TYPE_CHECKING:
 
 
 class DeleteShareGroupStateRequestModel(ModelOf[codec.DeleteShareGroupStateRequest]):
-    """Sent by the group coordinator to the share coordinator to drop stored share-partition state."""
+    """Sent by the group coordinator to the share coordinator to delete the stored state of share-partitions."""
 
     STRUCT = codec.DeleteShareGroupStateRequest
     MESSAGE = codec.DeleteShareGroupStateRequest
 
     if TYPE_CHECKING:
         group_id: str
-        """Share group being deleted or losing topics."""
+        """Id of the share group that is deleted or loses topics."""
         topics: list[DeleteStateDataModel]
-        """What to erase, grouped by topic."""
+        """Share-partitions whose state is to be deleted, grouped by topic."""
 
 
 class DeleteStateDataModel(ModelOf[codec.DeleteStateData]):
-    """One topic whose state is to be erased for the group."""
+    """One topic whose state is to be deleted."""
 
     STRUCT = codec.DeleteStateData
     MESSAGE = codec.DeleteShareGroupStateRequest
@@ -36,54 +36,54 @@ class DeleteStateDataModel(ModelOf[codec.DeleteStateData]):
         topic_id: Uuid
         """Id of the topic, which may itself already be deleted."""
         partitions: list[PartitionDataModel]
-        """Partitions of the topic whose state goes away."""
+        """Partitions of the topic whose state is to be deleted."""
 
 
 class PartitionDataModel(ModelOf[codec.PartitionData]):
-    """One share-partition whose snapshot and updates are to be erased."""
+    """One share-partition whose state is to be deleted."""
 
     STRUCT = codec.PartitionData
     MESSAGE = codec.DeleteShareGroupStateRequest
 
     if TYPE_CHECKING:
         partition: int
-        """Number of the partition to erase."""
+        """Number of the partition within its topic, counted from 0."""
 
 
 class DeleteShareGroupStateResponseModel(ModelOf[codec.DeleteShareGroupStateResponse]):
-    """Share coordinator's reply to the group coordinator about erased share-partition state."""
+    """Reports whether the stored state of the share-partitions was deleted."""
 
     STRUCT = codec.DeleteShareGroupStateResponse
     MESSAGE = codec.DeleteShareGroupStateResponse
 
     if TYPE_CHECKING:
         results: list[DeleteStateResultModel]
-        """Erasure outcomes grouped by topic."""
+        """Outcomes grouped by topic."""
 
 
 class DeleteStateResultModel(ModelOf[codec.DeleteStateResult]):
-    """Erasure outcomes for one topic."""
+    """Outcomes for one topic."""
 
     STRUCT = codec.DeleteStateResult
     MESSAGE = codec.DeleteShareGroupStateResponse
 
     if TYPE_CHECKING:
         topic_id: Uuid
-        """Id of the topic, copied from the request."""
+        """Id of the topic, repeated from the request."""
         partitions: list[PartitionResultModel]
-        """One erasure outcome per partition."""
+        """One outcome for each partition of the request."""
 
 
 class PartitionResultModel(ModelOf[codec.PartitionResult]):
-    """Whether the state of one share-partition was erased."""
+    """Outcome for one share-partition."""
 
     STRUCT = codec.PartitionResult
     MESSAGE = codec.DeleteShareGroupStateResponse
 
     if TYPE_CHECKING:
         partition: int
-        """Number of the partition the outcome is for."""
+        """Number of the partition within its topic, counted from 0."""
         error_code: int
-        """0 if erased, or if nothing was stored; otherwise the reason of failure."""
+        """0 if deleted, or if nothing was stored; otherwise the reason."""
         error_message: str | None
-        """Explanation of the failed erasure, or null."""
+        """Human-readable explanation of the error; null if there is none."""

@@ -14,60 +14,60 @@ if TYPE_CHECKING:
 
 
 class DeleteTopicsRequestModel(ModelOf[codec.DeleteTopicsRequest]):
-    """Admin client to the controller (any broker forwards in KRaft): delete topics by name or id."""
+    """Sent by an admin client to the controller (forwarded by any broker in KRaft) to delete topics by name or id."""
 
     STRUCT = codec.DeleteTopicsRequest
     MESSAGE = codec.DeleteTopicsRequest
 
     if TYPE_CHECKING:
         topics: list[DeleteTopicStateModel] = OPTIONAL
-        """Topics to delete, each named either by name or by id. Versions 6+."""
+        """Topics to delete, each by name or by id. Versions 6+."""
         topic_names: list[str] = OPTIONAL
-        """Names of the topics to delete, from the time before topic ids. Versions 0-5."""
+        """Names of the topics to delete, in versions without topic ids. Versions 0-5."""
         timeout_ms: int
-        """Milliseconds to wait for the deletion before TIMED_OUT; it may still complete afterwards."""
+        """Milliseconds to wait for the deletion before TIMED_OUT; it can still complete later."""
 
 
 class DeleteTopicStateModel(ModelOf[codec.DeleteTopicState]):
-    """One topic to delete; fill in the name or the id, never both."""
+    """One topic to delete, given by either its name or its id."""
 
     STRUCT = codec.DeleteTopicState
     MESSAGE = codec.DeleteTopicsRequest
 
     if TYPE_CHECKING:
         name: str | None
-        """Topic name; null when the topic is given by id. Versions 6+."""
+        """Name of the topic; null if it is given by id. Versions 6+."""
         topic_id: Uuid
-        """Topic id; the zero uuid when the topic is given by name. Versions 6+."""
+        """Id of the topic; the zero UUID if it is given by name. Versions 6+."""
 
 
 class DeleteTopicsResponseModel(ModelOf[codec.DeleteTopicsResponse]):
-    """Outcome of topic deletion per topic."""
+    """Reports, for each topic, whether it was marked for deletion."""
 
     STRUCT = codec.DeleteTopicsResponse
     MESSAGE = codec.DeleteTopicsResponse
 
     if TYPE_CHECKING:
         throttle_time_ms: int = OPTIONAL
-        """Milliseconds the client should stay silent, also for exceeding the topic mutation quota; 0 if none.
-        Versions 1+.
+        """Milliseconds the client must pause because it exceeded a quota, e.g. that on topic mutations; 0 if it is
+        not throttled. Versions 1+.
         """
         responses: list[DeletableTopicResultModel]
-        """One result for each topic of the request."""
+        """One outcome for each topic of the request."""
 
 
 class DeletableTopicResultModel(ModelOf[codec.DeletableTopicResult]):
-    """What became of one topic that was to be deleted."""
+    """Outcome for one topic."""
 
     STRUCT = codec.DeletableTopicResult
     MESSAGE = codec.DeleteTopicsResponse
 
     if TYPE_CHECKING:
         name: str | None
-        """Topic name; null if the caller gave an id that is unknown or may not see the name."""
+        """Name of the topic; null if it was given by an id that is unknown or whose name the caller may not see."""
         topic_id: Uuid = OPTIONAL
-        """Id of the topic; the zero uuid if it is not known. Versions 6+."""
+        """Id of the topic; the zero UUID if it is unknown. Versions 6+."""
         error_code: int
-        """0 if marked for deletion; e.g. unknown topic, not authorized or deletion disabled otherwise."""
+        """0 if marked for deletion; otherwise the reason, e.g. an unknown topic or disabled deletion."""
         error_message: str | None = OPTIONAL
-        """Human-readable reason of the failure; null when there is none. Versions 5+."""
+        """Human-readable explanation of the error; null if there is none. Versions 5+."""

@@ -12,7 +12,7 @@ TYPE_CHECKING = False
 
 
 class DescribeAclsRequestModel(ModelOf[codec.DescribeAclsRequest]):
-    """Admin client to any broker: list access rules that match a filter."""
+    """Sent by an admin client to any broker to list the access rules that match a filter."""
 
     STRUCT = codec.DescribeAclsRequest
     MESSAGE = codec.DescribeAclsRequest
@@ -21,38 +21,38 @@ class DescribeAclsRequestModel(ModelOf[codec.DescribeAclsRequest]):
         resource_type_filter: int
         """Kind of resource: 1 any, 2 topic, 3 group, 4 cluster, 5 transactional id, 6 delegation token, 7 user."""
         resource_name_filter: str | None
-        """Resource name to match, read in the light of the pattern type; null matches every name."""
+        """Name of the resource, matched according to the pattern type; null matches every name."""
         pattern_type_filter: int = OPTIONAL
-        """1 any pattern, 2 all rules that apply to the name, 3 literal only, 4 prefixed only. Versions 1+."""
+        """Pattern type: 1 any, 2 all rules that apply to the name, 3 literal only, 4 prefix only. Versions 1+."""
         principal_filter: str | None
-        """Principal such as User:alice, compared exactly; null matches every principal."""
+        """Principal of the rule as Type:name, matched exactly; null matches every principal."""
         host_filter: str | None
-        """Client host of the rule, compared exactly; null matches every host."""
+        """Client address of the rule, matched exactly; null matches every host."""
         operation: int
-        """Operation code to match, e.g. 3 read, 4 write, 8 describe; 1 matches any operation."""
+        """ACL operation code of the rule, e.g. 3 read, 4 write, 8 describe; 1 matches any operation."""
         permission_type: int
-        """2 deny rules, 3 allow rules, 1 both."""
+        """Effect of the rule: 2 deny, 3 allow; 1 matches both."""
 
 
 class DescribeAclsResponseModel(ModelOf[codec.DescribeAclsResponse]):
-    """Broker returns the access rules that matched, grouped by resource pattern."""
+    """Returns the access rules that matched, grouped by resource."""
 
     STRUCT = codec.DescribeAclsResponse
     MESSAGE = codec.DescribeAclsResponse
 
     if TYPE_CHECKING:
         throttle_time_ms: int
-        """Milliseconds the client should stay silent because it exceeded a quota; 0 when within quota."""
+        """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled."""
         error_code: int
         """0 on success; SECURITY_DISABLED if the broker runs no authorizer."""
         error_message: str | None
-        """Human-readable detail of the error; null on success."""
+        """Human-readable explanation of the error; null if there is none."""
         resources: list[DescribeAclsResourceModel]
-        """Resource patterns that carry at least one matching rule."""
+        """Resources that have at least one matching rule."""
 
 
 class DescribeAclsResourceModel(ModelOf[codec.DescribeAclsResource]):
-    """One resource pattern together with its matching rules."""
+    """One resource with its matching rules."""
 
     STRUCT = codec.DescribeAclsResource
     MESSAGE = codec.DescribeAclsResponse
@@ -61,25 +61,25 @@ class DescribeAclsResourceModel(ModelOf[codec.DescribeAclsResource]):
         resource_type: int
         """Kind of resource: 2 topic, 3 group, 4 cluster, 5 transactional id, 6 delegation token, 7 user."""
         resource_name: str
-        """Resource name or prefix; a literal * stands for all resources of the kind."""
+        """Name or prefix of the resource; * for all of the kind."""
         pattern_type: int = OPTIONAL
-        """3 if the name is meant literally, 4 if it is a prefix. Versions 1+."""
+        """Pattern type of the name: 3 literal, 4 prefix. Versions 1+."""
         acls: list[AclDescriptionModel]
-        """Rules attached to this pattern."""
+        """Matching rules of this resource."""
 
 
 class AclDescriptionModel(ModelOf[codec.AclDescription]):
-    """One access rule: who, from where, may or may not do what."""
+    """One access rule."""
 
     STRUCT = codec.AclDescription
     MESSAGE = codec.DescribeAclsResponse
 
     if TYPE_CHECKING:
         principal: str
-        """Whom the rule concerns, as type:name; User:* stands for everyone."""
+        """Principal of the rule as Type:name; User:* for everyone."""
         host: str
-        """Client address the rule is limited to; * stands for any host."""
+        """Client address that the rule applies to; * for any."""
         operation: int
-        """Operation code covered, e.g. 2 all, 3 read, 4 write, 9 cluster action."""
+        """ACL operation code of the rule, e.g. 2 all, 3 read, 4 write, 9 cluster action."""
         permission_type: int
-        """2 denies, 3 allows; a deny wins over any allow."""
+        """Effect of the rule: 2 deny, 3 allow; deny wins over allow."""

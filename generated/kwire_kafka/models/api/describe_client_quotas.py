@@ -12,48 +12,51 @@ TYPE_CHECKING = False
 
 
 class DescribeClientQuotasRequestModel(ModelOf[codec.DescribeClientQuotasRequest]):
-    """An admin client asks a broker for the quotas set for users, client ids or IP addresses that match a filter."""
+    """Sent by an admin client to list the quotas of users, client ids or IP addresses that match a filter."""
 
     STRUCT = codec.DescribeClientQuotasRequest
     MESSAGE = codec.DescribeClientQuotasRequest
 
     if TYPE_CHECKING:
         components: list[ComponentDataModel]
-        """Conditions joined by AND; an empty list with Strict off matches every quota."""
+        """Conditions that must all hold; an empty list with Strict off matches every quota."""
         strict: bool
-        """True leaves out entities that have dimensions not named in the filter."""
+        """True excludes entities that have dimensions not named in the filter."""
 
 
 class ComponentDataModel(ModelOf[codec.ComponentData]):
-    """One condition on one dimension of a quota entity; all conditions must hold."""
+    """One condition on one dimension of a quota entity."""
 
     STRUCT = codec.ComponentData
     MESSAGE = codec.DescribeClientQuotasRequest
 
     if TYPE_CHECKING:
         entity_type: str
-        """Dimension to test: user, client-id or ip; each at most once per request."""
+        """Type of the dimension to test: user, client-id or ip; each at most once per request."""
         match_type: int
-        """0 tests for the exact name, 1 for the default entity, 2 for any entity that has this dimension."""
+        """Kind of match: 0 the exact name, 1 the default entity, 2 any entity that has this dimension."""
         match: str | None
-        """Name to compare with in an exact test; null for the other two kinds of test."""
+        """Name for an exact match; null for the other kinds."""
 
 
 class DescribeClientQuotasResponseModel(ModelOf[codec.DescribeClientQuotasResponse]):
-    """The broker lists the quota settings of the entities that matched."""
+    """Returns the quota settings of the entities that matched."""
 
     STRUCT = codec.DescribeClientQuotasResponse
     MESSAGE = codec.DescribeClientQuotasResponse
 
     if TYPE_CHECKING:
         throttle_time_ms: int
-        """Milliseconds this client itself is throttled for; unrelated to the quotas listed."""
+        """Milliseconds the client itself must pause because it exceeded a quota, regardless of the quotas listed; 0
+        if it is not throttled.
+        """
         error_code: int
-        """0 if the filter could be evaluated; otherwise e.g. a bad filter or missing rights."""
+        """0 if the filter could be evaluated; otherwise the reason, e.g. an invalid filter or a missing permission.
+        """
         error_message: str | None
-        """What was wrong with the call, in words; null on success."""
+        """Human-readable explanation of the error; null if there is none."""
         entries: list[EntryDataModel] | None
-        """Matching entities with their limits, possibly none; null when the call failed."""
+        """Matching entities with their limits, possibly none; null if the request failed."""
 
 
 class EntryDataModel(ModelOf[codec.EntryData]):
@@ -64,32 +67,35 @@ class EntryDataModel(ModelOf[codec.EntryData]):
 
     if TYPE_CHECKING:
         entity: list[EntityDataModel]
-        """Identity of the entity as a set of dimensions; user and client-id may be combined."""
+        """Dimensions that together identify the entity; user and client-id can be combined."""
         values: list[ValueDataModel]
-        """Limits configured directly on this entity; inherited ones are not shown."""
+        """Limits configured on this entity itself; inherited ones are not shown."""
 
 
 class EntityDataModel(ModelOf[codec.EntityData]):
-    """One dimension of the entity's identity."""
+    """One dimension of the entity."""
 
     STRUCT = codec.EntityData
     MESSAGE = codec.DescribeClientQuotasResponse
 
     if TYPE_CHECKING:
         entity_type: str
-        """Dimension: user, client-id or ip."""
+        """Type of the dimension: user, client-id or ip."""
         entity_name: str | None
-        """User, client id or address in this dimension; null is the fallback for names with no quota of their own."""
+        """Name within the dimension; null for the default entity, used if no specific quota exists."""
 
 
 class ValueDataModel(ModelOf[codec.ValueData]):
-    """One limit set for the entity, as a key and a number."""
+    """One limit of the entity."""
 
     STRUCT = codec.ValueData
     MESSAGE = codec.DescribeClientQuotasResponse
 
     if TYPE_CHECKING:
         key: str
-        """Which limit, e.g. producer_byte_rate, consumer_byte_rate, request_percentage, connection_creation_rate."""
+        """Name of the limit: producer_byte_rate, consumer_byte_rate, request_percentage, connection_creation_rate and
+        others.
+        """
         value: float
-        """The limit; byte rates in bytes per second, request_percentage in percent of one thread's time."""
+        """Value of the limit; bytes per second for byte rates, percent of one thread's time for request_percentage.
+        """

@@ -12,61 +12,65 @@ TYPE_CHECKING = False
 
 
 class DescribeClusterRequestModel(ModelOf[codec.DescribeClusterRequest]):
-    """An admin client asks a broker or controller for the cluster's id, members and controller."""
+    """Sent by an admin client to a broker or controller to ask for the cluster's id, nodes and controller."""
 
     STRUCT = codec.DescribeClusterRequest
     MESSAGE = codec.DescribeClusterRequest
 
     if TYPE_CHECKING:
         include_cluster_authorized_operations: bool
-        """True also returns what the caller may do to the cluster; off by default as it costs checks."""
+        """True also returns the operations that the caller may perform on the cluster; costs extra work."""
         endpoint_type: int = OPTIONAL
-        """Which nodes to list: 1 brokers, 2 controllers; must fit the kind of node that is asked. Versions 1+."""
+        """Kind of nodes to list: 1 brokers, 2 controllers; must match the kind of the receiving node. Versions 1+."""
         include_fenced_brokers: bool = OPTIONAL
         """True also lists brokers that are registered but fenced, i.e. not serving clients. Versions 2+."""
 
 
 class DescribeClusterResponseModel(ModelOf[codec.DescribeClusterResponse]):
-    """The asked node describes the cluster: its id, the controller and how to reach each node."""
+    """Returns the id of the cluster, its controller and the addresses of its nodes."""
 
     STRUCT = codec.DescribeClusterResponse
     MESSAGE = codec.DescribeClusterResponse
 
     if TYPE_CHECKING:
         throttle_time_ms: int
-        """Milliseconds the admin client should stay idle to honour its quota; 0 if none."""
+        """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled."""
         error_code: int
-        """0 on success; MISMATCHED_ENDPOINT_TYPE if brokers were asked of a controller or the reverse."""
+        """0 on success; MISMATCHED_ENDPOINT_TYPE if a controller was asked for brokers or the reverse."""
         error_message: str | None
-        """Explanation of the error for people; null when all is well."""
+        """Human-readable explanation of the error; null if there is none."""
         endpoint_type: int = OPTIONAL
         """Kind of the nodes listed: 1 brokers, 2 controllers. Versions 1+."""
         cluster_id: str
-        """Unique id given to the cluster at its creation; shows whether two addresses lead to one cluster."""
+        """Id of the cluster, generated when it was created; shows whether two addresses belong to the same cluster.
+        """
         controller_id: int
-        """Node to send controller calls to, -1 if unknown; a KRaft broker names some live broker, which forwards."""
+        """Node to which controller requests are sent, -1 if unknown; in KRaft any live broker, which forwards them.
+        """
         brokers: list[DescribeClusterBrokerModel]
-        """Known nodes of the requested kind, at the addresses for the listener that was contacted."""
+        """Known nodes of the requested kind, with their addresses on the listener that received the request."""
         cluster_authorized_operations: int
-        """Bit field of ACL operation codes open to the caller; the minimum int32 value if not asked for."""
+        """Bit field of the operations that the caller may perform, one bit per ACL operation code; -2147483648 if not
+        requested.
+        """
 
 
 class DescribeClusterBrokerModel(ModelOf[codec.DescribeClusterBroker]):
-    """One node of the cluster: a broker, or a controller if those were asked for."""
+    """One node of the cluster, a broker or a controller as requested."""
 
     STRUCT = codec.DescribeClusterBroker
     MESSAGE = codec.DescribeClusterResponse
 
     if TYPE_CHECKING:
         broker_id: int
-        """Node id, unique across brokers and controllers of the cluster."""
+        """Node id, unique across the brokers and controllers of the cluster."""
         host: str
-        """Advertised host name or IP that clients should connect to."""
+        """Host name or IP address that the node advertises."""
         port: int
-        """Advertised TCP port; a signed 32-bit field here, unlike in Raft messages."""
+        """TCP port that the node advertises; a signed 32-bit number here, unlike in Raft messages."""
         rack: str | None
-        """Rack or availability zone from broker.rack; null if none is configured."""
+        """Rack of the broker, from broker.rack; null if none is configured."""
         is_fenced: bool = OPTIONAL
-        """True while the broker is registered but kept from serving, e.g. starting up or missing heartbeats. Versions
-        2+.
+        """True while the broker is registered but not serving clients, e.g. during startup or after missed
+        heartbeats. Versions 2+.
         """

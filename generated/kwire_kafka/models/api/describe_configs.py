@@ -12,65 +12,67 @@ TYPE_CHECKING = False
 
 
 class DescribeConfigsRequestModel(ModelOf[codec.DescribeConfigsRequest]):
-    """Admin client reads effective settings; any broker answers for topics, the broker itself for its own settings."""
+    """Sent to any broker to read the effective settings of topics, or to one broker to read its own."""
 
     STRUCT = codec.DescribeConfigsRequest
     MESSAGE = codec.DescribeConfigsRequest
 
     if TYPE_CHECKING:
         resources: list[DescribeConfigsResourceModel]
-        """Resources whose settings are wanted."""
+        """Resources whose settings are requested."""
         include_synonyms: bool = OPTIONAL
-        """True also lists the other places a value could come from, in order of precedence. Versions 1+."""
+        """True also lists the other sources that the value could come from, in order of precedence. Versions 1+."""
         include_documentation: bool = OPTIONAL
-        """True adds the help text of each setting, which makes the answer much larger. Versions 3+."""
+        """True adds the help text of each setting, which makes the response much larger. Versions 3+."""
 
 
 class DescribeConfigsResourceModel(ModelOf[codec.DescribeConfigsResource]):
-    """One resource to read, with an optional choice of settings."""
+    """One resource to read, with an optional selection of settings."""
 
     STRUCT = codec.DescribeConfigsResource
     MESSAGE = codec.DescribeConfigsRequest
 
     if TYPE_CHECKING:
         resource_type: int
-        """2 topic, 4 broker, 8 broker logger, 16 client metrics, 32 group."""
+        """Kind of resource: 2 topic, 4 broker, 8 broker logger, 16 client metrics, 32 group."""
         resource_name: str
-        """Topic or group name, broker id as text; empty broker name means the cluster-wide default."""
+        """Name of the topic or group, or broker id as text; empty with brokers for the cluster-wide default."""
         configuration_keys: list[str] | None
-        """Names of the settings wanted; null returns them all."""
+        """Names of the requested settings; null for all of them."""
 
 
 class DescribeConfigsResponseModel(ModelOf[codec.DescribeConfigsResponse]):
-    """Broker returns effective settings per resource, with their origin."""
+    """Returns the effective settings of each resource with their origin."""
 
     STRUCT = codec.DescribeConfigsResponse
     MESSAGE = codec.DescribeConfigsResponse
 
     if TYPE_CHECKING:
         throttle_time_ms: int
-        """Milliseconds the client should stay silent because it exceeded a quota; 0 when within quota."""
+        """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled."""
         results: list[DescribeConfigsResultModel]
-        """One entry for each resource asked for."""
+        """One entry for each requested resource."""
 
 
 class DescribeConfigsResultModel(ModelOf[codec.DescribeConfigsResult]):
-    """Settings of one resource, or the error met."""
+    """Settings of one resource, or the error that prevented reading them."""
 
     STRUCT = codec.DescribeConfigsResult
     MESSAGE = codec.DescribeConfigsResponse
 
     if TYPE_CHECKING:
         error_code: int
-        """0 if the settings of this resource could be read."""
+        """0 if the settings of this resource could be read; otherwise the reason."""
         error_message: str | None
-        """Human-readable detail of the error; null on success."""
+        """Human-readable explanation of the error; null if there is none."""
         resource_type: int
-        """Kind of resource, repeated from the request: 2 topic, 4 broker, 8 broker logger and so on."""
+        """Kind of resource, repeated from the request: 2 topic, 4 broker, 8 broker logger, 16 client metrics, 32
+        group.
+        """
         resource_name: str
-        """Resource name, repeated from the request."""
+        """Name of the resource, repeated from the request."""
         configs: list[DescribeConfigsResourceResultModel]
-        """Settings found; empty on error."""
+        """Effective settings; empty on error."""
 
 
 class DescribeConfigsResourceResultModel(ModelOf[codec.DescribeConfigsResourceResult]):
@@ -81,39 +83,39 @@ class DescribeConfigsResourceResultModel(ModelOf[codec.DescribeConfigsResourceRe
 
     if TYPE_CHECKING:
         name: str
-        """Setting name as in the configuration documentation."""
+        """Name of the setting, as in the configuration documentation."""
         value: str | None
-        """Value in force, as text; null if sensitive or unset."""
+        """Effective value as text; null if it is sensitive or unset."""
         read_only: bool
-        """True if it cannot be altered at run time."""
+        """True if it cannot be changed at run time."""
         is_default: bool = OPTIONAL
-        """True if nobody has overridden the value; superseded by ConfigSource. Versions 0."""
+        """True if the value is not overridden; superseded by ConfigSource. Versions 0."""
         config_source: int = OPTIONAL
-        """Origin: 1 topic, 2 broker, 3 default broker, 4 server file, 5 built-in, 6 logger, 7 metrics, 8 group.
-        Versions 1+.
+        """Source: 1 topic, 2 broker, 3 default broker, 4 server file, 5 built-in, 6 logger, 7 client metrics, 8
+        group. Versions 1+.
         """
         is_sensitive: bool
-        """True for passwords and other secrets, whose value never leaves the broker."""
+        """True for passwords and other secrets, whose value the broker never reveals."""
         synonyms: list[DescribeConfigsSynonymModel] = OPTIONAL
-        """Candidates for the value, the one in force first; empty unless asked for. Versions 1+."""
+        """Sources of the value, the effective one first; empty unless requested. Versions 1+."""
         config_type: int = OPTIONAL
-        """Data type: 1 boolean, 2 string, 3 int, 4 short, 5 long, 6 double, 7 list, 8 class, 9 password, 0 unknown.
+        """Data type: 0 unknown, 1 boolean, 2 string, 3 int, 4 short, 5 long, 6 double, 7 list, 8 class, 9 password.
         Versions 3+.
         """
         documentation: str | None = OPTIONAL
-        """Help text of the setting; null unless asked for. Versions 3+."""
+        """Help text of the setting; null unless requested. Versions 3+."""
 
 
 class DescribeConfigsSynonymModel(ModelOf[codec.DescribeConfigsSynonym]):
-    """One place from which the setting may take its value."""
+    """One source from which the setting can take its value."""
 
     STRUCT = codec.DescribeConfigsSynonym
     MESSAGE = codec.DescribeConfigsResponse
 
     if TYPE_CHECKING:
         name: str
-        """Name of the setting at that place, e.g. log.retention.ms behind retention.ms. Versions 1+."""
+        """Name of the setting in that source, e.g. log.retention.ms for retention.ms. Versions 1+."""
         value: str | None
-        """Value at that place; null if sensitive or unset. Versions 1+."""
+        """Value in that source; null if it is sensitive or unset. Versions 1+."""
         source: int
-        """Origin code of that place, same numbering as ConfigSource. Versions 1+."""
+        """Code of that source, numbered like ConfigSource. Versions 1+."""

@@ -12,56 +12,56 @@ TYPE_CHECKING = False
 
 
 class DescribeGroupsRequestModel(ModelOf[codec.DescribeGroupsRequest]):
-    """Admin client to group coordinator: show state and members of classic groups that this broker coordinates."""
+    """Sent by an admin client to the group coordinator to describe classic groups with their members."""
 
     STRUCT = codec.DescribeGroupsRequest
     MESSAGE = codec.DescribeGroupsRequest
 
     if TYPE_CHECKING:
         groups: list[str]
-        """Ids of the groups to look up."""
+        """Ids of the groups to describe."""
         include_authorized_operations: bool = OPTIONAL
-        """True asks the broker to also work out which operations the caller may perform on each group. Versions 3+.
-        """
+        """True also returns the operations that the caller may perform on each group. Versions 3+."""
 
 
 class DescribeGroupsResponseModel(ModelOf[codec.DescribeGroupsResponse]):
-    """Coordinator's view of each requested classic group: state, assignor and members."""
+    """Returns each requested classic group with its state, assignor and members."""
 
     STRUCT = codec.DescribeGroupsResponse
     MESSAGE = codec.DescribeGroupsResponse
 
     if TYPE_CHECKING:
         throttle_time_ms: int = OPTIONAL
-        """Milliseconds the client should stay silent because it exceeded a quota; 0 when within quota. Versions 1+.
-        """
+        """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled. Versions 1+."""
         groups: list[DescribedGroupModel]
-        """One entry per group id asked for, failed lookups included."""
+        """One entry for each requested group, including failed lookups."""
 
 
 class DescribedGroupModel(ModelOf[codec.DescribedGroup]):
-    """State of one group, or the error met when looking it up."""
+    """State of one group, or the error that prevented describing it."""
 
     STRUCT = codec.DescribedGroup
     MESSAGE = codec.DescribeGroupsResponse
 
     if TYPE_CHECKING:
         error_code: int
-        """0 if this group could be described; the remaining fields are meaningless otherwise."""
+        """0 on success; on error the remaining fields are meaningless."""
         error_message: str | None = OPTIONAL
-        """Human-readable detail for the error; null when there is none. Versions 6+."""
+        """Human-readable explanation of the error; null if there is none. Versions 6+."""
         group_id: str
-        """Group this entry is about."""
+        """Id of the group that this entry describes."""
         group_state: str
-        """Empty, PreparingRebalance, CompletingRebalance, Stable or Dead; an unknown group may show as Dead."""
+        """Name of the state: Empty, PreparingRebalance, CompletingRebalance, Stable or Dead; Dead also if unknown."""
         protocol_type: str
-        """What sort of application uses the group: consumer, connect and so on; empty if never joined."""
+        """Kind of application that uses the group, e.g. consumer or connect; empty if no member ever joined."""
         protocol_data: str
-        """Assignor the members agreed on, for example range; filled only while the group is Stable."""
+        """Assignor that the members agreed on, e.g. range; set only while the group is Stable."""
         members: list[DescribedGroupMemberModel]
         """Current members; empty for a group that only stores offsets."""
         authorized_operations: int = OPTIONAL
-        """Bit set, bit n standing for ACL operation code n; -2147483648 when it was not requested. Versions 3+."""
+        """Bit field of the operations that the caller may perform, one bit per ACL operation code; -2147483648 if not
+        requested. Versions 3+.
+        """
 
 
 class DescribedGroupMemberModel(ModelOf[codec.DescribedGroupMember]):
@@ -72,14 +72,14 @@ class DescribedGroupMemberModel(ModelOf[codec.DescribedGroupMember]):
 
     if TYPE_CHECKING:
         member_id: str
-        """Id issued by the coordinator, usually the client id plus a random uuid."""
+        """Id assigned by the coordinator, usually the client id followed by a random UUID."""
         group_instance_id: str | None = OPTIONAL
-        """Static instance id from the member's configuration; null if it is dynamic. Versions 4+."""
+        """Static membership id (group.instance.id); null for a dynamic member. Versions 4+."""
         client_id: str
-        """The client.id found in the header of the member's last join."""
+        """The client.id in the header of the member's last join."""
         client_host: str
-        """Network address the member connected from, often with a leading slash."""
+        """Address from which the member connected, often with a leading slash."""
         member_metadata: bytes
-        """Subscription bytes sent at join for the chosen assignor; empty unless the group is Stable."""
+        """Subscription sent at join for the chosen assignor; empty unless the group is Stable."""
         member_assignment: bytes
-        """Assignment bytes from the leader, layout set by the protocol type; empty unless the group is Stable."""
+        """Assignment from the leader, in a format defined by the protocol type; empty unless the group is Stable."""

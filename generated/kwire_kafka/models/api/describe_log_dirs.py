@@ -12,42 +12,42 @@ TYPE_CHECKING = False
 
 
 class DescribeLogDirsRequestModel(ModelOf[codec.DescribeLogDirsRequest]):
-    """Admin client to a broker: report disk use and replica sizes in its log directories."""
+    """Sent by an admin client to a broker to read the disk usage and replica sizes of its log directories."""
 
     STRUCT = codec.DescribeLogDirsRequest
     MESSAGE = codec.DescribeLogDirsRequest
 
     if TYPE_CHECKING:
         topics: list[DescribableLogDirTopicModel] | None
-        """Partitions to report on; null reports every replica on the broker."""
+        """Partitions to describe; null for every replica on the broker."""
 
 
 class DescribableLogDirTopicModel(ModelOf[codec.DescribableLogDirTopic]):
-    """Partitions of one topic to report on."""
+    """Partitions of one topic to describe."""
 
     STRUCT = codec.DescribableLogDirTopic
     MESSAGE = codec.DescribeLogDirsRequest
 
     if TYPE_CHECKING:
         topic: str
-        """Topic holding the partitions."""
+        """Name of the topic that the partitions belong to."""
         partitions: list[int]
-        """Partition numbers of interest."""
+        """Numbers of the partitions."""
 
 
 class DescribeLogDirsResponseModel(ModelOf[codec.DescribeLogDirsResponse]):
-    """Broker reports each of its log directories with the replicas found in it."""
+    """Returns the log directories of the broker with the replicas in each."""
 
     STRUCT = codec.DescribeLogDirsResponse
     MESSAGE = codec.DescribeLogDirsResponse
 
     if TYPE_CHECKING:
         throttle_time_ms: int
-        """Milliseconds the client should stay silent because it exceeded a quota; 0 when within quota."""
+        """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled."""
         error_code: int = OPTIONAL
-        """Failure of the whole call, such as missing authorization; 0 if none. Versions 3+."""
+        """Error of the request as a whole, e.g. a missing permission; 0 on success. Versions 3+."""
         results: list[DescribeLogDirsResultModel]
-        """One entry for each configured log directory, offline ones included."""
+        """One entry for each configured log directory, including offline ones."""
 
 
 class DescribeLogDirsResultModel(ModelOf[codec.DescribeLogDirsResult]):
@@ -58,7 +58,7 @@ class DescribeLogDirsResultModel(ModelOf[codec.DescribeLogDirsResult]):
 
     if TYPE_CHECKING:
         error_code: int
-        """0 if readable; KAFKA_STORAGE_ERROR if the directory is offline."""
+        """0 on success; KAFKA_STORAGE_ERROR if the directory is offline."""
         log_dir: str
         """Absolute path of the directory on the broker."""
         topics: list[DescribeLogDirsTopicModel]
@@ -66,7 +66,7 @@ class DescribeLogDirsResultModel(ModelOf[codec.DescribeLogDirsResult]):
         total_bytes: int = OPTIONAL
         """Size in bytes of the volume that holds the directory; -1 if unknown. Versions 4+."""
         usable_bytes: int = OPTIONAL
-        """Free bytes on that volume open to the broker process; -1 if unknown. Versions 4+."""
+        """Bytes on that volume available to the broker process; -1 if unknown. Versions 4+."""
 
 
 class DescribeLogDirsTopicModel(ModelOf[codec.DescribeLogDirsTopic]):
@@ -77,23 +77,27 @@ class DescribeLogDirsTopicModel(ModelOf[codec.DescribeLogDirsTopic]):
 
     if TYPE_CHECKING:
         name: str
-        """Topic the replicas belong to."""
+        """Name of the topic that the partitions belong to."""
         partitions: list[DescribeLogDirsPartitionModel]
-        """One entry for each replica found."""
+        """One entry for each replica of the topic in this directory."""
 
 
 class DescribeLogDirsPartitionModel(ModelOf[codec.DescribeLogDirsPartition]):
-    """One replica on this disk."""
+    """One replica in this directory."""
 
     STRUCT = codec.DescribeLogDirsPartition
     MESSAGE = codec.DescribeLogDirsResponse
 
     if TYPE_CHECKING:
         partition_index: int
-        """Partition number inside the topic."""
+        """Number of the partition within its topic, counted from 0."""
         partition_size: int
-        """Bytes taken by all log segments of the replica."""
+        """Size of all log segments of the replica in bytes."""
         offset_lag: int
-        """Records behind: high watermark for a normal replica, the current copy for a moving one; -1 if unknown."""
+        """Lag in records behind the high watermark or, for a moving replica, behind the current replica; -1 if
+        unknown.
+        """
         is_future_key: bool
-        """True for the copy still being filled by a move between disks; it replaces the old one when caught up."""
+        """True for a replica still being copied by a move between directories, which replaces the old one once caught
+        up.
+        """

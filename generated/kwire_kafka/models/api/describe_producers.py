@@ -12,8 +12,8 @@ TYPE_CHECKING = False
 
 
 class DescribeProducersRequestModel(ModelOf[codec.DescribeProducersRequest]):
-    """Sent by admin tools to partition leaders to inspect idempotent and transactional producers, e.g. hanging
-    transactions.
+    """Sent by admin clients to partition leaders to list idempotent and transactional producers, e.g. to find hanging
+    ones.
     """
 
     STRUCT = codec.DescribeProducersRequest
@@ -21,46 +21,46 @@ class DescribeProducersRequestModel(ModelOf[codec.DescribeProducersRequest]):
 
     if TYPE_CHECKING:
         topics: list[TopicRequestModel]
-        """Partitions to inspect, grouped by topic; each must be led by the receiving broker."""
+        """Partitions to describe, grouped by topic; the receiving broker must lead each of them."""
 
 
 class TopicRequestModel(ModelOf[codec.TopicRequest]):
-    """One topic and those of its partitions whose producer state is wanted."""
+    """One topic with the partitions to describe."""
 
     STRUCT = codec.TopicRequest
     MESSAGE = codec.DescribeProducersRequest
 
     if TYPE_CHECKING:
         name: str
-        """Topic that holds the partitions to inspect."""
+        """Name of the topic that the partitions belong to."""
         partition_indexes: list[int]
-        """Partition numbers within this topic whose producers should be listed."""
+        """Numbers of the partitions to describe."""
 
 
 class DescribeProducersResponseModel(ModelOf[codec.DescribeProducersResponse]):
-    """Leader's answer listing the producers it tracks for each requested partition."""
+    """Returns the producers that the leader tracks for each requested partition."""
 
     STRUCT = codec.DescribeProducersResponse
     MESSAGE = codec.DescribeProducersResponse
 
     if TYPE_CHECKING:
         throttle_time_ms: int
-        """Milliseconds the client should hold back because a quota was exceeded; 0 means no throttling."""
+        """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled."""
         topics: list[TopicResponseModel]
-        """Outcomes grouped by topic, covering the partitions that were asked for."""
+        """Outcomes grouped by topic."""
 
 
 class TopicResponseModel(ModelOf[codec.TopicResponse]):
-    """Outcome for one requested topic."""
+    """Outcomes for one topic."""
 
     STRUCT = codec.TopicResponse
     MESSAGE = codec.DescribeProducersResponse
 
     if TYPE_CHECKING:
         name: str
-        """Topic these partition results belong to."""
+        """Name of the topic that the partitions belong to."""
         partitions: list[PartitionResponseModel]
-        """One outcome for each partition of the topic that was asked for."""
+        """One outcome for each requested partition of the topic."""
 
 
 class PartitionResponseModel(ModelOf[codec.PartitionResponse]):
@@ -71,31 +71,31 @@ class PartitionResponseModel(ModelOf[codec.PartitionResponse]):
 
     if TYPE_CHECKING:
         partition_index: int
-        """Number of the partition inside its topic."""
+        """Number of the partition within its topic, counted from 0."""
         error_code: int
-        """0 on success; otherwise why this partition could not be read, e.g. the broker is not its leader."""
+        """0 on success; otherwise the reason, e.g. that the broker is not the leader of the partition."""
         error_message: str | None
-        """Human-readable detail for the partition error; null if there is nothing to add."""
+        """Human-readable explanation of the error; null if there is none."""
         active_producers: list[ProducerStateModel]
-        """Producers whose state has not yet expired on the leader; empty if none wrote lately."""
+        """Producers whose state has not expired on the leader; empty if there are none."""
 
 
 class ProducerStateModel(ModelOf[codec.ProducerState]):
-    """What the leader remembers about one producer that wrote to the partition."""
+    """State of one producer that wrote to the partition."""
 
     STRUCT = codec.ProducerState
     MESSAGE = codec.DescribeProducersResponse
 
     if TYPE_CHECKING:
         producer_id: int
-        """Numeric id the cluster handed out to this idempotent or transactional producer."""
+        """Id that the cluster assigned to this idempotent or transactional producer."""
         producer_epoch: int
-        """Newest epoch seen for the producer id; 32 bits here although records carry it as 16 bits."""
+        """Newest epoch of the producer id; 32 bits here, although records carry it in 16 bits."""
         last_sequence: int
         """Sequence number of the last record appended by this producer; -1 if there is none."""
         last_timestamp: int
-        """Timestamp of the producer's last batch, in milliseconds since 1970; -1 if unknown."""
+        """Timestamp of the producer's last batch in milliseconds since the Unix epoch; -1 if unknown."""
         coordinator_epoch: int
-        """Epoch of the transaction coordinator that wrote this producer's latest marker; -1 before any marker."""
+        """Epoch of the transaction coordinator that wrote this producer's last marker; -1 if there is none."""
         current_txn_start_offset: int
-        """Offset where the producer's open transaction begins here; -1 if no transaction is open."""
+        """First offset of the producer's open transaction in this partition; -1 if there is none."""

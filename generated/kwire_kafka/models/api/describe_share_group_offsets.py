@@ -21,94 +21,94 @@ class DescribeShareGroupOffsetsRequestModel(ModelOf[codec.DescribeShareGroupOffs
 
     if TYPE_CHECKING:
         groups: list[DescribeShareGroupOffsetsRequestGroupModel]
-        """Share groups to look up in one go."""
+        """Share groups to describe."""
 
 
 class DescribeShareGroupOffsetsRequestGroupModel(ModelOf[codec.DescribeShareGroupOffsetsRequestGroup]):
-    """One share group and the part of it to report."""
+    """One share group with the partitions to describe."""
 
     STRUCT = codec.DescribeShareGroupOffsetsRequestGroup
     MESSAGE = codec.DescribeShareGroupOffsetsRequest
 
     if TYPE_CHECKING:
         group_id: str
-        """Share group to look up; the caller needs describe access to it."""
+        """Id of the share group, which the caller must be allowed to describe."""
         topics: list[DescribeShareGroupOffsetsRequestTopicModel] | None
-        """Topics to report; null for every partition the group has state for."""
+        """Topics to describe; null for every partition for which the group has state."""
 
 
 class DescribeShareGroupOffsetsRequestTopicModel(ModelOf[codec.DescribeShareGroupOffsetsRequestTopic]):
-    """One topic of the group with the partitions wanted."""
+    """One topic with the partitions to describe."""
 
     STRUCT = codec.DescribeShareGroupOffsetsRequestTopic
     MESSAGE = codec.DescribeShareGroupOffsetsRequest
 
     if TYPE_CHECKING:
         topic_name: str
-        """Topic to report, by name; the broker resolves the id."""
+        """Name of the topic, which the coordinator maps to an id."""
         partitions: list[int]
-        """Partition numbers to report, counted from 0."""
+        """Numbers of the partitions, counted from 0."""
 
 
 class DescribeShareGroupOffsetsResponseModel(ModelOf[codec.DescribeShareGroupOffsetsResponse]):
-    """Group coordinator's answer to an admin client with share-partition start offsets."""
+    """Returns the start offsets of the share-partitions."""
 
     STRUCT = codec.DescribeShareGroupOffsetsResponse
     MESSAGE = codec.DescribeShareGroupOffsetsResponse
 
     if TYPE_CHECKING:
         throttle_time_ms: int
-        """Milliseconds the request was delayed because of a quota; 0 without violation."""
+        """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled."""
         groups: list[DescribeShareGroupOffsetsResponseGroupModel]
-        """One entry per group asked for."""
+        """One entry for each requested group."""
 
 
 class DescribeShareGroupOffsetsResponseGroupModel(ModelOf[codec.DescribeShareGroupOffsetsResponseGroup]):
-    """Offsets of one share group, or its error."""
+    """Offsets of one share group, or the error that prevented reading them."""
 
     STRUCT = codec.DescribeShareGroupOffsetsResponseGroup
     MESSAGE = codec.DescribeShareGroupOffsetsResponse
 
     if TYPE_CHECKING:
         group_id: str
-        """Share group the entry is about, as requested."""
+        """Id of the share group, repeated from the request."""
         topics: list[DescribeShareGroupOffsetsResponseTopicModel]
-        """Topics with offsets; empty if the whole group failed."""
+        """Offsets grouped by topic; empty if the whole group failed."""
         error_code: int
-        """0 if the group was found and readable; otherwise the topic list means nothing."""
+        """0 on success; otherwise the reason, and the topics are meaningless."""
         error_message: str | None
-        """Text of the group's error, null without one."""
+        """Human-readable explanation of the error; null if there is none."""
 
 
 class DescribeShareGroupOffsetsResponseTopicModel(ModelOf[codec.DescribeShareGroupOffsetsResponseTopic]):
-    """Offsets of one topic within the group."""
+    """Offsets of one topic."""
 
     STRUCT = codec.DescribeShareGroupOffsetsResponseTopic
     MESSAGE = codec.DescribeShareGroupOffsetsResponse
 
     if TYPE_CHECKING:
         topic_name: str
-        """Topic by name, for matching with the request."""
+        """Name of the topic, repeated from the request."""
         topic_id: Uuid
-        """Topic by id; zero uuid if the name is unknown to the broker."""
+        """Id of the topic; the zero UUID if the name is unknown."""
         partitions: list[DescribeShareGroupOffsetsResponsePartitionModel]
-        """One result for each partition reported."""
+        """One entry for each reported partition."""
 
 
 class DescribeShareGroupOffsetsResponsePartitionModel(ModelOf[codec.DescribeShareGroupOffsetsResponsePartition]):
-    """Start offset of one share-partition, or its error."""
+    """Start offset of one share-partition, or the error that prevented reading it."""
 
     STRUCT = codec.DescribeShareGroupOffsetsResponsePartition
     MESSAGE = codec.DescribeShareGroupOffsetsResponse
 
     if TYPE_CHECKING:
         partition_index: int
-        """Number of the partition within the topic."""
+        """Number of the partition within its topic, counted from 0."""
         start_offset: int
-        """First offset not yet finished by the group; -1 if the share-partition has no state."""
+        """Share-partition start offset, i.e. the first one not yet finished by the group; -1 if there is no state."""
         leader_epoch: int
-        """Partition leader epoch stored along with the start offset."""
+        """Leader epoch of the partition, stored with the start offset."""
         error_code: int
-        """0 if the offset is valid; otherwise why this partition has none."""
+        """0 on success; otherwise the reason."""
         error_message: str | None
-        """Text of the partition's error, null without one."""
+        """Human-readable explanation of the error; null if there is none."""

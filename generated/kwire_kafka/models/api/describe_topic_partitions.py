@@ -14,22 +14,22 @@ if TYPE_CHECKING:
 
 
 class DescribeTopicPartitionsRequestModel(ModelOf[codec.DescribeTopicPartitionsRequest]):
-    """Sent by admin clients to page through partition details of topics, eligible leaders included (KIP-966)."""
+    """Sent by admin clients to page through the partitions of topics, including eligible leaders (KIP-966)."""
 
     STRUCT = codec.DescribeTopicPartitionsRequest
     MESSAGE = codec.DescribeTopicPartitionsRequest
 
     if TYPE_CHECKING:
         topics: list[TopicRequestModel]
-        """Topics to describe; empty asks for all the caller may see. Handled in order of name."""
+        """Topics to describe, processed in order of name; empty for all that the caller may see."""
         response_partition_limit: int
-        """Most partitions wanted in one response; the broker may apply a lower limit of its own."""
+        """Maximum number of partitions in one response; the broker may apply a lower limit of its own."""
         cursor: DescribeTopicPartitionsRequestCursorModel | None
-        """Where to resume, copied from the preceding response; null starts at the beginning."""
+        """Position at which to resume, copied from the previous response; null starts at the beginning."""
 
 
 class TopicRequestModel(ModelOf[codec.TopicRequest]):
-    """One topic whose partitions are wanted."""
+    """One topic whose partitions are requested."""
 
     STRUCT = codec.TopicRequest
     MESSAGE = codec.DescribeTopicPartitionsRequest
@@ -40,31 +40,31 @@ class TopicRequestModel(ModelOf[codec.TopicRequest]):
 
 
 class DescribeTopicPartitionsRequestCursorModel(ModelOf[codec.DescribeTopicPartitionsRequestCursor]):
-    """Place at which to resume a listing that did not fit into one response."""
+    """Position at which to resume a listing that did not fit into one response."""
 
     STRUCT = codec.DescribeTopicPartitionsRequestCursor
     MESSAGE = codec.DescribeTopicPartitionsRequest
 
     if TYPE_CHECKING:
         topic_name: str
-        """Topic to continue with; topics that sort before it are skipped."""
+        """Name of the topic to continue with; topics that sort before it are skipped."""
         partition_index: int
         """First partition of that topic to return."""
 
 
 class DescribeTopicPartitionsResponseModel(ModelOf[codec.DescribeTopicPartitionsResponse]):
-    """One page of topic and partition details, with a cursor if there is more to fetch."""
+    """Returns one page of topics and partitions, with a cursor if more follow."""
 
     STRUCT = codec.DescribeTopicPartitionsResponse
     MESSAGE = codec.DescribeTopicPartitionsResponse
 
     if TYPE_CHECKING:
         throttle_time_ms: int
-        """Milliseconds the client should hold back because a quota was exceeded; 0 means no throttling."""
+        """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled."""
         topics: list[DescribeTopicPartitionsResponseTopicModel]
-        """Topics on this page, sorted by name; the last may continue on the next page."""
+        """Topics on this page, sorted by name; the last one may continue on the next page."""
         next_cursor: DescribeTopicPartitionsResponseCursorModel | None
-        """Send this back to get the next page; null when the listing is complete."""
+        """Position to send in the request for the next page; null when the listing is complete."""
 
 
 class DescribeTopicPartitionsResponseTopicModel(ModelOf[codec.DescribeTopicPartitionsResponseTopic]):
@@ -75,17 +75,19 @@ class DescribeTopicPartitionsResponseTopicModel(ModelOf[codec.DescribeTopicParti
 
     if TYPE_CHECKING:
         error_code: int
-        """0 on success; otherwise why the topic is not described, e.g. unknown or not authorized."""
+        """0 on success; otherwise the reason, e.g. an unknown topic or a missing permission."""
         name: str | None
-        """Name of the topic; may be null when it is not known."""
+        """Name of the topic; null if it is unknown."""
         topic_id: Uuid
-        """Id of the topic; all zeros if unknown or withheld."""
+        """Id of the topic; the zero UUID if it is unknown or withheld."""
         is_internal: bool
-        """True for topics Kafka keeps for itself, such as __consumer_offsets."""
+        """True for topics that Kafka manages itself, such as __consumer_offsets."""
         partitions: list[DescribeTopicPartitionsResponsePartitionModel]
-        """Partitions in ascending order, perhaps only part of the topic if the page ended."""
+        """Partitions in ascending order; only part of the topic if the page ended."""
         topic_authorized_operations: int
-        """Bit field of operations allowed to the caller; the minimum int32 stands for not filled in."""
+        """Bit field of the operations that the caller may perform, one bit per ACL operation code; -2147483648 if not
+        requested.
+        """
 
 
 class DescribeTopicPartitionsResponsePartitionModel(ModelOf[codec.DescribeTopicPartitionsResponsePartition]):
@@ -96,33 +98,33 @@ class DescribeTopicPartitionsResponsePartitionModel(ModelOf[codec.DescribeTopicP
 
     if TYPE_CHECKING:
         error_code: int
-        """0 if healthy; otherwise a condition such as a missing leader."""
+        """0 on success; otherwise the reason, e.g. that no leader is available."""
         partition_index: int
-        """Number of the partition inside its topic."""
+        """Number of the partition within its topic, counted from 0."""
         leader_id: int
-        """Node id of the leader; -1 while the partition has none."""
+        """Broker id of the leader; -1 while there is none."""
         leader_epoch: int
-        """Count of leader changes, to tell newer from older views; -1 if unknown."""
+        """Leader epoch, which distinguishes newer from older views; -1 if unknown."""
         replica_nodes: list[int]
-        """Node ids of all brokers assigned a copy; the first is the preferred leader."""
+        """Broker ids of the assigned replicas, the preferred leader first."""
         isr_nodes: list[int]
-        """Node ids of the replicas that are in sync with the leader."""
+        """Broker ids of the in-sync replicas, the leader included."""
         eligible_leader_replicas: list[int] | None
-        """Replicas outside the ISR that may lead without data loss; null if not tracked."""
+        """Replicas outside of the ISR that can be elected without data loss; null if not tracked."""
         last_known_elr: list[int] | None
-        """Replicas last seen as eligible before an unclean stop; of use in recovery, null if not tracked."""
+        """Replicas last known as eligible before an unclean shutdown, of use in recovery; null if not tracked."""
         offline_replicas: list[int]
-        """Assigned replicas whose broker or log directory is down."""
+        """Broker ids of the replicas that are unavailable because their broker or disk is down."""
 
 
 class DescribeTopicPartitionsResponseCursorModel(ModelOf[codec.DescribeTopicPartitionsResponseCursor]):
-    """Place at which the next page begins."""
+    """Position at which the next page begins."""
 
     STRUCT = codec.DescribeTopicPartitionsResponseCursor
     MESSAGE = codec.DescribeTopicPartitionsResponse
 
     if TYPE_CHECKING:
         topic_name: str
-        """Topic with which the next page begins."""
+        """Name of the topic with which the next page begins."""
         partition_index: int
         """First partition of that topic not yet returned."""

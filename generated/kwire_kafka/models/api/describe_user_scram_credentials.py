@@ -12,59 +12,59 @@ TYPE_CHECKING = False
 
 
 class DescribeUserScramCredentialsRequestModel(ModelOf[codec.DescribeUserScramCredentialsRequest]):
-    """An admin client asks which SCRAM credentials exist for some or all users; secrets are never returned."""
+    """Sent by an admin client to list the SCRAM credentials of some or all users, without their secrets."""
 
     STRUCT = codec.DescribeUserScramCredentialsRequest
     MESSAGE = codec.DescribeUserScramCredentialsRequest
 
     if TYPE_CHECKING:
         users: list[UserNameModel] | None
-        """Users to report on; null or an empty list reports every user that has credentials."""
+        """Users to describe; null or empty for every user that has credentials."""
 
 
 class UserNameModel(ModelOf[codec.UserName]):
-    """One user whose credentials shall be listed."""
+    """One user to describe."""
 
     STRUCT = codec.UserName
     MESSAGE = codec.DescribeUserScramCredentialsRequest
 
     if TYPE_CHECKING:
         name: str
-        """Name of the user; listing one twice yields a DUPLICATE_RESOURCE error for it."""
+        """Name of the user; a repeated name results in a DUPLICATE_RESOURCE error for it."""
 
 
 class DescribeUserScramCredentialsResponseModel(ModelOf[codec.DescribeUserScramCredentialsResponse]):
-    """The broker lists, per user, the SCRAM mechanisms set up and their iteration counts."""
+    """Returns, for each user, the SCRAM mechanisms with their iteration counts."""
 
     STRUCT = codec.DescribeUserScramCredentialsResponse
     MESSAGE = codec.DescribeUserScramCredentialsResponse
 
     if TYPE_CHECKING:
         throttle_time_ms: int
-        """Quota-imposed wait for the client in milliseconds; 0 if there is none."""
+        """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled."""
         error_code: int
-        """Failure of the entire call, e.g. missing cluster rights; users have their own codes."""
+        """Error of the request as a whole, e.g. a missing permission; 0 if the outcomes are reported per user."""
         error_message: str | None
-        """Text for the failure of the entire call; null if there was none."""
+        """Human-readable explanation of the error; null if there is none."""
         results: list[DescribeUserScramCredentialsResultModel]
-        """One result per requested user, or per user with credentials if all were asked for."""
+        """One entry for each requested user, or for every user with credentials."""
 
 
 class DescribeUserScramCredentialsResultModel(ModelOf[codec.DescribeUserScramCredentialsResult]):
-    """What is known about the SCRAM credentials of one user."""
+    """SCRAM credentials of one user."""
 
     STRUCT = codec.DescribeUserScramCredentialsResult
     MESSAGE = codec.DescribeUserScramCredentialsResponse
 
     if TYPE_CHECKING:
         user: str
-        """Name of the user this result is about."""
+        """Name of the user."""
         error_code: int
         """0 if the user has credentials; RESOURCE_NOT_FOUND if a named user has none."""
         error_message: str | None
-        """Readable reason why this user could not be described; null on success."""
+        """Human-readable explanation of the error; null if there is none."""
         credential_infos: list[CredentialInfoModel]
-        """Credentials of the user, at most one per mechanism; empty on error."""
+        """Credentials of the user, at most one for each mechanism; empty on error."""
 
 
 class CredentialInfoModel(ModelOf[codec.CredentialInfo]):
@@ -75,6 +75,6 @@ class CredentialInfoModel(ModelOf[codec.CredentialInfo]):
 
     if TYPE_CHECKING:
         mechanism: int
-        """1 for SCRAM-SHA-256, 2 for SCRAM-SHA-512; 0 stands for unknown."""
+        """Mechanism of the credential: 0 unknown, 1 SCRAM-SHA-256, 2 SCRAM-SHA-512."""
         iterations: int
-        """Hash rounds used to derive the salted password; higher makes guessing slower."""
+        """Number of hash iterations; more of them make guessing slower."""

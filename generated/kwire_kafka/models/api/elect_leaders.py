@@ -12,77 +12,78 @@ TYPE_CHECKING = False
 
 
 class ElectLeadersRequestModel(ModelOf[codec.ElectLeadersRequest]):
-    """An admin client asks the controller to run leader elections, to restore preferred leaders or to force unclean
-    ones.
-    """
+    """Sent by an admin client to the controller to elect preferred leaders, or to force unclean elections."""
 
     STRUCT = codec.ElectLeadersRequest
     MESSAGE = codec.ElectLeadersRequest
 
     if TYPE_CHECKING:
         election_type: int = OPTIONAL
-        """0 elects the preferred (first listed) replica, 1 allows any live replica at the risk of data loss. Versions
+        """Kind of election: 0 the preferred (first) replica, 1 any live replica at the risk of data loss. Versions
         1+.
         """
         topic_partitions: list[TopicPartitionsModel] | None
-        """Where to hold elections; null means every partition of the cluster."""
+        """Partitions to hold elections for; null for every partition of the cluster."""
         timeout_ms: int
-        """Longest time in milliseconds to wait for the elections to finish."""
+        """Maximum time in milliseconds to wait for the elections to finish."""
 
 
 class TopicPartitionsModel(ModelOf[codec.TopicPartitions]):
-    """Partitions of one topic for which a new leader shall be elected."""
+    """Partitions of one topic to elect leaders for."""
 
     STRUCT = codec.TopicPartitions
     MESSAGE = codec.ElectLeadersRequest
 
     if TYPE_CHECKING:
         topic: str
-        """Name of the topic whose partitions are listed beside it."""
+        """Name of the topic that the partitions belong to."""
         partitions: list[int]
-        """Indexes, within the topic, of the partitions to hold an election for."""
+        """Numbers of the partitions."""
 
 
 class ElectLeadersResponseModel(ModelOf[codec.ElectLeadersResponse]):
-    """The controller tells the admin client how each requested leader election ended."""
+    """Reports the outcome of each requested leader election."""
 
     STRUCT = codec.ElectLeadersResponse
     MESSAGE = codec.ElectLeadersResponse
 
     if TYPE_CHECKING:
         throttle_time_ms: int
-        """Milliseconds of back-off asked of the client by quota enforcement; 0 if none."""
+        """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled."""
         error_code: int = OPTIONAL
-        """Failure of the call as a whole, such as missing cluster rights; 0 when partitions were examined. Versions
-        1+.
+        """Error of the request as a whole, e.g. a missing permission; 0 if the outcomes are reported per partition.
+        Versions 1+.
         """
         replica_election_results: list[ReplicaElectionResultModel]
-        """Outcomes grouped by topic; if all partitions were asked for, those needing no election may be absent."""
+        """Outcomes grouped by topic; if all partitions were requested, those that needed no election can be absent.
+        """
 
 
 class ReplicaElectionResultModel(ModelOf[codec.ReplicaElectionResult]):
-    """Election outcomes for the partitions of one topic."""
+    """Outcomes for the partitions of one topic."""
 
     STRUCT = codec.ReplicaElectionResult
     MESSAGE = codec.ElectLeadersResponse
 
     if TYPE_CHECKING:
         topic: str
-        """Name of the topic these outcomes are about."""
+        """Name of the topic that the partitions belong to."""
         partition_result: list[PartitionResultModel]
-        """Outcomes for this topic, one per partition; a list despite its singular name."""
+        """Outcomes for the partitions of this topic; a list despite its singular name."""
 
 
 class PartitionResultModel(ModelOf[codec.PartitionResult]):
-    """How the election of one partition ended."""
+    """Outcome for one partition."""
 
     STRUCT = codec.PartitionResult
     MESSAGE = codec.ElectLeadersResponse
 
     if TYPE_CHECKING:
         partition_id: int
-        """Index of the partition within its topic."""
+        """Number of the partition within its topic, counted from 0."""
         error_code: int
-        """0 if a leader was elected; ELECTION_NOT_NEEDED is harmless, others mean no fit replica was available."""
+        """0 if a leader was elected; ELECTION_NOT_NEEDED is harmless, other errors mean that no suitable replica was
+        available.
+        """
         error_message: str | None
-        """Human-readable reason for the failed election; null if there is nothing to add."""
+        """Human-readable explanation of the error; null if there is none."""

@@ -12,35 +12,36 @@ TYPE_CHECKING = False
 
 
 class EndTxnRequestModel(ModelOf[codec.EndTxnRequest]):
-    """Producer to transaction coordinator: commit or abort the open transaction."""
+    """Sent by a producer to the transaction coordinator to commit or abort the open transaction."""
 
     STRUCT = codec.EndTxnRequest
     MESSAGE = codec.EndTxnRequest
 
     if TYPE_CHECKING:
         transactional_id: str
-        """Transactional id whose open transaction shall end."""
+        """Transactional id whose open transaction is to end."""
         producer_id: int
-        """Producer id that owns the transaction."""
+        """Producer id of the transaction."""
         producer_epoch: int
-        """Epoch of the owner; the coordinator refuses an outdated one."""
+        """Epoch of the producer; an outdated one is fenced."""
         committed: bool
         """True to commit, false to abort."""
 
 
 class EndTxnResponseModel(ModelOf[codec.EndTxnResponse]):
-    """Coordinator has durably decided the outcome; markers reach the partitions afterwards."""
+    """Reports whether the outcome was recorded; the markers are written to the partitions afterwards."""
 
     STRUCT = codec.EndTxnResponse
     MESSAGE = codec.EndTxnResponse
 
     if TYPE_CHECKING:
         throttle_time_ms: int
-        """Milliseconds the client should stay silent because it exceeded a quota; 0 when within quota."""
+        """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled."""
         error_code: int
-        """0 once the decision is logged; CONCURRENT_TRANSACTIONS means try again."""
+        """0 once the outcome is logged; CONCURRENT_TRANSACTIONS calls for a retry."""
         producer_id: int = OPTIONAL
-        """Producer id for the next transaction, new if the epochs ran out; -1 if not set. Versions 5+."""
+        """Producer id for the next transaction, a new one if the epochs ran out; -1 if not set. Versions 5+."""
         producer_epoch: int = OPTIONAL
-        """Epoch for the next transaction, bumped on each end so late writes are fenced; -1 if not set. Versions 5+.
+        """Epoch for the next transaction, incremented at each end so that late writes are fenced; -1 if not set.
+        Versions 5+.
         """

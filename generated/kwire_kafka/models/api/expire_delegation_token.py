@@ -12,28 +12,29 @@ TYPE_CHECKING = False
 
 
 class ExpireDelegationTokenRequestModel(ModelOf[codec.ExpireDelegationTokenRequest]):
-    """The owner or a renewer asks a broker to shorten a delegation token's life or revoke it at once."""
+    """Sent by the owner or a renewer of a delegation token to shorten its lifetime or revoke it at once."""
 
     STRUCT = codec.ExpireDelegationTokenRequest
     MESSAGE = codec.ExpireDelegationTokenRequest
 
     if TYPE_CHECKING:
         hmac: bytes
-        """Secret of the token to be cut short; identifies the token in place of its id."""
+        """Secret HMAC of the token, which identifies it."""
         expiry_time_period_ms: int
-        """Milliseconds from now until the token shall lapse; a negative value revokes it immediately."""
+        """Milliseconds from now until the token expires; a negative value revokes it immediately."""
 
 
 class ExpireDelegationTokenResponseModel(ModelOf[codec.ExpireDelegationTokenResponse]):
-    """The broker confirms when the delegation token ends, or ended, after an expire request."""
+    """Returns the time at which the delegation token expires or expired."""
 
     STRUCT = codec.ExpireDelegationTokenResponse
     MESSAGE = codec.ExpireDelegationTokenResponse
 
     if TYPE_CHECKING:
         error_code: int
-        """0 on success; otherwise e.g. unknown token or a caller with no right over it."""
+        """0 on success; otherwise the reason, e.g. an unknown token or a caller without rights to it."""
         expiry_timestamp_ms: int
-        """Moment of expiry now in force, Unix time in milliseconds; about now if it was revoked."""
+        """Time at which the token expires, in milliseconds since the Unix epoch; the current time if it was revoked.
+        """
         throttle_time_ms: int
-        """Pause in milliseconds owed by the client under its quota; 0 when within limits."""
+        """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled."""

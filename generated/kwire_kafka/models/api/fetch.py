@@ -14,60 +14,57 @@ if TYPE_CHECKING:
 
 
 class FetchRequestModel(ModelOf[codec.FetchRequest]):
-    """Asks a broker for records; sent by consumers, by follower replicas and by the KRaft quorum to its leader."""
+    """Sent by consumers, follower replicas and KRaft nodes to a broker or leader to read records."""
 
     STRUCT = codec.FetchRequest
     MESSAGE = codec.FetchRequest
 
     if TYPE_CHECKING:
         cluster_id: str | None = OPTIONAL
-        """Cluster the sender believes it talks to, checked by KRaft leaders against mixed-up quorums; null skips the
-        check. Versions 12+.
-        """
+        """Id of the cluster that the sender expects, checked by KRaft leaders; null skips the check. Versions 12+."""
         replica_id: int = OPTIONAL
-        """Broker id of the fetching follower, or -1 for a consumer; replaced by ReplicaState. Versions 0-14."""
+        """Broker id of the fetching follower, -1 for a consumer; replaced by ReplicaState. Versions 0-14."""
         replica_state: ReplicaStateModel = OPTIONAL
-        """Identity of the fetching follower; left at its default by consumers. Versions 15+."""
+        """Identity of the fetching follower; consumers leave it at its default. Versions 15+."""
         max_wait_ms: int
-        """Longest time in milliseconds the broker may park the request while MinBytes is not yet available."""
+        """Maximum time in milliseconds that the broker may wait until MinBytes are available."""
         min_bytes: int
-        """Amount of data in bytes that ends the wait early; 0 or 1 gives the fastest answer."""
+        """Number of bytes that ends the wait early; 0 or 1 for the fastest response."""
         max_bytes: int = OPTIONAL
-        """Soft limit in bytes on the whole response; a first batch bigger than this is still returned to allow
+        """Soft limit in bytes for the whole response; a first batch larger than this is still returned to allow
         progress. Versions 3+.
         """
         isolation_level: int = OPTIONAL
-        """0 reads everything up to the high watermark; 1 stops at the last stable offset, so open transactions are
-        hidden. Versions 4+.
+        """Isolation level: 0 reads up to the high watermark, 1 up to the last stable offset, which hides open
+        transactions. Versions 4+.
         """
         session_id: int = OPTIONAL
-        """Incremental fetch session to continue, 0 for none; in a session only changed partitions need to be listed.
-        Versions 7+.
+        """Id of the incremental fetch session to continue, 0 for none; in a session only changed partitions are
+        listed. Versions 7+.
         """
         session_epoch: int = OPTIONAL
-        """Counter within the fetch session: 0 asks for a new session, -1 means a full fetch that closes or avoids
-        one. Versions 7+.
+        """Counter of the fetch session: 0 asks for a new session, -1 is a full fetch that closes the session or
+        avoids one. Versions 7+.
         """
         topics: list[FetchTopicModel]
         """Partitions to read, by topic; in an incremental session only those added or changed since the last fetch.
         """
         forgotten_topics_data: list[ForgottenTopicModel] = OPTIONAL
-        """Partitions to drop from the incremental fetch session; empty in a full fetch. Versions 7+."""
+        """Partitions to remove from the incremental fetch session; empty in a full fetch. Versions 7+."""
         rack_id: str = OPTIONAL
-        """Rack of the consumer, used to suggest a nearby replica to read from; empty if the consumer has none.
-        Versions 11+.
+        """Rack of the consumer, with which the broker suggests a nearby replica; empty if it has none. Versions 11+.
         """
 
 
 class ReplicaStateModel(ModelOf[codec.ReplicaState]):
-    """Identity of the follower replica that fetches."""
+    """Identity of the fetching follower."""
 
     STRUCT = codec.ReplicaState
     MESSAGE = codec.FetchRequest
 
     if TYPE_CHECKING:
         replica_id: int
-        """Broker that fetches as a follower; -1 says that it is a consumer. Versions 15+."""
+        """Broker id of the fetching follower; -1 for a consumer. Versions 15+."""
         replica_epoch: int
         """Broker epoch of the follower, -1 if unknown; keeps a restarted broker from rejoining the ISR on stale
         fetches. Versions 15+.
@@ -75,24 +72,22 @@ class ReplicaStateModel(ModelOf[codec.ReplicaState]):
 
 
 class FetchTopicModel(ModelOf[codec.FetchTopic]):
-    """The partitions of one topic to read from."""
+    """Partitions of one topic to read."""
 
     STRUCT = codec.FetchTopic
     MESSAGE = codec.FetchRequest
 
     if TYPE_CHECKING:
         topic: str = OPTIONAL
-        """Name of the topic to read; newer versions use TopicId in its place. Versions 0-12."""
+        """Name of the topic; newer versions use TopicId instead. Versions 0-12."""
         topic_id: Uuid = OPTIONAL
-        """Unique id of the topic to read, safe against a topic deleted and recreated under the same name. Versions
-        13+.
-        """
+        """Id of the topic; distinguishes it from a re-created topic of the same name. Versions 13+."""
         partitions: list[FetchPartitionModel]
         """Read position and limits for each partition."""
 
 
 class FetchPartitionModel(ModelOf[codec.FetchPartition]):
-    """Where to read in one partition, and how much."""
+    """Position and limits for one partition."""
 
     STRUCT = codec.FetchPartition
     MESSAGE = codec.FetchRequest
@@ -101,82 +96,83 @@ class FetchPartitionModel(ModelOf[codec.FetchPartition]):
         partition: int
         """Number of the partition within its topic, counted from 0."""
         current_leader_epoch: int = OPTIONAL
-        """Leader epoch known to the sender, -1 to skip the check; a mismatch exposes stale clients or stale brokers.
+        """Leader epoch known to the sender, with which stale clients and brokers are detected; -1 skips the check.
         Versions 9+.
         """
         fetch_offset: int
-        """Offset of the first record wanted; the batch returned may start earlier if it contains this offset."""
+        """Offset of the first record to read; the returned batch can start earlier if it contains this offset."""
         last_fetched_epoch: int = OPTIONAL
-        """Leader epoch of the follower's last record, -1 if none; lets the leader detect that the logs diverged.
-        Versions 12+.
+        """Leader epoch of the follower's last record, with which the leader detects diverging logs; -1 if there is
+        none. Versions 12+.
         """
         log_start_offset: int = OPTIONAL
-        """First offset the follower keeps, so the leader can track deletions; -1 when a consumer fetches. Versions
+        """Lowest offset that the follower keeps, so that the leader can track deletions; -1 from a consumer. Versions
         5+.
         """
         partition_max_bytes: int
-        """Soft limit in bytes on data from this partition; one oversized first batch may exceed it."""
+        """Soft limit in bytes for this partition; a larger first batch is still returned."""
         replica_directory_id: Uuid = OPTIONAL
-        """Id of the log directory the KRaft follower stores to, telling a voter from one with a wiped disk; zero if
+        """Id of the KRaft follower's log directory, which distinguishes a voter from one with a wiped disk; zero if
         none. Versions 17+.
         """
         high_watermark: int = OPTIONAL
-        """High watermark the follower has learned, -1 if unknown; the int64 maximum means the sender lacks this
-        feature. Versions 18+.
+        """High watermark known to the follower, -1 if unknown; the int64 maximum if the sender does not support it.
+        Versions 18+.
         """
 
 
 class ForgottenTopicModel(ModelOf[codec.ForgottenTopic]):
-    """The partitions of one topic to take out of the fetch session."""
+    """Partitions of one topic to remove from the fetch session."""
 
     STRUCT = codec.ForgottenTopic
     MESSAGE = codec.FetchRequest
 
     if TYPE_CHECKING:
         topic: str = OPTIONAL
-        """Name of the topic whose partitions leave the session. Versions 7-12."""
+        """Name of the topic. Versions 7-12."""
         topic_id: Uuid = OPTIONAL
-        """Unique id of the topic whose partitions leave the session. Versions 13+."""
+        """Id of the topic. Versions 13+."""
         partitions: list[int]
-        """Numbers of the partitions the broker should stop tracking in this session. Versions 7+."""
+        """Numbers of the partitions to remove from the session. Versions 7+."""
 
 
 class FetchResponseModel(ModelOf[codec.FetchResponse]):
-    """Broker's answer with record batches per partition, for consumers, follower replicas and KRaft nodes."""
+    """Returns record batches and log positions for each partition."""
 
     STRUCT = codec.FetchResponse
     MESSAGE = codec.FetchResponse
 
     if TYPE_CHECKING:
         throttle_time_ms: int = OPTIONAL
-        """Milliseconds the client must pause for exceeding a quota; 0 when no quota was hit. Versions 1+."""
+        """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled. Versions 1+."""
         error_code: int = OPTIONAL
-        """Failure of the fetch as a whole, such as an unknown or out-of-step session; 0 if only partitions may have
-        failed. Versions 7+.
-        """
-        session_id: int = OPTIONAL
-        """Incremental session the broker created or continued; 0 means the next request must be a full fetch.
+        """Error of the request as a whole, e.g. an unknown fetch session; 0 if only partitions can have failed.
         Versions 7+.
         """
+        session_id: int = OPTIONAL
+        """Id of the incremental session that the broker created or continued; 0 if the next request must be a full
+        fetch. Versions 7+.
+        """
         responses: list[FetchableTopicResponseModel]
-        """Fetched data by topic; an incremental session leaves out partitions with nothing new to tell."""
+        """Data grouped by topic; an incremental session omits partitions without changes."""
         node_endpoints: list[NodeEndpointModel] = OPTIONAL
-        """Addresses of the leaders named in CurrentLeader, sparing the client a metadata round trip. Versions 16+."""
+        """Addresses of the leaders named in CurrentLeader, which spare the client a metadata request. Versions 16+.
+        """
 
 
 class FetchableTopicResponseModel(ModelOf[codec.FetchableTopicResponse]):
-    """Data and status for the partitions of one topic."""
+    """Data of the partitions of one topic."""
 
     STRUCT = codec.FetchableTopicResponse
     MESSAGE = codec.FetchResponse
 
     if TYPE_CHECKING:
         topic: str = OPTIONAL
-        """Name of the topic the data belongs to. Versions 0-12."""
+        """Name of the topic that the data belongs to. Versions 0-12."""
         topic_id: Uuid = OPTIONAL
-        """Unique id of the topic the data belongs to, as given in the request. Versions 13+."""
+        """Id of the topic that the data belongs to, as given in the request. Versions 13+."""
         partitions: list[PartitionDataModel]
-        """One result for each partition of the topic that is reported."""
+        """One entry for each reported partition of the topic."""
 
 
 class PartitionDataModel(ModelOf[codec.PartitionData]):
@@ -189,107 +185,108 @@ class PartitionDataModel(ModelOf[codec.PartitionData]):
         partition_index: int
         """Number of the partition within its topic, counted from 0."""
         error_code: int
-        """0 if the partition could be read; otherwise why not, such as an offset out of range or a moved leader."""
+        """0 if the partition could be read; otherwise the reason, e.g. an offset out of range or a leader that moved.
+        """
         high_watermark: int
-        """First offset not yet replicated to the whole ISR; consumers cannot read from here on. -1 on error."""
+        """First offset not yet replicated to the whole ISR, up to which consumers can read; -1 on error."""
         last_stable_offset: int = OPTIONAL
         """Offset below which every transaction is decided, the limit for read_committed; -1 if unavailable. Versions
         4+.
         """
         log_start_offset: int = OPTIONAL
-        """Lowest offset the partition still holds; anything older was deleted. -1 if unknown. Versions 5+."""
+        """Lowest offset in the partition, earlier records having been deleted; -1 if unknown. Versions 5+."""
         diverging_epoch: EpochEndOffsetModel = OPTIONAL
-        """Sent when the follower's log disagrees with the leader's: the point to truncate back to before retrying.
+        """Point to which the follower must truncate before it retries; sent if its log diverges from the leader's.
         Versions 12+.
         """
         current_leader: LeaderIdAndEpochModel = OPTIONAL
-        """Where the partition is led now, filled in when the requester's idea of it was outdated. Versions 12+."""
+        """Current leader of the partition, set if the requester's view was outdated. Versions 12+."""
         snapshot_id: SnapshotIdModel = OPTIONAL
-        """KRaft only: snapshot the follower must download because the leader no longer has the log it asked for.
+        """KRaft only: snapshot that the follower must download because the leader no longer has the requested log.
         Versions 12+.
         """
         aborted_transactions: list[AbortedTransactionModel] | None = OPTIONAL
-        """Aborted transactions overlapping the data, for read_committed clients to filter; null when not asked for.
+        """Aborted transactions that overlap the data, for read_committed clients to filter; null if not requested.
         Versions 4+.
         """
         preferred_read_replica: int = OPTIONAL
-        """Broker the consumer should fetch from instead, usually one in its rack; -1 means stay here. Versions 11+.
+        """Broker that the consumer should fetch from instead, usually one in its rack; -1 to stay with this one.
+        Versions 11+.
         """
         records: bytes | None = OPTIONAL
-        """Record batches, of which the last may be cut off by the size limit; empty or null if nothing was read."""
+        """Record batches, the last one possibly cut off by the size limit; empty or null if nothing was read."""
         records_size_in_bytes: int | None = OPTIONAL
         """Size of records in bytes where nothing else is known of them."""
 
 
 class EpochEndOffsetModel(ModelOf[codec.EpochEndOffset]):
-    """Last point a follower's log can share with the leader's, as an epoch and its end."""
+    """Last point that the follower's log can share with the leader's."""
 
     STRUCT = codec.EpochEndOffset
     MESSAGE = codec.FetchResponse
 
     if TYPE_CHECKING:
         epoch: int
-        """Largest leader epoch on the leader not above the follower's; -1 if there is no divergence to report.
-        Versions 12+.
+        """Largest leader epoch in the leader's log not above the follower's; -1 if the logs do not diverge. Versions
+        12+.
         """
         end_offset: int
-        """Offset just past the last record the leader holds for that epoch; -1 if there is no divergence. Versions
+        """Offset just past the last record of that epoch in the leader's log; -1 if the logs do not diverge. Versions
         12+.
         """
 
 
 class LeaderIdAndEpochModel(ModelOf[codec.LeaderIdAndEpoch]):
-    """Hint about the current leader of a partition, so the client can refetch in the right place."""
+    """Current leader of a partition, to which the client can turn."""
 
     STRUCT = codec.LeaderIdAndEpoch
     MESSAGE = codec.FetchResponse
 
     if TYPE_CHECKING:
         leader_id: int
-        """Node id of the leader as this broker knows it; -1 if it knows none. Versions 12+."""
+        """Node id of the leader as known to this broker; -1 if unknown. Versions 12+."""
         leader_epoch: int
-        """Leadership term as this broker knows it, -1 if unknown; a client should ignore older terms. Versions 12+.
-        """
+        """Leader epoch as known to this broker, -1 if unknown; clients ignore older ones. Versions 12+."""
 
 
 class SnapshotIdModel(ModelOf[codec.SnapshotId]):
-    """Name of a KRaft snapshot, made of the offset and epoch up to which it covers the log."""
+    """Id of a KRaft snapshot: the end offset and epoch of the log it covers."""
 
     STRUCT = codec.SnapshotId
     MESSAGE = codec.FetchResponse
 
     if TYPE_CHECKING:
         end_offset: int
-        """Offset just past the last record the snapshot covers; -1 means no snapshot is offered. Versions 12+."""
+        """Offset just past the last record that the snapshot covers; -1 if no snapshot is offered. Versions 12+."""
         epoch: int
-        """Leader epoch of the last record the snapshot covers; -1 means no snapshot is offered. Versions 12+."""
+        """Leader epoch of the last record that the snapshot covers; -1 if no snapshot is offered. Versions 12+."""
 
 
 class AbortedTransactionModel(ModelOf[codec.AbortedTransaction]):
-    """One aborted transaction whose records a read_committed consumer has to skip."""
+    """One aborted transaction whose records a read_committed consumer must skip."""
 
     STRUCT = codec.AbortedTransaction
     MESSAGE = codec.FetchResponse
 
     if TYPE_CHECKING:
         producer_id: int
-        """Producer whose transactional records are dropped, from FirstOffset to its abort marker. Versions 4+."""
+        """Id of the producer whose records are skipped from FirstOffset up to its abort marker. Versions 4+."""
         first_offset: int
-        """Offset of the first record the aborted transaction wrote to this partition. Versions 4+."""
+        """Offset of the first record that the aborted transaction wrote to this partition. Versions 4+."""
 
 
 class NodeEndpointModel(ModelOf[codec.NodeEndpoint]):
-    """Address of one broker that was named as the leader of some partition."""
+    """Address of one broker that is named as the leader of some partition."""
 
     STRUCT = codec.NodeEndpoint
     MESSAGE = codec.FetchResponse
 
     if TYPE_CHECKING:
         node_id: int
-        """Broker id, matching the LeaderId values of the partition results. Versions 16+."""
+        """Id of the broker, matching the LeaderId values of the partitions. Versions 16+."""
         host: str
-        """Host name or IP address to connect to for fetching from that leader. Versions 16+."""
+        """Host name or IP address of the broker. Versions 16+."""
         port: int
-        """TCP port to connect to for fetching from that leader. Versions 16+."""
+        """TCP port of the broker. Versions 16+."""
         rack: str | None
-        """Rack or availability zone the broker is configured with; null if it has none. Versions 16+."""
+        """Rack of the broker, from broker.rack; null if none is configured. Versions 16+."""

@@ -14,24 +14,26 @@ if TYPE_CHECKING:
 
 
 class FetchSnapshotRequestModel(ModelOf[codec.FetchSnapshotRequest]):
-    """A KRaft replica too far behind for the log downloads the leader's metadata snapshot piece by piece."""
+    """Sent by a KRaft replica that lags behind the start of the log to download the leader's metadata snapshot in
+    chunks.
+    """
 
     STRUCT = codec.FetchSnapshotRequest
     MESSAGE = codec.FetchSnapshotRequest
 
     if TYPE_CHECKING:
         cluster_id: str | None = OPTIONAL
-        """Cluster of the asker; the leader refuses another cluster's nodes, null skips this check."""
+        """Id of the cluster that the sender belongs to, checked by the receiver; null skips the check."""
         replica_id: int
         """Node id of the downloading replica; -1 if it has none."""
         max_bytes: int
-        """Upper limit in bytes for the snapshot data returned, over all partitions."""
+        """Maximum number of bytes of snapshot data to return, over all partitions."""
         topics: list[FetchSnapshotRequestTopicSnapshotModel]
-        """Raft topics to download from; just __cluster_metadata today."""
+        """Raft topics to download; only __cluster_metadata exists."""
 
 
 class FetchSnapshotRequestTopicSnapshotModel(ModelOf[codec.FetchSnapshotRequestTopicSnapshot]):
-    """One Raft topic of which snapshot data is wanted."""
+    """One Raft topic whose snapshots are downloaded."""
 
     STRUCT = codec.FetchSnapshotRequestTopicSnapshot
     MESSAGE = codec.FetchSnapshotRequest
@@ -40,132 +42,135 @@ class FetchSnapshotRequestTopicSnapshotModel(ModelOf[codec.FetchSnapshotRequestT
         name: str
         """Name of the Raft topic, __cluster_metadata."""
         partitions: list[FetchSnapshotRequestPartitionSnapshotModel]
-        """Partitions whose snapshots are being downloaded."""
+        """Partitions whose snapshots are downloaded."""
 
 
 class FetchSnapshotRequestPartitionSnapshotModel(ModelOf[codec.FetchSnapshotRequestPartitionSnapshot]):
-    """Snapshot of one partition and the place to read on from."""
+    """Snapshot of one partition and the position to read from."""
 
     STRUCT = codec.FetchSnapshotRequestPartitionSnapshot
     MESSAGE = codec.FetchSnapshotRequest
 
     if TYPE_CHECKING:
         partition: int
-        """Partition number, 0 for the metadata log."""
+        """Number of the partition; always 0 for the metadata log."""
         current_leader_epoch: int
-        """Epoch in which the asker believes the leader serves; stale or future values are rejected."""
+        """Leader epoch known to the sender; stale or future values are rejected."""
         snapshot_id: FetchSnapshotRequestSnapshotIdModel
-        """Which snapshot to read, as named by the leader in an earlier Fetch response."""
+        """Id of the snapshot to read, as given by the leader in an earlier Fetch response."""
         position: int
-        """Byte offset in the snapshot file to read from: 0 at first, then the bytes received so far."""
+        """Byte offset in the snapshot file to read from: 0 at first, then the number of bytes received so far."""
         replica_directory_id: Uuid = OPTIONAL
         """Log directory id of the downloading replica; zero if it has none. Versions 1+."""
 
 
 class FetchSnapshotRequestSnapshotIdModel(ModelOf[codec.FetchSnapshotRequestSnapshotId]):
-    """Identity of a snapshot: the log position it covers."""
+    """Id of a snapshot: the end offset and epoch of the log it covers."""
 
     STRUCT = codec.FetchSnapshotRequestSnapshotId
     MESSAGE = codec.FetchSnapshotRequest
 
     if TYPE_CHECKING:
         end_offset: int
-        """Log offset at which the snapshot ends, exclusive; fetching the log goes on from here."""
+        """Offset just past the last record that the snapshot covers, from which fetching of the log continues."""
         epoch: int
-        """Leader epoch of the last record covered by the snapshot."""
+        """Leader epoch of the last record that the snapshot covers."""
 
 
 class FetchSnapshotResponseModel(ModelOf[codec.FetchSnapshotResponse]):
-    """The KRaft leader sends the next piece of a metadata snapshot, or says why it cannot."""
+    """Returns the next chunk of a metadata snapshot."""
 
     STRUCT = codec.FetchSnapshotResponse
     MESSAGE = codec.FetchSnapshotResponse
 
     if TYPE_CHECKING:
         throttle_time_ms: int
-        """Milliseconds the replica is told to pause by a quota; normally 0."""
+        """Milliseconds the sender must pause because it exceeded a quota; normally 0 between cluster nodes."""
         error_code: int
-        """Failure of the request as a whole, e.g. a foreign cluster id; 0 if pieces follow."""
+        """Error of the request as a whole, e.g. INCONSISTENT_CLUSTER_ID; 0 if the outcomes are reported per
+        partition.
+        """
         topics: list[FetchSnapshotResponseTopicSnapshotModel]
-        """Pieces grouped by Raft topic; empty after a failure of the whole request."""
+        """Chunks grouped by Raft topic; empty if the request failed as a whole."""
         node_endpoints: list[NodeEndpointModel] = OPTIONAL
-        """Addresses for the leader ids given in this response; empty when there is no redirect. Versions 1+."""
+        """Addresses of the leaders named in this response; empty if none are known. Versions 1+."""
 
 
 class FetchSnapshotResponseTopicSnapshotModel(ModelOf[codec.FetchSnapshotResponseTopicSnapshot]):
-    """Snapshot pieces of one Raft topic."""
+    """Chunks of the snapshots of one Raft topic."""
 
     STRUCT = codec.FetchSnapshotResponseTopicSnapshot
     MESSAGE = codec.FetchSnapshotResponse
 
     if TYPE_CHECKING:
         name: str
-        """Raft topic the pieces belong to, __cluster_metadata."""
+        """Name of the Raft topic, __cluster_metadata."""
         partitions: list[FetchSnapshotResponsePartitionSnapshotModel]
-        """One piece, or one error, per requested partition."""
+        """One chunk, or one error, for each requested partition."""
 
 
 class FetchSnapshotResponsePartitionSnapshotModel(ModelOf[codec.FetchSnapshotResponsePartitionSnapshot]):
-    """One piece of the snapshot of one partition."""
+    """One chunk of the snapshot of one partition."""
 
     STRUCT = codec.FetchSnapshotResponsePartitionSnapshot
     MESSAGE = codec.FetchSnapshotResponse
 
     if TYPE_CHECKING:
         index: int
-        """Partition number; 0 for the metadata log."""
+        """Number of the partition; always 0 for the metadata log."""
         error_code: int
-        """0 with data; SNAPSHOT_NOT_FOUND if deleted since, POSITION_OUT_OF_RANGE for a bad byte offset."""
+        """0 on success; SNAPSHOT_NOT_FOUND if it has been deleted, POSITION_OUT_OF_RANGE for an invalid position."""
         snapshot_id: FetchSnapshotResponseSnapshotIdModel
-        """Snapshot that was read; must equal the one asked for."""
+        """Id of the snapshot that was read, equal to the requested one."""
         current_leader: LeaderIdAndEpochModel = OPTIONAL
-        """Sent when the answering node is not the leader or epochs disagree, to redirect the replica."""
+        """Current leader, sent if the responding node is not the leader or the epochs disagree."""
         size: int
-        """Length of the whole snapshot in bytes; the download is complete when this many have arrived."""
+        """Size of the whole snapshot in bytes; the download is complete once this many have arrived."""
         position: int
-        """Byte offset in the snapshot file at which this piece begins."""
+        """Byte offset in the snapshot file at which this chunk begins."""
         unaligned_records: bytes | None = OPTIONAL
-        """Raw file bytes that may begin or end inside a record batch; join all pieces before parsing."""
+        """Raw bytes of the file, which can begin or end inside a record batch; concatenate all chunks before parsing.
+        """
         unaligned_records_size_in_bytes: int | None = OPTIONAL
         """Size of unaligned_records in bytes where nothing else is known of them."""
 
 
 class FetchSnapshotResponseSnapshotIdModel(ModelOf[codec.FetchSnapshotResponseSnapshotId]):
-    """Identity of the snapshot this piece was cut from."""
+    """Id of a snapshot: the end offset and epoch of the log it covers."""
 
     STRUCT = codec.FetchSnapshotResponseSnapshotId
     MESSAGE = codec.FetchSnapshotResponse
 
     if TYPE_CHECKING:
         end_offset: int
-        """First log offset not contained in the snapshot."""
+        """Offset just past the last record that the snapshot covers, from which fetching of the log continues."""
         epoch: int
-        """Epoch of the snapshot's last record, at offset EndOffset minus one."""
+        """Leader epoch of the last record that the snapshot covers."""
 
 
 class LeaderIdAndEpochModel(ModelOf[codec.LeaderIdAndEpoch]):
-    """Present leader, as a hint for a replica that asked the wrong node."""
+    """Current leader of the quorum, as known to the responding node."""
 
     STRUCT = codec.LeaderIdAndEpoch
     MESSAGE = codec.FetchSnapshotResponse
 
     if TYPE_CHECKING:
         leader_id: int
-        """Node id of the leader as far as known; -1 during an election."""
+        """Node id of the leader; -1 during an election."""
         leader_epoch: int
-        """Most recent epoch seen by the answering node."""
+        """Latest leader epoch known to the responding node."""
 
 
 class NodeEndpointModel(ModelOf[codec.NodeEndpoint]):
-    """Address of a node named as leader in this response."""
+    """Address of one leader named in this response."""
 
     STRUCT = codec.NodeEndpoint
     MESSAGE = codec.FetchSnapshotResponse
 
     if TYPE_CHECKING:
         node_id: int
-        """Id of the node to turn to, equal to a LeaderId above. Versions 1+."""
+        """Node id of the leader, equal to a LeaderId of this response. Versions 1+."""
         host: str
-        """Host name or IP address to fetch from instead. Versions 1+."""
+        """Host name or IP address of the leader. Versions 1+."""
         port: int
-        """Unsigned TCP port that goes with the host. Versions 1+."""
+        """TCP port of the leader, an unsigned 16-bit number. Versions 1+."""

@@ -12,63 +12,63 @@ TYPE_CHECKING = False
 
 
 class FindCoordinatorRequestModel(ModelOf[codec.FindCoordinatorRequest]):
-    """Asks any broker which broker coordinates a group, a transactional id or a share partition."""
+    """Sent to any broker to find the coordinator of groups, transactional ids or share partitions."""
 
     STRUCT = codec.FindCoordinatorRequest
     MESSAGE = codec.FindCoordinatorRequest
 
     if TYPE_CHECKING:
         key: str = OPTIONAL
-        """Group id or transactional id whose coordinator is wanted, when only one may be asked at a time. Versions
-        0-3.
-        """
+        """Group id or transactional id to look up, in versions with a single key. Versions 0-3."""
         key_type: int = OPTIONAL
-        """What the keys are: 0 group ids, 1 transactional ids, 2 share partitions. Versions 1+."""
+        """Kind of the keys: 0 group ids, 1 transactional ids, 2 share partitions. Versions 1+."""
         coordinator_keys: list[str] = OPTIONAL
-        """Keys to resolve, all of the same KeyType; share keys read groupId:topicId:partition. Versions 4+."""
+        """Keys to look up, all of the same KeyType; a share partition key has the form groupId:topicId:partition.
+        Versions 4+.
+        """
 
 
 class FindCoordinatorResponseModel(ModelOf[codec.FindCoordinatorResponse]):
-    """Tells the client which broker to contact for each group, transaction or share key it asked about."""
+    """Returns the broker that is the coordinator of each key."""
 
     STRUCT = codec.FindCoordinatorResponse
     MESSAGE = codec.FindCoordinatorResponse
 
     if TYPE_CHECKING:
         throttle_time_ms: int = OPTIONAL
-        """Milliseconds the client must pause for exceeding a quota; 0 when no quota was hit. Versions 1+."""
+        """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled. Versions 1+."""
         error_code: int = OPTIONAL
-        """0 if the coordinator was found; otherwise why not, often retriable while its topic is being created.
-        Versions 0-3.
+        """0 if the coordinator was found; otherwise the reason, often retriable while the internal topic is being
+        created. Versions 0-3.
         """
         error_message: str | None = OPTIONAL
-        """The error in words; null if there is nothing to say beyond the code. Versions 1-3."""
+        """Human-readable explanation of the error; null if there is none. Versions 1-3."""
         node_id: int = OPTIONAL
-        """Broker id of the coordinator; -1 when there is an error. Versions 0-3."""
+        """Broker id of the coordinator; -1 on error. Versions 0-3."""
         host: str = OPTIONAL
-        """Host name or IP address of the coordinator; empty when there is an error. Versions 0-3."""
+        """Host name or IP address of the coordinator; empty on error. Versions 0-3."""
         port: int = OPTIONAL
-        """TCP port of the coordinator; -1 when there is an error. Versions 0-3."""
+        """TCP port of the coordinator; -1 on error. Versions 0-3."""
         coordinators: list[CoordinatorModel] = OPTIONAL
-        """Result of each lookup, when several keys may be asked at once. Versions 4+."""
+        """Outcome for each key, in versions with several keys. Versions 4+."""
 
 
 class CoordinatorModel(ModelOf[codec.Coordinator]):
-    """Coordinator found for one key, or the reason there is none."""
+    """Coordinator of one key, or the reason that there is none."""
 
     STRUCT = codec.Coordinator
     MESSAGE = codec.FindCoordinatorResponse
 
     if TYPE_CHECKING:
         key: str
-        """Key that was looked up, echoing the request. Versions 4+."""
+        """Key that was looked up, repeated from the request. Versions 4+."""
         node_id: int
-        """Broker id of the coordinator; -1 when there is an error. Versions 4+."""
+        """Broker id of the coordinator; -1 on error. Versions 4+."""
         host: str
-        """Host name or IP address of the coordinator; empty when there is an error. Versions 4+."""
+        """Host name or IP address of the coordinator; empty on error. Versions 4+."""
         port: int
-        """TCP port of the coordinator; -1 when there is an error. Versions 4+."""
+        """TCP port of the coordinator; -1 on error. Versions 4+."""
         error_code: int
-        """0 if this key's coordinator was found; otherwise why not, often retriable. Versions 4+."""
+        """0 if the coordinator of this key was found; otherwise the reason, often retriable. Versions 4+."""
         error_message: str | None
-        """The error in words; null if there is nothing to say beyond the code. Versions 4+."""
+        """Human-readable explanation of the error; null if there is none. Versions 4+."""

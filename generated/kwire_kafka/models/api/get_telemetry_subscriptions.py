@@ -14,38 +14,40 @@ if TYPE_CHECKING:
 
 
 class GetTelemetrySubscriptionsRequestModel(ModelOf[codec.GetTelemetrySubscriptionsRequest]):
-    """Sent by a client to any broker to learn which of its own metrics the cluster wants (KIP-714)."""
+    """Sent by a client to any broker to ask which of its metrics the cluster wants (KIP-714)."""
 
     STRUCT = codec.GetTelemetrySubscriptionsRequest
     MESSAGE = codec.GetTelemetrySubscriptionsRequest
 
     if TYPE_CHECKING:
         client_instance_id: Uuid
-        """Id the broker gave this client instance earlier; all zeros on the first call to be given one."""
+        """Id that the broker assigned to this client instance; the zero UUID on the first request, to be assigned
+        one.
+        """
 
 
 class GetTelemetrySubscriptionsResponseModel(ModelOf[codec.GetTelemetrySubscriptionsResponse]):
-    """Tells the client which metrics to push, how often and in what form."""
+    """Returns the metrics that the client should push, with their interval and encoding."""
 
     STRUCT = codec.GetTelemetrySubscriptionsResponse
     MESSAGE = codec.GetTelemetrySubscriptionsResponse
 
     if TYPE_CHECKING:
         throttle_time_ms: int
-        """Milliseconds the client should hold back because a quota was exceeded; 0 means no throttling."""
+        """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled."""
         error_code: int
-        """0 on success; otherwise why no subscription is given, e.g. the client asked again too soon."""
+        """0 on success; otherwise the reason, e.g. that the client asked again too soon."""
         client_instance_id: Uuid
-        """Id the client must use from now on; may be all zeros if the request already carried one."""
+        """Id that the client must use from now on; may be the zero UUID if the request already carried one."""
         subscription_id: int
-        """Checksum-like id of this subscription set; quoted on each push so that changes are noticed."""
+        """Checksum of this subscription, repeated in each push so that changes are detected."""
         accepted_compression_types: list[int]
-        """Codecs the broker can unpack, best first: 0 none, 1 gzip, 2 snappy, 3 lz4, 4 zstd."""
+        """Codecs that the broker can decompress, in order of preference: 0 none, 1 gzip, 2 snappy, 3 lz4, 4 zstd."""
         push_interval_ms: int
-        """Milliseconds between pushes, also the wait before asking again if no metric is wanted."""
+        """Milliseconds between pushes, and until the next request for a subscription if no metric is wanted."""
         telemetry_max_bytes: int
-        """Largest payload in bytes the broker takes in one push."""
+        """Largest payload in bytes that the broker accepts in one push."""
         delta_temporality: bool
-        """True if counters must be sent as change since the last push, false for running totals."""
+        """True if counters are sent as the change since the last push, false for running totals."""
         requested_metrics: list[str]
-        """Name prefixes of the metrics wanted; an empty list means that nothing should be pushed."""
+        """Name prefixes of the requested metrics; empty if nothing should be pushed."""

@@ -12,46 +12,47 @@ TYPE_CHECKING = False
 
 
 class InitProducerIdRequestModel(ModelOf[codec.InitProducerIdRequest]):
-    """Producer to transaction coordinator (any broker if only idempotent): get a producer id, fence older instances."""
+    """Sent by a producer to the transaction coordinator (any broker if only idempotent) to get a producer id and
+    fence others.
+    """
 
     STRUCT = codec.InitProducerIdRequest
     MESSAGE = codec.InitProducerIdRequest
 
     if TYPE_CHECKING:
         transactional_id: str | None
-        """Stable name of the transactional producer; null when only idempotence is wanted."""
+        """Transactional id of the producer; null if it is only idempotent."""
         transaction_timeout_ms: int
-        """Milliseconds after which the coordinator aborts an idle transaction; unused without a transactional id."""
+        """Milliseconds after which the coordinator aborts an open transaction; unused without a transactional id."""
         producer_id: int = OPTIONAL
-        """Id already held, sent to get an epoch bump after an error; -1 on the first call. Versions 3+."""
+        """Current producer id, sent to increment its epoch after an error; -1 on the first request. Versions 3+."""
         producer_epoch: int = OPTIONAL
-        """Epoch that goes with the id already held, checked for fencing; -1 on the first call. Versions 3+."""
+        """Epoch of the current producer id, checked for fencing; -1 on the first request. Versions 3+."""
         enable2_pc: bool = OPTIONAL
-        """True lets an outside coordinator decide the outcome, so the broker never times the transaction out.
-        Versions 6+.
+        """True lets an external coordinator decide the outcome, so that the transaction never times out. Versions 6+.
         """
         keep_prepared_txn: bool = OPTIONAL
-        """True leaves an open transaction of this id as it is instead of aborting it, for two-phase recovery.
+        """True keeps an open transaction of this id instead of aborting it, for the recovery of two-phase commits.
         Versions 6+.
         """
 
 
 class InitProducerIdResponseModel(ModelOf[codec.InitProducerIdResponse]):
-    """Coordinator hands out the producer id and epoch that must stamp all further batches."""
+    """Returns the producer id and epoch to use in all further batches."""
 
     STRUCT = codec.InitProducerIdResponse
     MESSAGE = codec.InitProducerIdResponse
 
     if TYPE_CHECKING:
         throttle_time_ms: int
-        """Milliseconds the client should stay silent because it exceeded a quota; 0 when within quota."""
+        """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled."""
         error_code: int
-        """0 on success; CONCURRENT_TRANSACTIONS asks for a retry, PRODUCER_FENCED is final."""
+        """0 on success; CONCURRENT_TRANSACTIONS calls for a retry, PRODUCER_FENCED is final."""
         producer_id: int
-        """Id to stamp on record batches; -1 on error."""
+        """Producer id to use in record batches; -1 on error."""
         producer_epoch: int
-        """Epoch to use with the id; lower epochs are fenced from now on. -1 on error."""
+        """Epoch to use with the producer id, which fences lower ones; -1 on error."""
         ongoing_txn_producer_id: int = OPTIONAL
-        """Id that owns the prepared transaction which was kept; -1 if none is open. Versions 6+."""
+        """Producer id of the kept prepared transaction; -1 if there is none. Versions 6+."""
         ongoing_txn_producer_epoch: int = OPTIONAL
-        """Epoch that owns the prepared transaction which was kept; -1 if none is open. Versions 6+."""
+        """Epoch of the kept prepared transaction; -1 if there is none. Versions 6+."""

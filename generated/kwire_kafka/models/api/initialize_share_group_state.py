@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
 
 class InitializeShareGroupStateRequestModel(ModelOf[codec.InitializeShareGroupStateRequest]):
-    """Sent by the group coordinator to a share coordinator to create stored state for share-partitions."""
+    """Sent by the group coordinator to the share coordinator to create the stored state of share-partitions."""
 
     STRUCT = codec.InitializeShareGroupStateRequest
     MESSAGE = codec.InitializeShareGroupStateRequest
 
     if TYPE_CHECKING:
         group_id: str
-        """Share group that starts to consume the partitions."""
+        """Id of the share group that starts to consume the partitions."""
         topics: list[InitializeStateDataModel]
         """Partitions to initialize, grouped by topic."""
 
@@ -36,7 +36,7 @@ class InitializeStateDataModel(ModelOf[codec.InitializeStateData]):
         topic_id: Uuid
         """Id of the topic; state is keyed by group, topic id and partition."""
         partitions: list[PartitionDataModel]
-        """One set of initial values for each partition."""
+        """One entry for each partition."""
 
 
 class PartitionDataModel(ModelOf[codec.PartitionData]):
@@ -47,22 +47,22 @@ class PartitionDataModel(ModelOf[codec.PartitionData]):
 
     if TYPE_CHECKING:
         partition: int
-        """Number of the partition inside its topic."""
+        """Number of the partition within its topic, counted from 0."""
         state_epoch: int
-        """Epoch of this incarnation of the state; later reads and writes with an older one are fenced."""
+        """Epoch of the state; later reads and writes with an older one are fenced."""
         start_offset: int
-        """Offset at which delivery begins; -1 leaves it to the group's auto offset reset setting."""
+        """Offset at which delivery begins; -1 uses the group's auto offset reset setting."""
 
 
 class InitializeShareGroupStateResponseModel(ModelOf[codec.InitializeShareGroupStateResponse]):
-    """Share coordinator's verdict, for each share-partition, on creating its stored state."""
+    """Reports, for each share-partition, whether its state was created."""
 
     STRUCT = codec.InitializeShareGroupStateResponse
     MESSAGE = codec.InitializeShareGroupStateResponse
 
     if TYPE_CHECKING:
         results: list[InitializeStateResultModel]
-        """Outcomes grouped by topic, as in the request."""
+        """Outcomes grouped by topic."""
 
 
 class InitializeStateResultModel(ModelOf[codec.InitializeStateResult]):
@@ -73,9 +73,9 @@ class InitializeStateResultModel(ModelOf[codec.InitializeStateResult]):
 
     if TYPE_CHECKING:
         topic_id: Uuid
-        """Id of the topic these outcomes belong to."""
+        """Id of the topic, repeated from the request."""
         partitions: list[PartitionResultModel]
-        """One outcome for each partition that was sent."""
+        """One outcome for each partition of the request."""
 
 
 class PartitionResultModel(ModelOf[codec.PartitionResult]):
@@ -86,8 +86,8 @@ class PartitionResultModel(ModelOf[codec.PartitionResult]):
 
     if TYPE_CHECKING:
         partition: int
-        """Number of the partition inside its topic."""
+        """Number of the partition within its topic, counted from 0."""
         error_code: int
-        """0 if created; otherwise why not, e.g. a fenced state epoch or the wrong coordinator."""
+        """0 if created; otherwise the reason, e.g. a fenced state epoch or the wrong coordinator."""
         error_message: str | None
-        """Human-readable detail for the partition error; null on success."""
+        """Human-readable explanation of the error; null if there is none."""

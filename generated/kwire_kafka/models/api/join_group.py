@@ -12,32 +12,32 @@ TYPE_CHECKING = False
 
 
 class JoinGroupRequestModel(ModelOf[codec.JoinGroupRequest]):
-    """Sent to the group coordinator by a client that enters a classic group or takes part in its rebalance."""
+    """Sent by a client to the group coordinator to join a classic group or take part in its rebalance."""
 
     STRUCT = codec.JoinGroupRequest
     MESSAGE = codec.JoinGroupRequest
 
     if TYPE_CHECKING:
         group_id: str
-        """Group to join; created by the coordinator if it does not exist yet."""
+        """Id of the group to join; the coordinator creates it if it does not exist."""
         session_timeout_ms: int
-        """Milliseconds without a heartbeat after which the member is declared dead."""
+        """Milliseconds without a heartbeat after which the member is considered dead."""
         rebalance_timeout_ms: int = OPTIONAL
-        """Milliseconds each member gets to rejoin during a rebalance; -1 falls back to the session timeout. Versions
-        1+.
+        """Milliseconds that each member has to rejoin during a rebalance; -1 uses the session timeout. Versions 1+.
         """
         member_id: str
-        """Id given by the coordinator; empty on first contact, and then sent again with the id it hands out."""
+        """Id assigned by the coordinator; empty in the first request, which is repeated with the id it returns."""
         group_instance_id: str | None = OPTIONAL
-        """Configured identity of a static member, whose restart causes no rebalance; null for dynamic members.
+        """Static membership id (group.instance.id), whose restart causes no rebalance; null for a dynamic member.
         Versions 5+.
         """
         protocol_type: str
-        """Kind of group, such as consumer or connect; all members have to agree on it."""
+        """Kind of group, e.g. consumer or connect; must be the same for all members."""
         protocols: list[JoinGroupRequestProtocolModel]
-        """Assignment strategies this member can follow, best liked first; the group picks one all members share."""
+        """Assignment strategies that this member supports, in order of preference; the group picks one shared by all.
+        """
         reason: str | None = OPTIONAL
-        """Why the member joins or rejoins, in words, for the broker's log; null if not stated. Versions 8+."""
+        """Reason for joining or rejoining, for the broker's log; null if not given. Versions 8+."""
 
 
 class JoinGroupRequestProtocolModel(ModelOf[codec.JoinGroupRequestProtocol]):
@@ -48,36 +48,36 @@ class JoinGroupRequestProtocolModel(ModelOf[codec.JoinGroupRequestProtocol]):
 
     if TYPE_CHECKING:
         name: str
-        """Strategy by name, such as range or cooperative-sticky."""
+        """Name of the strategy, e.g. range or cooperative-sticky."""
         metadata: bytes
-        """What the strategy needs to know of this member, say its subscription; opaque to the coordinator."""
+        """Input of the strategy about this member, e.g. its subscription; opaque to the coordinator."""
 
 
 class JoinGroupResponseModel(ModelOf[codec.JoinGroupResponse]):
-    """Coordinator's answer once all have joined; the leader gets the member list in order to assign the work."""
+    """Returns the new generation once all members have joined; the leader receives the list of members to assign."""
 
     STRUCT = codec.JoinGroupResponse
     MESSAGE = codec.JoinGroupResponse
 
     if TYPE_CHECKING:
         throttle_time_ms: int = OPTIONAL
-        """Milliseconds the client must pause for exceeding a quota; 0 when no quota was hit. Versions 2+."""
+        """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled. Versions 2+."""
         error_code: int
-        """0 if joined; otherwise why not, including the demand to rejoin with the member id given here."""
+        """0 if joined; otherwise the reason, e.g. that the client must rejoin with the member id returned here."""
         generation_id: int
-        """Number of this round of the group, to be sent with later requests; -1 on error."""
+        """Generation of the group, to be sent with later requests; -1 on error."""
         protocol_type: str | None = OPTIONAL
-        """Kind of group, such as consumer; null if the join failed. Versions 7+."""
+        """Kind of group, e.g. consumer; null if the join failed. Versions 7+."""
         protocol_name: str | None
-        """Assignment strategy the group settled on; null or empty if the join failed."""
+        """Assignment strategy chosen for the group; null or empty if the join failed."""
         leader: str
-        """Member id of the one who computes the assignment; compare with MemberId to see if that is you."""
+        """Member id of the leader, which computes the assignment; compare it with MemberId."""
         skip_assignment: bool = OPTIONAL
-        """True tells a rejoining static leader to keep the present assignment and compute no new one. Versions 9+."""
+        """True makes a rejoining static leader keep the current assignment and compute no new one. Versions 9+."""
         member_id: str
-        """Id under which the coordinator knows this client, to be used from now on."""
+        """Id that the coordinator assigned to this member, to use from now on."""
         members: list[JoinGroupResponseMemberModel]
-        """All members with their metadata if the receiver is the leader; empty for everyone else."""
+        """All members with their metadata if the receiver is the leader; empty for all others."""
 
 
 class JoinGroupResponseMemberModel(ModelOf[codec.JoinGroupResponseMember]):
@@ -90,6 +90,6 @@ class JoinGroupResponseMemberModel(ModelOf[codec.JoinGroupResponseMember]):
         member_id: str
         """Id of the member, used as the key of the assignment."""
         group_instance_id: str | None = OPTIONAL
-        """Configured identity if it is a static member; null otherwise. Versions 5+."""
+        """Static membership id (group.instance.id); null for a dynamic member. Versions 5+."""
         metadata: bytes
-        """What the member sent for the chosen strategy, passed on unread by the coordinator."""
+        """Metadata that the member sent for the chosen strategy; opaque to the coordinator."""

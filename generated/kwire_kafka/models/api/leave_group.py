@@ -12,7 +12,7 @@ TYPE_CHECKING = False
 
 
 class LeaveGroupRequestModel(ModelOf[codec.LeaveGroupRequest]):
-    """Consumer (or admin evicting static members) to group coordinator: leave a classic group at once, no session
+    """Sent by a consumer, or by an admin client to remove members, to leave a classic group without a session
     timeout.
     """
 
@@ -21,42 +21,41 @@ class LeaveGroupRequestModel(ModelOf[codec.LeaveGroupRequest]):
 
     if TYPE_CHECKING:
         group_id: str
-        """Group to leave; its coordinator must be the broker receiving this request."""
+        """Id of the group to leave; the receiving broker must be its coordinator."""
         member_id: str = OPTIONAL
-        """Id the coordinator gave the leaving member at join; replaced by the Members list later on. Versions 0-2."""
+        """Id of the member that leaves; later replaced by the Members list. Versions 0-2."""
         members: list[MemberIdentityModel] = OPTIONAL
-        """Members to remove in one call; a consumer lists only itself, an admin client may list many. Versions 3+."""
+        """Members to remove; a consumer lists only itself, an admin client can list many. Versions 3+."""
 
 
 class MemberIdentityModel(ModelOf[codec.MemberIdentity]):
-    """One member to be removed, found by its member id or by its static instance id."""
+    """One member to remove, identified by its member id or its static membership id."""
 
     STRUCT = codec.MemberIdentity
     MESSAGE = codec.LeaveGroupRequest
 
     if TYPE_CHECKING:
         member_id: str
-        """Member id from the join; empty when a static member is addressed by instance id alone. Versions 3+."""
+        """Id of the member; empty if a static member is identified by its instance id alone. Versions 3+."""
         group_instance_id: str | None
-        """The configured group.instance.id of a static member; null for a dynamic one. Versions 3+."""
+        """Static membership id (group.instance.id); null for a dynamic member. Versions 3+."""
         reason: str | None = OPTIONAL
-        """Free text for the broker log telling why the member goes; null when nothing was given. Versions 5+."""
+        """Reason for leaving, for the broker's log; null if not given. Versions 5+."""
 
 
 class LeaveGroupResponseModel(ModelOf[codec.LeaveGroupResponse]):
-    """Group coordinator's answer to a leave, with one outcome per member when the request was a batch."""
+    """Reports whether the members left, with one outcome per member in versions with several."""
 
     STRUCT = codec.LeaveGroupResponse
     MESSAGE = codec.LeaveGroupResponse
 
     if TYPE_CHECKING:
         throttle_time_ms: int = OPTIONAL
-        """Milliseconds the client should stay silent because it exceeded a quota; 0 when within quota. Versions 1+.
-        """
+        """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled. Versions 1+."""
         error_code: int
-        """Failure of the whole call, such as a wrong coordinator; 0 if none, then look at each member."""
+        """Error of the request as a whole, e.g. a wrong coordinator; 0 if the outcomes are reported per member."""
         members: list[MemberResponseModel] = OPTIONAL
-        """Outcome for each member named in the request. Versions 3+."""
+        """One outcome for each member of the request. Versions 3+."""
 
 
 class MemberResponseModel(ModelOf[codec.MemberResponse]):
@@ -67,8 +66,10 @@ class MemberResponseModel(ModelOf[codec.MemberResponse]):
 
     if TYPE_CHECKING:
         member_id: str
-        """Member id repeated from the request; empty if only the instance id was given. Versions 3+."""
+        """Id of the member, repeated from the request; empty if only the instance id was given. Versions 3+."""
         group_instance_id: str | None
-        """Static instance id repeated from the request; null for a dynamic member. Versions 3+."""
+        """Static membership id (group.instance.id); null for a dynamic member. Versions 3+."""
         error_code: int
-        """0 if the member was removed; otherwise e.g. unknown member or fenced instance id. Versions 3+."""
+        """0 if the member was removed; otherwise the reason, e.g. an unknown member or a fenced instance id. Versions
+        3+.
+        """

@@ -12,7 +12,7 @@ TYPE_CHECKING = False
 
 
 class ListConfigResourcesRequestModel(ModelOf[codec.ListConfigResourcesRequest]):
-    """Sent by admin clients to find the names of resources that can carry configuration."""
+    """Sent by admin clients to list the resources that can have configuration."""
 
     STRUCT = codec.ListConfigResourcesRequest
     MESSAGE = codec.ListConfigResourcesRequest
@@ -25,29 +25,30 @@ class ListConfigResourcesRequestModel(ModelOf[codec.ListConfigResourcesRequest])
 
 
 class ListConfigResourcesResponseModel(ModelOf[codec.ListConfigResourcesResponse]):
-    """Names of the configurable resources of the kinds asked for; earlier it listed client metrics only."""
+    """Returns the names of the configurable resources of the requested kinds; only client metrics in version 0."""
 
     STRUCT = codec.ListConfigResourcesResponse
     MESSAGE = codec.ListConfigResourcesResponse
 
     if TYPE_CHECKING:
         throttle_time_ms: int
-        """Milliseconds the client should hold back because a quota was exceeded; 0 means no throttling."""
+        """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled."""
         error_code: int
-        """0 on success; otherwise why nothing is listed, e.g. a kind that is not supported."""
+        """0 on success; otherwise the reason, e.g. an unsupported kind of resource."""
         config_resources: list[ConfigResourceModel]
-        """Resources found, in no order that may be relied upon."""
+        """Resources found, in no particular order."""
 
 
 class ConfigResourceModel(ModelOf[codec.ConfigResource]):
-    """One resource that configuration can be attached to."""
+    """One resource that can have configuration."""
 
     STRUCT = codec.ConfigResource
     MESSAGE = codec.ListConfigResourcesResponse
 
     if TYPE_CHECKING:
         resource_name: str
-        """Name of the resource: topic or group name, node id as text, or subscription name."""
+        """Name of the topic, group or client metrics subscription, or node id as text."""
         resource_type: int = OPTIONAL
-        """Kind of the resource, same codes as in the request; 16 (client metrics) when not transmitted. Versions 1+.
+        """Kind of resource, numbered as in the request; 16 (client metrics) in versions without this field. Versions
+        1+.
         """

@@ -12,46 +12,45 @@ TYPE_CHECKING = False
 
 
 class ListGroupsRequestModel(ModelOf[codec.ListGroupsRequest]):
-    """Admin client to each broker in turn: list the groups that this broker coordinates, optionally filtered."""
+    """Sent by an admin client to each broker to list the groups that this broker coordinates."""
 
     STRUCT = codec.ListGroupsRequest
     MESSAGE = codec.ListGroupsRequest
 
     if TYPE_CHECKING:
         states_filter: list[str] = OPTIONAL
-        """Keep only groups in one of these states, e.g. Stable or Empty; an empty list keeps all. Versions 4+."""
+        """States to list, e.g. Stable or Empty; empty lists groups in any state. Versions 4+."""
         types_filter: list[str] = OPTIONAL
-        """Keep only groups of these types, e.g. classic, consumer or share; an empty list keeps all. Versions 5+."""
+        """Types to list, e.g. classic, consumer or share; empty lists groups of any type. Versions 5+."""
 
 
 class ListGroupsResponseModel(ModelOf[codec.ListGroupsResponse]):
-    """Groups coordinated by the answering broker; ask every broker to see the whole cluster."""
+    """Returns the groups that this broker coordinates; only all brokers together know all groups."""
 
     STRUCT = codec.ListGroupsResponse
     MESSAGE = codec.ListGroupsResponse
 
     if TYPE_CHECKING:
         throttle_time_ms: int = OPTIONAL
-        """Milliseconds the client should stay silent because it exceeded a quota; 0 when within quota. Versions 1+.
-        """
+        """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled. Versions 1+."""
         error_code: int
-        """0 on success; the coordinator may still be loading, in which case the caller retries."""
+        """0 on success; otherwise the reason, e.g. a coordinator that is still loading, which calls for a retry."""
         groups: list[ListedGroupModel]
-        """Groups that passed the filters and that the caller may describe."""
+        """Groups that match the filters and that the caller may describe."""
 
 
 class ListedGroupModel(ModelOf[codec.ListedGroup]):
-    """Summary of one group known to the answering broker."""
+    """Summary of one group."""
 
     STRUCT = codec.ListedGroup
     MESSAGE = codec.ListGroupsResponse
 
     if TYPE_CHECKING:
         group_id: str
-        """Name of the group, the key for further describe calls."""
+        """Id of the group."""
         protocol_type: str
-        """Family of the group, e.g. consumer or connect; empty if it was made by simple offset commits."""
+        """Kind of application that uses the group, e.g. consumer or connect; empty if it only stores offsets."""
         group_state: str = OPTIONAL
-        """State at the moment of the call, spelled as in DescribeGroups. Versions 4+."""
+        """Name of the group's state, as in DescribeGroups. Versions 4+."""
         group_type: str = OPTIONAL
-        """Which group protocol manages it: classic, consumer, share or streams. Versions 5+."""
+        """Type of the group: classic, consumer, share or streams. Versions 5+."""

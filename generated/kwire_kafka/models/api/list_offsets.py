@@ -12,33 +12,35 @@ TYPE_CHECKING = False
 
 
 class ListOffsetsRequestModel(ModelOf[codec.ListOffsetsRequest]):
-    """Asks partition leaders to turn a timestamp or a marker such as earliest or latest into an offset."""
+    """Sent to partition leaders to look up the offset of a timestamp, or of a marker such as earliest or latest."""
 
     STRUCT = codec.ListOffsetsRequest
     MESSAGE = codec.ListOffsetsRequest
 
     if TYPE_CHECKING:
         replica_id: int
-        """Broker id if a follower asks; -1 for ordinary clients, -2 for a debugging consumer."""
+        """Broker id of a follower that asks; -1 for ordinary clients, -2 for a debugging consumer."""
         isolation_level: int = OPTIONAL
-        """Decides what latest means: 0 gives the high watermark, 1 the last stable offset. Versions 2+."""
+        """Isolation level, which defines the latest offset: 0 the high watermark, 1 the last stable offset. Versions
+        2+.
+        """
         topics: list[ListOffsetsTopicModel]
         """Partitions to look up, grouped by topic."""
         timeout_ms: int = OPTIONAL
-        """Milliseconds the broker may spend when the answer has to be read from tiered storage. Versions 10+."""
+        """Milliseconds that the broker may take if it must read from tiered storage. Versions 10+."""
 
 
 class ListOffsetsTopicModel(ModelOf[codec.ListOffsetsTopic]):
-    """The lookups wanted in one topic."""
+    """Lookups in one topic."""
 
     STRUCT = codec.ListOffsetsTopic
     MESSAGE = codec.ListOffsetsRequest
 
     if TYPE_CHECKING:
         name: str
-        """Topic whose partitions are looked up."""
+        """Name of the topic."""
         partitions: list[ListOffsetsPartitionModel]
-        """One lookup per partition of the topic."""
+        """One lookup for each partition of the topic."""
 
 
 class ListOffsetsPartitionModel(ModelOf[codec.ListOffsetsPartition]):
@@ -51,44 +53,45 @@ class ListOffsetsPartitionModel(ModelOf[codec.ListOffsetsPartition]):
         partition_index: int
         """Number of the partition within its topic, counted from 0."""
         current_leader_epoch: int = OPTIONAL
-        """Leader epoch known to the sender, -1 to skip the check; lets the broker reject outdated views. Versions 4+.
+        """Leader epoch known to the sender, with which the broker rejects outdated views; -1 skips the check.
+        Versions 4+.
         """
         timestamp: int
-        """Epoch milliseconds to search from, or -1 latest, -2 earliest, -3 highest timestamp, -4 earliest local, -5
+        """Milliseconds since the Unix epoch, or -1 latest, -2 earliest, -3 highest timestamp, -4 earliest local, -5
         last tiered.
         """
         max_num_offsets: int = OPTIONAL
-        """Most segment start offsets to return; belongs to the original lookup that yields a list. Versions 0."""
+        """Maximum number of segment start offsets to return, for version 0, which returns a list. Versions 0."""
 
 
 class ListOffsetsResponseModel(ModelOf[codec.ListOffsetsResponse]):
-    """Leader's answer with the offset found for each timestamp or marker looked up."""
+    """Returns the offset found for each timestamp or marker."""
 
     STRUCT = codec.ListOffsetsResponse
     MESSAGE = codec.ListOffsetsResponse
 
     if TYPE_CHECKING:
         throttle_time_ms: int = OPTIONAL
-        """Milliseconds the client must pause for exceeding a quota; 0 when no quota was hit. Versions 2+."""
+        """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled. Versions 2+."""
         topics: list[ListOffsetsTopicResponseModel]
-        """Lookup results, grouped by topic."""
+        """Outcomes grouped by topic."""
 
 
 class ListOffsetsTopicResponseModel(ModelOf[codec.ListOffsetsTopicResponse]):
-    """Lookup results within one topic."""
+    """Outcomes for one topic."""
 
     STRUCT = codec.ListOffsetsTopicResponse
     MESSAGE = codec.ListOffsetsResponse
 
     if TYPE_CHECKING:
         name: str
-        """Topic the lookups were made in."""
+        """Name of the topic."""
         partitions: list[ListOffsetsPartitionResponseModel]
-        """One result per partition that was asked about."""
+        """One outcome for each requested partition."""
 
 
 class ListOffsetsPartitionResponseModel(ModelOf[codec.ListOffsetsPartitionResponse]):
-    """Result of the lookup in one partition."""
+    """Outcome for one partition."""
 
     STRUCT = codec.ListOffsetsPartitionResponse
     MESSAGE = codec.ListOffsetsResponse
@@ -97,17 +100,16 @@ class ListOffsetsPartitionResponseModel(ModelOf[codec.ListOffsetsPartitionRespon
         partition_index: int
         """Number of the partition within its topic, counted from 0."""
         error_code: int
-        """0 if the lookup ran, even without a match; otherwise why it failed."""
+        """0 if the lookup succeeded, even without a match; otherwise the reason."""
         old_style_offsets: list[int] = OPTIONAL
-        """Start offsets of log segments, newest first; how the original version answered. Versions 0."""
+        """Start offsets of log segments, newest first; used in version 0 only. Versions 0."""
         timestamp: int = OPTIONAL
-        """Timestamp of the matching record in epoch milliseconds; -1 for markers such as latest, or if none matched.
-        Versions 1+.
+        """Timestamp of the matching record in milliseconds since the Unix epoch; -1 for markers such as latest, or
+        without a match. Versions 1+.
         """
         offset: int = OPTIONAL
-        """Offset of the first record at or after the timestamp, or of the marker; -1 if nothing matched. Versions 1+.
-        """
+        """Offset of the first record at or after the timestamp, or of the marker; -1 without a match. Versions 1+."""
         leader_epoch: int = OPTIONAL
-        """Epoch under which the record at that offset was written, -1 if unknown; pass it on to detect truncation.
-        Versions 4+.
+        """Leader epoch of the record at that offset, with which clients detect truncation; -1 if unknown. Versions
+        4+.
         """

@@ -12,73 +12,73 @@ TYPE_CHECKING = False
 
 
 class ListPartitionReassignmentsRequestModel(ModelOf[codec.ListPartitionReassignmentsRequest]):
-    """An admin client asks the controller which partition moves are still in progress."""
+    """Sent by an admin client to the controller to list the reassignments in progress."""
 
     STRUCT = codec.ListPartitionReassignmentsRequest
     MESSAGE = codec.ListPartitionReassignmentsRequest
 
     if TYPE_CHECKING:
         timeout_ms: int
-        """Milliseconds the client gives the controller to answer."""
+        """Milliseconds that the controller may take."""
         topics: list[ListPartitionReassignmentsTopicsModel] | None
-        """Where to look for ongoing moves; null covers the whole cluster."""
+        """Partitions to look up; null for the whole cluster."""
 
 
 class ListPartitionReassignmentsTopicsModel(ModelOf[codec.ListPartitionReassignmentsTopics]):
-    """One topic with the partitions to look at."""
+    """One topic with the partitions to look up."""
 
     STRUCT = codec.ListPartitionReassignmentsTopics
     MESSAGE = codec.ListPartitionReassignmentsRequest
 
     if TYPE_CHECKING:
         name: str
-        """Name of the topic to check for ongoing moves."""
+        """Name of the topic."""
         partition_indexes: list[int]
-        """Partition numbers of that topic to check."""
+        """Numbers of the partitions to look up."""
 
 
 class ListPartitionReassignmentsResponseModel(ModelOf[codec.ListPartitionReassignmentsResponse]):
-    """The controller lists the partitions being moved and the brokers they gain and lose."""
+    """Returns the partitions being reassigned, with the replicas they gain and lose."""
 
     STRUCT = codec.ListPartitionReassignmentsResponse
     MESSAGE = codec.ListPartitionReassignmentsResponse
 
     if TYPE_CHECKING:
         throttle_time_ms: int
-        """Quota penalty for the client in milliseconds; 0 if it stayed within its share."""
+        """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled."""
         error_code: int
-        """0 if the list is valid; otherwise why the listing failed, e.g. missing rights."""
+        """0 on success; otherwise the reason, e.g. a missing permission."""
         error_message: str | None
-        """Readable cause of a failed listing; null on success."""
+        """Human-readable explanation of the error; null if there is none."""
         topics: list[OngoingTopicReassignmentModel]
-        """Topics with moves under way; empty when nothing is moving. Idle partitions are left out."""
+        """Topics with reassignments in progress; other topics and partitions are omitted."""
 
 
 class OngoingTopicReassignmentModel(ModelOf[codec.OngoingTopicReassignment]):
-    """One topic that has at least one partition on the move."""
+    """One topic with reassignments in progress."""
 
     STRUCT = codec.OngoingTopicReassignment
     MESSAGE = codec.ListPartitionReassignmentsResponse
 
     if TYPE_CHECKING:
         name: str
-        """Name of the topic with partitions in motion."""
+        """Name of the topic."""
         partitions: list[OngoingPartitionReassignmentModel]
-        """The partitions of this topic that are still moving."""
+        """Partitions of this topic that are being reassigned."""
 
 
 class OngoingPartitionReassignmentModel(ModelOf[codec.OngoingPartitionReassignment]):
-    """State of the move of one partition."""
+    """Reassignment of one partition."""
 
     STRUCT = codec.OngoingPartitionReassignment
     MESSAGE = codec.ListPartitionReassignmentsResponse
 
     if TYPE_CHECKING:
         partition_index: int
-        """Number of the moving partition within its topic."""
+        """Number of the partition within its topic, counted from 0."""
         replicas: list[int]
-        """All current replica broker ids, those being added and those being removed included."""
+        """Broker ids of all current replicas, including those being added and removed."""
         adding_replicas: list[int]
-        """Brokers still copying the data; they stay once in sync and the move completes."""
+        """Broker ids of the replicas being added, which are still copying the data."""
         removing_replicas: list[int]
-        """Brokers that will drop their copy as soon as the new ones have caught up."""
+        """Broker ids of the replicas to be removed once the new ones have caught up."""

@@ -12,52 +12,52 @@ TYPE_CHECKING = False
 
 
 class ListTransactionsRequestModel(ModelOf[codec.ListTransactionsRequest]):
-    """Sent by admin tools to every broker to list the transactional ids it coordinates, with optional filters."""
+    """Sent by admin clients to every broker to list the transactional ids that it coordinates."""
 
     STRUCT = codec.ListTransactionsRequest
     MESSAGE = codec.ListTransactionsRequest
 
     if TYPE_CHECKING:
         state_filters: list[str]
-        """Names of the states to keep; an empty list keeps every state."""
+        """Names of the states to list; empty lists all."""
         producer_id_filters: list[int]
-        """Producer ids to keep; an empty list keeps all of them."""
+        """Producer ids to list; empty lists all."""
         duration_filter: int = OPTIONAL
-        """Keep only transactions open for longer than this many milliseconds; a negative value turns it off. Versions
-        1+.
+        """Minimum age in milliseconds of the open transactions to list, exclusive; a negative value lists all.
+        Versions 1+.
         """
         transactional_id_pattern: str | None = OPTIONAL
-        """Regular expression (RE2 syntax) that the transactional id must match; null or empty keeps all. Versions 2+.
+        """Regular expression (RE2 syntax) that the transactional id must match; null or empty lists all. Versions 2+.
         """
 
 
 class ListTransactionsResponseModel(ModelOf[codec.ListTransactionsResponse]):
-    """Transactional ids on this coordinator that passed all the filters."""
+    """Returns the transactional ids of this coordinator that match all filters."""
 
     STRUCT = codec.ListTransactionsResponse
     MESSAGE = codec.ListTransactionsResponse
 
     if TYPE_CHECKING:
         throttle_time_ms: int
-        """Milliseconds the client should hold back because a quota was exceeded; 0 means no throttling."""
+        """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled."""
         error_code: int
-        """0 on success; otherwise why nothing could be listed, e.g. the coordinator is still loading."""
+        """0 on success; otherwise the reason, e.g. a coordinator that is still loading."""
         unknown_state_filters: list[str]
-        """Requested state names that this broker does not recognise and therefore did not apply."""
+        """Names of requested states that are unknown to this broker and were therefore ignored."""
         transaction_states: list[TransactionStateModel]
-        """The matching transactional ids; those the caller may not describe are left out."""
+        """Matching transactional ids that the caller may describe."""
 
 
 class TransactionStateModel(ModelOf[codec.TransactionState]):
-    """Short summary of one transactional id."""
+    """Summary of one transactional id."""
 
     STRUCT = codec.TransactionState
     MESSAGE = codec.ListTransactionsResponse
 
     if TYPE_CHECKING:
         transactional_id: str
-        """Transactional id chosen by the application in its producer configuration."""
+        """Transactional id, configured by the application."""
         producer_id: int
-        """Producer id currently bound to the transactional id."""
+        """Producer id bound to the transactional id."""
         transaction_state: str
-        """Name of the coordinator's state for it, e.g. Ongoing or CompleteCommit."""
+        """Name of the state, e.g. Ongoing or CompleteCommit."""

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class MetadataRequestModel(ModelOf[codec.MetadataRequest]):
-    """Asks any broker which brokers exist and who leads the partitions of the given topics; clients repeat it to stay
+    """Sent to any broker to ask for the live brokers and the leaders of partitions; clients repeat it to stay
     current.
     """
 
@@ -23,76 +23,74 @@ class MetadataRequestModel(ModelOf[codec.MetadataRequest]):
 
     if TYPE_CHECKING:
         topics: list[MetadataRequestTopicModel] | None
-        """Topics to describe; null means all of them and empty none, except that in version 0 empty means all."""
+        """Topics to describe; null for all and empty for none, except that empty means all in version 0."""
         allow_auto_topic_creation: bool = OPTIONAL
-        """True lets the broker create unknown topics, provided its own configuration permits it as well. Versions 4+.
-        """
+        """True lets the broker create unknown topics if its own configuration also permits it. Versions 4+."""
         include_cluster_authorized_operations: bool = OPTIONAL
-        """True asks which cluster-level operations the caller may perform; costs extra work on the broker. Versions
+        """True also returns the operations that the caller may perform on the cluster; costs extra work. Versions
         8-10.
         """
         include_topic_authorized_operations: bool = OPTIONAL
-        """True asks, for every topic listed, which operations the caller may perform on it. Versions 8+."""
+        """True also returns the operations that the caller may perform on each topic. Versions 8+."""
 
 
 class MetadataRequestTopicModel(ModelOf[codec.MetadataRequestTopic]):
-    """One topic to describe, picked by name or by id."""
+    """One topic to describe, selected by name or by id."""
 
     STRUCT = codec.MetadataRequestTopic
     MESSAGE = codec.MetadataRequest
 
     if TYPE_CHECKING:
         topic_id: Uuid = OPTIONAL
-        """Unique id of the topic, used when the name is null; all zeros when asking by name. Versions 10+."""
+        """Id of the topic, used if the name is null; the zero UUID to select by name. Versions 10+."""
         name: str | None
-        """Topic wanted, or null to select it by TopicId."""
+        """Name of the topic; null to select it by TopicId."""
 
 
 class MetadataResponseModel(ModelOf[codec.MetadataResponse]):
-    """Broker's view of the cluster: live brokers, and the leaders and replicas of the requested topics."""
+    """Returns the live brokers, and the leaders and replicas of the requested topics."""
 
     STRUCT = codec.MetadataResponse
     MESSAGE = codec.MetadataResponse
 
     if TYPE_CHECKING:
         throttle_time_ms: int = OPTIONAL
-        """Milliseconds the client must pause for exceeding a quota; 0 when no quota was hit. Versions 3+."""
+        """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled. Versions 3+."""
         brokers: list[MetadataResponseBrokerModel]
-        """Live brokers with their addresses on the listener that was asked."""
+        """Live brokers with their addresses on the listener that received the request."""
         cluster_id: str | None = OPTIONAL
-        """Identifier of the cluster, generated when it was set up; null if the broker does not know it. Versions 2+.
-        """
+        """Id of the cluster, generated when it was created; null if the broker does not know it. Versions 2+."""
         controller_id: int = OPTIONAL
-        """Broker to send controller-bound admin requests to, -1 if unknown; KRaft names any live broker that forwards
-        them. Versions 1+.
+        """Broker to which controller requests are sent, -1 if unknown; in KRaft any live broker, which forwards them.
+        Versions 1+.
         """
         topics: list[MetadataResponseTopicModel]
-        """What is known of each topic asked for, including topics that could not be resolved."""
+        """Metadata of each requested topic, including topics that could not be resolved."""
         cluster_authorized_operations: int = OPTIONAL
-        """Bits set by ACL operation code for what the caller may do on the cluster; int32 minimum if not asked.
-        Versions 8-10.
+        """Bit field of the operations that the caller may perform, one bit per ACL operation code; -2147483648 if not
+        requested. Versions 8-10.
         """
         error_code: int = OPTIONAL
-        """Failure of the whole request; notably tells the client to start over from its bootstrap servers. 0 if none.
-        Versions 13+.
+        """Error of the request as a whole, e.g. REBOOTSTRAP_REQUIRED to start over from the bootstrap servers; 0 on
+        success. Versions 13+.
         """
 
 
 class MetadataResponseBrokerModel(ModelOf[codec.MetadataResponseBroker]):
-    """One live broker and where to reach it."""
+    """One live broker and its address."""
 
     STRUCT = codec.MetadataResponseBroker
     MESSAGE = codec.MetadataResponse
 
     if TYPE_CHECKING:
         node_id: int
-        """Broker id, referred to by leader and replica fields."""
+        """Id of the broker, referred to by leader and replica fields."""
         host: str
-        """Host name or IP address the broker advertises on this listener."""
+        """Host name or IP address that the broker advertises on this listener."""
         port: int
-        """TCP port the broker advertises on this listener."""
+        """TCP port that the broker advertises on this listener."""
         rack: str | None = OPTIONAL
-        """Rack or availability zone the broker is configured with; null if it has none. Versions 1+."""
+        """Rack of the broker, from broker.rack; null if none is configured. Versions 1+."""
 
 
 class MetadataResponseTopicModel(ModelOf[codec.MetadataResponseTopic]):
@@ -103,39 +101,39 @@ class MetadataResponseTopicModel(ModelOf[codec.MetadataResponseTopic]):
 
     if TYPE_CHECKING:
         error_code: int
-        """0 if the topic was found and is readable by the caller; otherwise why it is not described."""
+        """0 if the topic was found and the caller may describe it; otherwise the reason."""
         name: str | None
-        """Name of the topic; null if it was asked for by an id that could not be resolved."""
+        """Name of the topic; null if it was requested by an id that could not be resolved."""
         topic_id: Uuid = OPTIONAL
-        """Unique id of the topic; all zeros if it has none or it was not found. Versions 10+."""
+        """Id of the topic; the zero UUID if it has none or it was not found. Versions 10+."""
         is_internal: bool = OPTIONAL
-        """True for topics Kafka keeps for itself, such as committed offsets or transaction state. Versions 1+."""
+        """True for topics that Kafka manages itself, such as __consumer_offsets. Versions 1+."""
         partitions: list[MetadataResponsePartitionModel]
         """State of each partition; empty when the topic has an error."""
         topic_authorized_operations: int = OPTIONAL
-        """Bits set by ACL operation code for what the caller may do on the topic; int32 minimum if not asked.
-        Versions 8+.
+        """Bit field of the operations that the caller may perform, one bit per ACL operation code; -2147483648 if not
+        requested. Versions 8+.
         """
 
 
 class MetadataResponsePartitionModel(ModelOf[codec.MetadataResponsePartition]):
-    """Leadership and replica placement of one partition."""
+    """Leadership and replica assignment of one partition."""
 
     STRUCT = codec.MetadataResponsePartition
     MESSAGE = codec.MetadataResponse
 
     if TYPE_CHECKING:
         error_code: int
-        """0 if healthy; otherwise the trouble, for example that no leader is available at present."""
+        """0 on success; otherwise the reason, e.g. that no leader is available."""
         partition_index: int
         """Number of the partition within its topic, counted from 0."""
         leader_id: int
-        """Broker id of the leader to produce to and fetch from; -1 while there is none."""
+        """Broker id of the leader, to produce to and fetch from; -1 while there is none."""
         leader_epoch: int = OPTIONAL
-        """Leadership term, -1 if unknown; clients compare it to tell fresh metadata from stale. Versions 7+."""
+        """Leader epoch, with which clients distinguish fresh metadata from stale; -1 if unknown. Versions 7+."""
         replica_nodes: list[int]
-        """Broker ids holding a copy; the first one is the preferred leader."""
+        """Broker ids of the assigned replicas, the preferred leader first."""
         isr_nodes: list[int]
-        """Broker ids whose copies are in sync with the leader, the leader included."""
+        """Broker ids of the in-sync replicas, the leader included."""
         offline_replicas: list[int] = OPTIONAL
-        """Broker ids whose copy is unavailable because the broker or its disk is down. Versions 5+."""
+        """Broker ids of the replicas that are unavailable because their broker or disk is down. Versions 5+."""

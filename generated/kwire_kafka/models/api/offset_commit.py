@@ -14,24 +14,25 @@ if TYPE_CHECKING:
 
 
 class OffsetCommitRequestModel(ModelOf[codec.OffsetCommitRequest]):
-    """Sent by consumers or admin clients to the group coordinator to store how far a group has read."""
+    """Sent by consumers or admin clients to the group coordinator to store the positions of a group."""
 
     STRUCT = codec.OffsetCommitRequest
     MESSAGE = codec.OffsetCommitRequest
 
     if TYPE_CHECKING:
         group_id: str
-        """Consumer group the offsets are stored for."""
+        """Id of the group whose offsets are stored."""
         generation_id_or_member_epoch: int = OPTIONAL
-        """Classic generation or member epoch of the committer, to fence former members; -1 when no member commits.
-        Versions 1+.
+        """Classic generation or KIP-848 member epoch of the committer, which fences former members; -1 outside of a
+        group. Versions 1+.
         """
         member_id: str = OPTIONAL
-        """Id the coordinator knows the committer by; empty when committing without membership. Versions 1+."""
+        """Id of the committing member; empty when committing outside of a group. Versions 1+."""
         group_instance_id: str | None = OPTIONAL
-        """Configured identity of a static member, which survives restarts; null for dynamic members. Versions 7+."""
+        """Static membership id (group.instance.id), which survives restarts; null for a dynamic member. Versions 7+.
+        """
         retention_time_ms: int = OPTIONAL
-        """Milliseconds to keep these offsets before they expire; -1 uses the broker's own setting. Versions 2-4."""
+        """Milliseconds to keep these offsets before they expire; -1 uses the broker's setting. Versions 2-4."""
         topics: list[OffsetCommitRequestTopicModel]
         """Positions to store, grouped by topic."""
 
@@ -44,12 +45,11 @@ class OffsetCommitRequestTopicModel(ModelOf[codec.OffsetCommitRequestTopic]):
 
     if TYPE_CHECKING:
         name: str = OPTIONAL
-        """Topic the positions refer to; newer versions use TopicId in its place. Versions 0-9."""
+        """Name of the topic; newer versions use TopicId instead. Versions 0-9."""
         topic_id: Uuid = OPTIONAL
-        """Unique id of the topic, so offsets are never attached to a recreated topic of the same name. Versions 10+.
-        """
+        """Id of the topic, so that offsets are never applied to a re-created topic of the same name. Versions 10+."""
         partitions: list[OffsetCommitRequestPartitionModel]
-        """One position per partition of the topic."""
+        """One position for each partition of the topic."""
 
 
 class OffsetCommitRequestPartitionModel(ModelOf[codec.OffsetCommitRequestPartition]):
@@ -62,48 +62,49 @@ class OffsetCommitRequestPartitionModel(ModelOf[codec.OffsetCommitRequestPartiti
         partition_index: int
         """Number of the partition within its topic, counted from 0."""
         committed_offset: int
-        """Offset of the next record to consume, that is the last one processed plus 1."""
+        """Offset of the next record to consume, i.e. one past the last one processed."""
         committed_leader_epoch: int = OPTIONAL
-        """Leader epoch of the last consumed record, -1 if unknown; used on resume to detect log truncation. Versions
-        6+.
+        """Leader epoch of the last consumed record, with which log truncation is detected on resumption; -1 if
+        unknown. Versions 6+.
         """
         commit_timestamp: int = OPTIONAL
-        """Commit time in epoch milliseconds as the client sets it; -1 makes the broker use its own clock. Versions 1.
+        """Time of the commit in milliseconds since the Unix epoch, set by the client; -1 uses the broker's clock.
+        Versions 1.
         """
         committed_metadata: str | None
-        """Free text the client wants kept with the offset; null counts as empty."""
+        """Free text stored with the offset; null counts as empty."""
 
 
 class OffsetCommitResponseModel(ModelOf[codec.OffsetCommitResponse]):
-    """Coordinator's answer saying which positions were stored durably and which were refused."""
+    """Reports which positions were stored."""
 
     STRUCT = codec.OffsetCommitResponse
     MESSAGE = codec.OffsetCommitResponse
 
     if TYPE_CHECKING:
         throttle_time_ms: int = OPTIONAL
-        """Milliseconds the client must pause for exceeding a quota; 0 when no quota was hit. Versions 3+."""
+        """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled. Versions 3+."""
         topics: list[OffsetCommitResponseTopicModel]
-        """Commit results, grouped by topic."""
+        """Outcomes grouped by topic."""
 
 
 class OffsetCommitResponseTopicModel(ModelOf[codec.OffsetCommitResponseTopic]):
-    """Commit results for one topic."""
+    """Outcomes for one topic."""
 
     STRUCT = codec.OffsetCommitResponseTopic
     MESSAGE = codec.OffsetCommitResponse
 
     if TYPE_CHECKING:
         name: str = OPTIONAL
-        """Topic the results are for, echoing the request. Versions 0-9."""
+        """Name of the topic, repeated from the request. Versions 0-9."""
         topic_id: Uuid = OPTIONAL
-        """Unique id of the topic the results are for, echoing the request. Versions 10+."""
+        """Id of the topic, repeated from the request. Versions 10+."""
         partitions: list[OffsetCommitResponsePartitionModel]
-        """One result per partition that was committed."""
+        """One outcome for each committed partition."""
 
 
 class OffsetCommitResponsePartitionModel(ModelOf[codec.OffsetCommitResponsePartition]):
-    """Commit result for one partition."""
+    """Outcome for one partition."""
 
     STRUCT = codec.OffsetCommitResponsePartition
     MESSAGE = codec.OffsetCommitResponse
@@ -112,4 +113,4 @@ class OffsetCommitResponsePartitionModel(ModelOf[codec.OffsetCommitResponseParti
         partition_index: int
         """Number of the partition within its topic, counted from 0."""
         error_code: int
-        """0 if stored; otherwise why not, such as a stale generation or a rebalance under way."""
+        """0 if stored; otherwise the reason, e.g. a stale generation or a rebalance in progress."""

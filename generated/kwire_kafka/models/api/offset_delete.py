@@ -12,55 +12,57 @@ TYPE_CHECKING = False
 
 
 class OffsetDeleteRequestModel(ModelOf[codec.OffsetDeleteRequest]):
-    """An admin client asks a group's coordinator to forget committed offsets of chosen partitions."""
+    """Sent by an admin client to the group coordinator to delete committed offsets of selected partitions."""
 
     STRUCT = codec.OffsetDeleteRequest
     MESSAGE = codec.OffsetDeleteRequest
 
     if TYPE_CHECKING:
         group_id: str
-        """Consumer group that committed the offsets; decides which broker is the coordinator."""
+        """Id of the group that committed the offsets; determines the coordinator."""
         topics: list[OffsetDeleteRequestTopicModel]
-        """Topics holding the partitions whose commits are to go."""
+        """Topics with the partitions whose committed offsets are to be deleted."""
 
 
 class OffsetDeleteRequestTopicModel(ModelOf[codec.OffsetDeleteRequestTopic]):
-    """One topic from which committed offsets shall be erased."""
+    """One topic whose committed offsets are to be deleted."""
 
     STRUCT = codec.OffsetDeleteRequestTopic
     MESSAGE = codec.OffsetDeleteRequest
 
     if TYPE_CHECKING:
         name: str
-        """Topic name; a live group must not be subscribed to it."""
+        """Name of the topic; no active member of the group may be subscribed to it."""
         partitions: list[OffsetDeleteRequestPartitionModel]
-        """Partitions of this topic to forget the commits of."""
+        """Partitions of this topic whose committed offsets are to be deleted."""
 
 
 class OffsetDeleteRequestPartitionModel(ModelOf[codec.OffsetDeleteRequestPartition]):
-    """One partition whose committed offset shall be erased."""
+    """One partition whose committed offset is to be deleted."""
 
     STRUCT = codec.OffsetDeleteRequestPartition
     MESSAGE = codec.OffsetDeleteRequest
 
     if TYPE_CHECKING:
         partition_index: int
-        """Partition number, from 0, within the enclosing topic."""
+        """Number of the partition within its topic, counted from 0."""
 
 
 class OffsetDeleteResponseModel(ModelOf[codec.OffsetDeleteResponse]):
-    """The group coordinator reports which committed offsets it erased."""
+    """Reports which committed offsets were deleted."""
 
     STRUCT = codec.OffsetDeleteResponse
     MESSAGE = codec.OffsetDeleteResponse
 
     if TYPE_CHECKING:
         error_code: int
-        """Group-level failure such as NOT_COORDINATOR or GROUP_ID_NOT_FOUND; 0 sends you to the partition codes."""
+        """Error of the group as a whole, e.g. NOT_COORDINATOR or GROUP_ID_NOT_FOUND; 0 if the outcomes are per
+        partition.
+        """
         throttle_time_ms: int
-        """Milliseconds of enforced pause for the client due to quotas; 0 for none."""
+        """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled."""
         topics: list[OffsetDeleteResponseTopicModel]
-        """Outcomes grouped by topic; empty if the call failed for the whole group."""
+        """Outcomes grouped by topic; empty if the request failed as a whole."""
 
 
 class OffsetDeleteResponseTopicModel(ModelOf[codec.OffsetDeleteResponseTopic]):
@@ -71,9 +73,9 @@ class OffsetDeleteResponseTopicModel(ModelOf[codec.OffsetDeleteResponseTopic]):
 
     if TYPE_CHECKING:
         name: str
-        """Topic whose commits were addressed."""
+        """Name of the topic that the outcomes belong to."""
         partitions: list[OffsetDeleteResponsePartitionModel]
-        """One outcome per partition asked for in this topic."""
+        """One outcome for each requested partition of this topic."""
 
 
 class OffsetDeleteResponsePartitionModel(ModelOf[codec.OffsetDeleteResponsePartition]):
@@ -84,6 +86,6 @@ class OffsetDeleteResponsePartitionModel(ModelOf[codec.OffsetDeleteResponseParti
 
     if TYPE_CHECKING:
         partition_index: int
-        """Number of the partition that the outcome is about."""
+        """Number of the partition within its topic, counted from 0."""
         error_code: int
-        """0 if erased; GROUP_SUBSCRIBED_TO_TOPIC when active members still consume the topic."""
+        """0 if deleted; GROUP_SUBSCRIBED_TO_TOPIC if active members still consume the topic."""

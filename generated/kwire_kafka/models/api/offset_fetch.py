@@ -14,104 +14,107 @@ if TYPE_CHECKING:
 
 
 class OffsetFetchRequestModel(ModelOf[codec.OffsetFetchRequest]):
-    """Asks the group coordinator where groups left off reading; sent by consumers on start and by admin clients."""
+    """Sent by consumers or admin clients to the group coordinator to read the committed positions of groups."""
 
     STRUCT = codec.OffsetFetchRequest
     MESSAGE = codec.OffsetFetchRequest
 
     if TYPE_CHECKING:
         group_id: str = OPTIONAL
-        """The only group asked about, before several could be fetched at once. Versions 0-7."""
+        """Id of the group, in versions with a single group. Versions 0-7."""
         topics: list[OffsetFetchRequestTopicModel] | None = OPTIONAL
-        """Partitions of the group to look up; null asks for all that have a stored offset. Versions 0-7."""
+        """Partitions to look up; null for all that have a committed offset. Versions 0-7."""
         groups: list[OffsetFetchRequestGroupModel] = OPTIONAL
-        """Groups to look up, all of which must have the receiver as coordinator. Versions 8+."""
+        """Groups to look up; the receiving broker must be the coordinator of each. Versions 8+."""
         require_stable: bool = OPTIONAL
-        """True to get a retriable error, not an offset, for partitions with transactional commits still undecided.
+        """True returns a retriable error instead of an offset for partitions with undecided transactional commits.
         Versions 7+.
         """
 
 
 class OffsetFetchRequestTopicModel(ModelOf[codec.OffsetFetchRequestTopic]):
-    """The partitions of one topic to look up, in a single-group request."""
+    """Partitions of one topic to look up."""
 
     STRUCT = codec.OffsetFetchRequestTopic
     MESSAGE = codec.OffsetFetchRequest
 
     if TYPE_CHECKING:
         name: str
-        """Topic whose offsets are wanted. Versions 0-7."""
+        """Name of the topic. Versions 0-7."""
         partition_indexes: list[int]
         """Numbers of the partitions to look up. Versions 0-7."""
 
 
 class OffsetFetchRequestGroupModel(ModelOf[codec.OffsetFetchRequestGroup]):
-    """One group to look up, and which of its offsets are wanted."""
+    """One group with the partitions to look up."""
 
     STRUCT = codec.OffsetFetchRequestGroup
     MESSAGE = codec.OffsetFetchRequest
 
     if TYPE_CHECKING:
         group_id: str
-        """Group whose stored offsets are wanted. Versions 8+."""
+        """Id of the group. Versions 8+."""
         member_id: str | None = OPTIONAL
-        """Member that asks, so the coordinator can verify it; null when the caller is no group member. Versions 9+.
+        """Id of the requesting member, which the coordinator verifies; null if the caller is not a member. Versions
+        9+.
         """
         member_epoch: int = OPTIONAL
-        """Epoch of the member that asks, to fence stale ones; -1 when the caller is no member of a KIP-848 group.
-        Versions 9+.
+        """Epoch of the requesting member, which fences stale ones; -1 if the caller is not a member of a KIP-848
+        group. Versions 9+.
         """
         topics: list[OffsetFetchRequestTopicsModel] | None
-        """Partitions of this group to look up; null asks for all that have a stored offset. Versions 8+."""
+        """Partitions to look up; null for all that have a committed offset. Versions 8+."""
 
 
 class OffsetFetchRequestTopicsModel(ModelOf[codec.OffsetFetchRequestTopics]):
-    """The partitions of one topic to look up for a group."""
+    """Partitions of one topic to look up."""
 
     STRUCT = codec.OffsetFetchRequestTopics
     MESSAGE = codec.OffsetFetchRequest
 
     if TYPE_CHECKING:
         name: str = OPTIONAL
-        """Topic whose offsets are wanted; newer versions use TopicId in its place. Versions 8-9."""
+        """Name of the topic; newer versions use TopicId instead. Versions 8-9."""
         topic_id: Uuid = OPTIONAL
-        """Unique id of the topic whose offsets are wanted. Versions 10+."""
+        """Id of the topic. Versions 10+."""
         partition_indexes: list[int]
         """Numbers of the partitions to look up. Versions 8+."""
 
 
 class OffsetFetchResponseModel(ModelOf[codec.OffsetFetchResponse]):
-    """Coordinator's answer with the positions the groups last committed."""
+    """Returns the positions that the groups last committed."""
 
     STRUCT = codec.OffsetFetchResponse
     MESSAGE = codec.OffsetFetchResponse
 
     if TYPE_CHECKING:
         throttle_time_ms: int = OPTIONAL
-        """Milliseconds the client must pause for exceeding a quota; 0 when no quota was hit. Versions 3+."""
+        """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled. Versions 3+."""
         topics: list[OffsetFetchResponseTopicModel] = OPTIONAL
-        """Offsets of the only group asked about, by topic. Versions 0-7."""
+        """Offsets grouped by topic, in versions with a single group. Versions 0-7."""
         error_code: int = OPTIONAL
-        """Failure of the whole single-group lookup, such as a coordinator that moved; 0 if none. Versions 2-7."""
+        """Error of the request as a whole in versions with a single group, e.g. a coordinator that moved; 0 on
+        success. Versions 2-7.
+        """
         groups: list[OffsetFetchResponseGroupModel] = OPTIONAL
-        """Offsets found, one entry per group asked about. Versions 8+."""
+        """One entry for each requested group. Versions 8+."""
 
 
 class OffsetFetchResponseTopicModel(ModelOf[codec.OffsetFetchResponseTopic]):
-    """Offsets of one topic, in a single-group answer."""
+    """Offsets of one topic."""
 
     STRUCT = codec.OffsetFetchResponseTopic
     MESSAGE = codec.OffsetFetchResponse
 
     if TYPE_CHECKING:
         name: str
-        """Topic the offsets belong to, echoing the request if it named topics. Versions 0-7."""
+        """Name of the topic that the offsets belong to. Versions 0-7."""
         partitions: list[OffsetFetchResponsePartitionModel]
-        """One stored position per partition of the topic. Versions 0-7."""
+        """One committed position for each partition of the topic. Versions 0-7."""
 
 
 class OffsetFetchResponsePartitionModel(ModelOf[codec.OffsetFetchResponsePartition]):
-    """Position stored for one partition, in a single-group answer."""
+    """Committed position of one partition."""
 
     STRUCT = codec.OffsetFetchResponsePartition
     MESSAGE = codec.OffsetFetchResponse
@@ -120,48 +123,49 @@ class OffsetFetchResponsePartitionModel(ModelOf[codec.OffsetFetchResponsePartiti
         partition_index: int
         """Number of the partition within its topic, counted from 0. Versions 0-7."""
         committed_offset: int
-        """Offset of the next record to consume; -1 if the group has none stored or on error. Versions 0-7."""
+        """Offset of the next record to consume; -1 if none is committed or on error. Versions 0-7."""
         committed_leader_epoch: int = OPTIONAL
-        """Leader epoch stored with the offset, -1 if unknown; lets the consumer detect log truncation. Versions 5-7.
+        """Leader epoch stored with the offset, with which the consumer detects log truncation; -1 if unknown.
+        Versions 5-7.
         """
         metadata: str | None
-        """Free text the committer stored beside the offset; empty or null if none. Versions 0-7."""
+        """Free text stored with the offset; empty or null if there is none. Versions 0-7."""
         error_code: int
-        """0 if the lookup worked, even when nothing is stored; otherwise why it failed. Versions 0-7."""
+        """0 if the lookup succeeded, even if nothing is committed; otherwise the reason. Versions 0-7."""
 
 
 class OffsetFetchResponseGroupModel(ModelOf[codec.OffsetFetchResponseGroup]):
-    """Offsets found for one group, or the error that prevented it."""
+    """Offsets of one group, or the error that prevented reading them."""
 
     STRUCT = codec.OffsetFetchResponseGroup
     MESSAGE = codec.OffsetFetchResponse
 
     if TYPE_CHECKING:
         group_id: str
-        """Group the offsets belong to, echoing the request. Versions 8+."""
+        """Id of the group, repeated from the request. Versions 8+."""
         topics: list[OffsetFetchResponseTopicsModel]
-        """Offsets of this group, by topic; empty when the group has an error. Versions 8+."""
+        """Offsets of this group, grouped by topic; empty on error. Versions 8+."""
         error_code: int
-        """Failure of this group's lookup, such as a coordinator that moved; 0 if none. Versions 8+."""
+        """Error of this group as a whole, e.g. a coordinator that moved; 0 on success. Versions 8+."""
 
 
 class OffsetFetchResponseTopicsModel(ModelOf[codec.OffsetFetchResponseTopics]):
-    """Offsets a group stored for one topic."""
+    """Offsets of one topic."""
 
     STRUCT = codec.OffsetFetchResponseTopics
     MESSAGE = codec.OffsetFetchResponse
 
     if TYPE_CHECKING:
         name: str = OPTIONAL
-        """Topic the offsets belong to; newer versions use TopicId in its place. Versions 8-9."""
+        """Name of the topic that the offsets belong to; newer versions use TopicId instead. Versions 8-9."""
         topic_id: Uuid = OPTIONAL
-        """Unique id of the topic the offsets belong to. Versions 10+."""
+        """Id of the topic that the offsets belong to. Versions 10+."""
         partitions: list[OffsetFetchResponsePartitionsModel]
-        """One stored position per partition of the topic. Versions 8+."""
+        """One committed position for each partition of the topic. Versions 8+."""
 
 
 class OffsetFetchResponsePartitionsModel(ModelOf[codec.OffsetFetchResponsePartitions]):
-    """Position a group stored for one partition."""
+    """Committed position of one partition."""
 
     STRUCT = codec.OffsetFetchResponsePartitions
     MESSAGE = codec.OffsetFetchResponse
@@ -170,11 +174,12 @@ class OffsetFetchResponsePartitionsModel(ModelOf[codec.OffsetFetchResponsePartit
         partition_index: int
         """Number of the partition within its topic, counted from 0. Versions 8+."""
         committed_offset: int
-        """Offset of the next record to consume; -1 if the group has none stored or on error. Versions 8+."""
+        """Offset of the next record to consume; -1 if none is committed or on error. Versions 8+."""
         committed_leader_epoch: int
-        """Leader epoch stored with the offset, -1 if unknown; lets the consumer detect log truncation. Versions 8+.
+        """Leader epoch stored with the offset, with which the consumer detects log truncation; -1 if unknown.
+        Versions 8+.
         """
         metadata: str | None
-        """Free text the committer stored beside the offset; empty or null if none. Versions 8+."""
+        """Free text stored with the offset; empty or null if there is none. Versions 8+."""
         error_code: int
-        """0 if the lookup worked, even when nothing is stored; otherwise why it failed. Versions 8+."""
+        """0 if the lookup succeeded, even if nothing is committed; otherwise the reason. Versions 8+."""

@@ -12,14 +12,16 @@ TYPE_CHECKING = False
 
 
 class OffsetForLeaderEpochRequestModel(ModelOf[codec.OffsetForLeaderEpochRequest]):
-    """Follower or consumer to partition leader: where did this leader epoch end, to detect log truncation."""
+    """Sent by followers and consumers to partition leaders to look up the end of a leader epoch, which reveals log
+    truncation.
+    """
 
     STRUCT = codec.OffsetForLeaderEpochRequest
     MESSAGE = codec.OffsetForLeaderEpochRequest
 
     if TYPE_CHECKING:
         replica_id: int = OPTIONAL
-        """Broker id of the asking follower, -1 for a consumer, -2 for debugging. Versions 3+."""
+        """Broker id of the follower that asks; -1 for a consumer, -2 for debugging. Versions 3+."""
         topics: list[OffsetForLeaderTopicModel]
         """Topics with the partitions to look up."""
 
@@ -32,65 +34,66 @@ class OffsetForLeaderTopicModel(ModelOf[codec.OffsetForLeaderTopic]):
 
     if TYPE_CHECKING:
         topic: str
-        """Topic holding the partitions."""
+        """Name of the topic that the partitions belong to."""
         partitions: list[OffsetForLeaderPartitionModel]
-        """Partitions, each with the epoch asked about."""
+        """Partitions with the leader epoch to look up for each."""
 
 
 class OffsetForLeaderPartitionModel(ModelOf[codec.OffsetForLeaderPartition]):
-    """Epoch question for one partition."""
+    """Leader epoch to look up in one partition."""
 
     STRUCT = codec.OffsetForLeaderPartition
     MESSAGE = codec.OffsetForLeaderEpochRequest
 
     if TYPE_CHECKING:
         partition: int
-        """Partition number inside the topic."""
+        """Number of the partition within its topic, counted from 0."""
         current_leader_epoch: int = OPTIONAL
-        """Leader epoch known to the caller, lets the leader fence stale metadata; -1 skips the check. Versions 2+."""
+        """Leader epoch known to the sender, with which the leader fences stale metadata; -1 skips the check. Versions
+        2+.
+        """
         leader_epoch: int
-        """Epoch whose end offset is wanted, usually that of the last record the caller has."""
+        """Leader epoch to look up, usually that of the last record of the sender."""
 
 
 class OffsetForLeaderEpochResponseModel(ModelOf[codec.OffsetForLeaderEpochResponse]):
-    """Leader says where each epoch ended; a caller whose own position is beyond that must truncate."""
+    """Returns the end offset of each requested leader epoch; a caller with a later position must truncate."""
 
     STRUCT = codec.OffsetForLeaderEpochResponse
     MESSAGE = codec.OffsetForLeaderEpochResponse
 
     if TYPE_CHECKING:
         throttle_time_ms: int = OPTIONAL
-        """Milliseconds the client should stay silent because it exceeded a quota; 0 when within quota. Versions 2+.
-        """
+        """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled. Versions 2+."""
         topics: list[OffsetForLeaderTopicResultModel]
-        """Answers grouped by topic."""
+        """Outcomes grouped by topic."""
 
 
 class OffsetForLeaderTopicResultModel(ModelOf[codec.OffsetForLeaderTopicResult]):
-    """Answers for the partitions of one topic."""
+    """Outcomes for the partitions of one topic."""
 
     STRUCT = codec.OffsetForLeaderTopicResult
     MESSAGE = codec.OffsetForLeaderEpochResponse
 
     if TYPE_CHECKING:
         topic: str
-        """Topic the answers belong to."""
+        """Name of the topic that the partitions belong to."""
         partitions: list[EpochEndOffsetModel]
-        """One answer for each partition asked about."""
+        """One outcome for each requested partition."""
 
 
 class EpochEndOffsetModel(ModelOf[codec.EpochEndOffset]):
-    """Where an epoch ended in one partition."""
+    """End of one leader epoch in one partition."""
 
     STRUCT = codec.EpochEndOffset
     MESSAGE = codec.OffsetForLeaderEpochResponse
 
     if TYPE_CHECKING:
         error_code: int
-        """0 if answered; FENCED_LEADER_EPOCH or UNKNOWN_LEADER_EPOCH if metadata disagree."""
+        """0 on success; FENCED_LEADER_EPOCH or UNKNOWN_LEADER_EPOCH if the two sides' metadata disagrees."""
         partition: int
-        """Partition number inside the topic."""
+        """Number of the partition within its topic, counted from 0."""
         leader_epoch: int = OPTIONAL
-        """Largest epoch in the leader's log not above the one asked for; -1 if there is none. Versions 1+."""
+        """Largest epoch in the leader's log not above the requested one; -1 if there is none. Versions 1+."""
         end_offset: int
-        """Start of the next epoch, or the log end if that epoch is current; -1 if undefined."""
+        """Start offset of the next epoch, or the log end offset if the epoch is current; -1 if undefined."""

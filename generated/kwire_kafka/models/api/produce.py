@@ -14,43 +14,39 @@ if TYPE_CHECKING:
 
 
 class ProduceRequestModel(ModelOf[codec.ProduceRequest]):
-    """Sent by producers to partition leaders to append record batches, plain or as part of a transaction."""
+    """Sent by producers to partition leaders to append record batches, with or without a transaction."""
 
     STRUCT = codec.ProduceRequest
     MESSAGE = codec.ProduceRequest
 
     if TYPE_CHECKING:
         transactional_id: str | None = OPTIONAL
-        """Set when the batches belong to a transaction, so the broker can authorize that id; null for other
-        producers. Versions 3+.
-        """
+        """Transactional id of the producer, checked for authorization; null outside of transactions. Versions 3+."""
         acks: int
-        """Durability asked for: 0 fire and forget (no response is sent), 1 leader only, -1 every in-sync replica."""
+        """Required acknowledgements: 0 none (no response is sent), 1 the leader only, -1 every in-sync replica."""
         timeout_ms: int
-        """Milliseconds the leader may spend waiting for followers when acks is -1, before failing with a timeout."""
+        """Milliseconds that the leader may wait for followers when acks is -1, before it fails with a timeout."""
         topic_data: list[TopicProduceDataModel]
         """Batches to append, grouped by topic."""
 
 
 class TopicProduceDataModel(ModelOf[codec.TopicProduceData]):
-    """Everything this request writes to one topic."""
+    """Batches for one topic."""
 
     STRUCT = codec.TopicProduceData
     MESSAGE = codec.ProduceRequest
 
     if TYPE_CHECKING:
         name: str = OPTIONAL
-        """Topic written to; older versions address topics by name rather than by id. Versions 0-12."""
+        """Name of the topic; newer versions use TopicId instead. Versions 0-12."""
         topic_id: Uuid = OPTIONAL
-        """Unique id of the topic written to; a recreated topic gets a new id, so stale writes are refused. Versions
-        13+.
-        """
+        """Id of the topic; a re-created topic has a new id, so that stale writes are refused. Versions 13+."""
         partition_data: list[PartitionProduceDataModel]
-        """One entry per partition of the topic that receives data."""
+        """One entry for each partition of the topic that receives data."""
 
 
 class PartitionProduceDataModel(ModelOf[codec.PartitionProduceData]):
-    """The records bound for one partition."""
+    """Records for one partition."""
 
     STRUCT = codec.PartitionProduceData
     MESSAGE = codec.ProduceRequest
@@ -59,46 +55,44 @@ class PartitionProduceDataModel(ModelOf[codec.PartitionProduceData]):
         index: int
         """Number of the partition within its topic, counted from 0."""
         records: bytes | None = OPTIONAL
-        """Record data to append; from record format v2 on, exactly one batch. Null is rejected by the broker."""
+        """Record batches to append, exactly one from record format v2 on; the broker rejects null."""
         records_size_in_bytes: int | None = OPTIONAL
         """Size of records in bytes where nothing else is known of them."""
 
 
 class ProduceResponseModel(ModelOf[codec.ProduceResponse]):
-    """Leader's answer to a producer, with the offset given to each batch or why it was refused; not sent for acks 0."""
+    """Returns the offset given to each batch or the reason for its refusal; not sent when acks is 0."""
 
     STRUCT = codec.ProduceResponse
     MESSAGE = codec.ProduceResponse
 
     if TYPE_CHECKING:
         responses: list[TopicProduceResponseModel]
-        """Append results, grouped by topic."""
+        """Outcomes grouped by topic."""
         throttle_time_ms: int = OPTIONAL
-        """Milliseconds the producer must stay quiet because it exceeded a quota; 0 when no quota was hit. Versions
-        1+.
-        """
+        """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled. Versions 1+."""
         node_endpoints: list[NodeEndpointModel] = OPTIONAL
-        """Addresses of the leaders named in CurrentLeader, sparing the producer a metadata round trip. Versions 10+.
+        """Addresses of the leaders named in CurrentLeader, which spare the client a metadata request. Versions 10+.
         """
 
 
 class TopicProduceResponseModel(ModelOf[codec.TopicProduceResponse]):
-    """Outcome of the appends to one topic."""
+    """Outcomes for one topic."""
 
     STRUCT = codec.TopicProduceResponse
     MESSAGE = codec.ProduceResponse
 
     if TYPE_CHECKING:
         name: str = OPTIONAL
-        """Topic the results are for, echoing the request. Versions 0-12."""
+        """Name of the topic, repeated from the request. Versions 0-12."""
         topic_id: Uuid = OPTIONAL
-        """Id of the topic the results are for, echoing the request. Versions 13+."""
+        """Id of the topic, repeated from the request. Versions 13+."""
         partition_responses: list[PartitionProduceResponseModel]
-        """One append result per partition that was sent."""
+        """One outcome for each partition of the request."""
 
 
 class PartitionProduceResponseModel(ModelOf[codec.PartitionProduceResponse]):
-    """Outcome of the append to one partition."""
+    """Outcome for one partition."""
 
     STRUCT = codec.PartitionProduceResponse
     MESSAGE = codec.ProduceResponse
@@ -107,67 +101,70 @@ class PartitionProduceResponseModel(ModelOf[codec.PartitionProduceResponse]):
         index: int
         """Number of the partition within its topic, counted from 0."""
         error_code: int
-        """0 if the batch was appended as asked; otherwise why not. After a timeout it may be stored all the same."""
+        """0 if the batch was appended as requested; otherwise the reason. After a timeout it can still have been
+        stored.
+        """
         base_offset: int
-        """Offset the log gave to the first record of the batch, later records count up from it; -1 on failure."""
+        """Offset that the log gave to the first record of the batch, from which later records count up; -1 on error.
+        """
         log_append_time_ms: int = OPTIONAL
-        """Broker clock (epoch milliseconds) stamped on the batch if the topic uses LogAppendTime; -1 if it uses
+        """Time of the append in milliseconds since the Unix epoch if the topic uses LogAppendTime; -1 if it uses
         CreateTime. Versions 2+.
         """
         log_start_offset: int = OPTIONAL
-        """Lowest offset still kept in the partition at the time of the append; -1 if not known. Versions 5+."""
+        """Lowest offset in the partition at the time of the append; -1 if unknown. Versions 5+."""
         record_errors: list[BatchIndexAndErrorMessageModel] = OPTIONAL
-        """The single records that made the broker refuse the whole batch; empty if the cause is not tied to records.
-        Versions 8+.
-        """
-        error_message: str | None = OPTIONAL
-        """Human-readable summary of why the batch was refused; null if there is nothing to add to the code. Versions
+        """Records for which the broker refused the whole batch; empty if the reason is not tied to records. Versions
         8+.
         """
+        error_message: str | None = OPTIONAL
+        """Human-readable explanation of the error; null if there is none. Versions 8+."""
         current_leader: LeaderIdAndEpochModel = OPTIONAL
-        """Where the partition is led now, filled in when this broker turns out not to be the leader. Versions 10+."""
+        """Current leader of the partition, set if this broker is not the leader. Versions 10+."""
 
 
 class BatchIndexAndErrorMessageModel(ModelOf[codec.BatchIndexAndErrorMessage]):
-    """One record that caused its batch to be refused."""
+    """One record for which its batch was refused."""
 
     STRUCT = codec.BatchIndexAndErrorMessage
     MESSAGE = codec.ProduceResponse
 
     if TYPE_CHECKING:
         batch_index: int
-        """Position of the offending record inside the batch, counted from 0. Versions 8+."""
+        """Position of the record in the batch, counted from 0. Versions 8+."""
         batch_index_error_message: str | None
-        """Why this record was refused, in words; null if only the partition's error code applies. Versions 8+."""
+        """Human-readable explanation why this record was refused; null if only the partition's error code applies.
+        Versions 8+.
+        """
 
 
 class LeaderIdAndEpochModel(ModelOf[codec.LeaderIdAndEpoch]):
-    """Hint about the current leader of a partition, so the producer can retry in the right place."""
+    """Current leader of a partition, to which the client can turn."""
 
     STRUCT = codec.LeaderIdAndEpoch
     MESSAGE = codec.ProduceResponse
 
     if TYPE_CHECKING:
         leader_id: int
-        """Node id of the leader as this broker knows it, -1 if unknown; look up its address in NodeEndpoints.
-        Versions 10+.
+        """Node id of the leader as known to this broker, -1 if unknown; its address is in NodeEndpoints. Versions
+        10+.
         """
         leader_epoch: int
-        """Number of the leadership term as this broker knows it, -1 if unknown; higher means newer. Versions 10+."""
+        """Leader epoch as known to this broker, -1 if unknown; higher is newer. Versions 10+."""
 
 
 class NodeEndpointModel(ModelOf[codec.NodeEndpoint]):
-    """Address of one broker that was named as the new leader of some partition."""
+    """Address of one broker that is named as the leader of some partition."""
 
     STRUCT = codec.NodeEndpoint
     MESSAGE = codec.ProduceResponse
 
     if TYPE_CHECKING:
         node_id: int
-        """Broker id, matching the LeaderId values of the partition results. Versions 10+."""
+        """Id of the broker, matching the LeaderId values of the partitions. Versions 10+."""
         host: str
-        """Host name or IP address on the listener the request came in through. Versions 10+."""
+        """Host name or IP address of the broker on the listener that received the request. Versions 10+."""
         port: int
-        """TCP port on the listener the request came in through. Versions 10+."""
+        """TCP port of the broker on the listener that received the request. Versions 10+."""
         rack: str | None
-        """Rack or availability zone the broker is configured with; null if it has none. Versions 10+."""
+        """Rack of the broker, from broker.rack; null if none is configured. Versions 10+."""

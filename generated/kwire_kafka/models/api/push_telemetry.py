@@ -14,32 +14,34 @@ if TYPE_CHECKING:
 
 
 class PushTelemetryRequestModel(ModelOf[codec.PushTelemetryRequest]):
-    """Sent by a client to a broker at the agreed interval, carrying its own metrics (KIP-714)."""
+    """Sent by a client to a broker at the agreed interval to push its metrics (KIP-714)."""
 
     STRUCT = codec.PushTelemetryRequest
     MESSAGE = codec.PushTelemetryRequest
 
     if TYPE_CHECKING:
         client_instance_id: Uuid
-        """Id the broker gave this client instance when it fetched its subscription."""
+        """Id that the broker assigned to this client instance when it fetched its subscription."""
         subscription_id: int
-        """Subscription the metrics answer to; an outdated one is refused and must be fetched anew."""
+        """Id of the subscription that the metrics answer; an outdated one is refused and must be fetched again."""
         terminating: bool
-        """True for the last push before the client closes; exempt from waiting for the interval."""
+        """True for the last push before the client closes, which need not wait for the interval."""
         compression_type: int
-        """Codec of the payload: 0 none, 1 gzip, 2 snappy, 3 lz4, 4 zstd; must be one the broker accepts."""
+        """Codec of the payload: 0 none, 1 gzip, 2 snappy, 3 lz4, 4 zstd; must be one that the broker accepts."""
         metrics: bytes
-        """OpenTelemetry MetricsData protobuf message, packed with the codec named beside it."""
+        """MetricsData message of OpenTelemetry in protobuf encoding, compressed as CompressionType says."""
 
 
 class PushTelemetryResponseModel(ModelOf[codec.PushTelemetryResponse]):
-    """Broker's receipt for pushed client metrics, or the reason for refusing them."""
+    """Reports whether the broker accepted the pushed metrics."""
 
     STRUCT = codec.PushTelemetryResponse
     MESSAGE = codec.PushTelemetryResponse
 
     if TYPE_CHECKING:
         throttle_time_ms: int
-        """Milliseconds the client should hold back because a quota was exceeded; 0 means no throttling."""
+        """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled."""
         error_code: int
-        """0 if taken; otherwise why not, e.g. unknown subscription id, payload too large or pushed too early."""
+        """0 if accepted; otherwise the reason, e.g. an unknown subscription id, a payload too large or a push too
+        early.
+        """

@@ -14,27 +14,29 @@ if TYPE_CHECKING:
 
 
 class ReadShareGroupStateRequestModel(ModelOf[codec.ReadShareGroupStateRequest]):
-    """Sent by a share-partition leader to the share coordinator to load delivery state before serving the partition."""
+    """Sent by a share-partition leader to the share coordinator to load the delivery state before it serves the
+    partition.
+    """
 
     STRUCT = codec.ReadShareGroupStateRequest
     MESSAGE = codec.ReadShareGroupStateRequest
 
     if TYPE_CHECKING:
         group_id: str
-        """Share group owning the state; with topic id and partition it forms the share-partition key."""
+        """Id of the share group; together with topic id and partition it forms the share-partition key."""
         topics: list[ReadStateDataModel]
-        """Topics to load; all keys must be handled by the share coordinator that receives the request."""
+        """Share-partitions to load, grouped by topic; the receiver must be their share coordinator."""
 
 
 class ReadStateDataModel(ModelOf[codec.ReadStateData]):
-    """One topic whose share-partition state is wanted."""
+    """One topic whose share-partitions are loaded."""
 
     STRUCT = codec.ReadStateData
     MESSAGE = codec.ReadShareGroupStateRequest
 
     if TYPE_CHECKING:
         topic_id: Uuid
-        """Id of the topic; state is keyed by id so that a recreated topic starts afresh."""
+        """Id of the topic, so that a re-created topic starts without state."""
         partitions: list[PartitionDataModel]
         """Partitions of this topic to load."""
 
@@ -47,68 +49,70 @@ class PartitionDataModel(ModelOf[codec.PartitionData]):
 
     if TYPE_CHECKING:
         partition: int
-        """Partition number, counted from 0."""
+        """Number of the partition within its topic, counted from 0."""
         leader_epoch: int
-        """Epoch of the calling leader; the coordinator remembers the highest seen and fences lower ones."""
+        """Leader epoch of the sender; the coordinator stores the highest one and fences lower ones."""
 
 
 class ReadShareGroupStateResponseModel(ModelOf[codec.ReadShareGroupStateResponse]):
-    """Share coordinator's reply to a share-partition leader, carrying the persisted delivery state."""
+    """Returns the stored delivery state of the share-partitions."""
 
     STRUCT = codec.ReadShareGroupStateResponse
     MESSAGE = codec.ReadShareGroupStateResponse
 
     if TYPE_CHECKING:
         results: list[ReadStateResultModel]
-        """Outcomes grouped by topic, one entry per topic asked for."""
+        """Outcomes grouped by topic."""
 
 
 class ReadStateResultModel(ModelOf[codec.ReadStateResult]):
-    """Outcome for the partitions of one topic."""
+    """Outcomes for one topic."""
 
     STRUCT = codec.ReadStateResult
     MESSAGE = codec.ReadShareGroupStateResponse
 
     if TYPE_CHECKING:
         topic_id: Uuid
-        """Id of the topic, echoed from the request."""
+        """Id of the topic, repeated from the request."""
         partitions: list[PartitionResultModel]
-        """Outcomes of this topic, one per partition asked for."""
+        """One outcome for each partition of the request."""
 
 
 class PartitionResultModel(ModelOf[codec.PartitionResult]):
-    """State of one share-partition, or the error that kept it from being read."""
+    """State of one share-partition, or the error that prevented reading it."""
 
     STRUCT = codec.PartitionResult
     MESSAGE = codec.ReadShareGroupStateResponse
 
     if TYPE_CHECKING:
         partition: int
-        """Partition number the outcome belongs to."""
+        """Number of the partition within its topic, counted from 0."""
         error_code: int
-        """0 on success; else e.g. fenced leader epoch or wrong coordinator, and the state below is unset."""
+        """0 on success; otherwise the reason, e.g. a fenced leader epoch or the wrong coordinator, and the state is
+        unset.
+        """
         error_message: str | None
-        """Human-readable detail of the failure, null on success."""
+        """Human-readable explanation of the error; null if there is none."""
         state_epoch: int
-        """Epoch raised each time the group coordinator initializes the state; needed for later writes."""
+        """State epoch, incremented each time the group coordinator initializes the state; needed for later writes."""
         start_offset: int
-        """Share-partition start offset (SPSO): lowest offset still in flight, -1 if not initialized."""
+        """Share-partition start offset: the lowest offset still in flight; -1 if not initialized."""
         state_batches: list[StateBatchModel]
-        """States of offsets at or above the start offset; offsets not covered are still available."""
+        """States of offsets from the start offset on; offsets not covered are available."""
 
 
 class StateBatchModel(ModelOf[codec.StateBatch]):
-    """A contiguous run of offsets that share one delivery state and delivery count."""
+    """A run of consecutive offsets with the same delivery state and delivery count."""
 
     STRUCT = codec.StateBatch
     MESSAGE = codec.ReadShareGroupStateResponse
 
     if TYPE_CHECKING:
         first_offset: int
-        """Lowest offset of the run, inclusive."""
+        """First offset of the run, inclusive."""
         last_offset: int
-        """Highest offset of the run, inclusive."""
+        """Last offset of the run, inclusive."""
         delivery_state: int
-        """0 available, 2 acknowledged, 4 archived; acquisition locks (1) are never persisted."""
+        """Delivery state: 0 available, 2 acknowledged, 4 archived; 1 (acquired) is never stored."""
         delivery_count: int
-        """How many times these records were handed to a consumer; bounded by the group's attempt limit."""
+        """Number of times that these records were delivered to a consumer; bounded by the group's attempt limit."""

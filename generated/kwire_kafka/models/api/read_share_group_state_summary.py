@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
 
 class ReadShareGroupStateSummaryRequestModel(ModelOf[codec.ReadShareGroupStateSummaryRequest]):
-    """Sent by the group coordinator to the share coordinator to learn start offsets without the batches."""
+    """Sent by the group coordinator to the share coordinator to read start offsets without the delivery states."""
 
     STRUCT = codec.ReadShareGroupStateSummaryRequest
     MESSAGE = codec.ReadShareGroupStateSummaryRequest
 
     if TYPE_CHECKING:
         group_id: str
-        """Share group whose offsets are being described."""
+        """Id of the share group whose offsets are read."""
         topics: list[ReadStateSummaryDataModel]
         """Share-partitions to summarize, grouped by topic."""
 
@@ -34,7 +34,7 @@ class ReadStateSummaryDataModel(ModelOf[codec.ReadStateSummaryData]):
 
     if TYPE_CHECKING:
         topic_id: Uuid
-        """Id of the topic; names are not used between coordinators."""
+        """Id of the topic."""
         partitions: list[PartitionDataModel]
         """Partitions of the topic to summarize."""
 
@@ -47,20 +47,20 @@ class PartitionDataModel(ModelOf[codec.PartitionData]):
 
     if TYPE_CHECKING:
         partition: int
-        """Number of the partition to summarize."""
+        """Number of the partition within its topic, counted from 0."""
         leader_epoch: int
-        """Usually left 0 by the group coordinator; a summary neither takes over nor records leadership."""
+        """Leader epoch, usually 0 from the group coordinator; a summary neither claims nor records leadership."""
 
 
 class ReadShareGroupStateSummaryResponseModel(ModelOf[codec.ReadShareGroupStateSummaryResponse]):
-    """Share coordinator's short answer: epochs and start offset per share-partition, no delivery states."""
+    """Returns the epochs and the start offset of the share-partitions, without delivery states."""
 
     STRUCT = codec.ReadShareGroupStateSummaryResponse
     MESSAGE = codec.ReadShareGroupStateSummaryResponse
 
     if TYPE_CHECKING:
         results: list[ReadStateSummaryResultModel]
-        """Summaries grouped by topic, matching the request."""
+        """Summaries grouped by topic."""
 
 
 class ReadStateSummaryResultModel(ModelOf[codec.ReadStateSummaryResult]):
@@ -71,27 +71,27 @@ class ReadStateSummaryResultModel(ModelOf[codec.ReadStateSummaryResult]):
 
     if TYPE_CHECKING:
         topic_id: Uuid
-        """Id of the summarized topic, taken from the request."""
+        """Id of the topic, repeated from the request."""
         partitions: list[PartitionResultModel]
-        """One summary per partition asked for."""
+        """One summary for each requested partition."""
 
 
 class PartitionResultModel(ModelOf[codec.PartitionResult]):
-    """Summary of one share-partition, or an error."""
+    """Summary of one share-partition, or the error that prevented reading it."""
 
     STRUCT = codec.PartitionResult
     MESSAGE = codec.ReadShareGroupStateSummaryResponse
 
     if TYPE_CHECKING:
         partition: int
-        """Number of the summarized partition."""
+        """Number of the partition within its topic, counted from 0."""
         error_code: int
-        """0 if the summary is valid; otherwise ignore the epochs and the offset."""
+        """0 on success; otherwise the reason, and the epochs and the offset are meaningless."""
         error_message: str | None
-        """What went wrong for this partition, null if nothing did."""
+        """Human-readable explanation of the error; null if there is none."""
         state_epoch: int
-        """Current state epoch, counting (re)initializations by the group coordinator."""
+        """State epoch, incremented each time the group coordinator initializes the state."""
         leader_epoch: int
-        """Highest partition leader epoch the share coordinator has stored."""
+        """Highest leader epoch of the partition that the share coordinator has stored."""
         start_offset: int
-        """Share-partition start offset used to compute progress, -1 if none has been initialized yet."""
+        """Share-partition start offset, from which progress is computed; -1 if not initialized."""

@@ -14,30 +14,32 @@ if TYPE_CHECKING:
 
 
 class RemoveRaftVoterRequestModel(ModelOf[codec.RemoveRaftVoterRequest]):
-    """Sent by an admin client or a controller to the KRaft leader to take a voter out of the metadata quorum."""
+    """Sent by an admin client or a controller to the KRaft leader to remove a voter from the metadata quorum."""
 
     STRUCT = codec.RemoveRaftVoterRequest
     MESSAGE = codec.RemoveRaftVoterRequest
 
     if TYPE_CHECKING:
         cluster_id: str | None
-        """Cluster the sender believes it talks to, checked by the leader; null skips the check."""
+        """Id of the cluster that the sender belongs to, checked by the receiver; null skips the check."""
         voter_id: int
-        """Node id of the voter to take out."""
+        """Node id of the voter to remove."""
         voter_directory_id: Uuid
-        """Directory id of that voter; must match too, so that a reformatted namesake is not removed."""
+        """Directory id of that voter, which must also match, so that a reformatted node of the same id is not
+        removed.
+        """
 
 
 class RemoveRaftVoterResponseModel(ModelOf[codec.RemoveRaftVoterResponse]):
-    """KRaft leader's answer on whether the voter was removed from the quorum."""
+    """Reports whether the voter was removed from the quorum."""
 
     STRUCT = codec.RemoveRaftVoterResponse
     MESSAGE = codec.RemoveRaftVoterResponse
 
     if TYPE_CHECKING:
         throttle_time_ms: int
-        """Milliseconds the sender should hold back because a quota was exceeded; 0 means no throttling."""
+        """Milliseconds the sender must pause because it exceeded a quota; 0 if it is not throttled."""
         error_code: int
-        """0 if removed; otherwise why not, e.g. no such voter or another change is pending."""
+        """0 if removed; otherwise the reason, e.g. an unknown voter or another pending change."""
         error_message: str | None
-        """Human-readable detail for the error code; null if there is nothing to add."""
+        """Human-readable explanation of the error; null if there is none."""

@@ -12,28 +12,32 @@ TYPE_CHECKING = False
 
 
 class RenewDelegationTokenRequestModel(ModelOf[codec.RenewDelegationTokenRequest]):
-    """The owner or a listed renewer asks a broker to move a delegation token's expiry further out."""
+    """Sent by the owner or a renewer of a delegation token to extend its lifetime."""
 
     STRUCT = codec.RenewDelegationTokenRequest
     MESSAGE = codec.RenewDelegationTokenRequest
 
     if TYPE_CHECKING:
         hmac: bytes
-        """Secret of the token to extend; tokens are looked up by it, not by their id."""
+        """Secret HMAC of the token, which identifies it."""
         renew_period_ms: int
-        """Wanted life from now in milliseconds, capped by the maximum lifetime; negative takes the broker default."""
+        """Requested lifetime in milliseconds from now, capped by the maximum; a negative value uses the broker's
+        default.
+        """
 
 
 class RenewDelegationTokenResponseModel(ModelOf[codec.RenewDelegationTokenResponse]):
-    """The broker reports the new expiry of a delegation token after a renewal attempt."""
+    """Returns the new time at which the delegation token expires."""
 
     STRUCT = codec.RenewDelegationTokenResponse
     MESSAGE = codec.RenewDelegationTokenResponse
 
     if TYPE_CHECKING:
         error_code: int
-        """0 if extended; else e.g. token not found, already expired, or caller neither owner nor renewer."""
+        """0 if renewed; otherwise the reason, e.g. an unknown or expired token, or a caller that may not renew it."""
         expiry_timestamp_ms: int
-        """New end of validity, Unix time in milliseconds; may be sooner than asked if the maximum was hit."""
+        """Time at which the token expires, in milliseconds since the Unix epoch; earlier than requested at the
+        maximum lifetime.
+        """
         throttle_time_ms: int
-        """How many milliseconds the sender is asked to stay quiet for exceeding a quota; 0 for no penalty."""
+        """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled."""

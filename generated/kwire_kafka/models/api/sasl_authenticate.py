@@ -12,28 +12,30 @@ TYPE_CHECKING = False
 
 
 class SaslAuthenticateRequestModel(ModelOf[codec.SaslAuthenticateRequest]):
-    """Client to broker after the handshake: carries one token of the SASL exchange, also for re-authentication."""
+    """Sent by a client after the handshake with one message of the SASL exchange, also to authenticate again."""
 
     STRUCT = codec.SaslAuthenticateRequest
     MESSAGE = codec.SaslAuthenticateRequest
 
     if TYPE_CHECKING:
         auth_bytes: bytes
-        """Token of the client, its layout set by the mechanism; holds credentials, so do not log it."""
+        """SASL message of the client, in a format defined by the mechanism; contains credentials, so keep it out of
+        logs.
+        """
 
 
 class SaslAuthenticateResponseModel(ModelOf[codec.SaslAuthenticateResponse]):
-    """Broker's next SASL challenge, or the verdict on the exchange."""
+    """Returns the broker's next SASL message, or the result of the authentication."""
 
     STRUCT = codec.SaslAuthenticateResponse
     MESSAGE = codec.SaslAuthenticateResponse
 
     if TYPE_CHECKING:
         error_code: int
-        """0 to go on or when done; SASL_AUTHENTICATION_FAILED, after which the broker hangs up."""
+        """0 if the exchange continues or is complete; SASL_AUTHENTICATION_FAILED before the broker disconnects."""
         error_message: str | None
-        """Reason of the failure, kept vague on purpose; null on success."""
+        """Human-readable explanation of the error, deliberately vague; null if there is none."""
         auth_bytes: bytes
-        """Token of the broker for the client's SASL library; may be empty."""
+        """SASL message of the broker; can be empty."""
         session_lifetime_ms: int = OPTIONAL
-        """Milliseconds until the client must authenticate again or be cut off; 0 for no limit. Versions 1+."""
+        """Milliseconds until the client must authenticate again or be disconnected; 0 for no limit. Versions 1+."""

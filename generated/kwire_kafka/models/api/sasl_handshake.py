@@ -12,24 +12,24 @@ TYPE_CHECKING = False
 
 
 class SaslHandshakeRequestModel(ModelOf[codec.SaslHandshakeRequest]):
-    """Client to broker before authenticating: names the SASL mechanism that it is about to use."""
+    """Sent by a client before authentication to select a SASL mechanism."""
 
     STRUCT = codec.SaslHandshakeRequest
     MESSAGE = codec.SaslHandshakeRequest
 
     if TYPE_CHECKING:
         mechanism: str
-        """Mechanism wanted, e.g. PLAIN, SCRAM-SHA-512, GSSAPI or OAUTHBEARER."""
+        """Name of the mechanism, e.g. PLAIN, SCRAM-SHA-512, GSSAPI or OAUTHBEARER."""
 
 
 class SaslHandshakeResponseModel(ModelOf[codec.SaslHandshakeResponse]):
-    """Broker accepts the mechanism or lists those it offers; the token exchange follows."""
+    """Reports whether the broker accepts the mechanism, and lists those it supports; the SASL exchange follows."""
 
     STRUCT = codec.SaslHandshakeResponse
     MESSAGE = codec.SaslHandshakeResponse
 
     if TYPE_CHECKING:
         error_code: int
-        """0 to go on; UNSUPPORTED_SASL_MECHANISM if this listener does not offer the mechanism."""
+        """0 on success; UNSUPPORTED_SASL_MECHANISM if this listener does not support the mechanism."""
         mechanisms: list[str]
-        """Mechanisms enabled on this listener, so that the client can pick another."""
+        """Mechanisms enabled on this listener, from which the client can choose."""

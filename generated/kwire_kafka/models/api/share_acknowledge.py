@@ -14,50 +14,50 @@ if TYPE_CHECKING:
 
 
 class ShareAcknowledgeRequestModel(ModelOf[codec.ShareAcknowledgeRequest]):
-    """Sent by a share consumer to a partition leader to settle acquired records without fetching more."""
+    """Sent by a share consumer to a partition leader to acknowledge acquired records without fetching more."""
 
     STRUCT = codec.ShareAcknowledgeRequest
     MESSAGE = codec.ShareAcknowledgeRequest
 
     if TYPE_CHECKING:
         group_id: str | None
-        """Share group to which the acquired records belong; null is refused."""
+        """Id of the share group that the acquired records belong to; null is refused."""
         member_id: str | None
         """Id of the member that acquired the records."""
         share_session_epoch: int
-        """Next epoch of an open session, or -1 to close it and release what is left; 0 is invalid here."""
+        """Next epoch of an open session, or -1 to close it and release the remaining records; 0 is invalid here."""
         topics: list[AcknowledgeTopicModel]
         """Acknowledgements grouped by topic."""
 
 
 class AcknowledgeTopicModel(ModelOf[codec.AcknowledgeTopic]):
-    """One topic with acknowledgements to apply."""
+    """One topic with its acknowledgements."""
 
     STRUCT = codec.AcknowledgeTopic
     MESSAGE = codec.ShareAcknowledgeRequest
 
     if TYPE_CHECKING:
         topic_id: Uuid
-        """Id of the topic; names are not used here."""
+        """Id of the topic."""
         partitions: list[AcknowledgePartitionModel]
-        """Partitions of this topic with records to settle."""
+        """Partitions of this topic with records to acknowledge."""
 
 
 class AcknowledgePartitionModel(ModelOf[codec.AcknowledgePartition]):
-    """One partition with acknowledgements to apply."""
+    """One partition with its acknowledgements."""
 
     STRUCT = codec.AcknowledgePartition
     MESSAGE = codec.ShareAcknowledgeRequest
 
     if TYPE_CHECKING:
         partition_index: int
-        """Number of the partition inside its topic."""
+        """Number of the partition within its topic, counted from 0."""
         acknowledgement_batches: list[AcknowledgementBatchModel]
-        """Runs of offsets to settle, in ascending order and without overlap."""
+        """Runs of offsets to acknowledge, in ascending order and without overlap."""
 
 
 class AcknowledgementBatchModel(ModelOf[codec.AcknowledgementBatch]):
-    """A run of consecutive offsets and what became of the records in it."""
+    """A run of consecutive offsets and the outcome of their records."""
 
     STRUCT = codec.AcknowledgementBatch
     MESSAGE = codec.ShareAcknowledgeRequest
@@ -68,26 +68,28 @@ class AcknowledgementBatchModel(ModelOf[codec.AcknowledgementBatch]):
         last_offset: int
         """Last offset of the run, inclusive."""
         acknowledge_types: list[int]
-        """0 gap, 1 accept, 2 release, 3 reject; a single value for the whole run or one for each offset."""
+        """Outcomes: 0 gap, 1 accept, 2 release, 3 reject; one for the whole run or one for each offset."""
 
 
 class ShareAcknowledgeResponseModel(ModelOf[codec.ShareAcknowledgeResponse]):
-    """Leader's verdict, partition by partition, on the acknowledgements it was sent."""
+    """Reports the outcome of the acknowledgements of each partition."""
 
     STRUCT = codec.ShareAcknowledgeResponse
     MESSAGE = codec.ShareAcknowledgeResponse
 
     if TYPE_CHECKING:
         throttle_time_ms: int
-        """Milliseconds the client should hold back because a quota was exceeded; 0 means no throttling."""
+        """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled."""
         error_code: int
-        """Failure of the whole request, e.g. an unknown share session; 0 means look at each partition."""
+        """Error of the request as a whole, e.g. an invalid share session; 0 if the outcomes are reported per
+        partition.
+        """
         error_message: str | None
-        """Human-readable detail for the top-level error; null on success."""
+        """Human-readable explanation of the error; null if there is none."""
         responses: list[ShareAcknowledgeTopicResponseModel]
         """Outcomes grouped by topic."""
         node_endpoints: list[NodeEndpointModel]
-        """Addresses of the brokers named as new leaders, sparing the client a metadata lookup."""
+        """Addresses of the leaders named in CurrentLeader, which spare the client a metadata request."""
 
 
 class ShareAcknowledgeTopicResponseModel(ModelOf[codec.ShareAcknowledgeTopicResponse]):
@@ -98,9 +100,9 @@ class ShareAcknowledgeTopicResponseModel(ModelOf[codec.ShareAcknowledgeTopicResp
 
     if TYPE_CHECKING:
         topic_id: Uuid
-        """Id of the topic these outcomes belong to."""
+        """Id of the topic that these outcomes belong to."""
         partitions: list[PartitionDataModel]
-        """One outcome for each partition of the topic in the request."""
+        """One outcome for each partition of the request."""
 
 
 class PartitionDataModel(ModelOf[codec.PartitionData]):
@@ -111,40 +113,40 @@ class PartitionDataModel(ModelOf[codec.PartitionData]):
 
     if TYPE_CHECKING:
         partition_index: int
-        """Number of the partition inside its topic."""
+        """Number of the partition within its topic, counted from 0."""
         error_code: int
-        """0 if settled; otherwise why not, e.g. the lock had expired or the leader has moved."""
+        """0 if acknowledged; otherwise the reason, e.g. an expired lock or a leader that moved."""
         error_message: str | None
-        """Human-readable detail for the partition error; null on success."""
+        """Human-readable explanation of the error; null if there is none."""
         current_leader: LeaderIdAndEpochModel
-        """New leader to turn to; meaningful only with a not-leader or fenced-epoch error."""
+        """New leader of the partition; meaningful only after a not-leader or fenced-epoch error."""
 
 
 class LeaderIdAndEpochModel(ModelOf[codec.LeaderIdAndEpoch]):
-    """Where the leader has moved to, so that the client can redirect itself."""
+    """Current leader of a partition, to which the client can turn."""
 
     STRUCT = codec.LeaderIdAndEpoch
     MESSAGE = codec.ShareAcknowledgeResponse
 
     if TYPE_CHECKING:
         leader_id: int
-        """Node id of the present leader; -1 if unknown."""
+        """Node id of the leader; -1 if unknown."""
         leader_epoch: int
-        """Epoch of the leader named beside it; -1 if unknown."""
+        """Leader epoch of that leader; -1 if unknown."""
 
 
 class NodeEndpointModel(ModelOf[codec.NodeEndpoint]):
-    """Address of a broker that is named as a new leader in this response."""
+    """Address of one broker that is named as the leader of some partition."""
 
     STRUCT = codec.NodeEndpoint
     MESSAGE = codec.ShareAcknowledgeResponse
 
     if TYPE_CHECKING:
         node_id: int
-        """Node id to which the address belongs."""
+        """Id of the broker, matching the LeaderId values of the partitions."""
         host: str
         """Host name or IP address of the broker."""
         port: int
         """TCP port of the broker."""
         rack: str | None
-        """Rack of the broker; null if it has none configured."""
+        """Rack of the broker, from broker.rack; null if none is configured."""

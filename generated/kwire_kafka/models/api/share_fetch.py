@@ -21,25 +21,29 @@ class ShareFetchRequestModel(ModelOf[codec.ShareFetchRequest]):
 
     if TYPE_CHECKING:
         group_id: str | None
-        """Share group on whose behalf the records are acquired; null is refused."""
+        """Id of the share group that acquires the records; null is refused."""
         member_id: str | None
-        """Id of the fetching member, as used in its heartbeats."""
+        """Id of the fetching member, as in its heartbeats."""
         share_session_epoch: int
-        """0 opens a session on the broker, -1 closes it; otherwise it goes up by one per request."""
+        """Epoch of the session: 0 opens one, -1 closes it; otherwise incremented with every request."""
         max_wait_ms: int
-        """Longest time in milliseconds the broker may hold the request while waiting for data."""
+        """Maximum time in milliseconds that the broker may wait until MinBytes are available."""
         min_bytes: int
-        """Answer as soon as this many bytes are ready, even before the wait is over."""
+        """Number of bytes that ends the wait early."""
         max_bytes: int
-        """Upper bound in bytes for the whole response; a first batch that is larger is still returned."""
+        """Soft limit in bytes for the whole response; a first batch larger than this is still returned to allow
+        progress.
+        """
         max_records: int = OPTIONAL
-        """Most records to acquire; may be passed because whole batches are handed out. Versions 1+."""
+        """Maximum number of records to acquire; can be exceeded because whole batches are acquired. Versions 1+."""
         batch_size: int = OPTIONAL
-        """Preferred number of records per acquired batch; also the grain of later acknowledgements. Versions 1+."""
+        """Preferred number of records in an acquired batch, which is also the granularity of later acknowledgements.
+        Versions 1+.
+        """
         topics: list[FetchTopicModel]
-        """Partitions added to the session or carrying acknowledgements; the session remembers the rest."""
+        """Partitions added to the session or with acknowledgements; the session remembers the others."""
         forgotten_topics_data: list[ForgottenTopicModel]
-        """Partitions the broker should drop from the share session."""
+        """Partitions to remove from the share session."""
 
 
 class FetchTopicModel(ModelOf[codec.FetchTopic]):
@@ -50,28 +54,28 @@ class FetchTopicModel(ModelOf[codec.FetchTopic]):
 
     if TYPE_CHECKING:
         topic_id: Uuid
-        """Id of the topic; names are not used here."""
+        """Id of the topic."""
         partitions: list[FetchPartitionModel]
         """Partitions of this topic to fetch from."""
 
 
 class FetchPartitionModel(ModelOf[codec.FetchPartition]):
-    """One partition to fetch from, with any acknowledgements that ride along."""
+    """One partition to fetch from, with optional acknowledgements."""
 
     STRUCT = codec.FetchPartition
     MESSAGE = codec.ShareFetchRequest
 
     if TYPE_CHECKING:
         partition_index: int
-        """Number of the partition inside its topic."""
+        """Number of the partition within its topic, counted from 0."""
         partition_max_bytes: int = OPTIONAL
-        """Byte limit for this partition; replaced by limits on the number of records. Versions 0."""
+        """Limit in bytes for this partition; replaced by limits on the number of records. Versions 0."""
         acknowledgement_batches: list[AcknowledgementBatchModel]
-        """Outcomes for records acquired earlier from this partition; may be empty."""
+        """Acknowledgements of records acquired earlier from this partition; can be empty."""
 
 
 class AcknowledgementBatchModel(ModelOf[codec.AcknowledgementBatch]):
-    """A run of consecutive offsets and what became of the records in it."""
+    """A run of consecutive offsets and the outcome of their records."""
 
     STRUCT = codec.AcknowledgementBatch
     MESSAGE = codec.ShareFetchRequest
@@ -82,55 +86,58 @@ class AcknowledgementBatchModel(ModelOf[codec.AcknowledgementBatch]):
         last_offset: int
         """Last offset of the run, inclusive."""
         acknowledge_types: list[int]
-        """0 gap, 1 accept, 2 release, 3 reject; a single value for the whole run or one for each offset."""
+        """Outcomes: 0 gap, 1 accept, 2 release, 3 reject; one for the whole run or one for each offset."""
 
 
 class ForgottenTopicModel(ModelOf[codec.ForgottenTopic]):
-    """Partitions of one topic that leave the share session."""
+    """Partitions of one topic to remove from the share session."""
 
     STRUCT = codec.ForgottenTopic
     MESSAGE = codec.ShareFetchRequest
 
     if TYPE_CHECKING:
         topic_id: Uuid
-        """Id of the topic to drop partitions of."""
+        """Id of the topic."""
         partitions: list[int]
-        """Partition numbers that are no longer fetched."""
+        """Numbers of the partitions to remove from the session."""
 
 
 class ShareFetchResponseModel(ModelOf[codec.ShareFetchResponse]):
-    """Leader's reply with records locked for this consumer and results of the acknowledgements sent along."""
+    """Returns the records acquired for this consumer and the outcome of its acknowledgements."""
 
     STRUCT = codec.ShareFetchResponse
     MESSAGE = codec.ShareFetchResponse
 
     if TYPE_CHECKING:
         throttle_time_ms: int
-        """Milliseconds the client should hold back because a quota was exceeded; 0 means no throttling."""
+        """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled."""
         error_code: int
-        """Failure of the whole request, e.g. an invalid share session epoch; 0 means look at each partition."""
+        """Error of the request as a whole, e.g. an invalid share session; 0 if the outcomes are reported per
+        partition.
+        """
         error_message: str | None
-        """Human-readable detail for the top-level error; null on success."""
+        """Human-readable explanation of the error; null if there is none."""
         acquisition_lock_timeout_ms: int = OPTIONAL
-        """Milliseconds the acquired records stay locked; unacknowledged ones are then offered to others. Versions 1+.
+        """Milliseconds for which the acquired records are locked; unacknowledged ones are then offered to others.
+        Versions 1+.
         """
         responses: list[ShareFetchableTopicResponseModel]
-        """Results grouped by topic; partitions without news may be left out."""
+        """Data grouped by topic; partitions without changes can be omitted."""
         node_endpoints: list[NodeEndpointModel]
-        """Addresses of the brokers named as new leaders, sparing the client a metadata lookup."""
+        """Addresses of the leaders named in CurrentLeader, which spare the client a metadata request."""
 
 
 class ShareFetchableTopicResponseModel(ModelOf[codec.ShareFetchableTopicResponse]):
-    """Results for one topic."""
+    """Data of one topic."""
 
     STRUCT = codec.ShareFetchableTopicResponse
     MESSAGE = codec.ShareFetchResponse
 
     if TYPE_CHECKING:
         topic_id: Uuid
-        """Id of the topic these results belong to."""
+        """Id of the topic that the data belongs to."""
         partitions: list[PartitionDataModel]
-        """One result per partition of the topic."""
+        """One entry for each reported partition of the topic."""
 
 
 class PartitionDataModel(ModelOf[codec.PartitionData]):
@@ -141,65 +148,66 @@ class PartitionDataModel(ModelOf[codec.PartitionData]):
 
     if TYPE_CHECKING:
         partition_index: int
-        """Number of the partition inside its topic."""
+        """Number of the partition within its topic, counted from 0."""
         error_code: int
-        """Outcome of fetching: 0, or e.g. an error showing that the broker no longer leads it."""
+        """Outcome of the fetch: 0 on success; otherwise the reason, e.g. that the broker does not lead the partition.
+        """
         error_message: str | None
-        """Human-readable detail for the fetch error; null on success."""
+        """Human-readable explanation of the fetch error; null if there is none."""
         acknowledge_error_code: int
-        """Outcome of the acknowledgements sent along, judged apart from the fetch; 0 if accepted."""
+        """Outcome of the acknowledgements, independent of the fetch; 0 if accepted."""
         acknowledge_error_message: str | None
-        """Human-readable detail for the acknowledgement error; null on success."""
+        """Human-readable explanation of the acknowledgement error; null if there is none."""
         current_leader: LeaderIdAndEpochModel
-        """New leader to turn to; meaningful only with a not-leader or fenced-epoch error."""
+        """New leader of the partition; meaningful only after a not-leader or fenced-epoch error."""
         records: bytes | None = OPTIONAL
-        """Record batches as stored; may hold more than was acquired, so filter by the acquired ranges."""
+        """Record batches as stored; can contain more than was acquired, so filter by the acquired ranges."""
         records_size_in_bytes: int | None = OPTIONAL
         """Size of records in bytes where nothing else is known of them."""
         acquired_records: list[AcquiredRecordsModel]
-        """Offset ranges this consumer may process and must acknowledge; empty if nothing was locked."""
+        """Offset ranges that this consumer may process and must acknowledge; empty if nothing was acquired."""
 
 
 class LeaderIdAndEpochModel(ModelOf[codec.LeaderIdAndEpoch]):
-    """Where the leader has moved to, so that the client can redirect itself."""
+    """Current leader of a partition, to which the client can turn."""
 
     STRUCT = codec.LeaderIdAndEpoch
     MESSAGE = codec.ShareFetchResponse
 
     if TYPE_CHECKING:
         leader_id: int
-        """Node id of the present leader; -1 if unknown."""
+        """Node id of the leader; -1 if unknown."""
         leader_epoch: int
-        """Epoch of the leader named beside it; -1 if unknown."""
+        """Leader epoch of that leader; -1 if unknown."""
 
 
 class AcquiredRecordsModel(ModelOf[codec.AcquiredRecords]):
-    """A run of offsets now locked for this consumer."""
+    """A run of offsets acquired by this consumer."""
 
     STRUCT = codec.AcquiredRecords
     MESSAGE = codec.ShareFetchResponse
 
     if TYPE_CHECKING:
         first_offset: int
-        """First offset of the locked run, inclusive."""
+        """First offset of the run, inclusive."""
         last_offset: int
-        """Last offset of the locked run, inclusive."""
+        """Last offset of the run, inclusive."""
         delivery_count: int
-        """How often the run has been delivered, this time included; 1 on first delivery."""
+        """Number of times that the run was delivered, this time included; 1 on first delivery."""
 
 
 class NodeEndpointModel(ModelOf[codec.NodeEndpoint]):
-    """Address of a broker that is named as a new leader in this response."""
+    """Address of one broker that is named as the leader of some partition."""
 
     STRUCT = codec.NodeEndpoint
     MESSAGE = codec.ShareFetchResponse
 
     if TYPE_CHECKING:
         node_id: int
-        """Node id to which the address belongs."""
+        """Id of the broker, matching the LeaderId values of the partitions."""
         host: str
         """Host name or IP address of the broker."""
         port: int
         """TCP port of the broker."""
         rack: str | None
-        """Rack of the broker; null if it has none configured."""
+        """Rack of the broker, from broker.rack; null if none is configured."""

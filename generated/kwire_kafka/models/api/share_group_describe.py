@@ -14,29 +14,29 @@ if TYPE_CHECKING:
 
 
 class ShareGroupDescribeRequestModel(ModelOf[codec.ShareGroupDescribeRequest]):
-    """Sent by admin clients to the group coordinator to inspect share groups."""
+    """Sent by admin clients to the group coordinator to describe share groups."""
 
     STRUCT = codec.ShareGroupDescribeRequest
     MESSAGE = codec.ShareGroupDescribeRequest
 
     if TYPE_CHECKING:
         group_ids: list[str]
-        """Share groups to look up; the receiving broker must coordinate each of them."""
+        """Groups to describe; the receiving broker must be the coordinator of each."""
         include_authorized_operations: bool
-        """True to also return, as a bit field, what the caller may do with each group."""
+        """True also returns the operations that the caller may perform on each group."""
 
 
 class ShareGroupDescribeResponseModel(ModelOf[codec.ShareGroupDescribeResponse]):
-    """Coordinator's view of each requested share group: state, epochs, members and assignments."""
+    """Returns each requested share group with its state, epochs, members and their assignments."""
 
     STRUCT = codec.ShareGroupDescribeResponse
     MESSAGE = codec.ShareGroupDescribeResponse
 
     if TYPE_CHECKING:
         throttle_time_ms: int
-        """Milliseconds the client should hold back because a quota was exceeded; 0 means no throttling."""
+        """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled."""
         groups: list[DescribedGroupModel]
-        """One entry for each requested group id."""
+        """One entry for each requested group."""
 
 
 class DescribedGroupModel(ModelOf[codec.DescribedGroup]):
@@ -47,23 +47,25 @@ class DescribedGroupModel(ModelOf[codec.DescribedGroup]):
 
     if TYPE_CHECKING:
         error_code: int
-        """0 on success; GROUP_ID_NOT_FOUND also if the group is not a share group."""
+        """0 on success; GROUP_ID_NOT_FOUND also if the group is of another type."""
         error_message: str | None
-        """Human-readable detail for the group's error; null on success."""
+        """Human-readable explanation of the error; null if there is none."""
         group_id: str
-        """Id of the share group this entry reports on."""
+        """Id of the share group that this entry describes."""
         group_state: str
-        """State name: Empty, Stable or Dead; empty string on error."""
+        """Name of the state: Empty, Stable or Dead; empty on error."""
         group_epoch: int
-        """Version of the group's membership and subscriptions; raised whenever either changes."""
+        """Version of the group's membership and subscriptions; incremented whenever either changes."""
         assignment_epoch: int
-        """Group epoch for which the current target assignment was computed."""
+        """Group epoch of the current target assignment."""
         assignor_name: str
-        """Broker-side assignor that spreads partitions over the members."""
+        """Server-side assignor that distributes partitions over the members."""
         members: list[MemberModel]
         """Current members; empty for a group without consumers."""
         authorized_operations: int
-        """Bit field of operations allowed to the caller; the minimum int32 if it was not requested."""
+        """Bit field of the operations that the caller may perform, one bit per ACL operation code; -2147483648 if not
+        requested.
+        """
 
 
 class MemberModel(ModelOf[codec.Member]):
@@ -74,42 +76,42 @@ class MemberModel(ModelOf[codec.Member]):
 
     if TYPE_CHECKING:
         member_id: str
-        """Id the consumer made up for itself, unique in the group."""
+        """Id that the consumer generated for itself, unique within the group."""
         rack_id: str | None
-        """Rack the member declared; null if it gave none."""
+        """Rack of the member; null if it gave none."""
         member_epoch: int
-        """Group epoch the member has been brought up to."""
+        """Epoch that the member has reached."""
         client_id: str
-        """client.id the consumer put in its request headers."""
+        """The client.id in the member's request headers."""
         client_host: str
-        """Address the consumer connected from, as the coordinator saw it."""
+        """Address from which the member connected, as seen by the coordinator."""
         subscribed_topic_names: list[str]
-        """Topics the member subscribed to, by exact name."""
+        """Names of the topics to which the member subscribed."""
         assignment: AssignmentModel
-        """Partitions the member is allowed to fetch from now."""
+        """Partitions that the member may fetch from now."""
 
 
 class AssignmentModel(ModelOf[codec.Assignment]):
-    """The partitions a member may currently fetch from."""
+    """Partitions that the member may fetch from now."""
 
     STRUCT = codec.Assignment
     MESSAGE = codec.ShareGroupDescribeResponse
 
     if TYPE_CHECKING:
         topic_partitions: list[TopicPartitionsModel]
-        """The partitions of this assignment, grouped by topic."""
+        """Partitions of this assignment, grouped by topic."""
 
 
 class TopicPartitionsModel(ModelOf[codec.TopicPartitions]):
-    """Partitions of one topic inside an assignment."""
+    """Partitions of one topic in an assignment."""
 
     STRUCT = codec.TopicPartitions
     MESSAGE = codec.ShareGroupDescribeResponse
 
     if TYPE_CHECKING:
         topic_id: Uuid
-        """Id of the topic the partitions belong to."""
+        """Id of the topic that the partitions belong to."""
         topic_name: str
-        """Name of that topic, given so that tools need no extra lookup."""
+        """Name of that topic, included to spare tools a lookup."""
         partitions: list[int]
         """Partition numbers of that topic."""

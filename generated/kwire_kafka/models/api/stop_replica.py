@@ -12,73 +12,74 @@ TYPE_CHECKING = False
 
 
 class StopReplicaRequestModel(ModelOf[codec.StopReplicaRequest]):
-    """Controller's order to a broker to stop hosting the listed partition copies and, if asked, erase them."""
+    """Sent by the controller to a broker to stop hosting the listed replicas and optionally delete their data."""
 
     STRUCT = codec.StopReplicaRequest
     MESSAGE = codec.StopReplicaRequest
 
     if TYPE_CHECKING:
         controller_id: int
-        """Node id of the controller that issues the order."""
+        """Node id of the controller that sends the request."""
         is_kraft_controller: bool = OPTIONAL
-        """True if a KRaft controller sent this while migrating a cluster away from ZooKeeper. Versions 4+."""
+        """True if a KRaft controller sent this during a migration from ZooKeeper. Versions 4+."""
         controller_epoch: int
-        """Number of the controller's reign; brokers refuse orders from a controller that has been deposed."""
+        """Epoch of the controller; brokers refuse requests of an earlier controller."""
         broker_epoch: int = OPTIONAL
-        """Registration epoch of the target broker, -1 if not checked; stops orders meant for an earlier run of it.
-        Versions 1+.
+        """Epoch of the receiving broker's registration, which protects a restarted broker from late requests; -1
+        skips the check. Versions 1+.
         """
         delete_partitions: bool = OPTIONAL
-        """True to erase the data of every listed partition, false to only stop replicating. Versions 0-2."""
+        """True to delete the data of all listed partitions, false to only stop replicating. Versions 0-2."""
         ungrouped_partitions: list[StopReplicaPartitionV0Model] = OPTIONAL
-        """Copies to stop, as a flat list of topic and partition pairs. Versions 0."""
+        """Replicas to stop, as a flat list of topics and partitions. Versions 0."""
         topics: list[StopReplicaTopicV1Model] = OPTIONAL
-        """Copies to stop, grouped by topic, all with the same choice about deleting. Versions 1-2."""
+        """Replicas to stop, grouped by topic; the choice to delete is the same for all. Versions 1-2."""
         topic_states: list[StopReplicaTopicStateModel] = OPTIONAL
-        """Copies to stop, grouped by topic, with epoch and deletion choice for each partition. Versions 3+."""
+        """Replicas to stop, grouped by topic, with an epoch and the choice to delete for each partition. Versions 3+.
+        """
 
 
 class StopReplicaPartitionV0Model(ModelOf[codec.StopReplicaPartitionV0]):
-    """One copy to stop, with its own topic name."""
+    """One replica to stop."""
 
     STRUCT = codec.StopReplicaPartitionV0
     MESSAGE = codec.StopReplicaRequest
 
     if TYPE_CHECKING:
         topic_name: str
-        """Topic the partition belongs to. Versions 0."""
+        """Name of the topic that the partition belongs to. Versions 0."""
         partition_index: int
         """Number of the partition within its topic, counted from 0. Versions 0."""
 
 
 class StopReplicaTopicV1Model(ModelOf[codec.StopReplicaTopicV1]):
-    """The copies of one topic to stop."""
+    """Replicas of one topic to stop."""
 
     STRUCT = codec.StopReplicaTopicV1
     MESSAGE = codec.StopReplicaRequest
 
     if TYPE_CHECKING:
         name: str
-        """Topic the partitions belong to. Versions 1-2."""
+        """Name of the topic that the partitions belong to. Versions 1-2."""
         partition_indexes: list[int]
-        """Numbers of the partitions this broker should stop hosting. Versions 1-2."""
+        """Numbers of the partitions that this broker should stop hosting. Versions 1-2."""
 
 
 class StopReplicaTopicStateModel(ModelOf[codec.StopReplicaTopicState]):
-    """The copies of one topic to stop, with details for each."""
+    """Replicas of one topic to stop, with details for each."""
 
     STRUCT = codec.StopReplicaTopicState
     MESSAGE = codec.StopReplicaRequest
 
     if TYPE_CHECKING:
         topic_name: str
-        """Topic the partitions belong to. Versions 3+."""
+        """Name of the topic that the partitions belong to. Versions 3+."""
         partition_states: list[StopReplicaPartitionStateModel]
-        """Epoch and deletion choice for each partition to stop. Versions 3+."""
+        """Leader epoch and choice to delete for each partition. Versions 3+."""
 
 
 class StopReplicaPartitionStateModel(ModelOf[codec.StopReplicaPartitionState]):
-    """One copy to stop, and whether to erase it."""
+    """One replica to stop, and whether to delete its data."""
 
     STRUCT = codec.StopReplicaPartitionState
     MESSAGE = codec.StopReplicaRequest
@@ -87,35 +88,36 @@ class StopReplicaPartitionStateModel(ModelOf[codec.StopReplicaPartitionState]):
         partition_index: int
         """Number of the partition within its topic, counted from 0. Versions 3+."""
         leader_epoch: int
-        """Leadership term guarding against late orders; -1 if unknown, -2 if the topic is being deleted. Versions 3+.
+        """Leader epoch that guards against late requests; -1 if unknown, -2 if the topic is being deleted. Versions
+        3+.
         """
         delete_partition: bool
-        """True to erase this partition's data, false to only stop replicating it. Versions 3+."""
+        """True to delete the data of this partition, false to only stop replicating it. Versions 3+."""
 
 
 class StopReplicaResponseModel(ModelOf[codec.StopReplicaResponse]):
-    """Broker's report to the controller on which copies it stopped hosting or deleted."""
+    """Reports which replicas the broker stopped or deleted."""
 
     STRUCT = codec.StopReplicaResponse
     MESSAGE = codec.StopReplicaResponse
 
     if TYPE_CHECKING:
         error_code: int
-        """Failure of the order as a whole, such as a stale controller or broker epoch; 0 if it was processed."""
+        """Error of the request as a whole, e.g. a stale controller or broker epoch; 0 on success."""
         partition_errors: list[StopReplicaPartitionErrorModel]
-        """Result for every partition that was to be stopped."""
+        """Outcome for each partition of the request."""
 
 
 class StopReplicaPartitionErrorModel(ModelOf[codec.StopReplicaPartitionError]):
-    """Outcome of stopping one copy."""
+    """Outcome of stopping one replica."""
 
     STRUCT = codec.StopReplicaPartitionError
     MESSAGE = codec.StopReplicaResponse
 
     if TYPE_CHECKING:
         topic_name: str
-        """Topic the partition belongs to."""
+        """Name of the topic that the partition belongs to."""
         partition_index: int
         """Number of the partition within its topic, counted from 0."""
         error_code: int
-        """0 if the copy was stopped and, if wanted, erased; otherwise why that failed."""
+        """0 if the replica was stopped and, if requested, deleted; otherwise the reason."""

@@ -12,88 +12,90 @@ TYPE_CHECKING = False
 
 
 class StreamsGroupDescribeRequestModel(ModelOf[codec.StreamsGroupDescribeRequest]):
-    """Sent by an admin client to the group coordinator to inspect Streams groups and their members."""
+    """Sent by an admin client to the group coordinator to describe Streams groups."""
 
     STRUCT = codec.StreamsGroupDescribeRequest
     MESSAGE = codec.StreamsGroupDescribeRequest
 
     if TYPE_CHECKING:
         group_ids: list[str]
-        """Groups to describe; each must live on the coordinator that is asked."""
+        """Groups to describe; the receiving broker must be the coordinator of each."""
         include_authorized_operations: bool
-        """True to also get which operations the caller may perform on each group."""
+        """True also returns the operations that the caller may perform on each group."""
 
 
 class StreamsGroupDescribeResponseModel(ModelOf[codec.StreamsGroupDescribeResponse]):
-    """Group coordinator's report to an admin client on Streams groups: topology, members, tasks."""
+    """Returns each requested Streams group with its topology, members and tasks."""
 
     STRUCT = codec.StreamsGroupDescribeResponse
     MESSAGE = codec.StreamsGroupDescribeResponse
 
     if TYPE_CHECKING:
         throttle_time_ms: int
-        """Milliseconds of quota delay applied to the caller, 0 if none."""
+        """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled."""
         groups: list[DescribedGroupModel]
-        """One report per requested group."""
+        """One entry for each requested group."""
 
 
 class DescribedGroupModel(ModelOf[codec.DescribedGroup]):
-    """Report on one group, or the error that prevented it."""
+    """State of one group, or the error that prevented describing it."""
 
     STRUCT = codec.DescribedGroup
     MESSAGE = codec.StreamsGroupDescribeResponse
 
     if TYPE_CHECKING:
         error_code: int
-        """0 if the group was described; else e.g. group not found or authorization failed."""
+        """0 on success; otherwise the reason, e.g. an unknown group or a missing permission."""
         error_message: str | None
-        """Wording of this group's error, or null."""
+        """Human-readable explanation of the error; null if there is none."""
         group_id: str
-        """Group that this report is about."""
+        """Id of the group that this entry describes."""
         group_state: str
-        """State name, e.g. Empty, NotReady, Assigning, Reconciling, Stable or Dead; empty on error."""
+        """Name of the state: Empty, NotReady, Assigning, Reconciling, Stable, Dead or others; empty on error."""
         group_epoch: int
-        """Raised whenever members, topology or topic metadata change and a new assignment is due."""
+        """Group epoch, incremented when members, topology or topic metadata change and a new assignment is due."""
         assignment_epoch: int
-        """Group epoch the target assignment was computed for; lower than it while one is pending."""
+        """Group epoch of the target assignment; lower than the group epoch while a new one is being computed."""
         topology: TopologyModel | None
-        """Graph used for assignment; null before any member has supplied one."""
+        """Topology used for assignment; null before any member has sent one."""
         members: list[MemberModel]
-        """Clients currently in the group."""
+        """Current members of the group."""
         authorized_operations: int
-        """Bit field of operations allowed to the caller; -2147483648 if not asked for."""
+        """Bit field of the operations that the caller may perform, one bit per ACL operation code; -2147483648 if not
+        requested.
+        """
 
 
 class TopologyModel(ModelOf[codec.Topology]):
-    """Processing graph the group runs, as stored by the broker."""
+    """Topology of the group, as stored by the coordinator."""
 
     STRUCT = codec.Topology
     MESSAGE = codec.StreamsGroupDescribeResponse
 
     if TYPE_CHECKING:
         epoch: int
-        """Epoch of the graph, compared with what each member runs."""
+        """Epoch of the topology, compared with that of each member."""
         subtopologies: list[SubtopologyModel] | None
-        """Parts of the graph after resolving topics; null while the group is not initialized."""
+        """Subtopologies after topics are resolved; null while the group is not initialized."""
 
 
 class SubtopologyModel(ModelOf[codec.Subtopology]):
-    """Independently assigned part of the graph with its topics."""
+    """One subtopology with its topics, assigned independently of the others."""
 
     STRUCT = codec.Subtopology
     MESSAGE = codec.StreamsGroupDescribeResponse
 
     if TYPE_CHECKING:
         subtopology_id: str
-        """Name of the part, unique within the graph and referred to by tasks."""
+        """Id of the subtopology, unique within the topology and referred to by tasks."""
         source_topics: list[str]
-        """External topics it reads, given by name."""
+        """Names of the external topics that the subtopology reads."""
         repartition_sink_topics: list[str]
-        """Repartition topics it writes to."""
+        """Names of the repartition topics that the subtopology writes."""
         state_changelog_topics: list[TopicInfoModel]
-        """Internal topics holding the change history of its state stores."""
+        """Internal topics with the change history of the subtopology's state stores."""
         repartition_source_topics: list[TopicInfoModel]
-        """Internal repartition topics it reads from."""
+        """Internal repartition topics that the subtopology reads."""
 
 
 class MemberModel(ModelOf[codec.Member]):
@@ -104,108 +106,108 @@ class MemberModel(ModelOf[codec.Member]):
 
     if TYPE_CHECKING:
         member_id: str
-        """Uuid the client generated for its lifetime."""
+        """Id of the member, a UUID generated by the client and constant for its lifetime."""
         member_epoch: int
-        """Epoch the member has reached; behind the assignment epoch while it reconciles."""
+        """Epoch that the member has reached; lower than the assignment epoch while it reconciles."""
         instance_id: str | None
-        """Static membership id, null for a dynamic member."""
+        """Static membership id (group.instance.id); null for a dynamic member."""
         rack_id: str | None
-        """Rack the client reported, null if it has none."""
+        """Rack of the member; null if it gave none."""
         client_id: str
-        """The client.id the client puts in its request headers."""
+        """The client.id in the member's request headers."""
         client_host: str
-        """Address the client connects from, as the broker sees it."""
+        """Address from which the member connected, as seen by the coordinator."""
         topology_epoch: int
-        """Epoch of the graph on the client; below the group's it has yet to be upgraded."""
+        """Topology epoch of the client; lower than the group's if the client is yet to be upgraded."""
         process_id: str
-        """Process the client runs in; members of one process share local state."""
+        """Id of the client process; members of one process share local state."""
         user_endpoint: EndpointModel | None
-        """Address for interactive queries, null if the application has not set one."""
+        """Address for interactive queries (application.server); null if there is none."""
         client_tags: list[KeyValueModel]
-        """Labels used to place standby tasks on differing infrastructure."""
+        """Labels with which standby tasks are placed on different infrastructure."""
         task_offsets: list[TaskOffsetModel]
-        """Changelog positions the member last reported per task."""
+        """Changelog positions of each task, as last reported by the member."""
         task_end_offsets: list[TaskOffsetModel]
-        """Changelog ends the member last reported per task."""
+        """Changelog end offsets of each task, as last reported by the member."""
         assignment: AssignmentModel
-        """Tasks the member has now, as far as the coordinator knows."""
+        """Tasks that the member owns now, as far as the coordinator knows."""
         target_assignment: AssignmentModel
-        """Tasks the member shall have when reconciliation is finished."""
+        """Tasks that the member is to own after reconciliation."""
         is_classic: bool
-        """True if the member still speaks the classic JoinGroup protocol (during live migration)."""
+        """True if the member still uses the classic JoinGroup protocol (during live migration)."""
 
 
 class EndpointModel(ModelOf[codec.Endpoint]):
-    """Interactive query address of a member."""
+    """Address of a member for interactive queries."""
 
     STRUCT = codec.Endpoint
     MESSAGE = codec.StreamsGroupDescribeResponse
 
     if TYPE_CHECKING:
         host: str
-        """Host under which the member can be queried."""
+        """Host name or IP address for interactive queries."""
         port: int
-        """Port under which the member can be queried."""
+        """TCP port for interactive queries."""
 
 
 class TaskOffsetModel(ModelOf[codec.TaskOffset]):
-    """Reported progress of one stateful task."""
+    """Progress of one stateful task."""
 
     STRUCT = codec.TaskOffset
     MESSAGE = codec.StreamsGroupDescribeResponse
 
     if TYPE_CHECKING:
         subtopology_id: str
-        """Subtopology part of the task id."""
+        """Subtopology of the task."""
         partition: int
-        """Partition part of the task id."""
+        """Partition of the task."""
         offset: int
-        """Sum of offsets over the task's changelog partitions."""
+        """Sum of the offsets over all changelog partitions of the task."""
 
 
 class AssignmentModel(ModelOf[codec.Assignment]):
-    """A set of tasks by role, either held now or aimed for."""
+    """Tasks by role, either owned or targeted."""
 
     STRUCT = codec.Assignment
     MESSAGE = codec.StreamsGroupDescribeResponse
 
     if TYPE_CHECKING:
         active_tasks: list[TaskIdsModel]
-        """Tasks that read input and produce output here."""
+        """Tasks that process input."""
         standby_tasks: list[TaskIdsModel]
         """Tasks replicated for fast failover."""
         warmup_tasks: list[TaskIdsModel]
-        """Tasks restored here in preparation for moving."""
+        """Tasks whose state is restored here before they become active."""
 
 
 class TaskIdsModel(ModelOf[codec.TaskIds]):
-    """Tasks of one subtopology, written as partition numbers."""
+    """Tasks of one subtopology."""
 
     STRUCT = codec.TaskIds
     MESSAGE = codec.StreamsGroupDescribeResponse
 
     if TYPE_CHECKING:
         subtopology_id: str
-        """Subtopology all these tasks come from."""
+        """Subtopology of the tasks."""
         partitions: list[int]
-        """Partition numbers, each denoting one task."""
+        """Partition numbers, one for each task."""
 
 
 class KeyValueModel(ModelOf[codec.KeyValue]):
-    """A client tag or topic config, as name and value."""
+    """Name and value of a client tag or topic setting."""
 
     STRUCT = codec.KeyValue
     MESSAGE = codec.StreamsGroupDescribeResponse
 
     if TYPE_CHECKING:
         key: str
-        """Name of the client tag or topic config."""
+        """Name of the client tag or topic setting."""
         value: str
-        """Text value of the tag or config."""
+        """Value of the client tag or topic setting, as text."""
 
 
 class TopicInfoModel(ModelOf[codec.TopicInfo]):
-    """An internal topic and the settings it was requested with."""
+    """An internal topic with the settings requested for it."""
 
     STRUCT = codec.TopicInfo
     MESSAGE = codec.StreamsGroupDescribeResponse
@@ -214,8 +216,8 @@ class TopicInfoModel(ModelOf[codec.TopicInfo]):
         name: str
         """Full name of the internal topic."""
         partitions: int
-        """Partition count of the topic; 0 if it was left for the broker to decide."""
+        """Number of partitions; 0 if the broker decides."""
         replication_factor: int
-        """Replication factor asked for; 0 if the broker default applies."""
+        """Replication factor; 0 if the broker's default applies."""
         topic_configs: list[KeyValueModel]
-        """Config overrides of the topic."""
+        """Setting overrides of the topic."""

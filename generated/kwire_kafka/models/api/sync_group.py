@@ -12,8 +12,8 @@ TYPE_CHECKING = False
 
 
 class SyncGroupRequestModel(ModelOf[codec.SyncGroupRequest]):
-    """Member to group coordinator, second half of a classic rebalance: the leader hands in the plan, all wait for
-    their share.
+    """Sent by members of a classic group to complete a rebalance; the leader sends the assignment, others wait for
+    theirs.
     """
 
     STRUCT = codec.SyncGroupRequest
@@ -21,49 +21,49 @@ class SyncGroupRequestModel(ModelOf[codec.SyncGroupRequest]):
 
     if TYPE_CHECKING:
         group_id: str
-        """Group whose rebalance is being completed."""
+        """Id of the group whose rebalance is being completed."""
         generation_id: int
         """Generation from the join response; a stale one is refused with ILLEGAL_GENERATION."""
         member_id: str
-        """Caller's own id as issued in the join response."""
+        """Id of the member, from the join response."""
         group_instance_id: str | None = OPTIONAL
-        """Caller's static instance id, used to fence a duplicate process; null for a dynamic member. Versions 3+."""
+        """Static membership id (group.instance.id), which fences duplicates; null for a dynamic member. Versions 3+.
+        """
         protocol_type: str | None = OPTIONAL
-        """Kind of group, e.g. consumer or connect, cross-checked with the join; null skips the check. Versions 5+."""
+        """Kind of group, e.g. consumer or connect, checked against the join; null skips the check. Versions 5+."""
         protocol_name: str | None = OPTIONAL
-        """Assignor the coordinator picked at join time, cross-checked; null skips the check. Versions 5+."""
+        """Assignor that the coordinator chose at join, checked against it; null skips the check. Versions 5+."""
         assignments: list[SyncGroupRequestAssignmentModel]
-        """Full plan worked out by the group leader; all other members send an empty list."""
+        """Complete assignment computed by the group leader; empty from all other members."""
 
 
 class SyncGroupRequestAssignmentModel(ModelOf[codec.SyncGroupRequestAssignment]):
-    """What the leader decided that one member shall own."""
+    """Assignment of one member."""
 
     STRUCT = codec.SyncGroupRequestAssignment
     MESSAGE = codec.SyncGroupRequest
 
     if TYPE_CHECKING:
         member_id: str
-        """Member that receives this share."""
+        """Id of the member."""
         assignment: bytes
-        """Opaque to the broker; for consumers a version prefix followed by ConsumerProtocolAssignment."""
+        """Assignment, opaque to the broker; for consumers an int16 version followed by ConsumerProtocolAssignment."""
 
 
 class SyncGroupResponseModel(ModelOf[codec.SyncGroupResponse]):
-    """Coordinator gives a member its own share of the leader's plan, which ends the rebalance for that member."""
+    """Returns the member's own assignment, which ends the rebalance for it."""
 
     STRUCT = codec.SyncGroupResponse
     MESSAGE = codec.SyncGroupResponse
 
     if TYPE_CHECKING:
         throttle_time_ms: int = OPTIONAL
-        """Milliseconds the client should stay silent because it exceeded a quota; 0 when within quota. Versions 1+.
-        """
+        """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled. Versions 1+."""
         error_code: int
-        """0 on success; REBALANCE_IN_PROGRESS and the like mean that the member must join again."""
+        """0 on success; REBALANCE_IN_PROGRESS and similar errors if the member must rejoin."""
         protocol_type: str | None = OPTIONAL
-        """Kind of group as the coordinator stores it; null when the call failed. Versions 5+."""
+        """Kind of group as stored by the coordinator; null on error. Versions 5+."""
         protocol_name: str | None = OPTIONAL
-        """Assignor in force for this generation; null when the call failed. Versions 5+."""
+        """Assignor of this generation; null on error. Versions 5+."""
         assignment: bytes
-        """Share of the caller, bytes exactly as the leader wrote them; empty on error."""
+        """Assignment of the member, with the bytes exactly as the leader wrote them; empty on error."""

@@ -12,26 +12,27 @@ TYPE_CHECKING = False
 
 
 class TxnOffsetCommitRequestModel(ModelOf[codec.TxnOffsetCommitRequest]):
-    """Producer to group coordinator: store consumed offsets that count only once the transaction commits."""
+    """Sent by a producer to the group coordinator to store offsets that take effect once the transaction commits."""
 
     STRUCT = codec.TxnOffsetCommitRequest
     MESSAGE = codec.TxnOffsetCommitRequest
 
     if TYPE_CHECKING:
         transactional_id: str
-        """Transactional id of the producer, used to check permission."""
+        """Transactional id of the producer, checked for authorization."""
         group_id: str
-        """Consumer group whose offsets are written."""
+        """Id of the group whose offsets are stored."""
         producer_id: int
-        """Producer id under which the pending offsets are kept."""
+        """Producer id of the transaction."""
         producer_epoch: int
         """Epoch of the producer; an outdated one is fenced."""
         generation_id: int = OPTIONAL
-        """Generation, or member epoch, of the consumer so zombies are fenced; -1 skips the check. Versions 3+."""
+        """Generation or member epoch of the consumer, which fences former members; -1 skips the check. Versions 3+.
+        """
         member_id: str = OPTIONAL
-        """Member id of the consumer whose offsets these are; empty skips the check. Versions 3+."""
+        """Member id of the consumer; empty skips the check. Versions 3+."""
         group_instance_id: str | None = OPTIONAL
-        """Static instance id of that consumer; null if it is dynamic or unknown. Versions 3+."""
+        """Static membership id (group.instance.id) of the consumer; null if it is dynamic or unknown. Versions 3+."""
         topics: list[TxnOffsetCommitRequestTopicModel]
         """Offsets to store, grouped by topic."""
 
@@ -44,37 +45,39 @@ class TxnOffsetCommitRequestTopicModel(ModelOf[codec.TxnOffsetCommitRequestTopic
 
     if TYPE_CHECKING:
         name: str
-        """Topic that was consumed."""
+        """Name of the consumed topic."""
         partitions: list[TxnOffsetCommitRequestPartitionModel]
-        """Positions reached, one entry per partition."""
+        """One position for each partition."""
 
 
 class TxnOffsetCommitRequestPartitionModel(ModelOf[codec.TxnOffsetCommitRequestPartition]):
-    """Position reached in one partition."""
+    """Position in one partition."""
 
     STRUCT = codec.TxnOffsetCommitRequestPartition
     MESSAGE = codec.TxnOffsetCommitRequest
 
     if TYPE_CHECKING:
         partition_index: int
-        """Partition number inside the topic."""
+        """Number of the partition within its topic, counted from 0."""
         committed_offset: int
-        """Next offset to read after a restart, that is one past the last processed record."""
+        """Offset of the next record to consume, i.e. one past the last one processed."""
         committed_leader_epoch: int = OPTIONAL
-        """Leader epoch of the last record consumed, for truncation checks; -1 if unknown. Versions 2+."""
+        """Leader epoch of the last consumed record, with which log truncation is detected; -1 if unknown. Versions
+        2+.
+        """
         committed_metadata: str | None
-        """Free text the application keeps beside the offset; may be null."""
+        """Free text stored with the offset; can be null."""
 
 
 class TxnOffsetCommitResponseModel(ModelOf[codec.TxnOffsetCommitResponse]):
-    """Group coordinator tells for each partition whether the offset is held pending the transaction's end."""
+    """Reports, for each partition, whether the offset is stored pending the end of the transaction."""
 
     STRUCT = codec.TxnOffsetCommitResponse
     MESSAGE = codec.TxnOffsetCommitResponse
 
     if TYPE_CHECKING:
         throttle_time_ms: int
-        """Milliseconds the client should stay silent because it exceeded a quota; 0 when within quota."""
+        """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled."""
         topics: list[TxnOffsetCommitResponseTopicModel]
         """Outcomes grouped by topic."""
 
@@ -87,7 +90,7 @@ class TxnOffsetCommitResponseTopicModel(ModelOf[codec.TxnOffsetCommitResponseTop
 
     if TYPE_CHECKING:
         name: str
-        """Topic the outcomes belong to."""
+        """Name of the topic that the partitions belong to."""
         partitions: list[TxnOffsetCommitResponsePartitionModel]
         """One outcome for each partition."""
 
@@ -100,6 +103,6 @@ class TxnOffsetCommitResponsePartitionModel(ModelOf[codec.TxnOffsetCommitRespons
 
     if TYPE_CHECKING:
         partition_index: int
-        """Partition number inside the topic."""
+        """Number of the partition within its topic, counted from 0."""
         error_code: int
-        """0 if the offset was taken; e.g. ILLEGAL_GENERATION if the consumer is a zombie."""
+        """0 if stored; otherwise the reason, e.g. ILLEGAL_GENERATION for a former member of the group."""

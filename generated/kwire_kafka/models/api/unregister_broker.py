@@ -12,26 +12,26 @@ TYPE_CHECKING = False
 
 
 class UnregisterBrokerRequestModel(ModelOf[codec.UnregisterBrokerRequest]):
-    """Sent by an admin client to drop the registration of a KRaft broker that will not come back."""
+    """Sent by an admin client to remove the registration of a KRaft broker that will not return."""
 
     STRUCT = codec.UnregisterBrokerRequest
     MESSAGE = codec.UnregisterBrokerRequest
 
     if TYPE_CHECKING:
         broker_id: int
-        """Node id to remove from cluster metadata; replicas placed on it are not moved by this call."""
+        """Node id to remove from the cluster metadata; replicas assigned to it are not moved."""
 
 
 class UnregisterBrokerResponseModel(ModelOf[codec.UnregisterBrokerResponse]):
-    """Tells the admin client whether the broker registration was removed."""
+    """Reports whether the broker's registration was removed."""
 
     STRUCT = codec.UnregisterBrokerResponse
     MESSAGE = codec.UnregisterBrokerResponse
 
     if TYPE_CHECKING:
         throttle_time_ms: int
-        """Milliseconds the client should hold back because a quota was exceeded; 0 means no throttling."""
+        """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled."""
         error_code: int
-        """0 if removed; otherwise the reason, e.g. no broker is registered under that id."""
+        """0 if removed; otherwise the reason, e.g. that no broker is registered under that id."""
         error_message: str | None
-        """Human-readable detail for the error code; null when there is nothing to report."""
+        """Human-readable explanation of the error; null if there is none."""

@@ -12,18 +12,18 @@ TYPE_CHECKING = False
 
 
 class UpdateFeaturesRequestModel(ModelOf[codec.UpdateFeaturesRequest]):
-    """An admin client asks the controller to raise, lower or disable cluster-wide feature levels."""
+    """Sent by an admin client to the controller to raise, lower or disable cluster-wide feature levels."""
 
     STRUCT = codec.UpdateFeaturesRequest
     MESSAGE = codec.UpdateFeaturesRequest
 
     if TYPE_CHECKING:
         timeout_ms: int
-        """Time limit for the controller in milliseconds."""
+        """Milliseconds that the controller may take."""
         feature_updates: list[FeatureUpdateKeyModel]
         """Features to change, each at most once."""
         validate_only: bool = OPTIONAL
-        """True checks whether the change would be accepted and leaves all levels as they are. Versions 1+."""
+        """True checks whether the change would be accepted but changes nothing. Versions 1+."""
 
 
 class FeatureUpdateKeyModel(ModelOf[codec.FeatureUpdateKey]):
@@ -34,30 +34,34 @@ class FeatureUpdateKeyModel(ModelOf[codec.FeatureUpdateKey]):
 
     if TYPE_CHECKING:
         feature: str
-        """Feature name, e.g. metadata.version, kraft.version or group.version."""
+        """Name of the feature, e.g. metadata.version, kraft.version or group.version."""
         max_version_level: int
-        """Level the cluster shall run at; 0 disables the feature. Every node must support it."""
+        """Level to finalize for the cluster, which every node must support; 0 disables the feature."""
         allow_downgrade: bool = OPTIONAL
-        """Must be true to lower or disable a feature, as a guard against accidents. Versions 0."""
+        """Must be true to lower or disable a feature, as a safeguard against accidents. Versions 0."""
         upgrade_type: int = OPTIONAL
-        """1 only raises the level, 2 allows a downgrade without loss, 3 one that may lose metadata. Versions 1+."""
+        """Kind of change: 1 upgrade only, 2 downgrade without loss allowed, 3 downgrade that may lose metadata
+        allowed. Versions 1+.
+        """
 
 
 class UpdateFeaturesResponseModel(ModelOf[codec.UpdateFeaturesResponse]):
-    """The controller says whether the feature levels were changed."""
+    """Reports whether the feature levels were changed."""
 
     STRUCT = codec.UpdateFeaturesResponse
     MESSAGE = codec.UpdateFeaturesResponse
 
     if TYPE_CHECKING:
         throttle_time_ms: int
-        """Milliseconds by which the client is delayed under a quota; 0 if not at all."""
+        """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled."""
         error_code: int
-        """0 if all went well; otherwise why the update failed, e.g. FEATURE_UPDATE_FAILED."""
+        """0 on success; otherwise the reason, e.g. FEATURE_UPDATE_FAILED."""
         error_message: str | None
-        """Reason for the failure, usually naming the feature at fault; null on success."""
+        """Human-readable explanation of the error, usually naming the feature at fault; null if there is none."""
         results: list[UpdatableFeatureResultModel] = OPTIONAL
-        """Outcome per feature; dropped later, as updates are applied all together or not at all. Versions 0-1."""
+        """Outcome for each feature; removed later, since updates are applied all together or not at all. Versions
+        0-1.
+        """
 
 
 class UpdatableFeatureResultModel(ModelOf[codec.UpdatableFeatureResult]):
@@ -68,8 +72,8 @@ class UpdatableFeatureResultModel(ModelOf[codec.UpdatableFeatureResult]):
 
     if TYPE_CHECKING:
         feature: str
-        """Name of the feature the outcome is about. Versions 0-1."""
+        """Name of the feature that the outcome is about. Versions 0-1."""
         error_code: int
-        """0 if this feature's level was changed; otherwise the reason it was not. Versions 0-1."""
+        """0 if the level of this feature was changed; otherwise the reason. Versions 0-1."""
         error_message: str | None
-        """Details on why the level could not change; null if it did. Versions 0-1."""
+        """Human-readable explanation of the error; null if there is none. Versions 0-1."""

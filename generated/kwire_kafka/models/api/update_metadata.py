@@ -14,65 +14,65 @@ if TYPE_CHECKING:
 
 
 class UpdateMetadataRequestModel(ModelOf[codec.UpdateMetadataRequest]):
-    """Controller's broadcast to brokers of cluster state, from which they answer clients' metadata requests."""
+    """Sent by the controller to all brokers to update the cluster state from which they answer metadata requests."""
 
     STRUCT = codec.UpdateMetadataRequest
     MESSAGE = codec.UpdateMetadataRequest
 
     if TYPE_CHECKING:
         controller_id: int
-        """Node id of the controller that broadcasts the state."""
+        """Node id of the controller that sends the request."""
         is_kraft_controller: bool = OPTIONAL
-        """True if a KRaft controller sent this while migrating a cluster away from ZooKeeper. Versions 8+."""
+        """True if a KRaft controller sent this during a migration from ZooKeeper. Versions 8+."""
         type: int = OPTIONAL
         """Scope of the update: 0 unspecified, 1 only the listed changes, 2 the complete cluster state. Versions 8+.
         """
         controller_epoch: int
-        """Number of the controller's reign; brokers refuse state from a controller that has been deposed."""
+        """Epoch of the controller; brokers refuse requests of an earlier controller."""
         broker_epoch: int = OPTIONAL
-        """Registration epoch of the target broker, -1 if not checked; stops updates meant for an earlier run of it.
-        Versions 5+.
+        """Epoch of the receiving broker's registration, which protects a restarted broker from late requests; -1
+        skips the check. Versions 5+.
         """
         ungrouped_partition_states: list[UpdateMetadataPartitionStateModel] = OPTIONAL
-        """Changed partitions as a flat list, each entry repeating its topic name. Versions 0-4."""
+        """New partition states as a flat list in which each entry repeats the name of its topic. Versions 0-4."""
         topic_states: list[UpdateMetadataTopicStateModel] = OPTIONAL
-        """Changed partitions, grouped by topic to save repeating the name. Versions 5+."""
+        """New partition states, grouped by topic. Versions 5+."""
         live_brokers: list[UpdateMetadataBrokerModel]
-        """Every broker alive now; replaces the receiver's former list."""
+        """All live brokers; replaces the receiver's previous list."""
 
 
 class UpdateMetadataTopicStateModel(ModelOf[codec.UpdateMetadataTopicState]):
-    """The changed partitions of one topic."""
+    """New partition states of one topic."""
 
     STRUCT = codec.UpdateMetadataTopicState
     MESSAGE = codec.UpdateMetadataRequest
 
     if TYPE_CHECKING:
         topic_name: str
-        """Topic the partition states belong to. Versions 5+."""
+        """Name of the topic that the partitions belong to. Versions 5+."""
         topic_id: Uuid = OPTIONAL
-        """Unique id of the topic, so brokers can resolve requests by id; all zeros if it has none. Versions 7+."""
+        """Id of the topic, with which brokers resolve requests by id; the zero UUID if it has none. Versions 7+."""
         partition_states: list[UpdateMetadataPartitionStateModel]
-        """State of each changed partition of the topic. Versions 5+."""
+        """New state of each affected partition of the topic. Versions 5+."""
 
 
 class UpdateMetadataBrokerModel(ModelOf[codec.UpdateMetadataBroker]):
-    """One live broker and the listeners it can be reached on."""
+    """One live broker and its listeners."""
 
     STRUCT = codec.UpdateMetadataBroker
     MESSAGE = codec.UpdateMetadataRequest
 
     if TYPE_CHECKING:
         id: int
-        """Broker id, referred to by leader and replica fields."""
+        """Id of the broker, referred to by leader and replica fields."""
         v0_host: str = OPTIONAL
-        """Host name or IP address, from the time brokers had a single plaintext listener. Versions 0."""
+        """Host name or IP address, from the time when brokers had a single plaintext listener. Versions 0."""
         v0_port: int = OPTIONAL
-        """TCP port, from the time brokers had a single plaintext listener. Versions 0."""
+        """TCP port, from the time when brokers had a single plaintext listener. Versions 0."""
         endpoints: list[UpdateMetadataEndpointModel] = OPTIONAL
         """Addresses of the broker, one for each of its listeners. Versions 1+."""
         rack: str | None = OPTIONAL
-        """Rack or availability zone the broker is configured with; null if it has none. Versions 2+."""
+        """Rack of the broker, from broker.rack; null if none is configured. Versions 2+."""
 
 
 class UpdateMetadataEndpointModel(ModelOf[codec.UpdateMetadataEndpoint]):
@@ -83,48 +83,52 @@ class UpdateMetadataEndpointModel(ModelOf[codec.UpdateMetadataEndpoint]):
 
     if TYPE_CHECKING:
         port: int
-        """TCP port the listener advertises. Versions 1+."""
+        """TCP port that the listener advertises. Versions 1+."""
         host: str
-        """Host name or IP address the listener advertises. Versions 1+."""
+        """Host name or IP address that the listener advertises. Versions 1+."""
         listener: str = OPTIONAL
-        """Name of the listener; clients are told the address of the listener they came in through. Versions 3+."""
+        """Name of the listener; clients receive the address of the listener through which they connected. Versions
+        3+.
+        """
         security_protocol: int
-        """How the listener is secured: 0 PLAINTEXT, 1 SSL, 2 SASL_PLAINTEXT, 3 SASL_SSL. Versions 1+."""
+        """Security protocol of the listener: 0 PLAINTEXT, 1 SSL, 2 SASL_PLAINTEXT, 3 SASL_SSL. Versions 1+."""
 
 
 class UpdateMetadataPartitionStateModel(ModelOf[codec.UpdateMetadataPartitionState]):
-    """Leadership and replica placement of one partition."""
+    """Leadership and replica assignment of one partition."""
 
     STRUCT = codec.UpdateMetadataPartitionState
     MESSAGE = codec.UpdateMetadataRequest
 
     if TYPE_CHECKING:
         topic_name: str = OPTIONAL
-        """Topic of the partition, needed where entries are not grouped by topic. Versions 0-4."""
+        """Name of the topic, set if entries are not grouped by topic. Versions 0-4."""
         partition_index: int
         """Number of the partition within its topic, counted from 0."""
         controller_epoch: int
-        """Epoch of the controller that last changed this partition, possibly older than the sender's."""
+        """Epoch of the controller that last changed this partition; can be older than the sender's."""
         leader: int
         """Broker id of the leader; -1 if there is none, -2 while the topic is being deleted."""
         leader_epoch: int
-        """Leadership term, raised at every leader change; handed on to clients so they can spot stale metadata."""
+        """Leader epoch, incremented at every leader change; passed on to clients so that they can detect stale
+        metadata.
+        """
         isr: list[int]
-        """Broker ids whose copies are in sync with the leader, the leader included."""
+        """Broker ids of the in-sync replicas, the leader included."""
         zk_version: int
-        """Version of the ZooKeeper node holding this state, raised at every change to it."""
+        """Version of the ZooKeeper node that holds this state, incremented at every change."""
         replicas: list[int]
-        """Broker ids assigned to hold a copy, preferred leader first."""
+        """Broker ids of the assigned replicas, the preferred leader first."""
         offline_replicas: list[int] = OPTIONAL
-        """Broker ids whose copy is unavailable because the broker or its disk is down. Versions 4+."""
+        """Broker ids of the replicas that are unavailable because their broker or disk is down. Versions 4+."""
 
 
 class UpdateMetadataResponseModel(ModelOf[codec.UpdateMetadataResponse]):
-    """Broker's acknowledgement to the controller that it took over the broadcast cluster state."""
+    """Reports whether the broker adopted the cluster state."""
 
     STRUCT = codec.UpdateMetadataResponse
     MESSAGE = codec.UpdateMetadataResponse
 
     if TYPE_CHECKING:
         error_code: int
-        """0 if the state was applied; otherwise why it was refused, such as a stale controller or broker epoch."""
+        """0 if the state was applied; otherwise the reason, e.g. a stale controller or broker epoch."""

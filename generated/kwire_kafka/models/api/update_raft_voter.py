@@ -14,80 +14,82 @@ if TYPE_CHECKING:
 
 
 class UpdateRaftVoterRequestModel(ModelOf[codec.UpdateRaftVoterRequest]):
-    """Sent by a voter to the KRaft leader when its own endpoints or kraft.version range have changed."""
+    """Sent by a voter to the KRaft leader when its endpoints or its kraft.version range have changed."""
 
     STRUCT = codec.UpdateRaftVoterRequest
     MESSAGE = codec.UpdateRaftVoterRequest
 
     if TYPE_CHECKING:
         cluster_id: str | None
-        """Cluster the voter belongs to, checked by the leader; null skips the check."""
+        """Id of the cluster that the sender belongs to, checked by the receiver; null skips the check."""
         current_leader_epoch: int
-        """Leader epoch as the voter knows it; a stale or too new value is refused."""
+        """Leader epoch known to the voter; a stale or future value is refused."""
         voter_id: int
-        """Node id of the voter whose entry is to be refreshed."""
+        """Node id of the voter to update."""
         voter_directory_id: Uuid
-        """Id of the voter's metadata log directory; with the node id it identifies the voter."""
+        """Id of the voter's metadata log directory; together with the node id it identifies the voter."""
         listeners: list[ListenerModel]
-        """Complete new set of endpoints, which replaces the stored one."""
+        """Complete list of new endpoints, which replaces the stored one."""
         kraft_version_feature: KRaftVersionFeatureModel
-        """kraft.version range of the voter; consulted when the quorum raises that feature."""
+        """Range of kraft.version levels of the voter, checked before the quorum raises that feature."""
 
 
 class ListenerModel(ModelOf[codec.Listener]):
-    """One endpoint at which the voter can be reached by the quorum."""
+    """One endpoint at which the quorum can reach the voter."""
 
     STRUCT = codec.Listener
     MESSAGE = codec.UpdateRaftVoterRequest
 
     if TYPE_CHECKING:
         name: str
-        """Listener name, matching one of controller.listener.names."""
+        """Name of the listener, matching one of controller.listener.names."""
         host: str
         """Host name or IP address of the voter."""
         port: int
-        """TCP port, unsigned, up to 65535."""
+        """TCP port of the voter, an unsigned 16-bit number."""
 
 
 class KRaftVersionFeatureModel(ModelOf[codec.KRaftVersionFeature]):
-    """Range of kraft.version levels that the voter's software supports."""
+    """Range of kraft.version levels that the voter supports."""
 
     STRUCT = codec.KRaftVersionFeature
     MESSAGE = codec.UpdateRaftVoterRequest
 
     if TYPE_CHECKING:
         min_supported_version: int
-        """Lowest kraft.version the voter can run."""
+        """Lowest kraft.version that the voter supports."""
         max_supported_version: int
-        """Highest kraft.version the voter can run."""
+        """Highest kraft.version that the voter supports."""
 
 
 class UpdateRaftVoterResponseModel(ModelOf[codec.UpdateRaftVoterResponse]):
-    """KRaft leader's answer on the voter's update, with a pointer to the real leader if it is another node."""
+    """Reports whether the voter was updated, and names the current leader."""
 
     STRUCT = codec.UpdateRaftVoterResponse
     MESSAGE = codec.UpdateRaftVoterResponse
 
     if TYPE_CHECKING:
         throttle_time_ms: int
-        """Milliseconds the sender should hold back because a quota was exceeded; 0 means no throttling."""
+        """Milliseconds the sender must pause because it exceeded a quota; 0 if it is not throttled."""
         error_code: int
-        """0 if the new entry was committed; otherwise why not, e.g. not the leader or unknown voter."""
+        """0 if the update was committed; otherwise the reason, e.g. a node that is not the leader or an unknown
+        voter.
+        """
         current_leader: CurrentLeaderModel = OPTIONAL
-        """Present leader and how to reach it, letting the voter redirect its request."""
+        """Current leader and its address, to which the voter can redirect its request."""
 
 
 class CurrentLeaderModel(ModelOf[codec.CurrentLeader]):
-    """Leader of the quorum as the responding node knows it."""
+    """Current leader of the quorum, as known to the responding node."""
 
     STRUCT = codec.CurrentLeader
     MESSAGE = codec.UpdateRaftVoterResponse
 
     if TYPE_CHECKING:
         leader_id: int
-        """Node id of the leader; -1 if the responder knows of none."""
+        """Node id of the leader; -1 if unknown."""
         leader_epoch: int
-        """Newest leader epoch the responder has seen; -1 if unknown."""
+        """Latest leader epoch known to the responding node; -1 if unknown."""
         host: str
         """Host name or IP address of the leader; empty if unknown."""
         port: int

@@ -14,101 +14,101 @@ if TYPE_CHECKING:
 
 
 class WriteShareGroupStateRequestModel(ModelOf[codec.WriteShareGroupStateRequest]):
-    """Sent by a share-partition leader to the share coordinator to persist changed delivery state."""
+    """Sent by a share-partition leader to the share coordinator to store changed delivery states."""
 
     STRUCT = codec.WriteShareGroupStateRequest
     MESSAGE = codec.WriteShareGroupStateRequest
 
     if TYPE_CHECKING:
         group_id: str
-        """Share group whose progress is being stored."""
+        """Id of the share group whose progress is stored."""
         topics: list[WriteStateDataModel]
         """State changes grouped by topic."""
 
 
 class WriteStateDataModel(ModelOf[codec.WriteStateData]):
-    """One topic whose share-partitions have state to store."""
+    """One topic whose share-partitions have changes to store."""
 
     STRUCT = codec.WriteStateData
     MESSAGE = codec.WriteShareGroupStateRequest
 
     if TYPE_CHECKING:
         topic_id: Uuid
-        """Id of the topic being written."""
+        """Id of the topic."""
         partitions: list[PartitionDataModel]
-        """State changes of this topic, one per partition."""
+        """One entry for each changed partition of this topic."""
 
 
 class PartitionDataModel(ModelOf[codec.PartitionData]):
-    """New state of one share-partition together with the epochs that guard the write."""
+    """New state of one share-partition with the epochs that guard the write."""
 
     STRUCT = codec.PartitionData
     MESSAGE = codec.WriteShareGroupStateRequest
 
     if TYPE_CHECKING:
         partition: int
-        """Number of the partition being written."""
+        """Number of the partition within its topic, counted from 0."""
         state_epoch: int
-        """State epoch the leader obtained when reading; an outdated one is fenced, e.g. after an offset reset."""
+        """State epoch that the leader read; an outdated one, e.g. after an offset reset, is fenced."""
         leader_epoch: int
-        """Epoch of the writing leader, which fences a former leader that still tries to write."""
+        """Leader epoch of the sender, which fences former leaders that still write."""
         start_offset: int
-        """New share-partition start offset, or -1 to leave the stored one as it is."""
+        """New share-partition start offset; -1 keeps the stored one."""
         state_batches: list[StateBatchModel]
-        """Changed runs only; the coordinator merges them with the state it already holds."""
+        """Changed runs only; the coordinator merges them into the stored state."""
 
 
 class StateBatchModel(ModelOf[codec.StateBatch]):
-    """A contiguous run of offsets that changed to the same state and count."""
+    """A run of consecutive offsets that changed to the same delivery state and count."""
 
     STRUCT = codec.StateBatch
     MESSAGE = codec.WriteShareGroupStateRequest
 
     if TYPE_CHECKING:
         first_offset: int
-        """First changed offset, inclusive."""
+        """First offset of the run, inclusive."""
         last_offset: int
-        """Last changed offset, inclusive."""
+        """Last offset of the run, inclusive."""
         delivery_state: int
-        """Stored state: 0 available again, 2 acknowledged, 4 archived (rejected or out of attempts)."""
+        """Delivery state: 0 available again, 2 acknowledged, 4 archived (rejected or out of attempts)."""
         delivery_count: int
-        """Deliveries attempted so far for the records of the run."""
+        """Number of delivery attempts made so far for these records."""
 
 
 class WriteShareGroupStateResponseModel(ModelOf[codec.WriteShareGroupStateResponse]):
-    """Share coordinator's reply telling the share-partition leader which writes became durable."""
+    """Reports which writes were stored."""
 
     STRUCT = codec.WriteShareGroupStateResponse
     MESSAGE = codec.WriteShareGroupStateResponse
 
     if TYPE_CHECKING:
         results: list[WriteStateResultModel]
-        """Write outcomes grouped by topic."""
+        """Outcomes grouped by topic."""
 
 
 class WriteStateResultModel(ModelOf[codec.WriteStateResult]):
-    """Outcomes of the writes to one topic's share-partitions."""
+    """Outcomes for one topic."""
 
     STRUCT = codec.WriteStateResult
     MESSAGE = codec.WriteShareGroupStateResponse
 
     if TYPE_CHECKING:
         topic_id: Uuid
-        """Id of the topic that was written."""
+        """Id of the topic, repeated from the request."""
         partitions: list[PartitionResultModel]
-        """One write outcome per partition in the request."""
+        """One outcome for each partition of the request."""
 
 
 class PartitionResultModel(ModelOf[codec.PartitionResult]):
-    """Whether the write of one share-partition succeeded."""
+    """Outcome for one share-partition."""
 
     STRUCT = codec.PartitionResult
     MESSAGE = codec.WriteShareGroupStateResponse
 
     if TYPE_CHECKING:
         partition: int
-        """Number of the partition that was written."""
+        """Number of the partition within its topic, counted from 0."""
         error_code: int
-        """0 if stored; fenced state or leader epoch means the caller must give up its in-memory state."""
+        """0 if stored; after a fenced state epoch or leader epoch the caller must discard its state in memory."""
         error_message: str | None
-        """Why the write failed, in words; null if it did not."""
+        """Human-readable explanation of the error; null if there is none."""

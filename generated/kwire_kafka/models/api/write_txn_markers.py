@@ -12,93 +12,97 @@ TYPE_CHECKING = False
 
 
 class WriteTxnMarkersRequestModel(ModelOf[codec.WriteTxnMarkersRequest]):
-    """Transaction coordinator to partition leaders: append commit or abort markers to the logs involved."""
+    """Sent by the transaction coordinator to partition leaders to append commit or abort markers."""
 
     STRUCT = codec.WriteTxnMarkersRequest
     MESSAGE = codec.WriteTxnMarkersRequest
 
     if TYPE_CHECKING:
         markers: list[WritableTxnMarkerModel]
-        """Markers to write, possibly of many transactions whose partitions this broker leads."""
+        """Markers to write, possibly of many transactions."""
 
 
 class WritableTxnMarkerModel(ModelOf[codec.WritableTxnMarker]):
-    """Marker of one transaction with the partitions that must receive it."""
+    """Marker of one transaction with its partitions."""
 
     STRUCT = codec.WritableTxnMarker
     MESSAGE = codec.WriteTxnMarkersRequest
 
     if TYPE_CHECKING:
         producer_id: int
-        """Producer id whose transaction ends, stamped on the marker."""
+        """Producer id whose transaction ends."""
         producer_epoch: int
-        """Producer epoch stamped on the marker; leaders fence older epochs from then on."""
+        """Producer epoch written to the marker; leaders then fence older ones."""
         transaction_result: bool
-        """True writes a commit marker, false an abort marker."""
+        """Outcome: true commits, false aborts."""
         topics: list[WritableTxnMarkerTopicModel]
-        """Partitions to mark, grouped by topic."""
+        """Partitions to write the marker to, grouped by topic."""
         coordinator_epoch: int
-        """Leader epoch of the coordinator's __transaction_state partition, so a deposed coordinator is refused."""
+        """Leader epoch of the coordinator's __transaction_state partition, with which a former coordinator is
+        refused.
+        """
 
 
 class WritableTxnMarkerTopicModel(ModelOf[codec.WritableTxnMarkerTopic]):
-    """Partitions of one topic to mark."""
+    """Partitions of one topic to write the marker to."""
 
     STRUCT = codec.WritableTxnMarkerTopic
     MESSAGE = codec.WriteTxnMarkersRequest
 
     if TYPE_CHECKING:
         name: str
-        """Topic holding the partitions."""
+        """Name of the topic that the partitions belong to."""
         partition_indexes: list[int]
-        """Partition numbers that get the control record."""
+        """Numbers of the partitions."""
 
 
 class WriteTxnMarkersResponseModel(ModelOf[codec.WriteTxnMarkersResponse]):
-    """Partition leader reports to the transaction coordinator which markers are in the log."""
+    """Reports which markers were written."""
 
     STRUCT = codec.WriteTxnMarkersResponse
     MESSAGE = codec.WriteTxnMarkersResponse
 
     if TYPE_CHECKING:
         markers: list[WritableTxnMarkerResultModel]
-        """Results, one entry per marker of the request."""
+        """One outcome for each marker of the request."""
 
 
 class WritableTxnMarkerResultModel(ModelOf[codec.WritableTxnMarkerResult]):
-    """Results of writing one transaction's marker."""
+    """Outcome for one marker."""
 
     STRUCT = codec.WritableTxnMarkerResult
     MESSAGE = codec.WriteTxnMarkersResponse
 
     if TYPE_CHECKING:
         producer_id: int
-        """Producer id by which the coordinator finds the marker it sent."""
+        """Producer id that identifies the marker."""
         topics: list[WritableTxnMarkerTopicResultModel]
-        """Results grouped by topic."""
+        """Outcomes grouped by topic."""
 
 
 class WritableTxnMarkerTopicResultModel(ModelOf[codec.WritableTxnMarkerTopicResult]):
-    """Results for the partitions of one topic."""
+    """Outcomes for the partitions of one topic."""
 
     STRUCT = codec.WritableTxnMarkerTopicResult
     MESSAGE = codec.WriteTxnMarkersResponse
 
     if TYPE_CHECKING:
         name: str
-        """Topic the results belong to."""
+        """Name of the topic that the partitions belong to."""
         partitions: list[WritableTxnMarkerPartitionResultModel]
-        """One result for each partition."""
+        """One outcome for each partition."""
 
 
 class WritableTxnMarkerPartitionResultModel(ModelOf[codec.WritableTxnMarkerPartitionResult]):
-    """Result for one partition."""
+    """Outcome for one partition."""
 
     STRUCT = codec.WritableTxnMarkerPartitionResult
     MESSAGE = codec.WriteTxnMarkersResponse
 
     if TYPE_CHECKING:
         partition_index: int
-        """Partition number inside the topic."""
+        """Number of the partition within its topic, counted from 0."""
         error_code: int
-        """0 if the marker is in the log; retriable codes, e.g. a moved leader, make the coordinator resend."""
+        """0 if the marker is in the log; after a retriable error, e.g. a leader that moved, the coordinator sends it
+        again.
+        """

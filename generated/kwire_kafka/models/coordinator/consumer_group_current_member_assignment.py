@@ -14,45 +14,45 @@ if TYPE_CHECKING:
 
 
 class ConsumerGroupCurrentMemberAssignmentKeyModel(ModelOf[codec.ConsumerGroupCurrentMemberAssignmentKey]):
-    """Group coordinator log key: the partitions one KIP-848 consumer has at present."""
+    """Key of the __consumer_offsets record with the current partitions of one KIP-848 consumer."""
 
     STRUCT = codec.ConsumerGroupCurrentMemberAssignmentKey
     MESSAGE = codec.ConsumerGroupCurrentMemberAssignmentKey
 
     if TYPE_CHECKING:
         group_id: str
-        """Consumer group the member belongs to."""
+        """Id of the consumer group."""
         member_id: str
-        """Member whose assignment is stored; a null value for this key removes it."""
+        """Id of the member; a null value for this key deletes its assignment."""
 
 
 class ConsumerGroupCurrentMemberAssignmentValueModel(ModelOf[codec.ConsumerGroupCurrentMemberAssignmentValue]):
-    """Group coordinator log value: how far one member has got in taking up its target assignment."""
+    """Value of the __consumer_offsets record with one member's progress towards its target assignment."""
 
     STRUCT = codec.ConsumerGroupCurrentMemberAssignmentValue
     MESSAGE = codec.ConsumerGroupCurrentMemberAssignmentValue
 
     if TYPE_CHECKING:
         member_epoch: int
-        """Epoch the member has reached; it must send this in heartbeats."""
+        """Epoch that the member has reached and must send in heartbeats."""
         previous_member_epoch: int
-        """Epoch before it, still accepted in case the last response got lost."""
+        """Previous epoch, still accepted in case the last response was lost."""
         state: int
-        """0 stable, 1 has partitions to revoke first, 2 waits for others to release partitions."""
+        """State: 0 stable, 1 must revoke partitions first, 2 waits for others to release partitions."""
         assigned_partitions: list[TopicPartitionsModel]
         """Partitions the member may consume."""
         partitions_pending_revocation: list[TopicPartitionsModel]
-        """Partitions taken away whose release the member has not confirmed yet."""
+        """Partitions revoked from the member that it has not yet confirmed to have released."""
 
 
 class TopicPartitionsModel(ModelOf[codec.TopicPartitions]):
-    """Partitions of one topic, in any of the assignment lists."""
+    """Partitions of one topic in an assignment."""
 
     STRUCT = codec.TopicPartitions
     MESSAGE = codec.ConsumerGroupCurrentMemberAssignmentValue
 
     if TYPE_CHECKING:
         topic_id: Uuid
-        """Id of the topic, so that a recreated one is not mistaken for it."""
+        """Id of the topic, which distinguishes it from a re-created one."""
         partitions: list[int]
-        """Partition numbers within the topic."""
+        """Numbers of the partitions."""

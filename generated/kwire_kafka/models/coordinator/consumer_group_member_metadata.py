@@ -12,60 +12,60 @@ TYPE_CHECKING = False
 
 
 class ConsumerGroupMemberMetadataKeyModel(ModelOf[codec.ConsumerGroupMemberMetadataKey]):
-    """Group coordinator log key: identity and subscription of one KIP-848 consumer."""
+    """Key of the __consumer_offsets record with the identity and subscription of one KIP-848 consumer."""
 
     STRUCT = codec.ConsumerGroupMemberMetadataKey
     MESSAGE = codec.ConsumerGroupMemberMetadataKey
 
     if TYPE_CHECKING:
         group_id: str
-        """Consumer group the member joined."""
+        """Id of the consumer group."""
         member_id: str
-        """Member being described; a null value means it left or expired."""
+        """Id of the member; a null value for this key means that it left or expired."""
 
 
 class ConsumerGroupMemberMetadataValueModel(ModelOf[codec.ConsumerGroupMemberMetadataValue]):
-    """Group coordinator log value: what one member told about itself when joining or later."""
+    """Value of the __consumer_offsets record with the member's description of itself."""
 
     STRUCT = codec.ConsumerGroupMemberMetadataValue
     MESSAGE = codec.ConsumerGroupMemberMetadataValue
 
     if TYPE_CHECKING:
         instance_id: str | None
-        """Static membership id (group.instance.id), null for a dynamic member."""
+        """Static membership id (group.instance.id); null for a dynamic member."""
         rack_id: str | None
-        """Rack of the consumer (client.rack), null if not set."""
+        """Rack of the member (client.rack); null if it gave none."""
         client_id: str
-        """Value of client.id, for logs and descriptions."""
+        """The client.id of the member, for logs and descriptions."""
         client_host: str
-        """Address the member's connection came from."""
+        """Address from which the member connected."""
         subscribed_topic_names: list[str]
-        """Topics named explicitly in the subscription."""
+        """Names of the subscribed topics."""
         subscribed_topic_regex: str | None
-        """RE2 pattern evaluated by the broker, null if the member uses none."""
+        """RE2 pattern that the broker resolves to topics; null if the member uses names only."""
         rebalance_timeout_ms: int
-        """Milliseconds the member has for revoking partitions before it is fenced; -1 if not given."""
+        """Milliseconds that the member has to revoke partitions before it is fenced; -1 if not given."""
         server_assignor: str | None
-        """Broker-side assignor the member prefers, null to leave the choice to the broker."""
+        """Server-side assignor that the member prefers; null if it has no preference."""
         classic_member_metadata: ClassicMemberMetadataModel | None = OPTIONAL
-        """Set only while the member speaks the classic protocol; null or absent otherwise."""
+        """Additional data of a member that uses the classic protocol; null or absent for others."""
 
 
 class ClassicMemberMetadataModel(ModelOf[codec.ClassicMemberMetadata]):
-    """Extra data of a member still using JoinGroup inside a KIP-848 group."""
+    """Additional data of a member that still uses JoinGroup in a KIP-848 group."""
 
     STRUCT = codec.ClassicMemberMetadata
     MESSAGE = codec.ConsumerGroupMemberMetadataValue
 
     if TYPE_CHECKING:
         session_timeout_ms: int
-        """Milliseconds without Heartbeat after which the classic member is removed."""
+        """Milliseconds without a heartbeat after which the classic member is removed."""
         supported_protocols: list[ClassicProtocolModel]
-        """Assignors offered in its JoinGroup, most preferred first."""
+        """Assignors supported by the member, in order of preference."""
 
 
 class ClassicProtocolModel(ModelOf[codec.ClassicProtocol]):
-    """One assignor offered by a classic member, with its subscription."""
+    """One assignor supported by a classic member, with its subscription."""
 
     STRUCT = codec.ClassicProtocol
     MESSAGE = codec.ConsumerGroupMemberMetadataValue
@@ -74,4 +74,4 @@ class ClassicProtocolModel(ModelOf[codec.ClassicProtocol]):
         name: str
         """Name of the assignor, e.g. range or cooperative-sticky."""
         metadata: bytes
-        """Subscription of the consumer protocol, with int16 version prefix."""
+        """Subscription of the consumer protocol, with its int16 version prefix."""

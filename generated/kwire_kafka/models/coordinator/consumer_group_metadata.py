@@ -12,24 +12,25 @@ TYPE_CHECKING = False
 
 
 class ConsumerGroupMetadataKeyModel(ModelOf[codec.ConsumerGroupMetadataKey]):
-    """Group coordinator log key: a KIP-848 consumer group as such."""
+    """Key of the __consumer_offsets record with the epoch of a KIP-848 consumer group."""
 
     STRUCT = codec.ConsumerGroupMetadataKey
     MESSAGE = codec.ConsumerGroupMetadataKey
 
     if TYPE_CHECKING:
         group_id: str
-        """Group that exists by this record; a null value deletes it."""
+        """Id of the consumer group; a null value for this key deletes the group."""
 
 
 class ConsumerGroupMetadataValueModel(ModelOf[codec.ConsumerGroupMetadataValue]):
-    """Group coordinator log value: current epoch of a KIP-848 consumer group."""
+    """Value of the __consumer_offsets record with the epoch of a KIP-848 consumer group."""
 
     STRUCT = codec.ConsumerGroupMetadataValue
     MESSAGE = codec.ConsumerGroupMetadataValue
 
     if TYPE_CHECKING:
         epoch: int
-        """Raised on changes of members, subscriptions or topics; a new target assignment must follow."""
+        """Group epoch, incremented when members, subscriptions or topics change; a new target assignment must follow.
+        """
         metadata_hash: int = OPTIONAL
-        """Combined hash of all subscribed topics, to notice changes cheaply; 0 if not computed."""
+        """Combined hash of all subscribed topics, by which changes are detected; 0 if not computed."""

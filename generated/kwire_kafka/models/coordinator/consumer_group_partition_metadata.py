@@ -14,52 +14,52 @@ if TYPE_CHECKING:
 
 
 class ConsumerGroupPartitionMetadataKeyModel(ModelOf[codec.ConsumerGroupPartitionMetadataKey]):
-    """Group coordinator log key: topic metadata last seen by a group; a metadata hash replaced it in 4.1."""
+    """Key of the __consumer_offsets record with a group's topic metadata; replaced by a metadata hash in 4.1."""
 
     STRUCT = codec.ConsumerGroupPartitionMetadataKey
     MESSAGE = codec.ConsumerGroupPartitionMetadataKey
 
     if TYPE_CHECKING:
         group_id: str
-        """Consumer group that subscribed to the topics."""
+        """Id of the consumer group that subscribes to the topics."""
 
 
 class ConsumerGroupPartitionMetadataValueModel(ModelOf[codec.ConsumerGroupPartitionMetadataValue]):
-    """Group coordinator log value: shape of the subscribed topics when the group epoch was last set."""
+    """Value of the __consumer_offsets record with the metadata of the subscribed topics at the last group epoch."""
 
     STRUCT = codec.ConsumerGroupPartitionMetadataValue
     MESSAGE = codec.ConsumerGroupPartitionMetadataValue
 
     if TYPE_CHECKING:
         topics: list[TopicMetadataModel]
-        """All topics subscribed by any member; differences from now trigger a rebalance."""
+        """Topics to which any member subscribes; a difference from the current metadata triggers a rebalance."""
 
 
 class TopicMetadataModel(ModelOf[codec.TopicMetadata]):
-    """Snapshot of one subscribed topic."""
+    """Metadata of one subscribed topic."""
 
     STRUCT = codec.TopicMetadata
     MESSAGE = codec.ConsumerGroupPartitionMetadataValue
 
     if TYPE_CHECKING:
         topic_id: Uuid
-        """Id of the topic, to detect deletion and recreation."""
+        """Id of the topic, by which deletion and re-creation are detected."""
         topic_name: str
-        """Name of the topic, as found in subscriptions."""
+        """Name of the topic, as in subscriptions."""
         num_partitions: int
-        """Partition count at the time; a higher one later means a new assignment."""
+        """Number of partitions; a later increase triggers a new assignment."""
         partition_metadata: list[PartitionMetadataModel]
-        """Racks per partition; empty if no rack information is available."""
+        """Racks of each partition; empty if there is no rack information."""
 
 
 class PartitionMetadataModel(ModelOf[codec.PartitionMetadata]):
-    """Rack placement of one partition."""
+    """Racks of one partition."""
 
     STRUCT = codec.PartitionMetadata
     MESSAGE = codec.ConsumerGroupPartitionMetadataValue
 
     if TYPE_CHECKING:
         partition: int
-        """Number of the partition within the topic."""
+        """Number of the partition within its topic, counted from 0."""
         racks: list[str]
-        """Racks with a replica, so that consumers can be matched to near ones."""
+        """Racks with a replica, by which consumers are matched to nearby ones."""

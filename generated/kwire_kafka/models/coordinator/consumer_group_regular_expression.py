@@ -12,28 +12,30 @@ TYPE_CHECKING = False
 
 
 class ConsumerGroupRegularExpressionKeyModel(ModelOf[codec.ConsumerGroupRegularExpressionKey]):
-    """Group coordinator log key: a pattern subscription of a consumer group."""
+    """Key of the __consumer_offsets record with a regular expression to which a consumer group subscribes."""
 
     STRUCT = codec.ConsumerGroupRegularExpressionKey
     MESSAGE = codec.ConsumerGroupRegularExpressionKey
 
     if TYPE_CHECKING:
         group_id: str
-        """Consumer group in which the pattern is used."""
+        """Id of the consumer group that uses the regular expression."""
         regular_expression: str
-        """Pattern text itself; a null value says no member uses it any more."""
+        """Regular expression; a null value for this key means that no member uses it any more."""
 
 
 class ConsumerGroupRegularExpressionValueModel(ModelOf[codec.ConsumerGroupRegularExpressionValue]):
-    """Group coordinator log value: the topics a subscription pattern currently stands for."""
+    """Value of the __consumer_offsets record with the topics that match a regular expression."""
 
     STRUCT = codec.ConsumerGroupRegularExpressionValue
     MESSAGE = codec.ConsumerGroupRegularExpressionValue
 
     if TYPE_CHECKING:
         topics: list[str]
-        """Names of matching topics, limited to those the members may describe."""
+        """Names of the matching topics, limited to those that the members may describe."""
         version: int
-        """Version of the cluster metadata image against which the pattern was resolved."""
+        """Version of the cluster metadata with which the regular expression was resolved."""
         timestamp: int
-        """When the pattern was resolved, in milliseconds since 1970 UTC; resolution is repeated as it ages."""
+        """Time at which it was resolved in milliseconds since the Unix epoch; resolution is repeated from time to
+        time.
+        """

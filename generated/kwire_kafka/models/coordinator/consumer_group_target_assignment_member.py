@@ -14,27 +14,27 @@ if TYPE_CHECKING:
 
 
 class ConsumerGroupTargetAssignmentMemberKeyModel(ModelOf[codec.ConsumerGroupTargetAssignmentMemberKey]):
-    """Group coordinator log key: what one member shall own once the group has converged."""
+    """Key of the __consumer_offsets record with the target partitions of one consumer."""
 
     STRUCT = codec.ConsumerGroupTargetAssignmentMemberKey
     MESSAGE = codec.ConsumerGroupTargetAssignmentMemberKey
 
     if TYPE_CHECKING:
         group_id: str
-        """Consumer group the target was computed for."""
+        """Id of the consumer group."""
         member_id: str
-        """Member the target is meant for; a null value withdraws it."""
+        """Id of the member; a null value for this key deletes its target."""
 
 
 class ConsumerGroupTargetAssignmentMemberValueModel(ModelOf[codec.ConsumerGroupTargetAssignmentMemberValue]):
-    """Group coordinator log value: target partitions of one member, computed by the assignor."""
+    """Value of the __consumer_offsets record with the target partitions of one consumer."""
 
     STRUCT = codec.ConsumerGroupTargetAssignmentMemberValue
     MESSAGE = codec.ConsumerGroupTargetAssignmentMemberValue
 
     if TYPE_CHECKING:
         topic_partitions: list[TopicPartitionModel]
-        """Everything the member shall own in the end, whatever it owns today."""
+        """All partitions that the member is to own, whatever it owns now."""
 
 
 class TopicPartitionModel(ModelOf[codec.TopicPartition]):
@@ -45,6 +45,6 @@ class TopicPartitionModel(ModelOf[codec.TopicPartition]):
 
     if TYPE_CHECKING:
         topic_id: Uuid
-        """Id of the topic to own partitions of."""
+        """Id of the topic."""
         partitions: list[int]
-        """Partition numbers to own in it."""
+        """Numbers of the partitions to own."""

@@ -12,22 +12,24 @@ TYPE_CHECKING = False
 
 
 class ConsumerGroupTargetAssignmentMetadataKeyModel(ModelOf[codec.ConsumerGroupTargetAssignmentMetadataKey]):
-    """Group coordinator log key: which epoch the target assignment of a group reflects."""
+    """Key of the __consumer_offsets record with the epoch of a group's target assignment."""
 
     STRUCT = codec.ConsumerGroupTargetAssignmentMetadataKey
     MESSAGE = codec.ConsumerGroupTargetAssignmentMetadataKey
 
     if TYPE_CHECKING:
         group_id: str
-        """Consumer group the epoch is for."""
+        """Id of the consumer group."""
 
 
 class ConsumerGroupTargetAssignmentMetadataValueModel(ModelOf[codec.ConsumerGroupTargetAssignmentMetadataValue]):
-    """Group coordinator log value: epoch of a group's target assignment, written after its members' targets."""
+    """Value of the __consumer_offsets record with the epoch of a group's target assignment, written after all
+    targets.
+    """
 
     STRUCT = codec.ConsumerGroupTargetAssignmentMetadataValue
     MESSAGE = codec.ConsumerGroupTargetAssignmentMetadataValue
 
     if TYPE_CHECKING:
         assignment_epoch: int
-        """Group epoch the target was computed for; members advance to this epoch."""
+        """Group epoch of the target assignment, to which members advance."""

@@ -12,37 +12,37 @@ TYPE_CHECKING = False
 
 
 class GroupMetadataKeyModel(ModelOf[codec.GroupMetadataKey]):
-    """__consumer_offsets key (type 2): state of a classic group such as a consumer or Connect group."""
+    """Key (type 2) of the __consumer_offsets record with the state of a classic group."""
 
     STRUCT = codec.GroupMetadataKey
     MESSAGE = codec.GroupMetadataKey
 
     if TYPE_CHECKING:
         group: str
-        """Id of the classic group; a null value removes the group."""
+        """Id of the classic group; a null value for this key deletes the group."""
 
 
 class GroupMetadataValueModel(ModelOf[codec.GroupMetadataValue]):
-    """__consumer_offsets value: classic group after its last completed rebalance."""
+    """Value of the __consumer_offsets record with the state of a classic group after its last completed rebalance."""
 
     STRUCT = codec.GroupMetadataValue
     MESSAGE = codec.GroupMetadataValue
 
     if TYPE_CHECKING:
         protocol_type: str
-        """Family of client, "consumer" or "connect"; empty if the group only stores offsets."""
+        """Kind of application that uses the group, e.g. consumer or connect; empty if it only stores offsets."""
         generation: int
-        """Raised by every rebalance; clients must present it with commits and heartbeats."""
+        """Generation, incremented at every rebalance; clients send it with commits and heartbeats."""
         protocol: str | None
-        """Assignor the members agreed on, null while there are no members."""
+        """Assignor that the members agreed on; null if there are none."""
         leader: str | None
-        """Member id of the one that computes assignments, null while there are no members."""
+        """Member id of the leader, which computes assignments; null if there are no members."""
         current_state_timestamp: int = OPTIONAL
-        """When the present state was entered, ms since 1970 UTC; -1 unknown. Starts offset expiry once empty.
-        Versions 2+.
+        """Time of the last state change in milliseconds since the Unix epoch, -1 if unknown; empty groups expire from
+        it. Versions 2+.
         """
         members: list[MemberMetadataModel]
-        """Members with their assignments; empty if the group has none."""
+        """Members with their assignments; empty if there are none."""
 
 
 class MemberMetadataModel(ModelOf[codec.MemberMetadata]):
@@ -53,18 +53,17 @@ class MemberMetadataModel(ModelOf[codec.MemberMetadata]):
 
     if TYPE_CHECKING:
         member_id: str
-        """Id the coordinator gave out, normally client id plus a random uuid."""
+        """Id assigned by the coordinator, usually the client id followed by a random UUID."""
         group_instance_id: str | None = OPTIONAL
-        """Static membership id, null for a dynamic member. Versions 3+."""
+        """Static membership id (group.instance.id); null for a dynamic member. Versions 3+."""
         client_id: str
-        """The client.id seen in the member's requests."""
+        """The client.id in the member's requests."""
         client_host: str
-        """Network address of the member, written with a leading slash by Java."""
+        """Address from which the member connected, with a leading slash as written by Java."""
         rebalance_timeout: int = OPTIONAL
-        """Milliseconds to rejoin once a rebalance starts; -1 if absent, then the session timeout serves. Versions 1+.
-        """
+        """Milliseconds that the member has to rejoin during a rebalance; -1 uses the session timeout. Versions 1+."""
         session_timeout: int
-        """Milliseconds without heartbeat until the member is considered dead."""
+        """Milliseconds without a heartbeat after which the member is considered dead."""
         subscription: bytes
         """Protocol-specific bytes from JoinGroup; for consumers a versioned ConsumerProtocolSubscription."""
         assignment: bytes

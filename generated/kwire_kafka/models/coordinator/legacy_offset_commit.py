@@ -12,30 +12,30 @@ TYPE_CHECKING = False
 
 
 class LegacyOffsetCommitKeyModel(ModelOf[codec.LegacyOffsetCommitKey]):
-    """__consumer_offsets key of type 0: commit written in the oldest format, kept for reading old logs."""
+    """Key (type 0) of the __consumer_offsets record with a position in the oldest format, kept to read old logs."""
 
     STRUCT = codec.LegacyOffsetCommitKey
     MESSAGE = codec.LegacyOffsetCommitKey
 
     if TYPE_CHECKING:
         group: str
-        """Group that committed the offset."""
+        """Id of the group that committed the offset."""
         topic: str
-        """Name of the consumed topic; topic ids did not exist yet."""
+        """Name of the consumed topic; there were no topic ids yet."""
         partition: int
-        """Number of the consumed partition."""
+        """Number of the partition within its topic, counted from 0."""
 
 
 class LegacyOffsetCommitValueModel(ModelOf[codec.LegacyOffsetCommitValue]):
-    """__consumer_offsets value in its first format, without leader epoch or expiry."""
+    """Value of the __consumer_offsets record in its first format, without leader epoch or expiry."""
 
     STRUCT = codec.LegacyOffsetCommitValue
     MESSAGE = codec.LegacyOffsetCommitValue
 
     if TYPE_CHECKING:
         offset: int
-        """Next offset the group wants to read."""
+        """Offset of the next record to consume."""
         metadata: str
-        """Free text the consumer attached to the commit, often empty."""
+        """Free text that the client stored with the offset."""
         commit_timestamp: int
-        """When the offset was committed, in milliseconds since 1970 UTC."""
+        """Time of the commit in milliseconds since the Unix epoch."""

@@ -14,43 +14,43 @@ if TYPE_CHECKING:
 
 
 class ShareGroupCurrentMemberAssignmentKeyModel(ModelOf[codec.ShareGroupCurrentMemberAssignmentKey]):
-    """Group coordinator log key: present assignment of one share group member."""
+    """Key of the __consumer_offsets record with the current assignment of one share group member."""
 
     STRUCT = codec.ShareGroupCurrentMemberAssignmentKey
     MESSAGE = codec.ShareGroupCurrentMemberAssignmentKey
 
     if TYPE_CHECKING:
         group_id: str
-        """Share group the member belongs to."""
+        """Id of the share group."""
         member_id: str
-        """Member the assignment is for; a null value deletes it."""
+        """Id of the member; a null value for this key deletes its assignment."""
 
 
 class ShareGroupCurrentMemberAssignmentValueModel(ModelOf[codec.ShareGroupCurrentMemberAssignmentValue]):
-    """Group coordinator log value: partitions one share consumer may fetch, and its epoch."""
+    """Value of the __consumer_offsets record with the epoch and partitions of one share group member."""
 
     STRUCT = codec.ShareGroupCurrentMemberAssignmentValue
     MESSAGE = codec.ShareGroupCurrentMemberAssignmentValue
 
     if TYPE_CHECKING:
         member_epoch: int
-        """Epoch the member is at; heartbeats must carry it."""
+        """Epoch that the member has reached and must send in heartbeats."""
         previous_member_epoch: int
-        """Prior epoch, tolerated once in case a heartbeat response was lost."""
+        """Previous epoch, still accepted in case the last response was lost."""
         state: int
-        """Member state code; 0 stable is the usual one, as sharing needs no revocation handshake."""
+        """State: normally 0 (stable), since shared partitions need no revocation."""
         assigned_partitions: list[TopicPartitionsModel]
-        """Partitions to fetch from; other members may have the same ones."""
+        """Partitions that the member may fetch from, possibly shared with other members."""
 
 
 class TopicPartitionsModel(ModelOf[codec.TopicPartitions]):
-    """Partitions of one topic the member may fetch."""
+    """Partitions of one topic that the member may fetch from."""
 
     STRUCT = codec.TopicPartitions
     MESSAGE = codec.ShareGroupCurrentMemberAssignmentValue
 
     if TYPE_CHECKING:
         topic_id: Uuid
-        """Id of the topic whose records are shared out."""
+        """Id of the topic."""
         partitions: list[int]
-        """Partition numbers of the shared topic."""
+        """Numbers of the partitions."""

@@ -12,30 +12,30 @@ TYPE_CHECKING = False
 
 
 class ShareGroupMemberMetadataKeyModel(ModelOf[codec.ShareGroupMemberMetadataKey]):
-    """Group coordinator log key: identity and subscription of one share group member."""
+    """Key of the __consumer_offsets record with the identity and subscription of one share group member."""
 
     STRUCT = codec.ShareGroupMemberMetadataKey
     MESSAGE = codec.ShareGroupMemberMetadataKey
 
     if TYPE_CHECKING:
         group_id: str
-        """Share group the member takes part in."""
+        """Id of the share group."""
         member_id: str
-        """Member being described; a null value marks its departure."""
+        """Id of the member; a null value for this key means that it left."""
 
 
 class ShareGroupMemberMetadataValueModel(ModelOf[codec.ShareGroupMemberMetadataValue]):
-    """Group coordinator log value: what a share consumer reported about itself."""
+    """Value of the __consumer_offsets record with the member's description of itself."""
 
     STRUCT = codec.ShareGroupMemberMetadataValue
     MESSAGE = codec.ShareGroupMemberMetadataValue
 
     if TYPE_CHECKING:
         rack_id: str | None
-        """Rack of the share consumer, null if not configured."""
+        """Rack of the member (client.rack); null if it gave none."""
         client_id: str
-        """The client.id the share consumer uses."""
+        """The client.id of the member."""
         client_host: str
-        """Address from which the share consumer connects."""
+        """Address from which the member connected."""
         subscribed_topic_names: list[str]
-        """Names of the topics it wants records from; patterns are not supported."""
+        """Names of the subscribed topics; regular expressions are not supported."""

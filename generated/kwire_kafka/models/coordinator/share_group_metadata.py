@@ -12,25 +12,27 @@ TYPE_CHECKING = False
 
 
 class ShareGroupMetadataKeyModel(ModelOf[codec.ShareGroupMetadataKey]):
-    """Key of the __consumer_offsets record that holds a share group's epoch, one per group."""
+    """Key of the __consumer_offsets record with the epoch of a share group."""
 
     STRUCT = codec.ShareGroupMetadataKey
     MESSAGE = codec.ShareGroupMetadataKey
 
     if TYPE_CHECKING:
         group_id: str
-        """Share group the record describes; a null value under this key means the group is gone."""
+        """Id of the share group; a null value for this key deletes the group."""
 
 
 class ShareGroupMetadataValueModel(ModelOf[codec.ShareGroupMetadataValue]):
-    """Group coordinator's saved epoch of a share group, rewritten whenever members or subscriptions change."""
+    """Value of the __consumer_offsets record with the epoch of a share group, written when members or subscriptions
+    change.
+    """
 
     STRUCT = codec.ShareGroupMetadataValue
     MESSAGE = codec.ShareGroupMetadataValue
 
     if TYPE_CHECKING:
         epoch: int
-        """Group epoch; rises with each change that calls for a new target assignment."""
+        """Group epoch, incremented with each change that requires a new target assignment."""
         metadata_hash: int
-        """Hash over ids, partition counts and racks of the subscribed topics; a different value triggers a rebalance.
+        """Hash of ids, partition counts and racks of the subscribed topics; a different value triggers a rebalance.
         """

@@ -14,54 +14,54 @@ if TYPE_CHECKING:
 
 
 class ShareGroupStatePartitionMetadataKeyModel(ModelOf[codec.ShareGroupStatePartitionMetadataKey]):
-    """Key of the __consumer_offsets record tracking for which partitions a share group has stored state."""
+    """Key of the __consumer_offsets record with the partitions for which a share group has stored state."""
 
     STRUCT = codec.ShareGroupStatePartitionMetadataKey
     MESSAGE = codec.ShareGroupStatePartitionMetadataKey
 
     if TYPE_CHECKING:
         group_id: str
-        """Share group whose state bookkeeping is stored under this key."""
+        """Id of the share group."""
 
 
 class ShareGroupStatePartitionMetadataValueModel(ModelOf[codec.ShareGroupStatePartitionMetadataValue]):
-    """Group coordinator's bookkeeping of share state creation and deletion, so it can resume after a failover."""
+    """Value of the __consumer_offsets record that tracks the creation and deletion of share state across failovers."""
 
     STRUCT = codec.ShareGroupStatePartitionMetadataValue
     MESSAGE = codec.ShareGroupStatePartitionMetadataValue
 
     if TYPE_CHECKING:
         initializing_topics: list[TopicPartitionsInfoModel]
-        """Partitions for which the share coordinator was asked to create state, reply still pending."""
+        """Partitions whose state the share coordinator was asked to create but has not yet confirmed."""
         initialized_topics: list[TopicPartitionsInfoModel]
-        """Partitions with state in place; only these may be assigned to members."""
+        """Partitions that have state; only these can be assigned to members."""
         deleting_topics: list[TopicInfoModel]
-        """Topics being dropped from the group's state; retried until the share coordinator confirms."""
+        """Topics being deleted from the group's state; retried until the share coordinator confirms."""
 
 
 class TopicInfoModel(ModelOf[codec.TopicInfo]):
-    """A topic whose share state is to be deleted for all partitions."""
+    """One topic whose share state is to be deleted for all partitions."""
 
     STRUCT = codec.TopicInfo
     MESSAGE = codec.ShareGroupStatePartitionMetadataValue
 
     if TYPE_CHECKING:
         topic_id: Uuid
-        """Id of the topic whose state goes away."""
+        """Id of the topic."""
         topic_name: str
-        """Name the topic had, useful when it has been deleted meanwhile."""
+        """Name of the topic, which may since have been deleted."""
 
 
 class TopicPartitionsInfoModel(ModelOf[codec.TopicPartitionsInfo]):
-    """A topic and those of its partitions that are in the stage named by the list."""
+    """One topic with its partitions in the given stage."""
 
     STRUCT = codec.TopicPartitionsInfo
     MESSAGE = codec.ShareGroupStatePartitionMetadataValue
 
     if TYPE_CHECKING:
         topic_id: Uuid
-        """Topic id; forms the share-partition key together with group and partition."""
+        """Id of the topic; together with group and partition it forms the share-partition key."""
         topic_name: str
-        """Topic name when written; informative, the id decides."""
+        """Name of the topic when the record was written; for information only, the id identifies the topic."""
         partitions: list[int]
-        """Partition numbers of the topic in this stage."""
+        """Numbers of the partitions in this stage."""

@@ -14,37 +14,39 @@ if TYPE_CHECKING:
 
 
 class ShareGroupTargetAssignmentMemberKeyModel(ModelOf[codec.ShareGroupTargetAssignmentMemberKey]):
-    """Key of the __consumer_offsets record with the partitions one share group member should get."""
+    """Key of the __consumer_offsets record with the target partitions of one share group member."""
 
     STRUCT = codec.ShareGroupTargetAssignmentMemberKey
     MESSAGE = codec.ShareGroupTargetAssignmentMemberKey
 
     if TYPE_CHECKING:
         group_id: str
-        """Share group the member belongs to."""
+        """Id of the share group."""
         member_id: str
-        """Member the target is for; a null value under this key drops its target."""
+        """Id of the member; a null value for this key deletes its target."""
 
 
 class ShareGroupTargetAssignmentMemberValueModel(ModelOf[codec.ShareGroupTargetAssignmentMemberValue]):
-    """Target computed by the share group's assignor for one member; partitions may be shared with others."""
+    """Value of the __consumer_offsets record with the target partitions of one share group member, possibly shared
+    with others.
+    """
 
     STRUCT = codec.ShareGroupTargetAssignmentMemberValue
     MESSAGE = codec.ShareGroupTargetAssignmentMemberValue
 
     if TYPE_CHECKING:
         topic_partitions: list[TopicPartitionModel]
-        """Everything the member should fetch from, grouped by topic; empty if it gets nothing."""
+        """All partitions that the member is to fetch from, grouped by topic; can be empty."""
 
 
 class TopicPartitionModel(ModelOf[codec.TopicPartition]):
-    """A topic and the partitions of it meant for the member."""
+    """Target partitions of one topic."""
 
     STRUCT = codec.TopicPartition
     MESSAGE = codec.ShareGroupTargetAssignmentMemberValue
 
     if TYPE_CHECKING:
         topic_id: Uuid
-        """Id of the assigned topic."""
+        """Id of the topic."""
         partitions: list[int]
-        """Assigned partition numbers; unlike in consumer groups, other members may hold them too."""
+        """Numbers of the partitions; unlike in consumer groups, other members can have them too."""

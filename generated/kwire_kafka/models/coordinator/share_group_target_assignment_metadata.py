@@ -12,22 +12,22 @@ TYPE_CHECKING = False
 
 
 class ShareGroupTargetAssignmentMetadataKeyModel(ModelOf[codec.ShareGroupTargetAssignmentMetadataKey]):
-    """Key of the __consumer_offsets record stating for which epoch a share group's targets were computed."""
+    """Key of the __consumer_offsets record with the epoch of a share group's target assignment."""
 
     STRUCT = codec.ShareGroupTargetAssignmentMetadataKey
     MESSAGE = codec.ShareGroupTargetAssignmentMetadataKey
 
     if TYPE_CHECKING:
         group_id: str
-        """Share group whose target assignment is dated."""
+        """Id of the share group."""
 
 
 class ShareGroupTargetAssignmentMetadataValueModel(ModelOf[codec.ShareGroupTargetAssignmentMetadataValue]):
-    """Dates the target assignment of a share group so the coordinator knows whether it is stale."""
+    """Value of the __consumer_offsets record with the epoch of a share group's target assignment."""
 
     STRUCT = codec.ShareGroupTargetAssignmentMetadataValue
     MESSAGE = codec.ShareGroupTargetAssignmentMetadataValue
 
     if TYPE_CHECKING:
         assignment_epoch: int
-        """Group epoch used by the last assignor run; lower than the group epoch means recompute."""
+        """Group epoch of the target assignment; a new one is due if it is lower than the current group epoch."""

@@ -14,49 +14,49 @@ if TYPE_CHECKING:
 
 
 class ShareUpdateKeyModel(ModelOf[codec.ShareUpdateKey]):
-    """Key of the __share_group_state record holding a change since a share-partition's last snapshot."""
+    """Key of the __share_group_state record with a change since a share-partition's last snapshot."""
 
     STRUCT = codec.ShareUpdateKey
     MESSAGE = codec.ShareUpdateKey
 
     if TYPE_CHECKING:
         group_id: str
-        """Share group to which the change belongs."""
+        """Id of the share group."""
         topic_id: Uuid
-        """Id of the topic being shared."""
+        """Id of the topic."""
         partition: int
-        """Partition number within the topic."""
+        """Number of the partition within its topic, counted from 0."""
 
 
 class ShareUpdateValueModel(ModelOf[codec.ShareUpdateValue]):
-    """Share coordinator's incremental change, merged onto the snapshot of the same epoch when loading."""
+    """Value of the __share_group_state record with an incremental change, applied to the snapshot of the same epoch."""
 
     STRUCT = codec.ShareUpdateValue
     MESSAGE = codec.ShareUpdateValue
 
     if TYPE_CHECKING:
         snapshot_epoch: int
-        """Number of the snapshot that the change builds on."""
+        """Epoch of the snapshot that the change applies to."""
         leader_epoch: int
-        """Epoch of the partition leader that wrote the change."""
+        """Leader epoch of the partition leader that wrote the change."""
         start_offset: int
-        """New share-partition start offset; -1 leaves it where it was."""
+        """New share-partition start offset; -1 keeps the previous one."""
         state_batches: list[StateBatchModel]
-        """Offsets that changed; all others keep what the snapshot and former updates say."""
+        """Changed runs only; all other offsets keep their state from the snapshot and earlier updates."""
 
 
 class StateBatchModel(ModelOf[codec.StateBatch]):
-    """A run of offsets whose delivery state or count is overwritten."""
+    """A run of consecutive offsets that changed to the same delivery state and count."""
 
     STRUCT = codec.StateBatch
     MESSAGE = codec.ShareUpdateValue
 
     if TYPE_CHECKING:
         first_offset: int
-        """Offset at which the run begins."""
+        """First offset of the run, inclusive."""
         last_offset: int
-        """Offset at which the run ends, inclusive."""
+        """Last offset of the run, inclusive."""
         delivery_state: int
-        """New state: 0 available again, 2 acknowledged, 4 archived."""
+        """Delivery state: 0 available again, 2 acknowledged, 4 archived."""
         delivery_count: int
-        """Delivery attempts made so far for the records of the run."""
+        """Number of delivery attempts made so far for these records."""

@@ -12,66 +12,66 @@ TYPE_CHECKING = False
 
 
 class StreamsGroupMemberMetadataKeyModel(ModelOf[codec.StreamsGroupMemberMetadataKey]):
-    """Key of the __consumer_offsets record describing one Kafka Streams member."""
+    """Key of the __consumer_offsets record that describes one Kafka Streams member."""
 
     STRUCT = codec.StreamsGroupMemberMetadataKey
     MESSAGE = codec.StreamsGroupMemberMetadataKey
 
     if TYPE_CHECKING:
         group_id: str
-        """Streams group the member has joined."""
+        """Id of the Streams group."""
         member_id: str
-        """Id of the described member; a null value under this key means it left."""
+        """Id of the member; a null value for this key means that it left."""
 
 
 class StreamsGroupMemberMetadataValueModel(ModelOf[codec.StreamsGroupMemberMetadataValue]):
-    """What a streams group member told the coordinator about itself in its heartbeats."""
+    """Value of the __consumer_offsets record with a Streams member's description of itself."""
 
     STRUCT = codec.StreamsGroupMemberMetadataValue
     MESSAGE = codec.StreamsGroupMemberMetadataValue
 
     if TYPE_CHECKING:
         instance_id: str | None
-        """Static membership id (group.instance.id), null for a dynamic member."""
+        """Static membership id (group.instance.id); null for a dynamic member."""
         rack_id: str | None
-        """Rack or zone of the client (client.rack), null if not configured."""
+        """Rack of the member (client.rack); null if it gave none."""
         client_id: str
-        """client.id from the request header of the heartbeat; for display and logs."""
+        """The client.id of the member, for logs and descriptions."""
         client_host: str
-        """Address the member connected from, as seen by the coordinator."""
+        """Address from which the member connected, as seen by the coordinator."""
         rebalance_timeout_ms: int
-        """Milliseconds the member may take to revoke tasks before being removed; -1 if not given."""
+        """Milliseconds that the member has to revoke tasks before it is removed; -1 if not given."""
         topology_epoch: int
-        """Version of the topology the member runs; a mismatch with the group keeps it from getting tasks."""
+        """Topology epoch of the member; a mismatch with the group's keeps it from getting tasks."""
         process_id: str
-        """Uuid string of the client process; members sharing it share local state directories."""
+        """Id of the client process, a UUID; members of one process share local state directories."""
         user_endpoint: EndpointModel | None
-        """Address for interactive queries (application.server), null if the program offers none."""
+        """Address for interactive queries (application.server); null if there is none."""
         client_tags: list[KeyValueModel]
-        """Labels configured on the client, read by rack-aware standby placement."""
+        """Labels of the client, with which standby tasks are placed."""
 
 
 class EndpointModel(ModelOf[codec.Endpoint]):
-    """Address where the application answers queries of its state stores."""
+    """Address of the application for interactive queries."""
 
     STRUCT = codec.Endpoint
     MESSAGE = codec.StreamsGroupMemberMetadataValue
 
     if TYPE_CHECKING:
         host: str
-        """Host name or IP address that peers should contact."""
+        """Host name or IP address for interactive queries."""
         port: int
-        """TCP port belonging to the host, 0 to 65535."""
+        """TCP port for interactive queries, an unsigned 16-bit number."""
 
 
 class KeyValueModel(ModelOf[codec.KeyValue]):
-    """One client tag, used to spread standby tasks over zones or the like."""
+    """One client tag, with which standby tasks are spread, e.g. over zones."""
 
     STRUCT = codec.KeyValue
     MESSAGE = codec.StreamsGroupMemberMetadataValue
 
     if TYPE_CHECKING:
         key: str
-        """Tag name, such as zone or cluster."""
+        """Name of the tag, e.g. zone or cluster."""
         value: str
-        """Tag value of this client."""
+        """Value of the tag."""

@@ -12,24 +12,26 @@ TYPE_CHECKING = False
 
 
 class StreamsGroupMetadataKeyModel(ModelOf[codec.StreamsGroupMetadataKey]):
-    """Key of the __consumer_offsets record that holds a streams group's epoch."""
+    """Key of the __consumer_offsets record with the epoch of a Streams group."""
 
     STRUCT = codec.StreamsGroupMetadataKey
     MESSAGE = codec.StreamsGroupMetadataKey
 
     if TYPE_CHECKING:
         group_id: str
-        """Streams group described; a null value under this key removes the group."""
+        """Id of the Streams group; a null value for this key deletes the group."""
 
 
 class StreamsGroupMetadataValueModel(ModelOf[codec.StreamsGroupMetadataValue]):
-    """Group coordinator's saved epoch of a streams group, rewritten on changes of members, topology or topics."""
+    """Value of the __consumer_offsets record with a Streams group's epoch, written when members, topology or topics
+    change.
+    """
 
     STRUCT = codec.StreamsGroupMetadataValue
     MESSAGE = codec.StreamsGroupMetadataValue
 
     if TYPE_CHECKING:
         epoch: int
-        """Group epoch; being ahead of the assignment epoch means tasks must be reassigned."""
+        """Group epoch; tasks must be reassigned if it is greater than the assignment epoch."""
         metadata_hash: int
-        """Hash over the metadata of all topics the topology needs; a difference signals a topic change."""
+        """Hash of the metadata of all topics of the topology, by which changes are detected."""

@@ -12,41 +12,43 @@ TYPE_CHECKING = False
 
 
 class StreamsGroupTargetAssignmentMemberKeyModel(ModelOf[codec.StreamsGroupTargetAssignmentMemberKey]):
-    """Key of the __consumer_offsets record with the tasks one streams group member should end up with."""
+    """Key of the __consumer_offsets record with the target tasks of one Streams group member."""
 
     STRUCT = codec.StreamsGroupTargetAssignmentMemberKey
     MESSAGE = codec.StreamsGroupTargetAssignmentMemberKey
 
     if TYPE_CHECKING:
         group_id: str
-        """Streams group for which tasks were distributed."""
+        """Id of the Streams group."""
         member_id: str
-        """Member that shall receive the tasks."""
+        """Id of the member."""
 
 
 class StreamsGroupTargetAssignmentMemberValueModel(ModelOf[codec.StreamsGroupTargetAssignmentMemberValue]):
-    """Tasks the coordinator's assignor chose for one streams member; reached step by step via heartbeats."""
+    """Value of the __consumer_offsets record with one Streams member's target tasks, reached step by step through
+    heartbeats.
+    """
 
     STRUCT = codec.StreamsGroupTargetAssignmentMemberValue
     MESSAGE = codec.StreamsGroupTargetAssignmentMemberValue
 
     if TYPE_CHECKING:
         active_tasks: list[TaskIdsModel]
-        """Tasks the member is to process once their present owners release them."""
+        """Tasks that the member is to process once their current owners release them."""
         standby_tasks: list[TaskIdsModel]
-        """Tasks whose state the member is to replicate for quick failover."""
+        """Tasks whose state the member is to replicate for fast failover."""
         warmup_tasks: list[TaskIdsModel]
-        """Tasks to be restored here ahead of a planned move of the active one."""
+        """Tasks whose state is to be restored here before they become active."""
 
 
 class TaskIdsModel(ModelOf[codec.TaskIds]):
-    """Target tasks that lie in one subtopology."""
+    """Target tasks of one subtopology."""
 
     STRUCT = codec.TaskIds
     MESSAGE = codec.StreamsGroupTargetAssignmentMemberValue
 
     if TYPE_CHECKING:
         subtopology_id: str
-        """Subtopology that the listed tasks run."""
+        """Id of the subtopology."""
         partitions: list[int]
-        """Partition numbers, one task for each."""
+        """Numbers of the input partitions, one for each task."""

@@ -12,22 +12,22 @@ TYPE_CHECKING = False
 
 
 class StreamsGroupTargetAssignmentMetadataKeyModel(ModelOf[codec.StreamsGroupTargetAssignmentMetadataKey]):
-    """Key of the __consumer_offsets record stating for which epoch a streams group's tasks were distributed."""
+    """Key of the __consumer_offsets record with the epoch of a Streams group's target assignment."""
 
     STRUCT = codec.StreamsGroupTargetAssignmentMetadataKey
     MESSAGE = codec.StreamsGroupTargetAssignmentMetadataKey
 
     if TYPE_CHECKING:
         group_id: str
-        """Streams group whose task distribution is dated."""
+        """Id of the Streams group."""
 
 
 class StreamsGroupTargetAssignmentMetadataValueModel(ModelOf[codec.StreamsGroupTargetAssignmentMetadataValue]):
-    """Dates the target assignment of a streams group, to be compared with the group epoch."""
+    """Value of the __consumer_offsets record with the epoch of a Streams group's target assignment."""
 
     STRUCT = codec.StreamsGroupTargetAssignmentMetadataValue
     MESSAGE = codec.StreamsGroupTargetAssignmentMetadataValue
 
     if TYPE_CHECKING:
         assignment_epoch: int
-        """Group epoch the stored targets answer to; members move towards this epoch."""
+        """Group epoch of the target assignment, to which members advance."""

@@ -12,92 +12,92 @@ TYPE_CHECKING = False
 
 
 class StreamsGroupTopologyKeyModel(ModelOf[codec.StreamsGroupTopologyKey]):
-    """Key of the __consumer_offsets record that stores the processing topology of a streams group."""
+    """Key of the __consumer_offsets record with the topology of a Streams group."""
 
     STRUCT = codec.StreamsGroupTopologyKey
     MESSAGE = codec.StreamsGroupTopologyKey
 
     if TYPE_CHECKING:
         group_id: str
-        """Streams group that runs the topology."""
+        """Id of the Streams group."""
 
 
 class StreamsGroupTopologyValueModel(ModelOf[codec.StreamsGroupTopologyValue]):
-    """Topology sent by the joining members, kept by the coordinator to derive tasks and internal topics."""
+    """Value of the __consumer_offsets record with the topology of a Streams group, sent by joining members."""
 
     STRUCT = codec.StreamsGroupTopologyValue
     MESSAGE = codec.StreamsGroupTopologyValue
 
     if TYPE_CHECKING:
         epoch: int
-        """Version of the topology; members running another one are reported as stale."""
+        """Epoch of the topology; members with another one are reported as stale."""
         subtopologies: list[SubtopologyModel]
-        """All parts of the processor graph; together they define which tasks exist."""
+        """Parts of the topology, which together define its tasks."""
 
 
 class SubtopologyModel(ModelOf[codec.Subtopology]):
-    """A connected part of the processor graph; its tasks can run independently of other parts."""
+    """One connected part of the topology, whose tasks run independently of other parts."""
 
     STRUCT = codec.Subtopology
     MESSAGE = codec.StreamsGroupTopologyValue
 
     if TYPE_CHECKING:
         subtopology_id: str
-        """Name of the part, unique in the topology and used in task ids."""
+        """Id of the subtopology, unique within the topology and used in task ids."""
         source_topics: list[str]
-        """User topics read by this part, by exact name."""
+        """Names of the external topics that the subtopology reads."""
         source_topic_regex: list[str]
-        """Regular expressions whose matching topics are read too."""
+        """Regular expressions of further external topics to read."""
         state_changelog_topics: list[TopicInfoModel]
-        """Topics backing the state stores; a standby replays them to copy the state."""
+        """Topics that back the state stores; standby tasks replay them to replicate the state."""
         repartition_sink_topics: list[str]
-        """Internal topics this part writes to, to re-key data for another part."""
+        """Internal topics to which the subtopology writes re-keyed data for another one."""
         repartition_source_topics: list[TopicInfoModel]
-        """Internal topics this part reads re-keyed data from."""
+        """Internal topics from which the subtopology reads re-keyed data."""
         copartition_groups: list[CopartitionGroupModel]
-        """Sets of inputs bound to the same partition count; empty if nothing is joined."""
+        """Sets of sources that must have equal partition counts, e.g. both sides of a join."""
 
 
 class CopartitionGroupModel(ModelOf[codec.CopartitionGroup]):
-    """Inputs that are joined and so must have equal partition counts; members given as list positions."""
+    """Inputs that are joined and so must have equal partition counts, given as list positions."""
 
     STRUCT = codec.CopartitionGroup
     MESSAGE = codec.StreamsGroupTopologyValue
 
     if TYPE_CHECKING:
         source_topics: list[int]
-        """Positions in the subtopology's SourceTopics list, from 0."""
+        """Positions in the subtopology's SourceTopics list, counted from 0."""
         source_topic_regex: list[int]
-        """Positions in the subtopology's SourceTopicRegex list, from 0."""
+        """Positions in the subtopology's SourceTopicRegex list, counted from 0."""
         repartition_source_topics: list[int]
-        """Positions in the subtopology's RepartitionSourceTopics list, from 0."""
+        """Positions in the subtopology's RepartitionSourceTopics list, counted from 0."""
 
 
 class TopicInfoModel(ModelOf[codec.TopicInfo]):
-    """An internal topic the coordinator must see created with these properties."""
+    """An internal topic that the coordinator must have created with these properties."""
 
     STRUCT = codec.TopicInfo
     MESSAGE = codec.StreamsGroupTopologyValue
 
     if TYPE_CHECKING:
         name: str
-        """Full topic name, usually prefixed with the application id."""
+        """Full name of the topic, usually prefixed with the application id."""
         partitions: int
-        """Wanted partition count; 0 lets the coordinator derive it from upstream topics."""
+        """Requested number of partitions; 0 if the coordinator derives it from upstream topics."""
         replication_factor: int
-        """Wanted replica count; 0 means the broker's default."""
+        """Requested replication factor; 0 if the broker's default applies."""
         topic_configs: list[TopicConfigModel]
-        """Topic settings that differ from the cluster defaults."""
+        """Topic settings that override the cluster defaults."""
 
 
 class TopicConfigModel(ModelOf[codec.TopicConfig]):
-    """One topic setting to apply when the internal topic is created."""
+    """One topic setting to apply on creation."""
 
     STRUCT = codec.TopicConfig
     MESSAGE = codec.StreamsGroupTopologyValue
 
     if TYPE_CHECKING:
         key: str
-        """Setting name as in topic configuration, for example cleanup.policy."""
+        """Name of the setting, e.g. cleanup.policy."""
         value: str
-        """Setting value in its text form."""
+        """Value of the setting, as text."""

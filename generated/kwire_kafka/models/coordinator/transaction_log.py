@@ -12,55 +12,61 @@ TYPE_CHECKING = False
 
 
 class TransactionLogKeyModel(ModelOf[codec.TransactionLogKey]):
-    """Key of a __transaction_state record; its hash picks the partition and so the coordinator."""
+    """Key of the __transaction_state record; its hash determines the partition and thus the coordinator."""
 
     STRUCT = codec.TransactionLogKey
     MESSAGE = codec.TransactionLogKey
 
     if TYPE_CHECKING:
         transactional_id: str
-        """transactional.id of the producer; a null value under this key means it has expired."""
+        """Transactional id of the producer; a null value for this key means that it expired."""
 
 
 class TransactionLogValueModel(ModelOf[codec.TransactionLogValue]):
-    """Transaction coordinator's saved state of one transactional id, from which it resumes after a failover."""
+    """Value of the __transaction_state record with the state of one transactional id, for failover of the
+    coordinator.
+    """
 
     STRUCT = codec.TransactionLogValue
     MESSAGE = codec.TransactionLogValue
 
     if TYPE_CHECKING:
         producer_id: int
-        """Id under which the holder of the transactional id writes at present."""
+        """Producer id bound to the transactional id."""
         previous_producer_id: int = OPTIONAL
-        """Producer id used before, -1 if none; lets a retry after an id change be recognized. Versions 1+."""
+        """Previous producer id, by which a retry after a change is recognized; -1 if there is none. Versions 1+."""
         next_producer_id: int = OPTIONAL
-        """Id to go on with once the transaction completes, -1 if none; set when epochs run out. Versions 1+."""
+        """Producer id to use after the transaction, set when the epochs run out; -1 if there is none. Versions 1+."""
         producer_epoch: int
-        """Epoch of the producer id; a higher one fences earlier producer instances."""
+        """Epoch of the producer, which fences older producer instances."""
         next_producer_epoch: int = OPTIONAL
-        """Epoch to use along with the next producer id, -1 if none. Versions 1+."""
+        """Epoch to use with the next producer id; -1 if there is none. Versions 1+."""
         transaction_timeout_ms: int
         """Milliseconds a transaction may stay open before the coordinator aborts it."""
         transaction_status: int
-        """0 empty, 1 ongoing, 2/3 prepare commit/abort, 4/5 complete commit/abort, 6 dead, 7 epoch fence."""
+        """State: 0 empty, 1 ongoing, 2/3 prepare commit/abort, 4/5 complete commit/abort, 6 dead, 7 epoch fence."""
         transaction_partitions: list[PartitionsSchemaModel] | None
         """Partitions that need a commit or abort marker; null in the empty state."""
         transaction_last_update_timestamp_ms: int
-        """Last state change in epoch milliseconds; idle ids expire counting from it."""
+        """Time of the last state change in milliseconds since the Unix epoch, from which unused ids expire."""
         transaction_start_timestamp_ms: int
-        """Start of the transaction in epoch milliseconds, -1 if none; base of the timeout."""
+        """Start of the transaction in milliseconds since the Unix epoch, from which the timeout runs; -1 if there is
+        none.
+        """
         client_transaction_version: int = OPTIONAL
-        """Protocol level of the client: from 2 on the epoch rises with every transaction. Versions 1+."""
+        """Transaction protocol version of the client; from 2 on the epoch is incremented with every transaction.
+        Versions 1+.
+        """
 
 
 class PartitionsSchemaModel(ModelOf[codec.PartitionsSchema]):
-    """A topic and its partitions that take part in the transaction."""
+    """Partitions of one topic in the transaction."""
 
     STRUCT = codec.PartitionsSchema
     MESSAGE = codec.TransactionLogValue
 
     if TYPE_CHECKING:
         topic: str
-        """Topic written to, __consumer_offsets included when offsets are committed."""
+        """Name of the topic; __consumer_offsets if offsets are committed."""
         partition_ids: list[int]
-        """Partition numbers written to within the topic."""
+        """Numbers of the partitions."""

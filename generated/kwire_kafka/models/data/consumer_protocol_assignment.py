@@ -12,16 +12,16 @@ TYPE_CHECKING = False
 
 
 class ConsumerProtocolAssignmentModel(ModelOf[codec.ConsumerProtocolAssignment]):
-    """Embedded in SyncGroup: what the group leader assigned to one consumer; an int16 version precedes it."""
+    """Assignment of one consumer by the group leader, embedded in SyncGroup after an int16 version."""
 
     STRUCT = codec.ConsumerProtocolAssignment
     MESSAGE = codec.ConsumerProtocolAssignment
 
     if TYPE_CHECKING:
         assigned_partitions: list[TopicPartitionModel]
-        """Everything the consumer has to fetch until the next rebalance."""
+        """All partitions that the consumer is to fetch until the next rebalance."""
         user_data: bytes | None
-        """Opaque bytes from the assignor on the leader to the one on the member; null if unused."""
+        """Opaque bytes from the leader's assignor to the member's; null if unused."""
 
 
 class TopicPartitionModel(ModelOf[codec.TopicPartition]):
@@ -32,6 +32,6 @@ class TopicPartitionModel(ModelOf[codec.TopicPartition]):
 
     if TYPE_CHECKING:
         topic: str
-        """Name of the assigned topic; this format has no topic ids."""
+        """Name of the topic; this format has no topic ids."""
         partitions: list[int]
-        """Partition numbers of the topic given to this consumer."""
+        """Numbers of the partitions assigned to the consumer."""

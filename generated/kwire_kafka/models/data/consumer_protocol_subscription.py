@@ -12,34 +12,36 @@ TYPE_CHECKING = False
 
 
 class ConsumerProtocolSubscriptionModel(ModelOf[codec.ConsumerProtocolSubscription]):
-    """Embedded in JoinGroup: what a consumer wants to read; an int16 version precedes it."""
+    """Subscription of one consumer, embedded in JoinGroup after an int16 version."""
 
     STRUCT = codec.ConsumerProtocolSubscription
     MESSAGE = codec.ConsumerProtocolSubscription
 
     if TYPE_CHECKING:
         topics: list[str]
-        """Names of subscribed topics, with patterns already resolved by the client."""
+        """Names of the subscribed topics; the client has already resolved patterns."""
         user_data: bytes | None
-        """Opaque bytes for the assignor, e.g. former assignments of a sticky one; null if unused."""
+        """Opaque bytes for the assignor, e.g. previous assignments of a sticky one; null if unused."""
         owned_partitions: list[TopicPartitionModel] = OPTIONAL
-        """Partitions not yet given up; lets cooperative assignors move only what must move. Versions 1+."""
+        """Partitions that the consumer still owns, so that cooperative assignors move only the necessary ones.
+        Versions 1+.
+        """
         generation_id: int = OPTIONAL
-        """Generation in which the partitions were owned, -1 if unknown; older claims lose to newer ones. Versions 2+.
+        """Generation in which the partitions were owned, -1 if unknown; the claim of a newer generation wins.
+        Versions 2+.
         """
         rack_id: str | None = OPTIONAL
-        """Rack of the consumer, for assigning partitions with a replica nearby; null if not configured. Versions 3+.
-        """
+        """Rack of the consumer, for rack-aware assignment; null if it has none. Versions 3+."""
 
 
 class TopicPartitionModel(ModelOf[codec.TopicPartition]):
-    """Partitions of one topic the consumer held before this rebalance."""
+    """Partitions of one topic that the consumer owned before this rebalance."""
 
     STRUCT = codec.TopicPartition
     MESSAGE = codec.ConsumerProtocolSubscription
 
     if TYPE_CHECKING:
         topic: str
-        """Name of a topic the consumer still held when rejoining. Versions 1+."""
+        """Name of the topic. Versions 1+."""
         partitions: list[int]
-        """Partition numbers owned in that topic. Versions 1+."""
+        """Numbers of the partitions owned in that topic. Versions 1+."""

@@ -12,11 +12,12 @@ TYPE_CHECKING = False
 
 
 class EndTxnMarkerModel(ModelOf[codec.EndTxnMarker]):
-    """Value of the commit or abort control record the transaction coordinator has written into partitions."""
+    """Value of the commit or abort control record that the transaction coordinator writes to partitions."""
 
     STRUCT = codec.EndTxnMarker
     MESSAGE = codec.EndTxnMarker
 
     if TYPE_CHECKING:
         coordinator_epoch: int
-        """Leader epoch of the coordinator's log partition; lets brokers reject markers of deposed coordinators."""
+        """Leader epoch of the coordinator's log partition, with which brokers reject markers of former coordinators.
+        """

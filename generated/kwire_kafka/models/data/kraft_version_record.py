@@ -12,13 +12,13 @@ TYPE_CHECKING = False
 
 
 class KRaftVersionRecordModel(ModelOf[codec.KRaftVersionRecord]):
-    """Control record by which the KRaft leader puts a new kraft.version into effect."""
+    """Control record with which the KRaft leader puts a new kraft.version into effect."""
 
     STRUCT = codec.KRaftVersionRecord
     MESSAGE = codec.KRaftVersionRecord
 
     if TYPE_CHECKING:
         version: int
-        """Schema version of this very record, stored so that readers can parse it."""
+        """Schema version of this record."""
         kraft_version: int
-        """Finalized kraft.version: 0 for a static voter set, 1 for one that can be reconfigured."""
+        """Finalized kraft.version: 0 for a static voter set, 1 for one that can be changed."""

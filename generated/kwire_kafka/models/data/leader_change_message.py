@@ -14,30 +14,31 @@ if TYPE_CHECKING:
 
 
 class LeaderChangeMessageModel(ModelOf[codec.LeaderChangeMessage]):
-    """Control record a newly elected KRaft leader appends first, to open and document its epoch."""
+    """Control record that a newly elected KRaft leader appends first to start its epoch."""
 
     STRUCT = codec.LeaderChangeMessage
     MESSAGE = codec.LeaderChangeMessage
 
     if TYPE_CHECKING:
         version: int
-        """Schema version the record was written with."""
+        """Schema version of this record."""
         leader_id: int
         """Node id of the controller that won the election."""
         voters: list[VoterModel]
-        """Voter set in force at the election."""
+        """Voters at the time of the election."""
         granting_voters: list[VoterModel]
-        """Those voters that gave their vote to the leader, itself included."""
+        """Voters that granted their vote to the leader, itself included."""
 
 
 class VoterModel(ModelOf[codec.Voter]):
-    """One controller entitled to vote in the quorum."""
+    """One voter of the quorum."""
 
     STRUCT = codec.Voter
     MESSAGE = codec.LeaderChangeMessage
 
     if TYPE_CHECKING:
         voter_id: int
-        """Node id of the controller, its node.id setting."""
+        """Node id of the voter."""
         voter_directory_id: Uuid = OPTIONAL
-        """Id of its metadata log directory, so that a replaced disk counts as another voter. Versions 1+."""
+        """Id of the voter's metadata log directory, so that a replaced disk counts as a different voter. Versions 1+.
+        """

@@ -14,30 +14,34 @@ if TYPE_CHECKING:
 
 
 class QuorumStateDataModel(ModelOf[codec.QuorumStateData]):
-    """Content of the quorum-state file in which a Raft node keeps its vote and epoch across restarts."""
+    """Content of the quorum-state file, in which a Raft node keeps its vote and epoch across restarts."""
 
     STRUCT = codec.QuorumStateData
     MESSAGE = codec.QuorumStateData
 
     if TYPE_CHECKING:
         cluster_id: str = OPTIONAL
-        """Cluster the file belongs to; in practice left empty. Versions 0."""
+        """Id of the cluster; in practice empty. Versions 0."""
         leader_id: int
-        """Known leader of the epoch, -1 if there is none."""
+        """Known leader of the epoch; -1 if there is none."""
         leader_epoch: int
-        """Latest Raft term the node has seen; it never goes backwards. -1 if unset."""
+        """Latest leader epoch known to the node, which never decreases; -1 if unset."""
         voted_id: int
-        """Candidate voted for in this epoch, -1 if none; prevents a second vote after a restart."""
+        """Candidate that the node voted for in this epoch, which prevents a second vote after a restart; -1 if there
+        is none.
+        """
         voted_directory_id: Uuid = OPTIONAL
-        """Directory id of that candidate, zero uuid if none; tells it from a node with a wiped disk. Versions 1+."""
+        """Directory id of that candidate, which distinguishes a node with a wiped disk; the zero UUID if there is
+        none. Versions 1+.
+        """
         applied_offset: int = OPTIONAL
-        """Offset applied so far; reserved and not made use of. Versions 0."""
+        """Offset applied so far; reserved and unused. Versions 0."""
         current_voters: list[VoterModel] | None = OPTIONAL
-        """Voter set at the time of writing, null if unknown; later kept in the log instead. Versions 0."""
+        """Voters at the time of writing; null if unknown; later kept in the log instead. Versions 0."""
 
 
 class VoterModel(ModelOf[codec.Voter]):
-    """One member of the voter set."""
+    """One voter."""
 
     STRUCT = codec.Voter
     MESSAGE = codec.QuorumStateData

@@ -12,11 +12,11 @@ TYPE_CHECKING = False
 
 
 class ShareGroupPartitionMetadataKeyModel(ModelOf[codec.ShareGroupPartitionMetadataKey]):
-    """Early-preview __consumer_offsets key for the topic metadata a share group subscribes to."""
+    """Key of an early-preview __consumer_offsets record with the metadata of the topics of a share group."""
 
     STRUCT = codec.ShareGroupPartitionMetadataKey
     MESSAGE = codec.ShareGroupPartitionMetadataKey
 
     if TYPE_CHECKING:
         group_id: str
-        """Share group whose cached topic metadata follows in the value."""
+        """Id of the share group."""

@@ -14,41 +14,43 @@ if TYPE_CHECKING:
 
 
 class ShareGroupPartitionMetadataValueModel(ModelOf[codec.ShareGroupPartitionMetadataValue]):
-    """Early-preview record caching topic metadata of a share group, or which partitions have share state."""
+    """Value of an early-preview __consumer_offsets record with topic metadata, or the partitions with state, of a
+    share group.
+    """
 
     STRUCT = codec.ShareGroupPartitionMetadataValue
     MESSAGE = codec.ShareGroupPartitionMetadataValue
 
     if TYPE_CHECKING:
         topics: list[TopicMetadataModel]
-        """Topics the group subscribes to; comparing them with the cluster shows when to rebalance."""
+        """Topics to which the group subscribes; a difference from the current metadata triggers a rebalance."""
 
 
 class TopicMetadataModel(ModelOf[codec.TopicMetadata]):
-    """One subscribed topic as the group coordinator last saw it."""
+    """Metadata of one subscribed topic."""
 
     STRUCT = codec.TopicMetadata
     MESSAGE = codec.ShareGroupPartitionMetadataValue
 
     if TYPE_CHECKING:
         topic_id: Uuid
-        """Unique id of the topic; tells a recreated topic from its predecessor of the same name."""
+        """Id of the topic, which distinguishes it from a re-created topic of the same name."""
         topic_name: str
-        """Name under which members subscribed to the topic."""
+        """Name of the topic, as in subscriptions."""
         num_partitions: int
-        """Partition count when the record was written; growth calls for a new assignment."""
+        """Number of partitions; a later increase triggers a new assignment."""
         partition_metadata: list[PartitionMetadataModel]
-        """Rack details per partition for rack-aware assignors; may be empty."""
+        """Racks of each partition, for rack-aware assignors; can be empty."""
 
 
 class PartitionMetadataModel(ModelOf[codec.PartitionMetadata]):
-    """One partition together with the racks hosting its replicas."""
+    """Racks of one partition."""
 
     STRUCT = codec.PartitionMetadata
     MESSAGE = codec.ShareGroupPartitionMetadataValue
 
     if TYPE_CHECKING:
         partition: int
-        """Partition number within the topic, from 0."""
+        """Number of the partition within its topic, counted from 0."""
         racks: list[str]
-        """Rack ids of the brokers that hold a replica; brokers without a rack are left out."""
+        """Racks with a replica; brokers without a rack are omitted."""

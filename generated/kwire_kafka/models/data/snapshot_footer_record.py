@@ -12,11 +12,11 @@ TYPE_CHECKING = False
 
 
 class SnapshotFooterRecordModel(ModelOf[codec.SnapshotFooterRecord]):
-    """Control record that closes a KRaft snapshot; without it the snapshot is incomplete."""
+    """Control record that ends a KRaft snapshot; without it the snapshot is incomplete."""
 
     STRUCT = codec.SnapshotFooterRecord
     MESSAGE = codec.SnapshotFooterRecord
 
     if TYPE_CHECKING:
         version: int
-        """Schema version of the footer, to be checked before trusting its layout."""
+        """Schema version of this record."""

@@ -12,13 +12,13 @@ TYPE_CHECKING = False
 
 
 class SnapshotHeaderRecordModel(ModelOf[codec.SnapshotHeaderRecord]):
-    """Control record that opens a KRaft snapshot."""
+    """Control record that starts a KRaft snapshot."""
 
     STRUCT = codec.SnapshotHeaderRecord
     MESSAGE = codec.SnapshotHeaderRecord
 
     if TYPE_CHECKING:
         version: int
-        """Number of the format that the rest of this record follows."""
+        """Schema version of this record."""
         last_contained_log_timestamp: int
-        """Append time of the newest log record the snapshot covers, in milliseconds since 1970 UTC."""
+        """Append time of the last log record that the snapshot covers, in milliseconds since the Unix epoch."""

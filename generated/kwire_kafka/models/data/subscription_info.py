@@ -14,28 +14,29 @@ if TYPE_CHECKING:
 
 
 class SubscriptionInfoModel(ModelOf[codec.SubscriptionInfo]):
-    """Kafka Streams member's user data inside its JoinGroup subscription, read by the leader's assignor."""
+    """User data of a Kafka Streams member in its JoinGroup subscription, read by the leader's assignor."""
 
     STRUCT = codec.SubscriptionInfo
     MESSAGE = codec.SubscriptionInfo
 
     if TYPE_CHECKING:
         version: int
-        """Version of this encoding; comes first so the reader knows how to go on."""
+        """Version of this encoding; the first field, so that it can be read before the rest is known."""
         latest_supported_version: int = OPTIONAL
-        """Highest encoding the member understands, -1 if unknown; lets a rolling upgrade move up. Versions 3+."""
+        """Highest version of the encoding that the sender supports, for rolling upgrades; -1 if unknown. Versions 3+.
+        """
         process_id: Uuid
-        """Uuid of the client process; its threads share state, so tasks are balanced per process."""
+        """Id of the client process, a UUID; its threads share state, so tasks are balanced per process."""
         prev_tasks: list[TaskIdModel]
-        """Active tasks held before the rebalance, so the assignor can keep them in place."""
+        """Active tasks owned before the rebalance, which the assignor tries to keep in place."""
         standby_tasks: list[TaskIdModel]
-        """Other tasks whose state is on the member's disk, good places to move them to."""
+        """Other tasks whose state is on the member's disk, which can be moved to it cheaply."""
         user_end_point: bytes = OPTIONAL
-        """UTF-8 host:port for interactive queries (application.server); empty if not set. Versions 2+."""
+        """UTF-8 host:port for interactive queries (application.server); empty if there is none. Versions 2+."""
 
 
 class TaskIdModel(ModelOf[codec.TaskId]):
-    """A stream task: a subtopology and a partition number."""
+    """One task: a subtopology and a partition number."""
 
     STRUCT = codec.TaskId
     MESSAGE = codec.SubscriptionInfo
@@ -44,4 +45,4 @@ class TaskIdModel(ModelOf[codec.TaskId]):
         topic_group_id: int
         """Number of the subtopology."""
         partition: int
-        """Input partition that the task handles."""
+        """Number of the partition within its topic, counted from 0."""

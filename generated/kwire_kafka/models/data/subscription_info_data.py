@@ -14,69 +14,70 @@ if TYPE_CHECKING:
 
 
 class SubscriptionInfoDataModel(ModelOf[codec.SubscriptionInfoData]):
-    """Kafka Streams user data in a JoinGroup subscription: what state a member has, for task assignment."""
+    """User data of a Kafka Streams member in its JoinGroup subscription: its state, for task assignment."""
 
     STRUCT = codec.SubscriptionInfoData
     MESSAGE = codec.SubscriptionInfoData
 
     if TYPE_CHECKING:
         version: int
-        """Encoding version used; the first field, so it can be read before the rest is known."""
+        """Version of this encoding; the first field, so that it can be read before the rest is known."""
         latest_supported_version: int = OPTIONAL
-        """Newest encoding the sender can read, -1 if it did not say; basis of version probing. Versions 3+."""
+        """Highest version of the encoding that the sender supports, for rolling upgrades; -1 if unknown. Versions 3+.
+        """
         process_id: Uuid
-        """Uuid shared by all threads of one client process."""
+        """Id of the client process, a UUID shared by all of its threads."""
         prev_tasks: list[TaskIdModel] = OPTIONAL
-        """Tasks the member was actively running before; later replaced by offset sums. Versions 1-6."""
+        """Active tasks owned before the rebalance; later replaced by offset sums. Versions 1-6."""
         standby_tasks: list[TaskIdModel] = OPTIONAL
-        """Tasks with leftover or standby state on disk; later replaced by offset sums. Versions 1-6."""
+        """Tasks with previous or standby state on disk; later replaced by offset sums. Versions 1-6."""
         user_end_point: bytes = OPTIONAL
-        """UTF-8 bytes of host:port where the state can be queried; empty if none. Versions 2+."""
+        """UTF-8 host:port for interactive queries (application.server); empty if there is none. Versions 2+."""
         task_offset_sums: list[TaskOffsetSumModel] = OPTIONAL
-        """Progress for each task with local state; the assignor prefers members that are caught up. Versions 7+."""
+        """Progress of each task with local state; the assignor prefers members that are caught up. Versions 7+."""
         unique_field: int = OPTIONAL
-        """Byte varied between rejoins so that the data differs and the broker starts a rebalance. Versions 8+."""
+        """Byte that varies between rejoins, so that the data differs and the broker starts a rebalance. Versions 8+.
+        """
         error_code: int = OPTIONAL
-        """Signal to the group: 0 none, 4 asks all members to shut down after a fatal error. Versions 9+."""
+        """Signal to the group: 0 none, 4 requests all members to shut down after a fatal error. Versions 9+."""
         client_tags: list[ClientTagModel] = OPTIONAL
-        """Labels of the client by which standbys are spread, for example over zones. Versions 11+."""
+        """Labels of the client with which standby tasks are spread, e.g. over zones. Versions 11+."""
 
 
 class TaskOffsetSumModel(ModelOf[codec.TaskOffsetSum]):
-    """How far the local state of one task, or one subtopology, has been restored."""
+    """Progress of restoring the local state of one task, or of one subtopology."""
 
     STRUCT = codec.TaskOffsetSum
     MESSAGE = codec.SubscriptionInfoData
 
     if TYPE_CHECKING:
         topic_group_id: int
-        """Subtopology that the task or tasks belong to. Versions 7+."""
+        """Number of the subtopology. Versions 7+."""
         partition: int = OPTIONAL
-        """Partition number; with the subtopology it names one task. Versions 10+."""
+        """Number of the partition; together with the subtopology it identifies one task. Versions 10+."""
         offset_sum: int = OPTIONAL
-        """Sum of changelog offsets restored; -2 running as active, -3 not known. Versions 10+."""
+        """Sum of restored changelog offsets; -2 if running as active, -3 if unknown. Versions 10+."""
         named_topology: str | None = OPTIONAL
-        """Named topology holding the task, null for the usual unnamed one. Versions 10+."""
+        """Named topology of the task; null for the usual unnamed one. Versions 10+."""
         partition_to_offset_sum: list[PartitionToOffsetSumModel] = OPTIONAL
-        """Progress by partition, all within this subtopology. Versions 7-9."""
+        """Progress by partition within this subtopology. Versions 7-9."""
 
 
 class PartitionToOffsetSumModel(ModelOf[codec.PartitionToOffsetSum]):
-    """Restore progress of a single partition's task."""
+    """Progress of restoring one partition's task."""
 
     STRUCT = codec.PartitionToOffsetSum
     MESSAGE = codec.SubscriptionInfoData
 
     if TYPE_CHECKING:
         partition: int
-        """Partition number of the task within the subtopology. Versions 7-9."""
+        """Number of the partition within its topic, counted from 0. Versions 7-9."""
         offset_sum: int
-        """Changelog offsets restored, added up over the stores; -2 if running as active, -3 if unknown. Versions 7-9.
-        """
+        """Sum of restored changelog offsets over the stores; -2 if running as active, -3 if unknown. Versions 7-9."""
 
 
 class ClientTagModel(ModelOf[codec.ClientTag]):
-    """One configured label of the client, for rack-aware standbys."""
+    """One label of the client, for rack-aware standby tasks."""
 
     STRUCT = codec.ClientTag
     MESSAGE = codec.SubscriptionInfoData
@@ -85,17 +86,17 @@ class ClientTagModel(ModelOf[codec.ClientTag]):
         key: bytes
         """Name of the label, as UTF-8 bytes. Versions 11+."""
         value: bytes
-        """Content of the label, as UTF-8 bytes. Versions 11+."""
+        """Value of the label, as UTF-8 bytes. Versions 11+."""
 
 
 class TaskIdModel(ModelOf[codec.TaskId]):
-    """A task in the former encoding, as subtopology and partition."""
+    """One task in the previous encoding: a subtopology and a partition number."""
 
     STRUCT = codec.TaskId
     MESSAGE = codec.SubscriptionInfoData
 
     if TYPE_CHECKING:
         topic_group_id: int
-        """Subtopology number of the task. Versions 1-6."""
+        """Number of the subtopology. Versions 1-6."""
         partition: int
-        """Partition number of the task. Versions 1-6."""
+        """Number of the partition within its topic, counted from 0. Versions 1-6."""

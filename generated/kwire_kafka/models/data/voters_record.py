@@ -14,20 +14,20 @@ if TYPE_CHECKING:
 
 
 class VotersRecordModel(ModelOf[codec.VotersRecord]):
-    """Control record holding the entire KRaft voter set; each change of the set writes a new one."""
+    """Control record with the complete KRaft voter set, written at each change of it."""
 
     STRUCT = codec.VotersRecord
     MESSAGE = codec.VotersRecord
 
     if TYPE_CHECKING:
         version: int
-        """Schema version under which the voter set was written."""
+        """Schema version of this record."""
         voters: list[VoterModel]
-        """The complete set, replacing any earlier one."""
+        """Complete voter set, which replaces any earlier one."""
 
 
 class VoterModel(ModelOf[codec.Voter]):
-    """A controller with a vote, and how to reach it."""
+    """One voter and its endpoints."""
 
     STRUCT = codec.Voter
     MESSAGE = codec.VotersRecord
@@ -38,9 +38,9 @@ class VoterModel(ModelOf[codec.Voter]):
         voter_directory_id: Uuid
         """Id of the voter's metadata log directory; with the node id it forms the replica key."""
         endpoints: list[EndpointModel]
-        """Listeners through which the other controllers connect to it."""
+        """Listeners through which the other controllers connect to the voter."""
         kraft_version_feature: KRaftVersionFeatureModel
-        """Checked before raising kraft.version, since every voter must support the new one."""
+        """Range of kraft.version levels of the voter, checked before the quorum raises that feature."""
 
 
 class EndpointModel(ModelOf[codec.Endpoint]):
@@ -51,21 +51,21 @@ class EndpointModel(ModelOf[codec.Endpoint]):
 
     if TYPE_CHECKING:
         name: str
-        """Listener name, as in the controller's configuration."""
+        """Name of the listener in the node's configuration."""
         host: str
-        """Advertised host name or address."""
+        """Host name or IP address that the listener advertises."""
         port: int
-        """Advertised TCP port, 0 to 65535."""
+        """TCP port that the listener advertises, an unsigned 16-bit number."""
 
 
 class KRaftVersionFeatureModel(ModelOf[codec.KRaftVersionFeature]):
-    """Range of kraft.version a voter can work with."""
+    """Range of kraft.version levels that the voter supports."""
 
     STRUCT = codec.KRaftVersionFeature
     MESSAGE = codec.VotersRecord
 
     if TYPE_CHECKING:
         min_supported_version: int
-        """Lowest kraft.version the voter accepts."""
+        """Lowest kraft.version that the voter supports."""
         max_supported_version: int
-        """Highest kraft.version the voter accepts."""
+        """Highest kraft.version that the voter supports."""

@@ -12,11 +12,11 @@ TYPE_CHECKING = False
 
 
 class AbortTransactionRecordModel(ModelOf[codec.AbortTransactionRecord]):
-    """Written by the controller to discard all metadata records since the last BeginTransactionRecord."""
+    """Metadata log record that discards all metadata records since the last BeginTransactionRecord."""
 
     STRUCT = codec.AbortTransactionRecord
     MESSAGE = codec.AbortTransactionRecord
 
     if TYPE_CHECKING:
         reason: str | None = OPTIONAL
-        """Explanation for logs, such as a controller failover; null if none was given."""
+        """Reason for the log, e.g. a controller failover; null if not given."""

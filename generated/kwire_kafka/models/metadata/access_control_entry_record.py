@@ -14,25 +14,25 @@ if TYPE_CHECKING:
 
 
 class AccessControlEntryRecordModel(ModelOf[codec.AccessControlEntryRecord]):
-    """Metadata log entry that adds one access rule (ACL), with an id by which it can be removed."""
+    """Metadata log record that adds one access rule (ACL), with an id by which it can be removed."""
 
     STRUCT = codec.AccessControlEntryRecord
     MESSAGE = codec.AccessControlEntryRecord
 
     if TYPE_CHECKING:
         id: Uuid
-        """Unique id of the rule; the matching removal record refers to nothing else."""
+        """Id of the rule, by which the removal record refers to it."""
         resource_type: int
         """Kind of resource: 2 topic, 3 group, 4 cluster, 5 transactional id, 6 delegation token, 7 user."""
         resource_name: str
-        """Resource the rule covers: a full name, a prefix, or * for all, see the pattern type."""
+        """Name or prefix of the resource; * for all of the kind."""
         pattern_type: int
-        """How the resource name is matched: 3 literally (or wildcard *), 4 as a prefix."""
+        """Pattern type of the name: 3 literal, 4 prefix."""
         principal: str
-        """Who is meant, as Type:name, such as User:alice; User:* stands for everyone."""
+        """Principal of the rule as Type:name, e.g. User:alice; User:* for everyone."""
         host: str
-        """Client IP address the rule applies to; * for any."""
+        """Client address that the rule applies to; * for any."""
         operation: int
-        """Operation code: 2 all, 3 read, 4 write, 5 create, 6 delete, 7 alter, 8 describe, and so on."""
+        """ACL operation code: 2 all, 3 read, 4 write, 5 create, 6 delete, 7 alter, 8 describe and others."""
         permission_type: int
         """Effect of the rule: 2 deny, 3 allow; deny wins over allow."""

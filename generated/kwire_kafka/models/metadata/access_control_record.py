@@ -12,23 +12,23 @@ TYPE_CHECKING = False
 
 
 class AccessControlRecordModel(ModelOf[codec.AccessControlRecord]):
-    """First form of the metadata log's access rule; without an id, superseded by AccessControlEntryRecord."""
+    """First form of the metadata log's access rule, without an id; superseded by AccessControlEntryRecord."""
 
     STRUCT = codec.AccessControlRecord
     MESSAGE = codec.AccessControlRecord
 
     if TYPE_CHECKING:
         resource_type: int
-        """Code of the protected kind of resource: 2 topic, 3 group, 4 cluster, 5 transactional id."""
+        """Kind of resource: 2 topic, 3 group, 4 cluster, 5 transactional id."""
         resource_name: str | None
-        """Name or prefix of the resource; null if none was given."""
+        """Name or prefix of the resource; null if not given."""
         pattern_type: int
-        """Name matching mode: 3 literal, 4 prefixed."""
+        """Pattern type of the name: 3 literal, 4 prefix."""
         principal: str
-        """Principal under the rule in the form Type:name."""
+        """Principal of the rule as Type:name."""
         host: str
-        """IP address of clients covered; * covers all."""
+        """Client address that the rule applies to; * for any."""
         operation: int
-        """Code of the operation ruled on, with 2 meaning every operation."""
+        """ACL operation code of the rule; 2 for all."""
         permission_type: int
-        """2 forbids, 3 permits."""
+        """Effect of the rule: 2 deny, 3 allow."""

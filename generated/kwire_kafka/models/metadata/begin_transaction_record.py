@@ -12,11 +12,11 @@ TYPE_CHECKING = False
 
 
 class BeginTransactionRecordModel(ModelOf[codec.BeginTransactionRecord]):
-    """Written by the controller to open a metadata transaction; readers hold later records until it ends."""
+    """Metadata log record that begins a metadata transaction; readers hold back later records until it ends."""
 
     STRUCT = codec.BeginTransactionRecord
     MESSAGE = codec.BeginTransactionRecord
 
     if TYPE_CHECKING:
         name: str | None = OPTIONAL
-        """Label of the transaction for diagnostics, null if unnamed."""
+        """Name of the transaction for diagnostics; null if unnamed."""

@@ -14,19 +14,19 @@ if TYPE_CHECKING:
 
 
 class BrokerRegistrationChangeRecordModel(ModelOf[codec.BrokerRegistrationChangeRecord]):
-    """Controller's partial update of a broker registration; only the tagged fields present take effect."""
+    """Metadata log record that changes parts of a broker's registration; only the tagged fields present take effect."""
 
     STRUCT = codec.BrokerRegistrationChangeRecord
     MESSAGE = codec.BrokerRegistrationChangeRecord
 
     if TYPE_CHECKING:
         broker_id: int
-        """Node id of the broker whose registration changes."""
+        """Id of the broker whose registration changes."""
         broker_epoch: int
-        """Epoch of the registration meant; it must match the one in force."""
+        """Epoch of the registration to change, which must be the current one."""
         fenced: int = OPTIONAL
-        """-1 lifts the fencing, 1 fences the broker, 0 leaves it as it was."""
+        """Change of the fencing: -1 unfences the broker, 1 fences it, 0 changes nothing."""
         in_controlled_shutdown: int = OPTIONAL
-        """1 marks the broker as shutting down in an orderly way, 0 changes nothing. Versions 1+."""
+        """Change of the controlled shutdown: 1 marks the broker as shutting down, 0 changes nothing. Versions 1+."""
         log_dirs: list[Uuid] = OPTIONAL
-        """Ids of the log directories now online; an empty list changes nothing. Versions 2+."""
+        """Ids of the log directories that are online; empty changes nothing. Versions 2+."""

@@ -12,11 +12,11 @@ TYPE_CHECKING = False
 
 
 class ClearElrRecordModel(ModelOf[codec.ClearElrRecord]):
-    """Controller's order to empty the eligible leader replica sets, for instance after min ISR changed."""
+    """Metadata log record that clears eligible leader replicas, e.g. after min.insync.replicas changed."""
 
     STRUCT = codec.ClearElrRecord
     MESSAGE = codec.ClearElrRecord
 
     if TYPE_CHECKING:
         topic_name: str
-        """Topic whose partitions are cleared; an empty string clears every topic."""
+        """Name of the topic to clear; empty for all topics."""

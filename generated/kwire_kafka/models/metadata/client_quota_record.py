@@ -12,30 +12,30 @@ TYPE_CHECKING = False
 
 
 class ClientQuotaRecordModel(ModelOf[codec.ClientQuotaRecord]):
-    """Metadata log entry that sets or removes one quota limit of a user, client id or IP combination."""
+    """Metadata log record that sets or removes one quota limit of a user, client id or IP address combination."""
 
     STRUCT = codec.ClientQuotaRecord
     MESSAGE = codec.ClientQuotaRecord
 
     if TYPE_CHECKING:
         entity: list[EntityDataModel]
-        """Components that together name who is limited."""
+        """Dimensions that together identify the entity."""
         key: str
-        """Quota in question, such as producer_byte_rate or request_percentage."""
+        """Name of the limit, e.g. producer_byte_rate or request_percentage."""
         value: float
-        """Limit in the unit of the key (bytes per second, percent, per second); void on removal."""
+        """Limit in the unit of its key (bytes per second, percent, per second); ignored on removal."""
         remove: bool
-        """True deletes the limit, false sets it to the value."""
+        """True removes the limit, false sets it to Value."""
 
 
 class EntityDataModel(ModelOf[codec.EntityData]):
-    """One component of the entity limited, such as the user part of a user and client id pair."""
+    """One dimension of the entity, e.g. the user of a user and client id pair."""
 
     STRUCT = codec.EntityData
     MESSAGE = codec.ClientQuotaRecord
 
     if TYPE_CHECKING:
         entity_type: str
-        """Kind of component: user, client-id or ip."""
+        """Type of the dimension: user, client-id or ip."""
         entity_name: str | None
-        """Name of the component; null stands for the default of that kind."""
+        """Name within the dimension; null for the default entity."""

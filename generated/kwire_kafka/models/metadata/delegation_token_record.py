@@ -12,23 +12,23 @@ TYPE_CHECKING = False
 
 
 class DelegationTokenRecordModel(ModelOf[codec.DelegationTokenRecord]):
-    """Metadata log entry that creates or renews a delegation token; the HMAC is derived, not stored."""
+    """Metadata log record that creates or renews a delegation token; its HMAC is derived, not stored."""
 
     STRUCT = codec.DelegationTokenRecord
     MESSAGE = codec.DelegationTokenRecord
 
     if TYPE_CHECKING:
         owner: str
-        """Principal on whose behalf the token authenticates, as Type:name."""
+        """Principal that owns the token, as Type:name."""
         requester: str
-        """Principal that asked for the token; may differ from the owner."""
+        """Principal that requested the token; can differ from the owner."""
         renewers: list[str]
-        """Further principals allowed to renew the token besides the owner."""
+        """Principals that may renew the token besides the owner."""
         issue_timestamp: int
-        """Creation time in milliseconds since the Unix epoch."""
+        """Time at which the token was created, in milliseconds since the Unix epoch."""
         max_timestamp: int
-        """Latest time in epoch milliseconds up to which renewals may reach."""
+        """Time beyond which the token cannot be renewed, in milliseconds since the Unix epoch."""
         expiration_timestamp: int
-        """Time in epoch milliseconds at which the token lapses unless renewed."""
+        """Time at which the token expires unless renewed, in milliseconds since the Unix epoch."""
         token_id: str
-        """Public id of the token; serves as the user name when it is used with SCRAM."""
+        """Public id of the token, used as the SCRAM user name."""

@@ -12,7 +12,7 @@ TYPE_CHECKING = False
 
 
 class EndTransactionRecordModel(ModelOf[codec.EndTransactionRecord]):
-    """Written by the controller to close a metadata transaction and let readers apply its records."""
+    """Metadata log record that ends a metadata transaction, so that readers apply its records."""
 
     STRUCT = codec.EndTransactionRecord
     MESSAGE = codec.EndTransactionRecord

@@ -12,13 +12,13 @@ TYPE_CHECKING = False
 
 
 class FeatureLevelRecordModel(ModelOf[codec.FeatureLevelRecord]):
-    """Metadata log entry that sets the cluster-wide level of a feature such as metadata.version."""
+    """Metadata log record that sets the cluster-wide level of a feature."""
 
     STRUCT = codec.FeatureLevelRecord
     MESSAGE = codec.FeatureLevelRecord
 
     if TYPE_CHECKING:
         name: str
-        """Feature name, such as metadata.version, kraft.version or transaction.version."""
+        """Name of the feature, e.g. metadata.version, kraft.version or transaction.version."""
         feature_level: int
-        """Level in force from this record on; 0 turns the feature off."""
+        """Level from this record on; 0 disables the feature."""

@@ -12,13 +12,13 @@ TYPE_CHECKING = False
 
 
 class FenceBrokerRecordModel(ModelOf[codec.FenceBrokerRecord]):
-    """Controller's note that a broker missed its heartbeats and may lead nothing; older form of the change record."""
+    """Metadata log record that fences a broker after missed heartbeats; older form of BrokerRegistrationChangeRecord."""
 
     STRUCT = codec.FenceBrokerRecord
     MESSAGE = codec.FenceBrokerRecord
 
     if TYPE_CHECKING:
         id: int
-        """Node id of the broker to be fenced."""
+        """Id of the broker to fence."""
         epoch: int
-        """Registration epoch of the broker; guards against hitting a newer registration."""
+        """Epoch of the broker's registration, which protects a newer registration."""

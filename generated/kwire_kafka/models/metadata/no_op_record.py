@@ -12,7 +12,7 @@ TYPE_CHECKING = False
 
 
 class NoOpRecordModel(ModelOf[codec.NoOpRecord]):
-    """Empty entry the controller appends at intervals so that committed offset and lag can be observed."""
+    """Empty metadata log record, appended at intervals so that committed offset and lag can be observed."""
 
     STRUCT = codec.NoOpRecord
     MESSAGE = codec.NoOpRecord

@@ -14,31 +14,32 @@ if TYPE_CHECKING:
 
 
 class PartitionChangeRecordModel(ModelOf[codec.PartitionChangeRecord]):
-    """Controller's change to a partition; only the tagged fields that are present alter its state."""
+    """Metadata log record that changes a partition; only the tagged fields present take effect."""
 
     STRUCT = codec.PartitionChangeRecord
     MESSAGE = codec.PartitionChangeRecord
 
     if TYPE_CHECKING:
         partition_id: int
-        """Number of the changed partition; -1 only if left unset."""
+        """Number of the partition within its topic, counted from 0; -1 only if unset."""
         topic_id: Uuid
-        """Topic of the partition, by id."""
+        """Id of the topic."""
         isr: list[int] | None = OPTIONAL
-        """New in-sync replica set of broker ids; null leaves it unchanged."""
+        """Broker ids of the new in-sync replicas; null if unchanged."""
         leader: int = OPTIONAL
-        """New leader's broker id; -1 no leader, -2 no change. A change raises the leader epoch."""
+        """Broker id of the new leader, whose change increments the leader epoch; -1 for no leader, -2 if unchanged.
+        """
         replicas: list[int] | None = OPTIONAL
-        """New replica list, preferred leader first; null for no change."""
+        """Broker ids of the new replicas, the preferred leader first; null if unchanged."""
         removing_replicas: list[int] | None = OPTIONAL
-        """Replicas to drop at the end of the reassignment; null for no change, empty when done."""
+        """Broker ids to remove when the reassignment completes; null if unchanged, empty when done."""
         adding_replicas: list[int] | None = OPTIONAL
-        """Replicas that must catch up for the reassignment to finish; null for no change."""
+        """Broker ids that must catch up for the reassignment to complete; null if unchanged."""
         leader_recovery_state: int = OPTIONAL
-        """1 if the leader was elected uncleanly and is recovering, 0 recovered, -1 no change."""
+        """Recovery state of the leader: 0 recovered, 1 still recovering after an unclean election, -1 unchanged."""
         directories: list[Uuid] | None = OPTIONAL
-        """Log directory id of each replica, in replica order; null for no change. Versions 1+."""
+        """Log directory id of each replica, in the order of the replicas; null if unchanged. Versions 1+."""
         eligible_leader_replicas: list[int] | None = OPTIONAL
-        """Replicas outside the ISR known to hold all committed data; null for no change. Versions 2+."""
+        """Replicas outside of the ISR that have all committed data; null if unchanged. Versions 2+."""
         last_known_elr: list[int] | None = OPTIONAL
-        """Former eligible replicas whose data can no longer be trusted in full; null for no change. Versions 2+."""
+        """Formerly eligible replicas whose data may be incomplete; null if unchanged. Versions 2+."""

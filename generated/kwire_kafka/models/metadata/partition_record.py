@@ -14,37 +14,37 @@ if TYPE_CHECKING:
 
 
 class PartitionRecordModel(ModelOf[codec.PartitionRecord]):
-    """Metadata log entry with the full state of a partition, at creation or in a snapshot."""
+    """Metadata log record with the complete state of a partition, at its creation or in a snapshot."""
 
     STRUCT = codec.PartitionRecord
     MESSAGE = codec.PartitionRecord
 
     if TYPE_CHECKING:
         partition_id: int
-        """Partition number, counted from 0; -1 only if left unset."""
+        """Number of the partition within its topic, counted from 0; -1 only if unset."""
         topic_id: Uuid
-        """Id of the owning topic, introduced by an earlier TopicRecord."""
+        """Id of the topic, introduced by an earlier TopicRecord."""
         replicas: list[int]
-        """Broker ids that hold a copy; the first is the preferred leader."""
+        """Broker ids of the assigned replicas, the preferred leader first."""
         isr: list[int]
-        """Broker ids in sync with the leader; acks=all waits for these."""
+        """Broker ids of the in-sync replicas, for which acks=all waits."""
         removing_replicas: list[int]
-        """Replicas a running reassignment will drop; empty if there is none."""
+        """Broker ids to remove when the reassignment completes; empty if none is in progress."""
         adding_replicas: list[int]
-        """Replicas a running reassignment is bringing in; empty if there is none."""
+        """Broker ids being added by a reassignment; empty if none is in progress."""
         leader: int
-        """Broker id of the leader, -1 while the partition has none."""
+        """Broker id of the leader; -1 while there is none."""
         leader_recovery_state: int = OPTIONAL
-        """1 while an uncleanly elected leader repairs its state, otherwise 0."""
+        """Recovery state of the leader: 0 recovered, 1 still recovering after an unclean election."""
         leader_epoch: int
-        """Counter of leadership changes; fences requests aimed at an earlier leader."""
+        """Leader epoch, incremented at every leader change; fences requests to an earlier leader."""
         partition_epoch: int
-        """Counter raised with every change of the partition; guards ISR updates by the leader."""
+        """Partition epoch, incremented at every change of the partition; guards ISR changes by the leader."""
         directories: list[Uuid] = OPTIONAL
-        """Log directory id per replica, in replica order; reserved ids: 0 migrating, 1 unassigned, 2 lost. Versions
-        1+.
+        """Log directory id of each replica, in the order of the replicas; reserved ids: 0 migrating, 1 unassigned, 2
+        lost. Versions 1+.
         """
         eligible_leader_replicas: list[int] | None = OPTIONAL
-        """Replicas out of the ISR that may still be elected without data loss; null if none. Versions 2+."""
+        """Replicas outside of the ISR that can be elected without data loss; null if there are none. Versions 2+."""
         last_known_elr: list[int] | None = OPTIONAL
-        """Once eligible replicas, now only a last resort for recovery; null if none. Versions 2+."""
+        """Formerly eligible replicas, only a last resort for recovery; null if there are none. Versions 2+."""

@@ -12,15 +12,15 @@ TYPE_CHECKING = False
 
 
 class ProducerIdsRecordModel(ModelOf[codec.ProducerIdsRecord]):
-    """Controller's note that a broker was handed a block of producer ids, so none is issued twice."""
+    """Metadata log record of a block of producer ids assigned to a broker, so that none is issued twice."""
 
     STRUCT = codec.ProducerIdsRecord
     MESSAGE = codec.ProducerIdsRecord
 
     if TYPE_CHECKING:
         broker_id: int
-        """Broker that asked for the block and will give the ids to producers."""
+        """Id of the broker that requested the block and assigns the ids to producers."""
         broker_epoch: int
-        """Registration epoch of the asking broker, -1 if unknown."""
+        """Epoch of the broker's registration; -1 if unknown."""
         next_producer_id: int
-        """First id still free; the next block starts here."""
+        """First id that is still free, at which the next block starts."""

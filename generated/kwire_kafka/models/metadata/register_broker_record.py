@@ -14,61 +14,61 @@ if TYPE_CHECKING:
 
 
 class RegisterBrokerRecordModel(ModelOf[codec.RegisterBrokerRecord]):
-    """Controller's entry for a broker that registered, with its addresses, features and directories."""
+    """Metadata log record of a broker's registration, with its addresses, features and directories."""
 
     STRUCT = codec.RegisterBrokerRecord
     MESSAGE = codec.RegisterBrokerRecord
 
     if TYPE_CHECKING:
         broker_id: int
-        """Node id configured on the broker, unique in the cluster."""
+        """Configured node id of the broker, unique in the cluster."""
         is_migrating_zk_broker: bool = OPTIONAL
-        """True if the broker still runs in ZooKeeper mode during a migration to KRaft. Versions 2+."""
+        """True if this is a ZooKeeper-mode broker that takes part in a migration to KRaft. Versions 2+."""
         incarnation_id: Uuid
-        """Fresh uuid for each start of the broker process; tells a restart from a retry."""
+        """Random UUID generated at each process start, which distinguishes a restart from a retried registration."""
         broker_epoch: int
-        """Epoch given to this registration, taken from the record's log offset; fences earlier runs."""
+        """Epoch of this registration, taken from the offset of the record; fences earlier ones."""
         end_points: list[BrokerEndpointModel]
-        """Advertised addresses, one for each listener."""
+        """Advertised endpoints, one for each listener."""
         features: list[BrokerFeatureModel]
-        """Feature ranges of the broker; the controller checks them before raising a level."""
+        """Supported feature ranges, checked before the controller raises a level."""
         rack: str | None
-        """Rack or zone (broker.rack) for replica placement; null if not set."""
+        """Rack of the broker, from broker.rack; null if none is configured."""
         fenced: bool
-        """True until the broker has caught up and may lead partitions; new brokers begin so."""
+        """True until the broker has caught up and may lead partitions; initially true."""
         in_controlled_shutdown: bool = OPTIONAL
-        """True if the broker asked to shut down and is handing over its leaderships. Versions 1+."""
+        """True if the broker has asked to shut down and is handing over its leadership. Versions 1+."""
         log_dirs: list[Uuid] = OPTIONAL
-        """Ids of the broker's online log directories (JBOD); empty if it does not report them. Versions 3+."""
+        """Ids of the broker's online log directories; empty if it does not report them. Versions 3+."""
 
 
 class BrokerEndpointModel(ModelOf[codec.BrokerEndpoint]):
-    """One listener on which the broker accepts connections."""
+    """One endpoint at which the broker accepts connections."""
 
     STRUCT = codec.BrokerEndpoint
     MESSAGE = codec.RegisterBrokerRecord
 
     if TYPE_CHECKING:
         name: str
-        """Listener name, such as PLAINTEXT or INTERNAL."""
+        """Name of the listener in the node's configuration, e.g. INTERNAL."""
         host: str
-        """Advertised host name or address."""
+        """Host name or IP address that the listener advertises."""
         port: int
-        """Advertised TCP port."""
+        """TCP port that the listener advertises, an unsigned 16-bit number."""
         security_protocol: int
-        """Protocol code: 0 PLAINTEXT, 1 SSL, 2 SASL_PLAINTEXT, 3 SASL_SSL."""
+        """Security protocol of the listener: 0 PLAINTEXT, 1 SSL, 2 SASL_PLAINTEXT, 3 SASL_SSL."""
 
 
 class BrokerFeatureModel(ModelOf[codec.BrokerFeature]):
-    """Levels of one feature that the broker's software can run."""
+    """One feature with the range of levels that the broker's software supports."""
 
     STRUCT = codec.BrokerFeature
     MESSAGE = codec.RegisterBrokerRecord
 
     if TYPE_CHECKING:
         name: str
-        """Name of the feature, such as metadata.version."""
+        """Name of the feature, e.g. metadata.version."""
         min_supported_version: int
-        """Lowest level the broker can work with."""
+        """Lowest level of the feature that the broker supports."""
         max_supported_version: int
-        """Highest level the broker can work with."""
+        """Highest level of the feature that the broker supports."""

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class RegisterControllerRecordModel(ModelOf[codec.RegisterControllerRecord]):
-    """Active controller's entry for a quorum controller that registered, with addresses and features."""
+    """Metadata log record of a quorum controller's registration, with its addresses and features."""
 
     STRUCT = codec.RegisterControllerRecord
     MESSAGE = codec.RegisterControllerRecord
@@ -23,42 +23,42 @@ class RegisterControllerRecordModel(ModelOf[codec.RegisterControllerRecord]):
         controller_id: int
         """Node id of the controller."""
         incarnation_id: Uuid
-        """Uuid chosen anew at each process start, so a restarted controller is recognized."""
+        """Random UUID generated at each process start, which distinguishes a restart from a retried registration."""
         zk_migration_ready: bool
-        """True if the node is configured to take part in a ZooKeeper to KRaft migration."""
+        """True if this controller is configured to take part in a migration from ZooKeeper to KRaft."""
         end_points: list[ControllerEndpointModel]
-        """Addresses of the controller, one for each listener."""
+        """Endpoints of the controller, one for each listener."""
         features: list[ControllerFeatureModel]
-        """Feature ranges of the controller; upgrades need every controller to support the level."""
+        """Supported feature ranges; a level can be raised only if every controller supports it."""
 
 
 class ControllerEndpointModel(ModelOf[codec.ControllerEndpoint]):
-    """One listener on which the controller can be reached."""
+    """One endpoint at which the controller accepts connections."""
 
     STRUCT = codec.ControllerEndpoint
     MESSAGE = codec.RegisterControllerRecord
 
     if TYPE_CHECKING:
         name: str
-        """Listener name, commonly CONTROLLER."""
+        """Name of the listener in the node's configuration, e.g. CONTROLLER."""
         host: str
-        """Host name or address to connect to."""
+        """Host name or IP address that the listener advertises."""
         port: int
-        """TCP port to connect to."""
+        """TCP port that the listener advertises, an unsigned 16-bit number."""
         security_protocol: int
-        """Code of the protocol spoken: 0 PLAINTEXT, 1 SSL, 2 SASL_PLAINTEXT, 3 SASL_SSL."""
+        """Security protocol of the listener: 0 PLAINTEXT, 1 SSL, 2 SASL_PLAINTEXT, 3 SASL_SSL."""
 
 
 class ControllerFeatureModel(ModelOf[codec.ControllerFeature]):
-    """Levels of one feature that the controller's software can run."""
+    """One feature with the range of levels that the controller's software supports."""
 
     STRUCT = codec.ControllerFeature
     MESSAGE = codec.RegisterControllerRecord
 
     if TYPE_CHECKING:
         name: str
-        """Feature the range is for."""
+        """Name of the feature, e.g. metadata.version."""
         min_supported_version: int
-        """Smallest level this controller accepts."""
+        """Lowest level of the feature that the controller supports."""
         max_supported_version: int
-        """Largest level this controller accepts."""
+        """Highest level of the feature that the controller supports."""

@@ -14,72 +14,72 @@ if TYPE_CHECKING:
 
 
 class RemoteLogSegmentMetadataRecordModel(ModelOf[codec.RemoteLogSegmentMetadataRecord]):
-    """Tiered storage record in __remote_log_metadata saying that a segment copy has been started."""
+    """Tiered storage record in __remote_log_metadata for a segment whose copy to remote storage has started."""
 
     STRUCT = codec.RemoteLogSegmentMetadataRecord
     MESSAGE = codec.RemoteLogSegmentMetadataRecord
 
     if TYPE_CHECKING:
         remote_log_segment_id: RemoteLogSegmentIdEntryModel
-        """Identity of the segment; later update records refer to it."""
+        """Id of the segment, by which later update records refer to it."""
         start_offset: int
         """Offset of the first record in the segment."""
         end_offset: int
         """Offset of the last record in the segment, inclusive."""
         broker_id: int
-        """Broker that produced this record, the leader at that time."""
+        """Id of the broker that wrote this record, the leader at that time."""
         max_timestamp_ms: int
-        """Highest record timestamp inside, epoch milliseconds; drives time-based retention."""
+        """Highest record timestamp in the segment in milliseconds since the Unix epoch, for retention by time."""
         event_timestamp_ms: int
-        """When this record was produced, in epoch milliseconds."""
+        """Time at which this record was written, in milliseconds since the Unix epoch."""
         segment_leader_epochs: list[SegmentLeaderEpochEntryModel]
-        """Leader epochs inside the segment, needed to validate and truncate on failover."""
+        """Leader epochs in the segment, with which logs are validated and truncated on failover."""
         segment_size_in_bytes: int
-        """Size of the log segment file in bytes, for size-based retention."""
+        """Size of the segment's log file in bytes, for retention by size."""
         custom_metadata: bytes | None
-        """Opaque bytes of the storage plugin, such as an object path; null if it has none."""
+        """Opaque bytes of the storage plugin, e.g. an object path; null if there are none."""
         remote_log_segment_state: int
-        """0 copy started, 1 copy finished, 2 delete started, 3 delete finished."""
+        """State of the segment: 0 copy started, 1 copy finished, 2 delete started, 3 delete finished."""
         txn_index_empty: bool = OPTIONAL
-        """True if the segment has no aborted transactions, so no index file needs fetching."""
+        """True if the segment has no aborted transactions, so that no transaction index needs to be fetched."""
 
 
 class RemoteLogSegmentIdEntryModel(ModelOf[codec.RemoteLogSegmentIdEntry]):
-    """Identity of a remote segment: the partition plus a random id."""
+    """Id of a remote segment: its partition and a random id."""
 
     STRUCT = codec.RemoteLogSegmentIdEntry
     MESSAGE = codec.RemoteLogSegmentMetadataRecord
 
     if TYPE_CHECKING:
         topic_id_partition: TopicIdPartitionEntryModel
-        """Partition from whose log the segment was taken."""
+        """Partition that the segment belongs to."""
         id: Uuid
-        """Random id for each copy attempt, so a retried upload is a segment of its own."""
+        """Random id of each copy attempt, so that a retried upload counts as a separate segment."""
 
 
 class TopicIdPartitionEntryModel(ModelOf[codec.TopicIdPartitionEntry]):
-    """A partition named by topic id, with the topic's name alongside."""
+    """A partition, identified by topic id and number, with the name of the topic."""
 
     STRUCT = codec.TopicIdPartitionEntry
     MESSAGE = codec.RemoteLogSegmentMetadataRecord
 
     if TYPE_CHECKING:
         name: str
-        """Topic name, informative beside the id."""
+        """Name of the topic, for information; the id identifies it."""
         id: Uuid
-        """Topic id; keeps segments apart from those of a deleted topic of like name."""
+        """Id of the topic, which distinguishes it from a deleted topic of the same name."""
         partition: int
-        """Partition number, from 0."""
+        """Number of the partition within its topic, counted from 0."""
 
 
 class SegmentLeaderEpochEntryModel(ModelOf[codec.SegmentLeaderEpochEntry]):
-    """Start of one leader epoch within the segment."""
+    """Start of one leader epoch in the segment."""
 
     STRUCT = codec.SegmentLeaderEpochEntry
     MESSAGE = codec.RemoteLogSegmentMetadataRecord
 
     if TYPE_CHECKING:
         leader_epoch: int
-        """Leader epoch of the records that follow."""
+        """Leader epoch of the records from Offset on."""
         offset: int
-        """First offset in the segment written under that epoch."""
+        """First offset in the segment with that leader epoch."""

@@ -14,44 +14,44 @@ if TYPE_CHECKING:
 
 
 class RemoteLogSegmentMetadataSnapshotRecordModel(ModelOf[codec.RemoteLogSegmentMetadataSnapshotRecord]):
-    """One remote segment as saved by a broker in its local snapshot of the tiered storage metadata."""
+    """Snapshot record of one remote segment in a broker's local cache of the tiered storage metadata."""
 
     STRUCT = codec.RemoteLogSegmentMetadataSnapshotRecord
     MESSAGE = codec.RemoteLogSegmentMetadataSnapshotRecord
 
     if TYPE_CHECKING:
         segment_id: Uuid
-        """Random id of the segment; the partition is implied by the snapshot file."""
+        """Random id of the segment, whose partition is that of the snapshot file."""
         start_offset: int
-        """First offset the segment covers."""
+        """Offset of the first record in the segment."""
         end_offset: int
-        """Last offset the segment covers, inclusive."""
+        """Offset of the last record in the segment, inclusive."""
         broker_id: int
-        """Broker that reported the latest event of the segment."""
+        """Id of the broker that wrote the segment's latest record."""
         max_timestamp_ms: int
-        """Newest record timestamp in the segment, in epoch milliseconds."""
+        """Highest record timestamp in the segment, in milliseconds since the Unix epoch."""
         event_timestamp_ms: int
-        """Epoch milliseconds of the latest event of the segment."""
+        """Time of the segment's latest record, in milliseconds since the Unix epoch."""
         segment_leader_epochs: list[SegmentLeaderEpochEntryModel]
-        """Epochs present in the segment, to look it up by epoch and offset."""
+        """Leader epochs in the segment, for lookups by epoch and offset."""
         segment_size_in_bytes: int
-        """Bytes that the segment's log file takes up."""
+        """Size of the segment's log file in bytes."""
         custom_metadata: bytes | None
-        """Bytes returned by the storage plugin on upload; null if it returned nothing."""
+        """Opaque bytes returned by the storage plugin on upload; null if there are none."""
         remote_log_segment_state: int
-        """Stage of the segment: 0 copying, 1 copied, 2 deleting, 3 deleted."""
+        """State of the segment: 0 copy started, 1 copy finished, 2 delete started, 3 delete finished."""
         txn_index_empty: bool = OPTIONAL
-        """True when no transaction index exists remotely; saves looking for one."""
+        """True if the segment has no transaction index in remote storage, so that none needs to be looked up."""
 
 
 class SegmentLeaderEpochEntryModel(ModelOf[codec.SegmentLeaderEpochEntry]):
-    """Leader epoch and where in the segment it begins."""
+    """Start of one leader epoch in the segment."""
 
     STRUCT = codec.SegmentLeaderEpochEntry
     MESSAGE = codec.RemoteLogSegmentMetadataSnapshotRecord
 
     if TYPE_CHECKING:
         leader_epoch: int
-        """Number of the leader epoch."""
+        """Leader epoch of the records from Offset on."""
         offset: int
-        """Offset of the epoch's first record in this segment."""
+        """First offset in the segment with that leader epoch."""

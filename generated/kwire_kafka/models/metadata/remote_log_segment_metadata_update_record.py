@@ -21,40 +21,40 @@ class RemoteLogSegmentMetadataUpdateRecordModel(ModelOf[codec.RemoteLogSegmentMe
 
     if TYPE_CHECKING:
         remote_log_segment_id: RemoteLogSegmentIdEntryModel
-        """Segment announced by an earlier metadata record."""
+        """Id of the segment, from an earlier metadata record."""
         broker_id: int
-        """Broker that carried out the step."""
+        """Id of the broker that changed the state."""
         event_timestamp_ms: int
-        """Time of the step in epoch milliseconds."""
+        """Time of the change in milliseconds since the Unix epoch."""
         custom_metadata: bytes | None
-        """Plugin's bytes, known once the upload is done; null if there are none."""
+        """Opaque bytes of the storage plugin, known once the upload is done; null if there are none."""
         remote_log_segment_state: int
-        """State reached: 1 copy finished (now readable), 2 delete started, 3 delete finished."""
+        """State of the segment: 1 copy finished (now readable), 2 delete started, 3 delete finished."""
 
 
 class RemoteLogSegmentIdEntryModel(ModelOf[codec.RemoteLogSegmentIdEntry]):
-    """Which segment is updated: partition and random id."""
+    """Id of a remote segment: its partition and a random id."""
 
     STRUCT = codec.RemoteLogSegmentIdEntry
     MESSAGE = codec.RemoteLogSegmentMetadataUpdateRecord
 
     if TYPE_CHECKING:
         topic_id_partition: TopicIdPartitionEntryModel
-        """Partition owning the segment."""
+        """Partition that the segment belongs to."""
         id: Uuid
-        """Random id given to the segment when its copy began."""
+        """Random id of the segment, from the start of its copy."""
 
 
 class TopicIdPartitionEntryModel(ModelOf[codec.TopicIdPartitionEntry]):
-    """The partition, by topic id and number."""
+    """A partition, identified by topic id and number."""
 
     STRUCT = codec.TopicIdPartitionEntry
     MESSAGE = codec.RemoteLogSegmentMetadataUpdateRecord
 
     if TYPE_CHECKING:
         name: str
-        """Name of the topic at the time."""
+        """Name of the topic, for information; the id identifies it."""
         id: Uuid
-        """Tells the topic from others of its name, as after a deletion."""
+        """Id of the topic, which distinguishes it from a deleted topic of the same name."""
         partition: int
-        """Number of the partition in the topic."""
+        """Number of the partition within its topic, counted from 0."""

@@ -14,32 +14,32 @@ if TYPE_CHECKING:
 
 
 class RemotePartitionDeleteMetadataRecordModel(ModelOf[codec.RemotePartitionDeleteMetadataRecord]):
-    """Tiered storage record in __remote_log_metadata tracking removal of a deleted partition's segments."""
+    """Tiered storage record in __remote_log_metadata that tracks the removal of a deleted partition's segments."""
 
     STRUCT = codec.RemotePartitionDeleteMetadataRecord
     MESSAGE = codec.RemotePartitionDeleteMetadataRecord
 
     if TYPE_CHECKING:
         topic_id_partition: TopicIdPartitionEntryModel
-        """Partition whose remote segments must all go."""
+        """Partition whose remote segments are to be removed."""
         broker_id: int
-        """Broker that reports the event."""
+        """Id of the broker that reports the event."""
         event_timestamp_ms: int
-        """Epoch milliseconds at which the event occurred."""
+        """Time of the event in milliseconds since the Unix epoch."""
         remote_partition_delete_state: int
-        """0 marked for deletion, 1 deletion started, 2 deletion finished."""
+        """State of the partition: 0 marked for deletion, 1 deletion started, 2 deletion finished."""
 
 
 class TopicIdPartitionEntryModel(ModelOf[codec.TopicIdPartitionEntry]):
-    """The partition being removed from remote storage."""
+    """Partition that is being removed from remote storage."""
 
     STRUCT = codec.TopicIdPartitionEntry
     MESSAGE = codec.RemotePartitionDeleteMetadataRecord
 
     if TYPE_CHECKING:
         name: str
-        """Name the topic had before its deletion."""
+        """Name of the topic before its deletion."""
         id: Uuid
-        """Id of the deleted topic, never used again."""
+        """Id of the deleted topic, which is never used again."""
         partition: int
-        """Number of the partition."""
+        """Number of the partition within its topic, counted from 0."""

@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 
 class RemoveAccessControlEntryRecordModel(ModelOf[codec.RemoveAccessControlEntryRecord]):
-    """Metadata log entry that deletes one access rule."""
+    """Metadata log record that removes one access rule."""
 
     STRUCT = codec.RemoveAccessControlEntryRecord
     MESSAGE = codec.RemoveAccessControlEntryRecord
 
     if TYPE_CHECKING:
         id: Uuid
-        """Id the rule got in its AccessControlEntryRecord."""
+        """Id of the rule, from its AccessControlEntryRecord."""

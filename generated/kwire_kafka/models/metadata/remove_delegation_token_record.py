@@ -12,11 +12,11 @@ TYPE_CHECKING = False
 
 
 class RemoveDelegationTokenRecordModel(ModelOf[codec.RemoveDelegationTokenRecord]):
-    """Metadata log entry that ends a delegation token, once expired or cancelled."""
+    """Metadata log record that removes a delegation token after it expired or was cancelled."""
 
     STRUCT = codec.RemoveDelegationTokenRecord
     MESSAGE = codec.RemoveDelegationTokenRecord
 
     if TYPE_CHECKING:
         token_id: str
-        """Public id of the token that is no longer valid."""
+        """Public id of the token."""

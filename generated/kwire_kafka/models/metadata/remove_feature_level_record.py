@@ -12,11 +12,11 @@ TYPE_CHECKING = False
 
 
 class RemoveFeatureLevelRecordModel(ModelOf[codec.RemoveFeatureLevelRecord]):
-    """Metadata log entry that drops a finalized feature; later written as a feature level of 0."""
+    """Metadata log record that removes a finalized feature; later written as a feature level of 0."""
 
     STRUCT = codec.RemoveFeatureLevelRecord
     MESSAGE = codec.RemoveFeatureLevelRecord
 
     if TYPE_CHECKING:
         name: str
-        """Feature that ceases to be finalized."""
+        """Name of the feature."""

@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 
 class RemoveTopicRecordModel(ModelOf[codec.RemoveTopicRecord]):
-    """Metadata log entry that deletes a topic with all partitions; brokers then delete the data."""
+    """Metadata log record that deletes a topic with all partitions; brokers then delete the data."""
 
     STRUCT = codec.RemoveTopicRecord
     MESSAGE = codec.RemoveTopicRecord
 
     if TYPE_CHECKING:
         topic_id: Uuid
-        """Id of the deleted topic; its name may be reused at once under a new id."""
+        """Id of the deleted topic; its name can be reused at once with a new id."""

@@ -12,13 +12,13 @@ TYPE_CHECKING = False
 
 
 class RemoveUserScramCredentialRecordModel(ModelOf[codec.RemoveUserScramCredentialRecord]):
-    """Metadata log entry that withdraws a user's SCRAM credential for one mechanism."""
+    """Metadata log record that removes a user's SCRAM credential for one mechanism."""
 
     STRUCT = codec.RemoveUserScramCredentialRecord
     MESSAGE = codec.RemoveUserScramCredentialRecord
 
     if TYPE_CHECKING:
         name: str
-        """User name, without a principal type in front."""
+        """Name of the user, without the User: prefix."""
         mechanism: int
-        """Mechanism withdrawn: 1 SCRAM-SHA-256, 2 SCRAM-SHA-512; the other one stays valid."""
+        """Mechanism of the credential: 1 SCRAM-SHA-256, 2 SCRAM-SHA-512; the other one remains valid."""

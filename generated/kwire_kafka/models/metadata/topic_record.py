@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
 
 class TopicRecordModel(ModelOf[codec.TopicRecord]):
-    """Metadata log entry that creates a topic; its PartitionRecords follow."""
+    """Metadata log record that creates a topic; its PartitionRecords follow."""
 
     STRUCT = codec.TopicRecord
     MESSAGE = codec.TopicRecord
 
     if TYPE_CHECKING:
         name: str
-        """Topic name, unique among existing topics."""
+        """Name of the topic, unique among existing topics."""
         topic_id: Uuid
-        """Random id fixed at creation; other metadata records refer to the topic by it."""
+        """Random id assigned at creation, by which other metadata records refer to the topic."""

@@ -12,13 +12,13 @@ TYPE_CHECKING = False
 
 
 class UnfenceBrokerRecordModel(ModelOf[codec.UnfenceBrokerRecord]):
-    """Controller's note that a broker is healthy again and may lead; older form of the change record."""
+    """Metadata log record that unfences a broker; older form of BrokerRegistrationChangeRecord."""
 
     STRUCT = codec.UnfenceBrokerRecord
     MESSAGE = codec.UnfenceBrokerRecord
 
     if TYPE_CHECKING:
         id: int
-        """Node id of the broker let back in."""
+        """Id of the broker to unfence."""
         epoch: int
-        """Registration epoch that the note is valid for."""
+        """Epoch of the broker's registration, which protects a newer registration."""

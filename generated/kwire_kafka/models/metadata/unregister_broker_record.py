@@ -12,13 +12,13 @@ TYPE_CHECKING = False
 
 
 class UnregisterBrokerRecordModel(ModelOf[codec.UnregisterBrokerRecord]):
-    """Metadata log entry that removes a broker for good, usually at an administrator's request."""
+    """Metadata log record that removes a broker's registration, usually at an administrator's request."""
 
     STRUCT = codec.UnregisterBrokerRecord
     MESSAGE = codec.UnregisterBrokerRecord
 
     if TYPE_CHECKING:
         broker_id: int
-        """Node id of the removed broker."""
+        """Id of the removed broker."""
         broker_epoch: int
-        """Epoch of the registration being removed; must match the current one."""
+        """Epoch of the registration to remove, which must be the current one."""

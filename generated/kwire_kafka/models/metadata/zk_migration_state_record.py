@@ -12,11 +12,11 @@ TYPE_CHECKING = False
 
 
 class ZkMigrationStateRecordModel(ModelOf[codec.ZkMigrationStateRecord]):
-    """Controller's note of how far the move from ZooKeeper to KRaft has come."""
+    """Metadata log record with the progress of the migration from ZooKeeper to KRaft."""
 
     STRUCT = codec.ZkMigrationStateRecord
     MESSAGE = codec.ZkMigrationStateRecord
 
     if TYPE_CHECKING:
         zk_migration_state: int
-        """0 no migration, 1 dual writes to ZooKeeper and KRaft, 2 waiting to start, 3 finished."""
+        """State: 0 no migration, 1 dual writes to ZooKeeper and KRaft, 2 waiting to start, 3 finished."""
