@@ -26,6 +26,34 @@ LAYERS = (
 )
 """Packages of the compiler from left to right: imports point left, or stay within a column."""
 
+RUNTIME_LAYERS = (
+    ("arrays", "errors", "policy", "schema", "uuids"),
+    ("frames", "native", "primitives"),
+    ("compression", "wire"),
+    ("interpreter", "json_form", "records"),
+    ("logs", "message", "request_log"),
+    ("headers",),
+    ("protocol", "trace"),
+    ("arrow", "command", "connection", "models", "releases"),
+)
+"""Parts of ``kwire`` from left to right: imports point left, those within functions too. ``Message`` is to the right
+of the interpreter and of the JSON form, which it imports when it needs them; they know it by annotation only."""
+
+GENERATED_LAYERS = (
+    ("api", "api_keys", "coordinator", "data", "entity_types", "errors", "headers", "metadata", "releases"),
+    ("compat", "index", "matrix"),
+    ("arrow", "models"),
+)
+
+PIPELINE_LAYERS = (
+    ("capture", "columns", "java", "options", "secrets", "spark_types", "worker"),
+    ("frames", "inputs", "session", "state"),
+    ("tables", "text_logs"),
+    ("reports", "segments", "streaming"),
+    ("command", "sources"),
+)
+"""The one import that points right is that of ``sources`` in ``session``: a session registers them with Spark."""
+
 
 def imported(path: Path) -> Iterator[str]:
     for node in ast.walk(ast.parse(path.read_text())):
@@ -94,6 +122,53 @@ def test_imports_of_the_compiler_point_left() -> None:
             parts = name.split(".")
             if parts[0] == "kwirec" and len(parts) > 1 and parts[1] in place and parts[1] != own:
                 assert place[parts[1]] <= place[own], f"{path.relative_to(ROOT)} imports {name}"
+
+
+def imported_at_run_time(path: Path) -> set[str]:
+    """What ``path`` imports, in functions too, but not for annotations."""
+    tree = ast.parse(path.read_text())
+    typing = {
+        name
+        for block in ast.walk(tree)
+        if isinstance(block, ast.If) and ast.unparse(block.test) == "TYPE_CHECKING"
+        for statement in block.body
+        for name in ast.walk(statement)
+    }
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        if node not in typing and isinstance(node, ast.ImportFrom) and node.module:
+            found |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+        elif node not in typing and isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+    return found
+
+
+@pytest.mark.parametrize(
+    ("folder", "layers", "right"),
+    [
+        ("runtime/kwire", RUNTIME_LAYERS, set()),
+        ("generated/kwire_kafka", GENERATED_LAYERS, set()),
+        ("pipeline/kwire_spark", PIPELINE_LAYERS, {("session", "sources")}),
+    ],
+)
+def test_imports_at_run_time_point_left(
+    folder: str, layers: tuple[tuple[str, ...], ...], right: set[tuple[str, str]]
+) -> None:
+    """Strictly, so that there is no circle."""
+    place = {name: index for index, names in enumerate(layers) for name in names}
+    package = folder.rpartition("/")[2]
+    pointing_right = set()
+    for path in modules(folder):
+        own = path.relative_to(ROOT / folder).with_suffix("").parts[0]
+        if own in ("__init__", "__main__"):
+            continue
+        assert own in place, f"{own} has no place in the layers"
+        for name in imported_at_run_time(path):
+            top, _, rest = name.partition(".")
+            other = rest.partition(".")[0]
+            if top == package and other in place and other != own and place[other] >= place[own]:
+                pointing_right.add((own, other))
+    assert pointing_right == right
 
 
 def test_what_a_codec_imports_is_little() -> None:
