@@ -27,29 +27,30 @@ LAYERS = (
 """Packages of the compiler from left to right: imports point left, or stay within a column."""
 
 RUNTIME_LAYERS = (
-    ("arrays", "errors", "policy", "schema", "uuids"),
-    ("frames", "native", "primitives"),
-    ("compression", "wire"),
+    ("arrays", "errors", "policy", "uuids"),
+    ("frames", "lookup", "primitives", "request_log", "schema"),
+    ("compression", "native"),
+    ("wire",),
     ("interpreter", "json_form", "records"),
-    ("logs", "message", "request_log"),
-    ("headers",),
+    ("logs", "message"),
+    ("arrow", "headers", "models"),
     ("protocol", "trace"),
-    ("arrow", "command", "connection", "models", "releases"),
+    ("command", "connection", "releases"),
 )
 """Parts of ``kwire`` from left to right: imports point left, those within functions too. ``Message`` is to the right
 of the interpreter and of the JSON form, which it imports when it needs them; they know it by annotation only."""
 
 GENERATED_LAYERS = (
-    ("api", "api_keys", "coordinator", "data", "entity_types", "errors", "headers", "metadata", "releases"),
-    ("compat", "index", "matrix"),
-    ("arrow", "models"),
+    ("api", "api_keys", "coordinator", "data", "entity_types", "errors", "headers", "index", "metadata", "releases"),
+    ("arrow", "compat", "models"),
 )
 
 PIPELINE_LAYERS = (
     ("capture", "columns", "java", "options", "secrets", "spark_types", "worker"),
-    ("frames", "inputs", "session", "state"),
-    ("tables", "text_logs"),
-    ("reports", "segments", "streaming"),
+    ("inputs", "rows", "session", "state"),
+    ("projection", "tables"),
+    ("frames", "reports", "segments"),
+    ("streaming", "text_logs"),
     ("command", "sources"),
 )
 """The one import that points right is that of ``sources`` in ``session``: a session registers them with Spark."""
