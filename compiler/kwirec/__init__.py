@@ -1,1 +1,70 @@
-"""The kwire compiler."""
+"""The kwire compiler: definitions of messages to typed Python codecs.
+
+::
+
+    from pathlib import Path
+    from kwirec import Report, generate, load
+
+    report, paths = Report(), [Path("defs")]
+    loaded = load(paths, report)                        # reads, parses, resolves and validates
+    if not report.has_errors():
+        generate(loaded, paths, package="acme", out=Path("src"))
+
+The command ``kwirec`` does the same and prints what is in the report. Names are imported on first use.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from kwirec.diagnostics.diagnostic import Diagnostic as Diagnostic
+    from kwirec.diagnostics.diagnostic import Report as Report
+    from kwirec.diff import compare as compare
+    from kwirec.diff import judge as judge
+    from kwirec.driver import Generated as Generated
+    from kwirec.driver import Loaded as Loaded
+    from kwirec.driver import OutputNotGeneratedError as OutputNotGeneratedError
+    from kwirec.driver import generate as generate
+    from kwirec.driver import load as load
+    from kwirec.ir import Schema as Schema
+    from kwirec.native import build as build_native
+
+_HOMES = {
+    "Diagnostic": "diagnostics.diagnostic",
+    "Generated": "driver",
+    "Loaded": "driver",
+    "OutputNotGeneratedError": "driver",
+    "Report": "diagnostics.diagnostic",
+    "Schema": "ir",
+    "build_native": "native",
+    "compare": "diff",
+    "generate": "driver",
+    "judge": "diff",
+    "load": "driver",
+}
+
+__all__ = [
+    "Diagnostic",
+    "Generated",
+    "Loaded",
+    "OutputNotGeneratedError",
+    "Report",
+    "Schema",
+    "build_native",
+    "compare",
+    "generate",
+    "judge",
+    "load",
+]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name.removesuffix("_native"))
+
+
+def __dir__() -> list[str]:
+    return __all__

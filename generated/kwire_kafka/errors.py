@@ -555,3 +555,5 @@ DESCRIPTIONS: dict[ErrorCode, str] = {
     ErrorCode.STREAMS_TOPOLOGY_FENCED: "The member runs an outdated topology; upgrade this instance to the group's current application version.",
     ErrorCode.SHARE_SESSION_LIMIT_REACHED: "The broker has no room for another share session; back off and retry later, or raise its session limit.",
 }
+
+__all__ = ["DESCRIPTIONS", "RETRIABLE", "ErrorCode"]

@@ -576,3 +576,5 @@ LOGS: dict[str, dict[int, tuple[str | None, str | None]]] = {
 
 PROTOCOL = MessageRegistry("kwire_kafka", MODULES, ALIASES, REQUESTS, RESPONSES, LOGS)
 """Finds the class for an api key and direction, and reads and writes whole frames."""
+
+__all__ = ["ALIASES", "LOGS", "MODULES", "PROTOCOL", "REQUESTS", "RESPONSES"]

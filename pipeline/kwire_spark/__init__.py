@@ -1,4 +1,4 @@
-"""What a Kafka cluster leaves behind, as tables: captures, log segments, request logs and server logs, in Spark.
+"""Captures, log segments, request logs and server logs of Kafka clusters as tables in Spark.
 
 ::
 
@@ -10,7 +10,7 @@
     spark.sql("SELECT client_id, api, version, sum(requests) FROM clients GROUP BY ALL").show()
     print(readiness(clients(seen), "4.1.1").summary)
 
-Names are imported when they are first asked for: neither Spark nor Arrow is loaded before.
+Names are imported on first use: importing the package loads neither Spark nor Arrow.
 """
 
 from __future__ import annotations
@@ -68,12 +68,17 @@ _NAMES = {
     "spark_session": "session",
     "typed_records": "records",
 }
-"""What is called otherwise at home: a module of this package has its name, or another function."""
+"""Exports whose name differs from the definition, to avoid clashes with modules."""
 
 __all__ = [
+    "census",
     "clients",
     "find",
+    "latency",
+    "log_ends",
     "messages",
+    "offsets",
+    "print_report",
     "read_exchanges",
     "read_frames",
     "read_records",
@@ -92,3 +97,7 @@ def __getattr__(name: str) -> object:
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f"{__name__}.{_HOMES[name]}"), _NAMES.get(name, name))
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -200,3 +200,18 @@ def _rebuild_unknown_name_error(
     cls: type[UnknownNameError], name: object, known: Iterable[object], of: str
 ) -> UnknownNameError:
     return cls(name, known, of=of)
+
+
+__all__ = [
+    "DecodeError",
+    "EncodeError",
+    "KwireError",
+    "UnexpectedMessageError",
+    "UnknownApiError",
+    "UnknownLogError",
+    "UnknownMessageError",
+    "UnknownNameError",
+    "UnknownRecordTypeError",
+    "UnknownReleaseError",
+    "UnknownVersionError",
+]

@@ -71,3 +71,6 @@ class PerMessage(MessageMapping["T"]):
     def __init__(self, registry: MessageRegistry) -> None:
         super().__init__(registry._package, registry._modules, registry._aliases)
         self._registry = registry
+
+
+__all__ = ["MessageMapping", "PerMessage"]

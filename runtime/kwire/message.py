@@ -155,22 +155,26 @@ class Message(Struct):
 
     @classmethod
     def decode_from(
-        cls, data: bytes | bytearray | memoryview, offset: int, version: int, policy: Policy = STRICT
+        cls, data: bytes | bytearray | memoryview, version: int, policy: Policy = STRICT, *, start: int = 0
     ) -> tuple[Self, int]:
-        """The message that starts at ``offset`` of ``data``, and the offset behind it."""
+        """The message that starts at byte ``start`` of ``data``, and the offset after it: the data may go on.
+
+        Errors are those of :meth:`decode`.
+        """
         buffer = data if type(data) is bytes else _as_bytes(data)
         if type(version) is not int:
             version = index(version)
-        cls._check_offset(buffer, offset, version)
+        if start:
+            cls._check_offset(buffer, start, version)
         try:
-            message, end = cls._read(buffer, offset, version)
+            message, end = cls._read(buffer, start, version)
             if end <= len(buffer):
                 return message, end
         except Exception:  # whatever it was, the slow path says it better
             pass
         from kwire import interpreter
 
-        return interpreter.decode(cls, buffer, offset, version, policy, whole=False)
+        return interpreter.decode(cls, buffer, start, version, policy, whole=False)
 
     @classmethod
     def from_json(cls, value: Any, version: int, *, empty_records: bool = False) -> Self:

@@ -54,3 +54,5 @@ STRICT = Policy()
 
 LIKE_KAFKA = Policy(tags="kafka", utf8="replace", trailing="ignore")
 """Accept everything that Kafka's own Java classes accept."""
+
+__all__ = ["LIKE_KAFKA", "STRICT", "Policy"]

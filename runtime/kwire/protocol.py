@@ -221,14 +221,14 @@ class MessageRegistry(MessageMapping["type[Message]"]):
         api_key, version = read_i16_be(payload, 0), read_i16_be(payload, 2)
         cls = self.request(api_key) if api_key in self._requests else None
         if cls is not None and version in cls.VALID_VERSIONS:
-            header, offset = RequestHeader.decode_from(payload, 0, cls.header_version(version), policy)
+            header, offset = RequestHeader.decode_from(payload, cls.header_version(version), policy)
             return header, offset, cls
         for number in range(1 if cls is None else _nearest_header(cls, version), 0, -1):
             try:
-                return *RequestHeader.decode_from(payload, 0, number, policy), None
+                return *RequestHeader.decode_from(payload, number, policy), None
             except DecodeError:
                 pass
-        return *RequestHeader.decode_from(payload, 0, 0, policy), None
+        return *RequestHeader.decode_from(payload, 0, policy), None
 
     def decode_response(
         self, payload: bytes | bytearray | memoryview, api_key: int, version: int, policy: Policy = STRICT
@@ -257,15 +257,15 @@ class MessageRegistry(MessageMapping["type[Message]"]):
         """
         cls = self.response(api_key) if api_key in self._responses else None
         if cls is None:
-            return *ResponseHeader.decode_from(payload, 0, 0, policy), None, version
+            return *ResponseHeader.decode_from(payload, 0, policy), None, version
         known = version in cls.VALID_VERSIONS
         try:
             number = cls.header_version(version) if known else _nearest_header(cls, version)
-            header, offset = ResponseHeader.decode_from(payload, 0, number, policy)
+            header, offset = ResponseHeader.decode_from(payload, number, policy)
         except DecodeError:
             if known:
                 raise
-            header, offset = ResponseHeader.decode_from(payload, 0, 0, policy)
+            header, offset = ResponseHeader.decode_from(payload, 0, policy)
         if api_key == API_VERSIONS and cls.__name__ == "ApiVersionsResponse":
             if payload[offset : offset + 2] == UNSUPPORTED_VERSION:
                 return header, offset, cls, 0
@@ -281,3 +281,6 @@ def _nearest_header(cls: type[Message], version: int) -> int:
     """The header version of the known version nearest to an unknown one."""
     valid = cls.VALID_VERSIONS
     return cls.header_version(valid.start if version < valid.start else valid.stop - 1)
+
+
+__all__ = ["MessageRegistry", "Request", "Response"]

@@ -306,3 +306,18 @@ def document(cls: type[Struct]) -> str:
         shown = f"{field.name} ({field.type}, {versions}): {description(cls, field.name)}".rstrip(" :")
         lines.append(fill(shown, 100, initial_indent="    ", subsequent_indent="        "))
     return "\n".join(lines)
+
+
+__all__ = [
+    "AbsentField",
+    "Field",
+    "PresentField",
+    "absent_fields",
+    "description",
+    "fields",
+    "format_versions",
+    "present_fields",
+    "struct_class",
+    "valid_version",
+    "walk",
+]

@@ -37,3 +37,5 @@ _FROM_URL = str.maketrans("-_", "+/")
 
 ZERO_UUID = Uuid(bytes(16))
 """The uuid of zeros, which means "none": no topic, no directory, no process."""
+
+__all__ = ["ZERO_UUID", "Uuid"]

@@ -63,7 +63,7 @@ print(said(lambda: FetchResponse.decode(data[:-3], 13)))
 print(said(lambda: FetchResponse.decode(data + b"?", 13)))
 print(said(lambda: FetchResponse.decode(data, 99)))
 print(said(lambda: message.replace(error_code=70000).encode(13)))
-print(FetchResponse.decode_from(b"??" + data, 2, 13)[1], FetchResponse.decode(bytearray(data), 13) == message)
+print(FetchResponse.decode_from(b"??" + data, 13, start=2)[1], FetchResponse.decode(bytearray(data), 13) == message)
 for cut in range(len(data)):
     assert said(lambda: FetchResponse.decode(data[:cut], 13))[0] == "DecodeError"
 

@@ -85,7 +85,7 @@ def test_reading_in_the_middle_of_data(cls: type[Message], version: int) -> None
     data = written(message, version)
     fast, end = cls._read(b"\x7f" * 5 + data + b"\x7f" * 3, 5, version)
     assert (fast, end) == (as_decoded(message, version), 5 + len(data))
-    assert cls.decode_from(b"\x7f" * 5 + data + b"\x7f" * 3, 5, version) == (fast, end)
+    assert cls.decode_from(b"\x7f" * 5 + data + b"\x7f" * 3, version, start=5) == (fast, end)
 
 
 @each_message
@@ -103,7 +103,7 @@ def test_every_cut_is_refused(name: str) -> None:
             with pytest.raises(DecodeError):
                 cls.decode(data[:size], version)
             with pytest.raises(DecodeError):
-                cls.decode_from(data[:size], 0, version)
+                cls.decode_from(data[:size], version)
 
 
 @examples(3)

@@ -85,7 +85,7 @@ def test_versions_that_do_not_exist(name: str) -> None:
         assert (error.message_name, error.version, error.path, error.data) == (name, version, "", data)
         assert error.reason.startswith(f"unknown version {version}, valid versions are ")
         with pytest.raises(DecodeError, match="unknown version"):
-            cls.decode_from(data, 0, version)
+            cls.decode_from(data, version)
 
 
 @each_message
@@ -127,7 +127,7 @@ def test_errors_are_of_one_family() -> None:
 def test_data_may_be_any_bytes(kind: Any) -> None:
     data = FETCHED.encode(13)
     assert FetchResponse.decode(kind(data), 13) == FETCHED
-    assert FetchResponse.decode_from(kind(b"abc" + data + b"d"), 3, 13) == (FETCHED, len(data) + 3)
+    assert FetchResponse.decode_from(kind(b"abc" + data + b"d"), 13, start=3) == (FETCHED, len(data) + 3)
     error = broken(FetchResponse, kind(data[:30]), 13)
     assert (error.data, type(error.data)) == (data[:30], bytes)
 
@@ -149,7 +149,7 @@ def test_decode_from_goes_through_data() -> None:
     data = b"".join(message.encode(4) for message in messages)
     offset, found = 0, []
     while offset < len(data):
-        message, offset = HeartbeatRequest.decode_from(data, offset, 4)
+        message, offset = HeartbeatRequest.decode_from(data, 4, start=offset)
         found.append(message)
     assert (found, offset) == (messages, len(data))
 
@@ -157,20 +157,20 @@ def test_decode_from_goes_through_data() -> None:
 def test_decode_from_reports_offsets_in_all_data() -> None:
     data = b"prefix" + HeartbeatRequest(group_id="abc").encode(4)
     with pytest.raises(DecodeError) as caught:
-        HeartbeatRequest.decode_from(data[:-1], 6, 4)
+        HeartbeatRequest.decode_from(data[:-1], 4, start=6)
     assert (caught.value.path, caught.value.offset, caught.value.data) == ("tagged fields", len(data) - 1, data[:-1])
 
 
 @pytest.mark.parametrize("offset", [-1, -100, 4, 2**40])
 def test_decode_from_outside_of_data(offset: int) -> None:
     with pytest.raises(DecodeError, match="outside the data") as caught:
-        HeartbeatRequest.decode_from(b"abc", offset, 4)
+        HeartbeatRequest.decode_from(b"abc", 4, start=offset)
     assert (caught.value.offset, caught.value.data) == (offset, b"abc")
 
 
 def test_decode_from_at_the_end_of_data() -> None:
     with pytest.raises(DecodeError) as caught:
-        HeartbeatRequest.decode_from(b"abc", 3, 4)
+        HeartbeatRequest.decode_from(b"abc", 4, start=3)
     assert (caught.value.path, caught.value.offset) == ("group_id", 3)
 
 

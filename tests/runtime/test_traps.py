@@ -139,7 +139,7 @@ def test_trap_10_trailing_bytes() -> None:
     refused(ControlledShutdownRequest, data, 0, KAFKA)
     assert ControlledShutdownRequest.decode(data, 0, IGNORE) == ControlledShutdownRequest(broker_id=3)
     assert ControlledShutdownRequest.decode(data, 0, LIKE_KAFKA) == ControlledShutdownRequest(broker_id=3)
-    assert ControlledShutdownRequest.decode_from(data, 0, 0) == (ControlledShutdownRequest(broker_id=3), 4)
+    assert ControlledShutdownRequest.decode_from(data, 0) == (ControlledShutdownRequest(broker_id=3), 4)
 
 
 @pytest.mark.parametrize("byte", ["01", "02", "7f", "80", "ff"])

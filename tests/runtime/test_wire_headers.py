@@ -39,7 +39,7 @@ def request_headers(draw: st.DrawFn) -> tuple[RequestHeader, int]:
 def test_request_headers(drawn: tuple[RequestHeader, int], around: bytes) -> None:
     header, version = drawn
     data = header.encode(version)
-    assert RequestHeader.decode_from(around + data + b"\xff", len(around), version) == (
+    assert RequestHeader.decode_from(around + data + b"\xff", version, start=len(around)) == (
         header,
         len(around) + len(data),
     )
@@ -52,7 +52,7 @@ def test_request_headers(drawn: tuple[RequestHeader, int], around: bytes) -> Non
         assert twin.unknown_tags == header.unknown_tags
     for size in range(len(data)):
         with pytest.raises(DecodeError):
-            RequestHeader.decode_from(data[:size], 0, version)
+            RequestHeader.decode_from(data[:size], version)
 
 
 @given(INT32, TAGS, st.integers(0, 1), st.binary(max_size=3))
@@ -62,13 +62,13 @@ def test_response_headers(
     header = ResponseHeader(correlation_id=correlation_id, unknown_tags=tags if version else ())
     data = header.encode(version)
     end = len(around) + len(data)
-    assert ResponseHeader.decode_from(around + data + b"\xff", len(around), version) == (header, end)
+    assert ResponseHeader.decode_from(around + data + b"\xff", version, start=len(around)) == (header, end)
     twin = generated.ResponseHeader.decode(data, version)
     assert (twin.correlation_id, twin.unknown_tags) == (header.correlation_id, header.unknown_tags)
     assert twin.encode(version) == data
     for size in range(len(data)):
         with pytest.raises(DecodeError):
-            ResponseHeader.decode_from(data[:size], 0, version)
+            ResponseHeader.decode_from(data[:size], version)
 
 
 def test_all_versions_agree() -> None:
@@ -84,7 +84,7 @@ def test_trap_04_the_client_id_has_a_classic_length() -> None:
 def test_a_null_client_id() -> None:
     header = RequestHeader(client_id=None)
     assert header.encode(1) == bytes(8) + b"\xff\xff"
-    assert RequestHeader.decode_from(bytes(8) + b"\x80\0", 0, 1) == (header, 10)
+    assert RequestHeader.decode_from(bytes(8) + b"\x80\0", 1) == (header, 10)
 
 
 @pytest.mark.parametrize(
@@ -134,7 +134,7 @@ def test_headers_that_cannot_be_written(header: RequestHeader | ResponseHeader, 
 def test_request_headers_that_cannot_be_read(data: str, version: int, path: str) -> None:
     raw = bytes.fromhex(data)
     with pytest.raises(DecodeError) as caught:
-        RequestHeader.decode_from(raw, 0, version)
+        RequestHeader.decode_from(raw, version)
     error = caught.value
     assert (error.message_name, error.version, error.path, error.data) == ("RequestHeader", version, path, raw)
     assert 0 <= error.offset <= len(raw)
@@ -145,28 +145,28 @@ def test_request_headers_that_cannot_be_read(data: str, version: int, path: str)
 )
 def test_response_headers_that_cannot_be_read(data: str, version: int, path: str) -> None:
     with pytest.raises(DecodeError) as caught:
-        ResponseHeader.decode_from(bytes.fromhex(data), 0, version)
+        ResponseHeader.decode_from(bytes.fromhex(data), version)
     assert (caught.value.message_name, caught.value.path) == ("ResponseHeader", path)
 
 
 def test_versions_of_headers_that_do_not_exist() -> None:
     with pytest.raises(DecodeError, match="unknown version 3"):
-        RequestHeader.decode_from(bytes(20), 0, 3)
+        RequestHeader.decode_from(bytes(20), 3)
     with pytest.raises(DecodeError, match="unknown version 2"):
-        ResponseHeader.decode_from(bytes(20), 0, 2)
+        ResponseHeader.decode_from(bytes(20), 2)
 
 
 @pytest.mark.parametrize("offset", [-1, 21])
 def test_offsets_outside_of_data(offset: int) -> None:
     with pytest.raises(DecodeError):
-        RequestHeader.decode_from(bytes(20), offset, 1)
+        RequestHeader.decode_from(bytes(20), 1, start=offset)
     with pytest.raises(DecodeError):
-        ResponseHeader.decode_from(bytes(20), offset, 0)
+        ResponseHeader.decode_from(bytes(20), 0, start=offset)
 
 
 def test_a_client_id_that_is_too_long_for_what_is_left() -> None:
     with pytest.raises(DecodeError) as caught:
-        RequestHeader.decode_from(bytes(8) + b"\0\3ab", 0, 1)
+        RequestHeader.decode_from(bytes(8) + b"\0\3ab", 1)
     assert str(caught.value) == (
         "RequestHeader v1, field client_id, byte 8 of 12: this string has length 3, 2 bytes left"
     )

@@ -62,7 +62,7 @@ class EventReader:
         except DecodeError:
             if len(seen) < 8:
                 return event
-            event.header, _ = RequestHeader.decode_from(seen, 0, 0)  # all request headers begin like version 0
+            event.header, _ = RequestHeader.decode_from(seen, 0)  # all request headers begin like version 0
         event.name = self._catalog.name(event.header.api_key)
         return event
 

@@ -37,3 +37,6 @@ def encode(message: Message, version: int) -> bytes:
     out = bytearray()
     writer.struct(out, message)
     return bytes(out)
+
+
+__all__ = ["decode", "encode"]

@@ -92,7 +92,7 @@ def _decode(protocol: MessageRegistry, name: str, data: bytes, policy: Policy) -
     version, start = read_int16(data, 0)
     highest = cls.VALID_VERSIONS.stop - 1
     if version > highest:
-        return version, cls.decode_from(data, start, highest, policy)[0]
+        return version, cls.decode_from(data, highest, policy, start=start)[0]
     return version, cls.decode(data, version, policy, start=start)
 
 

@@ -12,3 +12,6 @@ class ApiKey(IntEnum):
     """The number of each API."""
 
     CLOCK = 900
+
+
+__all__ = ["ApiKey"]

@@ -22,3 +22,5 @@ FIELDS: dict[str, tuple[tuple[str, str, str], ...]] = {
     ),
 }
 """Entity type → all fields of it, each as message, class and attribute."""
+
+__all__ = ["ENTITY_TYPES", "FIELDS"]
