@@ -16,6 +16,7 @@ from kwire_kafka import (
     ALIASES,
     MODULES,
     PROTOCOL,
+    ApiKey,
     ApiVersionsRequest,
     ApiVersionsResponse,
     FetchRequest,
@@ -312,3 +313,9 @@ def test_decoding_from_the_middle_of_bytes() -> None:
         with pytest.raises(DecodeError) as caught:
             HeartbeatResponse.decode(data, 0, start=start)
         assert (caught.value.offset, caught.value.data) == (offset, data)
+
+
+def test_api_keys_have_names() -> None:
+    assert {key.value: key.name.replace("_", "").lower() for key in ApiKey} == {
+        key: PROTOCOL.api_name(key).lower() for key in PROTOCOL.api_keys
+    }

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kwire.protocol import API_VERSIONS
+from kwire_kafka import ApiKey
 from kwire_kafka.releases import RELEASES
 from kwire_spark.reports.release_support import deprecated_in, is_known, refused_by, spans
 
@@ -18,7 +18,32 @@ if TYPE_CHECKING:
 OK, DEPRECATED, UNKNOWN, UNSURE, REFUSED = "ok", "deprecated", "unknown", "unsure", "refused"
 SEVERITY = {OK: 0, DEPRECATED: 1, UNKNOWN: 2, UNSURE: 3, REFUSED: 4}
 
-BETWEEN_BROKERS = frozenset({4, 5, 6, 7, 27, 52, 53, 54, 56, 58, 59, 62, 63, 67, 70, 73, 82, 83, 84, 85, 86, 87})
+BETWEEN_BROKERS = frozenset(
+    {
+        ApiKey.LEADER_AND_ISR,
+        ApiKey.STOP_REPLICA,
+        ApiKey.UPDATE_METADATA,
+        ApiKey.CONTROLLED_SHUTDOWN,
+        ApiKey.WRITE_TXN_MARKERS,
+        ApiKey.VOTE,
+        ApiKey.BEGIN_QUORUM_EPOCH,
+        ApiKey.END_QUORUM_EPOCH,
+        ApiKey.ALTER_PARTITION,
+        ApiKey.ENVELOPE,
+        ApiKey.FETCH_SNAPSHOT,
+        ApiKey.BROKER_REGISTRATION,
+        ApiKey.BROKER_HEARTBEAT,
+        ApiKey.ALLOCATE_PRODUCER_IDS,
+        ApiKey.CONTROLLER_REGISTRATION,
+        ApiKey.ASSIGN_REPLICAS_TO_DIRS,
+        ApiKey.UPDATE_RAFT_VOTER,
+        ApiKey.INITIALIZE_SHARE_GROUP_STATE,
+        ApiKey.READ_SHARE_GROUP_STATE,
+        ApiKey.WRITE_SHARE_GROUP_STATE,
+        ApiKey.DELETE_SHARE_GROUP_STATE,
+        ApiKey.READ_SHARE_GROUP_STATE_SUMMARY,
+    }
+)
 """APIs that brokers and controllers use; an upgrade changes both ends. Fetch and others, which clients use too, are
 not among them, nor are UpdateFeatures and UnregisterBroker, which are those of administrators."""
 
@@ -51,7 +76,9 @@ def judge(api_key: int, version: int, target: Release, *, negotiates: bool = Fal
 
 def _state(api_key: int, version: int, target: Release, negotiates: bool) -> tuple[str, str]:
     api = target.apis.get(api_key)
-    if api is not None and (api_key == API_VERSIONS or version in api.accepted):  # ApiVersions always has an answer
+    if api is not None and (
+        api_key == ApiKey.API_VERSIONS or version in api.accepted
+    ):  # ApiVersions always has an answer
         return (DEPRECATED, "it is going to be removed") if version in api.deprecated else (OK, "")
     if api is not None and version in api.unstable:
         return UNSURE, "accepted only where unstable.api.versions.enable is set"

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING
 
 from kwire.errors import KwireError
 from kwire.request_log import RequestLogLine
-from kwire_kafka import PROTOCOL
+from kwire_kafka import PROTOCOL, ApiKey
 from kwire_spark.secrets import may_have_secrets, redacted
 
 if TYPE_CHECKING:
     from kwire.protocol import Request, Response
 
-ENVELOPE = 58
 TEXT = "brokers before 2.8 log request and response as text, without their bytes"
 
 
@@ -58,7 +57,7 @@ def _response(line: RequestLogLine) -> bytes | None:
     message = line.response_message(PROTOCOL, empty_records=True)
     if message is None:
         return None
-    asked = _opened(line) if line.header.api_key == ENVELOPE else None
+    asked = _opened(line) if line.header.api_key == ApiKey.ENVELOPE else None
     return PROTOCOL.encode_response(
         redacted(message, asked), line.body_version, correlation_id=line.header.correlation_id or 0
     )

@@ -14,6 +14,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from kwire.request_log import MARK, Json, LoggedHeader, RequestLogLine
+from kwire_kafka import ApiKey
 from kwire_spark.frames.context import API_NAMES, Columns
 from kwire_spark.rows import LAYOUTS
 from kwire_spark.text_logs.bodies import payloads
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from kwire_spark.projection import Projection
     from kwire_spark.rows import Row
 
-API_VERSIONS, ENVELOPE, PRODUCE = 18, 58, 0
+API_VERSIONS, ENVELOPE, PRODUCE = ApiKey.API_VERSIONS.value, ApiKey.ENVELOPE.value, ApiKey.PRODUCE.value
 UNSUPPORTED_VERSION = 35
 NAMELESS = "unknown"
 

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 
 from kwire.errors import KwireError
 from kwire.request_log import MARK, RequestLogError, RequestLogLine, parse_line
-from kwire_kafka import PROTOCOL
+from kwire_kafka import PROTOCOL, ApiKey
 from kwire_spark.frames.answers import error_codes, throttle_ms
 from kwire_spark.frames.context import API_NAMES, Columns, RequestContext
 from kwire_spark.frames.identity import Client
 from kwire_spark.rows import LAYOUTS
-from kwire_spark.text_logs.bodies import ENVELOPE, inner_payloads, payloads
+from kwire_spark.text_logs.bodies import inner_payloads, payloads
 from kwire_spark.text_logs.clock import Clock
 from kwire_spark.text_logs.fast_path import fast_row
 from kwire_spark.text_logs.hosts import peers
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from kwire_spark.projection import Projection
     from kwire_spark.rows import Row
 
-PRODUCE = 0
 LAYOUT = 80
 """Characters in front of a message that may belong to its layout."""
 
@@ -98,7 +97,7 @@ class RequestRows:
             request=request,
             response=response,
         )
-        if header.api_key == ENVELOPE:
+        if header.api_key == ApiKey.ENVELOPE:
             yield from self._enveloped(line, source, position, time)
 
     def _enveloped(self, line: RequestLogLine, source: str, position: int, time: int | None) -> Iterator[Row]:
@@ -137,7 +136,7 @@ class RequestRows:
 
 def _asks_for_none(line: RequestLogLine) -> bool:
     """Whether the client wanted no response: Produce with acks 0."""
-    if line.header.api_key != PRODUCE:
+    if line.header.api_key != ApiKey.PRODUCE:
         return False
     if line.request is not None:
         return line.request.get("acks") == 0
