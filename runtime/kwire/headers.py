@@ -1,9 +1,9 @@
-"""Request and response headers: what stands before the body of every request and response.
+"""Request and response headers, which precede the body of every request and response.
 
-They are messages like all others: ``encode``, ``decode_from``, policies and errors work as usual. They are written by
-hand because they are needed before any generated package is known, and because their version follows from the message
-behind them: a request header is parsed up to api key and version first, which then tell how it goes on
-[KAFKA-WIRE 5]. ``Message.header_version`` knows the version for every api key and version, with Kafka's exceptions.
+They are messages: ``encode``, ``decode_from``, policies and errors work as usual. They are not generated because they
+are needed before any generated package is known, and because their version follows from the message after them: API
+key and version of a request are read first and determine the rest of its header [KAFKA-WIRE 5].
+``Message.header_version`` returns the version for every API key and version, with Kafka's exceptions.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 class RequestHeader(Message):
     """Versions 0 (no client id), 1 and 2 (with tagged fields).
 
-    ``client_id`` keeps its classic length in version 2 too [KAFKA-WIRE 4]; ``None`` is null, which Kafka's brokers
-    take for an empty name.
+    ``client_id`` keeps its classic length in version 2 too [KAFKA-WIRE 4]; Kafka's brokers treat ``None`` (null) as
+    an empty name.
     """
 
     VALID_VERSIONS: ClassVar[range] = range(3)
@@ -137,4 +137,4 @@ def _write_tags(out: BytesWriter, tags: FieldTags, flexible: bool) -> None:
     if flexible:
         write_tags(out, [], tags)
     elif tags:
-        give_up()  # as in Kafka, there is no place for them
+        give_up()  # classic headers cannot carry them, as in Kafka

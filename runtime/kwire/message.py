@@ -109,14 +109,14 @@ class Message(Struct):
 
     @classmethod
     def header_version(cls, version: int) -> int:
-        """The version of the header that stands before this message; ``LookupError`` if it never has one."""
+        """The version of the header before this message; ``LookupError`` if it never has one."""
         raise LookupError(f"{cls.__name__} has no header")
 
     def encode(self, version: int) -> bytes:
         """The bytes of this message in ``version``, without header.
 
-        :class:`EncodeError` names the field that has no place in them: a value out of range, null where it may not
-        be, a value other than the default where the version lacks the field and it is not ignorable.
+        :class:`EncodeError` names the field that cannot be encoded: a value out of range, null where it is not
+        allowed, or a value other than the default for a field that the version lacks and that is not ignorable.
         """
         if type(version) is not int:
             version = index(version)
@@ -124,7 +124,7 @@ class Message(Struct):
             out = BytesWriter()
             self._write(out, version)
             return out.getvalue()
-        except Exception:  # whatever it was, the slow path says it better
+        except Exception:  # whatever it was, the slow path reports it better
             pass
         from kwire import interpreter
 
@@ -134,7 +134,7 @@ class Message(Struct):
     def decode(
         cls, data: bytes | bytearray | memoryview, version: int, policy: Policy = STRICT, *, start: int = 0
     ) -> Self:
-        """The message that ``data`` holds, from its first byte, or from ``start``, to its last.
+        """The message in ``data``, from its first byte or from ``start`` to its last byte.
 
         :class:`DecodeError` names message, version, field path and byte offset of what is wrong.
         """
@@ -147,7 +147,7 @@ class Message(Struct):
             message, end = cls._read(buffer, start, version)
             if end == len(buffer) or (end < len(buffer) and policy.trailing == "ignore"):
                 return message  # type: ignore[no-any-return]
-        except Exception:  # whatever it was, the slow path says it better
+        except Exception:  # whatever it was, the slow path reports it better
             pass
         from kwire import interpreter
 
@@ -170,7 +170,7 @@ class Message(Struct):
             message, end = cls._read(buffer, start, version)
             if end <= len(buffer):
                 return message, end
-        except Exception:  # whatever it was, the slow path says it better
+        except Exception:  # whatever it was, the slow path reports it better
             pass
         from kwire import interpreter
 

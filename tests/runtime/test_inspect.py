@@ -343,7 +343,7 @@ def test_the_wrong_byte_is_shown_wherever_it_stands() -> None:
     lines = annotate(caught.value, 3).splitlines()[4:]
     assert [line.split()[0] for line in lines] == ["…", "12", "16", "17", "^^", "…"]
     assert lines[0].endswith("3 lines before")
-    assert lines[-1].endswith("58 lines behind")
+    assert lines[-1].endswith("58 lines after")
     assert len(annotate(caught.value, 20).splitlines()) == 3 + 1 + 20 + 2
 
 

@@ -1,6 +1,6 @@
 """Messages as Arrow columns: for tables, for Parquet, for everything that computes column by column.
 
-A generated package has the declarations of all its messages beside their codecs::
+A generated package has the columns of all its messages::
 
     from kwire_kafka.arrow import ARROW
 
@@ -10,7 +10,7 @@ A generated package has the declarations of all its messages beside their codecs
     columns.messages(batch, versions)               # and back
 
 A schema is the union of the message's versions. A column is null where the version of a message lacks the field: its
-default would say something that nobody said. Structs and arrays are nested as in the message; ``unknown_tags``, in
+default was not sent. Structs and arrays are nested as in the message; ``unknown_tags``, in
 every struct that has a flexible version, keeps tagged fields that the class does not know, so that nothing is lost.
 A uuid is a string, as Kafka prints it; uint16 and uint32 take the next wider signed type.
 Needs the extra ``arrow``; nothing else in kwire imports this package.

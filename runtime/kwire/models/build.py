@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     M = TypeVar("M", bound=ModelOf[Any])
 
 SUFFIX = "Model"
-"""What the names of models have behind those of codec classes."""
+"""The suffix of the names of models."""
 
 _BUILDING = threading.RLock()
 

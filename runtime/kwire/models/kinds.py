@@ -123,7 +123,7 @@ SIZE = Annotated[
     BeforeValidator(_whole),
     PlainSerializer(lambda size: size),
 ]
-"""The size of records that a log left out; as a default it is ``None``, which nobody may write."""
+"""The size of records that a log left out; its default ``None`` is not a valid input."""
 
 
 def array_of(element: Any) -> Any:

@@ -26,7 +26,7 @@ from kwire.schema import AbsentField
 S = TypeVar("S", bound=Struct)
 
 OPTIONAL: Any = None
-"""Stands behind attributes that not every version demands. Only type checkers see it."""
+"""The default of attributes that some version does not require, for type checkers only."""
 
 if TYPE_CHECKING:
     from pydantic.functional_validators import ModelWrapValidatorHandler
@@ -86,7 +86,7 @@ class ModelOf(_Typed[S]):
         return cls.model_validate(struct)
 
     def to_codec(self) -> S:
-        """The codec object. ``ValueError`` where a log left records out: nobody knows them."""
+        """The codec object. ``ValueError`` if a log left records out: they are unknown."""
         values = {field.codec.name: _to_codec(getattr(self, field.name)) for field in self.LIVE}
         for field in self.LIVE:
             if field.is_records and values[field.codec.name] is None:
@@ -102,7 +102,7 @@ class ModelOf(_Typed[S]):
 
     @property
     def unknown_tags(self) -> FieldTags:
-        """Tagged fields that nobody knows. They go to and from the codec class; Kafka's JSON form lacks them."""
+        """Unknown tagged fields. They are passed to and from the codec class; Kafka's JSON form lacks them."""
         return self._unknown_tags
 
     @unknown_tags.setter

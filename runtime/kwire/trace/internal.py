@@ -1,4 +1,4 @@
-"""How the records of internal topics are read: key and value, each with what stands in front of the message."""
+"""Traces of records of internal topics: key and value, each with the numbers before the message."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def trace_record(
 ) -> tuple[Trace | None, Trace | None]:
     """How ``kwire.logs.decode_record`` reads key and value; ``None`` for what the record does not have.
 
-    ``ValueError`` for a topic that is no internal one.
+    ``ValueError`` for a topic that is not internal.
     """
     record = decode_record(protocol, topic, key, value, policy)
     log = TOPICS[topic]

@@ -35,7 +35,7 @@ def show(found: Trace, note: Note | None = None, *, last: int | None = None) -> 
         if span is marked and found.error:
             lines.append(" " * (widths[0] + 2) + f"^^ {found.error.reason}")
     if after:
-        lines.append(f"{'…':>{widths[0]}}  {after} lines behind")
+        lines.append(f"{'…':>{widths[0]}}  {after} lines after")
     return "\n".join(lines) + "\n"
 
 
@@ -112,7 +112,7 @@ def _marked(found: Trace, spans: list[Span]) -> Span | None:
 
 
 def _hidden(spans: list[Span], marked: Span | None, last: int | None) -> tuple[int, int]:
-    """How many lines to leave out before and behind, so that ``last`` are left and the marked one is among them. It
+    """How many lines to leave out before and after, so that ``last`` are left and the marked one is among them. It
     need not be near the end: a wrong checksum stands before the records."""
     if last is None or last >= len(spans):
         return 0, 0
