@@ -9,7 +9,7 @@ from enum import IntEnum
 
 
 class ApiKey(IntEnum):
-    """The number of each API."""
+    """API key of each API."""
 
     PRODUCE = 0
     FETCH = 1

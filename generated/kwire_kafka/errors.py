@@ -9,9 +9,10 @@ from enum import IntEnum
 
 
 class ErrorCode(IntEnum):
-    """What ``error_code`` fields mean.
+    """Meaning of ``error_code`` fields.
 
-    A code that a newer broker may have sent is a member ``UNKNOWN_n``; ``ValueError`` only for what is no int16.
+    Codes that these definitions do not contain, e.g. from a newer broker, become members ``UNKNOWN_n``. Raises
+    ``ValueError`` for values outside of int16.
     """
 
     UNKNOWN_SERVER_ERROR = -1
@@ -363,13 +364,13 @@ class ErrorCode(IntEnum):
 
     @property
     def retriable(self) -> bool:
-        """Whether the same request may succeed when it is sent again."""
+        """Whether the same request can succeed if it is sent again."""
         return self in RETRIABLE
 
     @property
     def description(self) -> str:
-        """One line on what happened and what to do."""
-        return DESCRIPTIONS.get(self, "Not known to this release of the definitions.")
+        """One line on the cause and the remedy."""
+        return DESCRIPTIONS.get(self, "Unknown to these definitions.")
 
     @classmethod
     def _missing_(cls, value: object) -> ErrorCode | None:

@@ -1,4 +1,4 @@
-"""The errors of kwire: of bad input, which ``decode`` and ``encode`` raise and nothing else, and of look-ups."""
+"""Errors of decoding, encoding and look-ups. ``decode`` and ``encode`` raise no others for invalid input."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ if TYPE_CHECKING:
 
 
 class KwireError(Exception):
-    """Base of all errors that kwire raises for the data it is given."""
+    """Base class of all errors that kwire raises for invalid input and unknown names."""
 
 
 class DecodeError(KwireError):
-    """Bytes that do not fit the message and version.
+    """Raised for bytes that are not valid for the message and version.
 
     ``path`` names the field (``topics[3].partitions[0].records``) and is empty for the message as a whole. ``offset``
-    counts bytes from the start of ``data``, which is the whole input. ``origin`` is what it takes to read ``data``
-    again: the class, the offset of the message, and the policy. For records, ``data`` is one batch, ``position`` the
-    byte at which it starts in the input, and ``offset`` counts from the start of the input as well.
+    counts bytes from the start of ``data``, which is the whole input. ``origin`` holds the class, the offset
+    of the message and the policy, with which ``data`` can be read again. For records, ``data`` is one batch,
+    ``position`` the offset of its first byte in the input, and ``offset`` counts from the start of the input too.
     ``kwire.trace.annotate`` shows the bytes before the error.
     """
 
@@ -62,8 +62,8 @@ class DecodeError(KwireError):
 
 
 class EncodeError(KwireError):
-    """A value that the message cannot carry in this version: out of range, null where that is not allowed, or set for
-    a field that the version lacks and that is not ignorable. ``path`` names the field."""
+    """Raised for a value that cannot be encoded in this version: out of range, null where null is not allowed, or set
+    for a field that is not ignorable and is missing from the version. ``path`` names the field."""
 
     def __init__(self, reason: str, *, message_name: str = "", version: int | None = None, path: str = "") -> None:
         super().__init__(reason)
@@ -86,11 +86,11 @@ class UnexpectedMessageError(KwireError):
 
 
 class UnknownNameError(KwireError, KeyError):
-    """A look-up without a result. ``name`` is what was looked up: a name, an API key or a version.
+    """Raised if a look-up finds nothing. ``name`` is the name, API key or version that was looked up.
 
-    Every look-up by name, key or version raises a subclass of it, except that ``Message.decode`` and ``encode`` raise
+    All look-ups by name, key or version raise a subclass of it, except that ``Message.decode`` and ``encode`` raise
     :class:`DecodeError` and :class:`EncodeError` for an unknown version. The text suggests similar names. It is a
-    ``KeyError``, as look-ups are mappings.
+    ``KeyError`` because look-ups behave like mappings.
     """
 
     KIND = "name"
@@ -111,37 +111,37 @@ class UnknownNameError(KwireError, KeyError):
 
 
 class UnknownMessageError(UnknownNameError):
-    """An unknown name of a message."""
+    """Raised for an unknown message name."""
 
     KIND = "message"
 
 
 class UnknownApiError(UnknownNameError):
-    """An unknown API: ``name`` is its key, or its name, such as ``Fetch``."""
+    """Raised for an unknown API. ``name`` is its key or its name, such as ``Fetch``."""
 
     KIND = "API"
 
 
 class UnknownVersionError(UnknownNameError):
-    """A version that a message does not have."""
+    """Raised for a version that the message does not have."""
 
     KIND = "version"
 
 
 class UnknownReleaseError(UnknownNameError):
-    """An unknown release."""
+    """Raised for an unknown release."""
 
     KIND = "release"
 
 
 class UnknownLogError(UnknownNameError):
-    """An unknown log: none of those whose records the protocol defines."""
+    """Raised for a log whose records the protocol does not define."""
 
     KIND = "log"
 
 
 class UnknownRecordTypeError(UnknownNameError):
-    """An unknown type of the records in a log: ``name`` is its number or its name."""
+    """Raised for an unknown record type of a log. ``name`` is its number or its name."""
 
     KIND = "record type"
 

@@ -89,7 +89,7 @@ def _attributes(source: ClassSource, one: Field) -> list[AttributeView]:
     doc = docstring(described(source.message, one), indent=8)
     views = [AttributeView(name=name, annotation=_declared(annotation, demanded), doc=doc)]
     if records:
-        size = docstring(f"Size of {name} in bytes where nothing else is known of them.", indent=8)
+        size = docstring(f"Size of {name} in bytes if nothing else is known about them.", indent=8)
         views.append(AttributeView(name=f"{name}_size_in_bytes", annotation=_declared("int | None", False), doc=size))
     return views
 
