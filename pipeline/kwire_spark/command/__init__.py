@@ -1,6 +1,6 @@
 """The command line ``kwire-spark``: a module for each command, imported when it is called for.
 
-Exit codes: 0 all is well; 1 the report has something to do, as clients that break; 2 wrong usage; 3 it did not work.
+Exit codes: 0 all is well; 1 the report has something to do, as clients that break; 2 usage error; 3 failure.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def group() -> None:
     """What a Kafka cluster left behind, as tables and reports.
 
     INPUTs are packet captures, data directories and log segments of brokers, their request logs and server logs:
-    files, folders and patterns, in any mix. What each file is, its content tells.
+    files, folders and patterns, in any mix. File types are detected from their contents.
     """
 
 

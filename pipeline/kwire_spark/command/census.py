@@ -12,7 +12,7 @@ from kwire_spark.command.common import command as shared
 @click.command("census")
 @shared()
 def command(run: Run) -> int:
-    """Who speaks what: APIs, versions, clients and software, over time, and what releases say to them."""
+    """Who speaks what: APIs, versions, clients and software, over time, and their status in releases."""
     from kwire_spark.reports.census import census
     from kwire_spark.tables.clients import EXCHANGE_COLUMNS, REFUSAL_COLUMNS, tally
 

@@ -134,7 +134,7 @@ def nothing_to_report(run: Run, broken: Table) -> OptionError:
 
 
 def command(
-    help_about_out: str = "Folder for page and tables; what it had of them is replaced.",
+    help_about_out: str = "Output directory; existing reports and tables are overwritten.",
 ) -> Callable[[Command], Command]:
     """The options of every command; its function gets a :class:`Run` as ``run`` in place of them."""
 

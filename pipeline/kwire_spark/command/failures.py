@@ -12,7 +12,7 @@ _LAST = re.compile(r"^(?:: )?(?:[A-Za-z_][\w.]*\.)?(\w*(?:Error|Exception|Interr
 
 
 def one_line(error: Exception) -> tuple[str, bool]:
-    """What to print, and whether it is the user who can put it right by another command line."""
+    """What to print, and whether this is a usage error."""
     if isinstance(error, OptionError | UnknownReleaseError):
         return str(error), True
     if isinstance(error, KwireError | BrokenInputError):

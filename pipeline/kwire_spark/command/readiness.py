@@ -10,12 +10,12 @@ from kwire_spark.command.common import command as shared
 
 
 @click.command("readiness")
-@click.option("--target", required=True, metavar="RELEASE", help="The release of the brokers to be, as 4.1.1.")
+@click.option("--target", required=True, metavar="RELEASE", help="Kafka release you plan to upgrade to, e.g. 4.1.1.")
 @shared()
 def command(run: Run, target: str) -> int:
     """Which clients use versions that a release refuses.
 
-    Exit codes: 0 no client is refused, 1 some are, 2 wrong usage, 3 it did not work.
+    Exit codes: 0 no client is refused, 1 some are, 2 usage error, 3 failure.
     """
     from kwire_kafka.releases import RELEASES
     from kwire_spark.reports.readiness import readiness

@@ -47,7 +47,7 @@ POLL_SECONDS = 1.0
     default="10 minutes",
     show_default=True,
     metavar="TIME",
-    help="By how much packets may come after later ones.",
+    help="How far out of order packets may arrive.",
 )
 @click.option("--quiet", "-q", is_flag=True, help="No progress on the terminal.")
 def command(

@@ -54,7 +54,7 @@ def combined(batches: Iterable[Batch], start: int) -> list[Batch]:
     """Batches without overlaps, from ``start`` on, neighbours of the same kind as one.
 
     Where they overlap, the one that was delivered more often counts, or else the one with the higher state:
-    what the coordinator's ``PersisterStateBatchCombiner`` comes to, but that it leaves a few neighbours apart.
+    the same result as the coordinator's ``PersisterStateBatchCombiner``, which merges slightly fewer neighbours.
 
     >>> combined([(0, 9, 1, 0), (5, 14, 2, 0), (15, 15, 2, 0)], 3)
     [(3, 4, 1, 0), (5, 15, 2, 0)]

@@ -35,7 +35,7 @@ def keep_clients(
     """
     path, checkpoint = f"{folder.rstrip('/')}/{name}", f"{folder.rstrip('/')}/_{name}.checkpoint"
     if exists(exchanges.sparkSession, path) and not exists(exchanges.sparkSession, checkpoint):
-        raise ValueError(f"{path} is there, but not the checkpoint of the stream that it is of: {checkpoint}")
+        raise ValueError(f"{path} exists, but its checkpoint does not: {checkpoint}")
     writer = exchanges.writeStream.queryName(name).option("checkpointLocation", checkpoint)
     return writer.foreachBatch(partial(add_batch, folder, name, format))
 

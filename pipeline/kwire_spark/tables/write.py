@@ -29,10 +29,9 @@ def write(
 ) -> str:
     """Write ``table`` as ``folder/name`` in place of what was there, and return that path.
 
-    The files are written beside, to ``_name.writing``, and take the place of the table by a rename: a job that is
-    killed leaves the old table, or if it was in that instant, the old one in ``_name.replaced``, from where the next
-    run puts it back. Where a rename copies, as on S3, the instant lasts as long as that. Formats that are not
-    folders of files (:data:`FILES`) are left to replace tables in their own way.
+    The files are written to ``_name.writing`` and take the place of the table by a rename: if a job is killed, the
+    old table survives, possibly as ``_name.replaced``, which the next run restores. Where a rename copies (S3),
+    that takes longer. Formats that are not folders of files (:data:`FILES`) replace tables in their own way.
 
     ``by_date`` adds a column ``date`` of the column ``time``, in UTC, and makes a folder for each; ``partition_by``
     for the values of columns. There is at most one file for each task and folder. ``options`` are the format's.
