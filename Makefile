@@ -41,8 +41,9 @@ generate: $(READY)  ## compile message_defs/kafka into generated/, and the small
 snapshots: $(READY)  ## rewrite the snapshots of the tests: read the diff before you commit
 	$(PYTEST) --snapshot-update $(TESTS)
 
-docs: $(READY)  ## rewrite the page of every diagnostic code
+docs: $(READY)  ## rewrite the page of every diagnostic code, and the list of public names
 	$(BIN)/kwirec rule-pages docs/rules
+	$(BIN)/python -m tests.api_reference docs/api.md
 
 diff: $(READY)  ## what the working tree changes of the protocol since BASE=main; FORMAT=markdown, LEVEL=policy
 # Compared with where the branch left BASE: later commits of BASE are not changes of the working tree.

@@ -37,7 +37,7 @@ def quiet(phase: str, done: int, total: int) -> None:
 
 @dataclass(frozen=True)
 class Loaded:
-    """What the first half of the compiler gives. ``schema`` is whole only if the report has no errors."""
+    """The result of :func:`load`. ``schema`` is whole only if the report has no errors."""
 
     documents: tuple[Document, ...]
     schema: Schema
@@ -45,7 +45,7 @@ class Loaded:
 
 
 def load(paths: Sequence[Path], report: Report, phase: Phase = quiet) -> Loaded:
-    """read → parse → resolve → validate"""
+    """Read, parse, resolve and validate the definitions in ``paths``. Findings are in ``report``."""
     started = time.perf_counter()
     sources = read_sources(paths, report)
     documents = []
@@ -72,7 +72,7 @@ class Generated:
 
 
 class OutputNotGeneratedError(Exception):
-    """The output folder holds files that no compiler wrote."""
+    """The output folder holds files that kwirec did not write."""
 
 
 def generate(
@@ -84,7 +84,7 @@ def generate(
     check: bool = False,
     phase: Phase = quiet,
 ) -> Generated:
-    """lower → emit → write: the package ``package`` in folder ``out``."""
+    """Lower, emit and write: the package ``package`` in folder ``out``."""
     folder = out / package
     if not is_generated(folder):
         raise OutputNotGeneratedError(f"{folder.as_posix()} was not written by kwirec: choose another folder")

@@ -92,7 +92,7 @@ def build(
     separate: bool = True,
     jobs: int = os.cpu_count() or 1,
 ) -> Build:
-    """Compile the runtime and ``modules`` of a generated package in ``target``, which is made anew.
+    """Compile the runtime and ``modules`` of a generated package in ``target``, which is created again.
 
     ``separate`` gives a library per module: they are compiled in parallel and loaded one by one, and calls between
     them, of which the fast path has none, are a little slower.

@@ -418,6 +418,7 @@ RETRIABLE: frozenset[ErrorCode] = frozenset(
         ErrorCode.SHARE_SESSION_LIMIT_REACHED,
     }
 )
+"""The errors after which the same request may succeed."""
 
 DESCRIPTIONS: dict[ErrorCode, str] = {
     ErrorCode.UNKNOWN_SERVER_ERROR: "The broker hit an unclassified internal failure; look in its log for the stack trace before deciding whether to retry.",
@@ -556,5 +557,6 @@ DESCRIPTIONS: dict[ErrorCode, str] = {
     ErrorCode.STREAMS_TOPOLOGY_FENCED: "The member runs an outdated topology; upgrade this instance to the group's current application version.",
     ErrorCode.SHARE_SESSION_LIMIT_REACHED: "The broker has no room for another share session; back off and retry later, or raise its session limit.",
 }
+"""One line on what happened and what to do, by error."""
 
 __all__ = ["DESCRIPTIONS", "RETRIABLE", "ErrorCode"]

@@ -60,7 +60,7 @@ class Inputs:
 
 
 def find(paths: Iterable[str | Path]) -> Inputs:
-    """What there is below ``paths``; :class:`~kwire_spark.options.OptionError` for a path that is not there."""
+    """The input files below ``paths``; :class:`~kwire_spark.options.OptionError` for a path that is not there."""
     found: dict[str, dict[str, None]] = {kind: {} for kind in (CAPTURE, LOG, REQUEST_LOG, SERVER_LOG, PART)}
     skipped: dict[str, str] = {}
     unreadable: set[str] = set()

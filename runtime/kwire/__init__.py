@@ -1,6 +1,6 @@
-"""kwire: what generated codecs need at run time.
+"""The runtime of generated codecs: base classes, errors, policies and the registry of messages.
 
-Errors, policies and base classes are here. ``kwire.connection`` decodes connections or serves their ends, from
+``kwire.connection`` decodes connections or serves their ends, from
 ``kwire.frames`` and ``kwire.headers``; ``kwire.records`` and ``kwire.compression`` read and build record batches;
 ``kwire.logs`` and ``kwire.request_log`` read the files and logs of brokers; ``kwire.trace`` shows bytes as annotated
 trees.
@@ -25,6 +25,7 @@ from kwire.protocol import MessageRegistry, Request, Response
 from kwire.uuids import ZERO_UUID, Uuid
 
 __version__ = "0.1.0"
+"""The version of the distribution, which all packages share."""
 
 __all__ = [
     "LIKE_KAFKA",

@@ -34,7 +34,7 @@ def install_constructors(namespace: dict[str, Any]) -> None:
     for name, value in list(namespace.items()):
         if name.startswith("new_") and isinstance(value, FunctionType):
             namespace[name] = _rebuilt_on_first_call(namespace, name, value)
-        elif isinstance(value, type) and value.__module__ == namespace["__name__"]:
+        elif isinstance(value, type) and hasattr(value, "FIELDS") and value.__module__ == namespace["__name__"]:
             value.__doc__ = _CLASS_DOC  # type: ignore[assignment]
 
 

@@ -138,6 +138,7 @@ class Field:
 
     @property
     def is_array(self) -> bool:
+        """Whether it is an array."""
         return self.type.startswith("[]")
 
     @property

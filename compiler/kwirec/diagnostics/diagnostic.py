@@ -103,10 +103,12 @@ class Diagnostic(Finding):
 
     @classmethod
     def of(cls, finding: Finding, code: Code, severity: Severity) -> Diagnostic:
+        """The diagnostic of a finding."""
         return cls(code=code, severity=severity, **vars(finding))
 
     @property
     def sort_key(self) -> tuple[tuple[str, int, int], str, str]:
+        """Orders diagnostics by file, position and code."""
         return self.primary.span.sort_key, self.code.number, self.message
 
 
@@ -173,9 +175,11 @@ class Report:
         return sorted(self._diagnostics.values(), key=lambda diagnostic: diagnostic.sort_key)
 
     def has_errors(self) -> bool:
+        """Whether a diagnostic is an error."""
         return any(diagnostic.severity is Severity.ERROR for diagnostic in self._diagnostics.values())
 
     def count(self, severity: Severity) -> int:
+        """The number of diagnostics of this severity."""
         return sum(diagnostic.severity is severity for diagnostic in self._diagnostics.values())
 
 

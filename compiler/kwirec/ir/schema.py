@@ -210,6 +210,7 @@ class Schema:
         return {message.name: message for message in self.messages}
 
     def message(self, name: str) -> Message | None:
+        """The message of this name; ``None`` if there is none."""
         return self._by_name.get(name)
 
     def pairs(self) -> Iterator[tuple[int, Message | None, Message | None]]:

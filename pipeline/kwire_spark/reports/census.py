@@ -43,7 +43,7 @@ COUNTED = columns(
 
 
 def census(clients: DataFrame, exchanges: DataFrame | None = None, *, top: int = TOP) -> Report:
-    """The report. Without ``exchanges`` there is no chart over time.
+    """A report on clients: versions, libraries, addresses. Without ``exchanges`` there is no chart over time.
 
     What both captures and logs saw counts once: of each client, API and version the kind of input that saw most of
     it is taken.

@@ -44,7 +44,8 @@ TIMES = columns(
 
 
 def latency(exchanges: DataFrame, *, top: int = TOP) -> Report:
-    """The report. What captures and what request logs saw is told apart: they measure at different places."""
+    """A report on latencies, errors and throttling. Captures and request logs are kept apart: they measure at
+    different places."""
     requests = _requests(exchanges)
     times, steps = _times(requests, top)
     errors, over_time = _errors(requests, steps, top)

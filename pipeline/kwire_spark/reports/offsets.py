@@ -41,8 +41,10 @@ class Tables:
 
 
 def offsets(records: DataFrame, ends: DataFrame | None = None, *, top: int = TOP) -> Report:
-    """The report on these RECORDS; ``ends`` as :func:`log_ends` gives them. Names of topics that groups know by id
-    are those of ``__cluster_metadata``, if that is among the records."""
+    """A report on committed offsets and lag from RECORDS; ``ends`` is the result of :func:`log_ends`.
+
+    Names of topics that groups know by id are those of ``__cluster_metadata``, if that is among the records.
+    """
     from pyspark.sql import functions as F
 
     names = tables.topics(records).select("topic_id", "topic").distinct()
@@ -57,7 +59,7 @@ def offsets(records: DataFrame, ends: DataFrame | None = None, *, top: int = TOP
 
 
 def log_ends(records: DataFrame, bases: Sequence[tuple[str, int, int]] = ()) -> DataFrame:
-    """Topic, partition and the offset after the last record: of records only these columns are needed.
+    """The end offset of each partition. ``records`` needs only the columns topic, partition and offset.
 
     ``bases`` are topics, partitions and the offsets with which their last segments begin. So a log has an end if all
     of its records have expired.

@@ -43,7 +43,7 @@ Judged = list[tuple[Use, Verdict]]
 
 
 def readiness(clients: DataFrame, target: str) -> Report:
-    """What becomes of ``clients`` (``columns.CLIENTS``) when all brokers are of release ``target``.
+    """A report on the clients (``columns.CLIENTS``) that brokers of release ``target`` would break.
 
     ``target`` is a release, or a line as ``"4.1"``: its newest that is known. ``UnknownReleaseError`` if there is
     none.

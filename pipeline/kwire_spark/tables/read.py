@@ -29,7 +29,7 @@ Option = str | int | bool
 def frames(
     *given: Given, columns: Sequence[str] = (), spark: SparkSession | None = None, **options: Option
 ) -> DataFrame:
-    """What was seen on the connections of captures: ``columns.FRAMES``."""
+    """The frames on the connections of captures: ``columns.FRAMES``."""
     parts = [("kafka_capture", path.captures) for path in _inputs(given)]
     return _read(parts, FRAMES, columns, spark, {**options, "rows": "frames"})
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 M = TypeVar("M", bound="Message")
 
 Direction = Literal["client", "server"]
+"""The sender of bytes: :data:`CLIENT` or :data:`SERVER`."""
 
 CLIENT: Final = "client"
 """Bytes that the client sent: requests."""
@@ -85,18 +86,22 @@ class RequestEvent(FrameEvent):
 
     @property
     def api_key(self) -> int:
+        """The API key of the header."""
         return self.header.api_key
 
     @property
     def version(self) -> int:
+        """The API version of the header."""
         return self.header.api_version
 
     @property
     def correlation_id(self) -> int:
+        """The correlation id of the header."""
         return self.header.correlation_id
 
     @property
     def client_id(self) -> str | None:
+        """The client id of the header."""
         return self.header.client_id
 
     def _summary(self) -> str:
@@ -132,6 +137,7 @@ class ResponseEvent(FrameEvent):
 
     @property
     def correlation_id(self) -> int:
+        """The correlation id of the header."""
         return self.header.correlation_id
 
     def _summary(self) -> str:
@@ -174,6 +180,7 @@ class Undecodable(FrameEvent):
 
     @property
     def correlation_id(self) -> int | None:
+        """The correlation id, ``None`` if the header cannot be decoded."""
         return None if self.header is None else self.header.correlation_id
 
     def _summary(self) -> str:

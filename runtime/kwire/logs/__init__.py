@@ -1,4 +1,4 @@
-"""What brokers keep on disk: records of internal topics, log segments, metadata snapshots, whole data directories.
+"""The files of brokers: log segments, metadata snapshots, whole data directories, and records of internal topics.
 
 ``decode_record`` reads one record of an internal topic from wherever it comes; ``LogSegment`` and ``scan`` read
 files; ``internal_records`` does both, and ``committed_offsets`` adds up what groups committed. ``embedded`` finds

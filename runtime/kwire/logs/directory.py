@@ -23,7 +23,7 @@ _NAME = re.compile(r"\d{20}\.log|(\d{20}-\d{10}|bootstrap)\.checkpoint")
 
 
 class LoggedRecord:
-    """A record of an internal topic, ``record``, with what its place in the log tells about it.
+    """A record of an internal topic, with its offset, its timestamp and the facts of its batch.
 
     ``timestamp`` is in milliseconds since the epoch; ``producer_id`` and ``producer_epoch`` are -1 for records that
     no transactional or idempotent producer wrote. Offsets that a transaction committed count from its commit marker

@@ -36,8 +36,8 @@ PLACES: dict[str, tuple[tuple[str, str], ...]] = {
 
 
 class Embedded:
-    """Bytes inside of a message, read: at ``path``, in ``version``. If they could not be read, ``message`` is
-    ``None`` and ``reason`` says why."""
+    """A message in a bytes field of another message, at ``path``. If it cannot be decoded, ``message`` is ``None``
+    and ``reason`` says why."""
 
     __slots__ = ("message", "path", "raw", "reason", "version")
 
@@ -54,7 +54,7 @@ class Embedded:
 
 
 def embedded(protocol: MessageRegistry, message: Message, policy: Policy = STRICT) -> list[Embedded]:
-    """All subscriptions and assignments inside of a message, with their paths; none if it has no place for them.
+    """All subscriptions and assignments in a message, with their paths.
 
     Groups of another protocol type are left out, and so are empty bytes, which a member without assignment has.
     Messages that do not say the protocol type, as JoinGroup responses before version 7, are taken for a consumer's.

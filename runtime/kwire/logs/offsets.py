@@ -22,7 +22,7 @@ COMMIT = "commit"
 
 
 class CommittedOffset:
-    """Where a group goes on in a partition.
+    """The offset that a group committed for a partition.
 
     ``timestamp`` is when it was committed, in milliseconds since the epoch; ``leader_epoch`` is -1 and ``metadata``
     empty if the consumer gave none; ``record_offset`` is the offset of the record in ``__consumer_offsets``.
@@ -49,7 +49,7 @@ def committed_offsets(
     errors: list[DecodeError] | None = None,
     policy: Policy = STRICT,
 ) -> dict[Place, CommittedOffset]:
-    """The offsets that stand at the end of a partition of ``__consumer_offsets``, by group, topic and partition.
+    """The committed offsets at the end of a partition of ``__consumer_offsets``, by group, topic and partition.
 
     A group is in one partition of the topic, whose folder ``path`` is; the other arguments are those of
     :func:`internal_records`. Tombstones delete what was committed. Offsets that belong to a transaction count from

@@ -78,7 +78,7 @@ class ModelOf(_Typed[S]):
 
     @classmethod
     def from_codec(cls, struct: S) -> Self:
-        """The model of what ``struct`` is in this version.
+        """``struct`` as a model of this version.
 
         As in encoding, fields that the version lacks are left out if they may be ignored. Anything else that
         the version cannot have is in the ``ValidationError``, by its path.

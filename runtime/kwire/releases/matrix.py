@@ -61,10 +61,12 @@ class VersionFacts:
 
     @property
     def first(self) -> str | None:
+        """The oldest release that supports it; ``None`` if none does."""
         return self.releases[0] if self.releases else None
 
     @property
     def last(self) -> str | None:
+        """The newest release that supports it; ``None`` if none does."""
         return self.releases[-1] if self.releases else None
 
 
@@ -80,6 +82,7 @@ class MessageMatrix:
 
     @cached_property
     def versions(self) -> dict[int, VersionFacts]:
+        """The versions of the message, ascending."""
         return {
             row["version"]: VersionFacts(
                 version=row["version"],

@@ -89,6 +89,7 @@ class Change:
 
     @property
     def lost(self) -> bool:
+        """Whether there is no common version any more."""
         return self.before.version is not None and self.after.version is None
 
 

@@ -1,4 +1,4 @@
-"""Lines of a broker's request log: what Kafka writes through its logger ``kafka.request.logger``.
+"""Lines of a broker's request log, which Kafka writes through its logger ``kafka.request.logger``.
 
 ::
 

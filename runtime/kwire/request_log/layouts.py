@@ -28,7 +28,7 @@ _ATTEMPTS = 3
 
 
 def micros(prefix: str, zone: tzinfo) -> int | None:
-    """The time in front of a message, in microseconds since the epoch; ``None`` if there is none.
+    """The time before a message, in microseconds since the epoch; ``None`` if there is none.
 
     Dates as ISO writes them and log4j's variants (``[2026-11-21 16:33:41,379]``, ``21 Nov 2026 16:33:41,379``), and
     numbers of seconds, or parts of them, since the epoch. Of several times one with a zone wins, then the first;
@@ -52,8 +52,8 @@ def micros(prefix: str, zone: tzinfo) -> int | None:
 
 
 def located(text: str, mark: str) -> tuple[str, str, int] | None:
-    """Where a message begins that has ``mark`` at its start: what stands before it, the text it is in, and its place
-    there; ``None`` if it is not there.
+    """The message that starts with ``mark``: the text before it, the text that contains it, and its offset there;
+    ``None`` if there is none.
 
     The text is ``text`` itself or, where that is an object of JSON or ends with one, the string that has the mark.
     Then time and level from the object stand before the message.

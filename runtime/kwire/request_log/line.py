@@ -24,10 +24,11 @@ UNKNOWN = "unknown"
 """What brokers write for software that did not tell its name or version."""
 
 Json = dict[str, Any]
+"""A JSON object."""
 
 
 class RequestLogError(DecodeError):
-    """A line of the request log that cannot be read: it was cut off, or lacks what every such line has.
+    """A line of the request log that cannot be parsed: it was cut off, or lacks a mandatory part.
 
     ``data`` is the line in UTF-8 and ``offset`` the byte where the problem is, ``path`` the name in its JSON. Of a
     line inside a string of JSON they are about what that string says.
@@ -129,16 +130,18 @@ class RequestLogLine:
 
     @property
     def software(self) -> tuple[str | None, str | None]:
-        """Name and version of the client's library, ``None`` where it did not tell: as the broker knew them, or as
-        this very request tells them, which the broker did not know before [KIP-511]."""
+        """Name and version of the client library, each ``None`` if unknown: from the connection, or from this request
+        if it is an ApiVersions request, which the broker did not know before [KIP-511]."""
         told = self.request or _software_in_text(self)
         name = told.get("clientSoftwareName") or self.software_name
         version = told.get("clientSoftwareVersion") or self.software_version
         return _told(name), _told(version)
 
     def time(self, zone: tzinfo) -> int | None:
-        """When the line was written, in microseconds since the epoch; ``zone`` is where the broker is at home, as
-        most layouts do not say. ``None`` if the layout has no time."""
+        """The time of the line, in microseconds since the epoch; ``None`` if the layout has none.
+
+        ``zone`` is the broker's time zone, used where the layout has none.
+        """
         return micros(self.prefix, zone)
 
     def request_message(self, protocol: MessageRegistry, *, empty_records: bool = False) -> Message | None:
@@ -153,7 +156,7 @@ class RequestLogLine:
         return cls.from_json(self.request, self.body_version, empty_records=empty_records)
 
     def response_message(self, protocol: MessageRegistry, *, empty_records: bool = False) -> Message | None:
-        """The response as a codec object, as :meth:`request_message`.
+        """The response as a codec object, ``None`` if there is none; see :meth:`request_message`.
 
         Of the records in a Fetch response brokers log the size; those in ShareFetch and FetchSnapshot responses they
         log as if there were none.
@@ -164,7 +167,7 @@ class RequestLogLine:
         return cls.from_json(self.response, self.body_version, empty_records=empty_records)
 
     def request_model(self, protocol: MessageRegistry, models: Mapping[str, Any]) -> Any:
-        """The request as a ``ModelOf`` its version, ``None`` if there is none.
+        """The request as a model of its version, ``None`` if there is none.
 
         ``UnknownApiError`` or ``UnknownVersionError`` if the API key or its version is unknown, and pydantic's
         ``ValidationError`` where the JSON is not what this version is.
@@ -174,7 +177,7 @@ class RequestLogLine:
         return self._model(models, protocol.request(self.header.api_key).__name__, self.request)
 
     def response_model(self, protocol: MessageRegistry, models: Mapping[str, Any]) -> Any:
-        """The response as a model, as :meth:`request_model`."""
+        """The response as a model of its version, ``None`` if there is none; see :meth:`request_model`."""
         if self.response is None:
             return None
         return self._model(models, protocol.response(self.header.api_key).__name__, self.response)
@@ -183,7 +186,7 @@ class RequestLogLine:
         return models[name].for_version(self.body_version).model_validate(body)
 
     def enveloped(self, protocol: MessageRegistry, policy: Policy = STRICT) -> tuple[Request, Response | None] | None:
-        """What is in an Envelope: header and body of the request and, if it was answered, of the response.
+        """The request in an Envelope, and its response if it was answered.
 
         ``None`` if the line is about anything else. An Envelope gets logged where what is in it may not be forwarded.
         """

@@ -14,6 +14,7 @@ import re
 from typing import Any
 
 MARK = "Completed request:"
+"""The start of the message in every line of the request log."""
 
 API_KEYS = (
     *("PRODUCE", "FETCH", "LIST_OFFSETS", "METADATA", "LEADER_AND_ISR", "STOP_REPLICA", "UPDATE_METADATA"),

@@ -69,6 +69,7 @@ class Trace:
 
     @property
     def end(self) -> int:
+        """The offset after the last span."""
         return self.spans[-1].end if self.spans else 0
 
     def then(self, cls: type[Message], version: int, policy: Policy, expand: Expand | None = None) -> Trace:
