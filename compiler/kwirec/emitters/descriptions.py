@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 
-from kwirec.emitters.artifact import Artifact
+from kwirec.emitters.artifact import Artifact, json_text
 from kwirec.emitters.modules import ModuleGroup, class_names
 from kwirec.naming import python_name
 
 
 def emit_descriptions(groups: Sequence[ModuleGroup]) -> Artifact:
-    """Module → class → attribute → description, a line for each field. That of the class has the name ``""``."""
+    """Module → class → attribute → description, a line per class; ``""`` is the name of its own one."""
     modules: dict[str, dict[str, dict[str, str]]] = {}
     for group in groups:
         names = class_names(group.messages)
@@ -23,7 +22,7 @@ def emit_descriptions(groups: Sequence[ModuleGroup]) -> Artifact:
             for message in group.messages
             for struct in message.structs
         }
-    return Artifact(path="descriptions.json", text=json.dumps(modules, indent=1, ensure_ascii=False) + "\n")
+    return Artifact(path="descriptions.json", text=json_text(modules, 2) + "\n")
 
 
 def _line(text: str) -> str:
