@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import kwire
 from kwire import DecodeError
 from kwire_kafka.api.fetch import FetchableTopicResponse, FetchResponse, PartitionData
 from kwirec.frontend.json_messages import attribute_names
@@ -121,3 +122,17 @@ def test_every_link_leads_to_a_file() -> None:
         for link in re.findall(r"\]\(([^)#\s]+)[^)]*\)", text):
             if "://" not in link:
                 assert (path.parent / link).exists(), f"{path.relative_to(ROOT)} links to {link}"
+
+
+@pytest.mark.parametrize(
+    ("module", "name"), [("kwire", "kwire"), ("kwirec", "kwirec"), ("kwire_spark", "kwire-spark")]
+)
+def test_the_commands_agree_on_help_and_version(module: str, name: str) -> None:
+    def printed(option: str) -> str:
+        return subprocess.run(
+            [sys.executable, "-m", module, option], capture_output=True, text=True, check=True
+        ).stdout
+
+    assert printed("--version") == f"{name} {kwire.__version__}\n"
+    assert printed("-h") == printed("--help")
+    assert printed("-h").lower().startswith(f"usage: {name} ")

@@ -22,7 +22,7 @@ CLEAN, FINDINGS, USAGE = 0, 1, 2
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(package_name="kwire", prog_name="kwirec")
+@click.version_option(package_name="kwire", prog_name="kwirec", message="%(prog)s %(version)s")
 def main() -> None:
     """Compile Kafka-style message definitions."""
 

@@ -33,7 +33,7 @@ class Commands(click.Group):
 
 
 @click.command(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(package_name="kwire")
+@click.version_option(package_name="kwire", message="%(prog)s %(version)s")
 def group() -> None:
     """What a Kafka cluster left behind, as tables and reports.
 
