@@ -107,7 +107,7 @@ def test_records_are_base64_or_a_size() -> None:
 def test_schemas_describe_their_fields() -> None:
     schema = FetchResponseModel.for_version(16).model_json_schema()
     assert schema["title"] == "FetchResponse version 16"
-    assert schema["description"].startswith("Broker's answer")
+    assert schema["description"].startswith("Returns record batches")
     place = schema["properties"]["throttleTimeMs"]
     assert (place["minimum"], place["maximum"], place["type"]) == (-(2**31), 2**31 - 1, "integer")
     assert "quota" in place["description"]
