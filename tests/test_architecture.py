@@ -16,7 +16,7 @@ from kwirec import catalogue
 
 ROOT = Path(__file__).parent.parent
 LAYERS = (
-    ("versions", "diagnostics"),
+    ("versions", "diagnostics", "json_text"),
     ("frontend",),
     ("ir", "naming"),
     ("validation", "lowering"),

@@ -97,7 +97,7 @@ def generate(
         phase("emit", number, len(groups))
     errors = [error for path in paths if path.is_dir() for error in read_errors(path / "errors.json")]
     artifacts += emit_package(groups, name=package, errors=errors)
-    artifacts += emit_compatibility(schema, layouts, groups, history_of(paths), package=package)
+    artifacts += emit_compatibility(layouts, groups, history_of(paths), package=package)
     artifacts += emit_models(groups, package=package)
     artifacts.append(emit_descriptions(groups))
     outcome = write(

@@ -18,7 +18,7 @@ from kwire_kafka.compat import MATRIX
 from kwire_kafka.releases import RELEASES
 from kwirec.diagnostics.diagnostic import Report
 from kwirec.diagnostics.source import Source
-from kwirec.emitters.compat_matrix import message_matrix
+from kwirec.emitters.compat_matrix import convert, message_matrix
 from kwirec.frontend import parse
 from kwirec.ir import resolve
 from kwirec.lowering import lower
@@ -172,7 +172,8 @@ def test_records_are_null_by_default_also_where_null_is_refused() -> None:
     third = field("Third", "records", versions="1+", nullableVersions="1+")
     schema = resolve([parse(Source("Clock.json", clock(first, second, third)), Report())], Report())
     [message] = schema.messages
-    conversion = message_matrix(message, lower(schema)).convert(0, 1)
+    shapes = message_matrix(message, lower(schema)).shapes
+    conversion = convert(shapes[0], shapes[1])
     assert (conversion.null, conversion.missing) == (("first",), ("second",))
 
 
@@ -187,8 +188,8 @@ def test_versions_have_what_classes_and_evidence_say() -> None:
             assert facts.flexible == (version in cls.FLEXIBLE_VERSIONS)
             assert facts.header == (cls.header_version(version) if matrix.kind in ("request", "response") else None)
             prints = evidence[name][version]
-            assert {one for found in prints.values() for one in found} <= set(facts.releases)
-            others = {one for print_, found in prints.items() if print_ != facts.layout for one in found}
+            assert prints.keys() <= set(facts.releases)
+            others = {release for release, fingerprint in prints.items() if fingerprint != facts.layout}
             assert set(facts.other_bytes_in) == others
 
 

@@ -50,13 +50,13 @@ def test_every_link_of_the_overview_leads_to_a_page_that_leads_back() -> None:
 
 def test_the_whole_matrix_is_emitted() -> None:
     schema = load([KAFKA], Report()).schema
-    artifacts = emit_compatibility(schema, lower(schema), group_modules(schema), history_of([KAFKA]), package="x")
+    artifacts = emit_compatibility(lower(schema), group_modules(schema), history_of([KAFKA]), package="x")
     assert {artifact.path for artifact in artifacts} > {"releases.py", "compat.py", "compat.json", "matrix/README.md"}
 
 
 def test_a_protocol_without_releases_has_a_matrix_of_messages_only(tmp_path: Path) -> None:
     schema = load([KAFKA.parents[1] / "tests" / "data" / "clockwork"], Report()).schema
-    artifacts = emit_compatibility(schema, lower(schema), group_modules(schema), history_of([tmp_path]), package="x")
+    artifacts = emit_compatibility(lower(schema), group_modules(schema), history_of([tmp_path]), package="x")
     texts = {artifact.path: artifact.text for artifact in artifacts}
     assert not {"releases.py", "matrix/releases.md", "matrix/negotiation.md"} & set(texts)
     data = json.loads(texts["compat.json"])

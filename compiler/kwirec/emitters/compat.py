@@ -1,4 +1,4 @@
-"""Releases and compatibility of a protocol: what the package says of its versions, beside the codecs."""
+"""What a package says about its versions beside the codecs: releases and compatibility."""
 
 from __future__ import annotations
 
@@ -12,19 +12,18 @@ from kwirec.emitters.compat_pages import emit_pages
 from kwirec.emitters.modules import ModuleGroup
 from kwirec.emitters.negotiations import negotiations
 from kwirec.emitters.releases import emit_releases
-from kwirec.ir.schema import Schema
 from kwirec.lowering import Layouts
 from kwirec.merge.history import History, read_history
 
 
 def emit_compatibility(
-    schema: Schema, layouts: Layouts, groups: Sequence[ModuleGroup], history: History, *, package: str
+    layouts: Layouts, groups: Sequence[ModuleGroup], history: History, *, package: str
 ) -> list[Artifact]:
-    """``releases.py`` where releases are known, ``compat.json`` with its module, and the pages in ``matrix/``."""
+    """``releases.py`` if releases are known, ``compat.json`` with its module, and the pages in ``matrix/``."""
     matrices = {m.name: message_matrix(m, layouts) for group in groups for m in group.messages}
     apis = negotiations(history)
-    artifacts = [emit_releases(history, schema, package=package)] if history.releases else []
-    artifacts += emit_compat(matrices.values(), history, apis, package=package)
+    artifacts = [emit_releases(history, matrices.values(), package=package)] if history.releases else []
+    artifacts += emit_compat(list(matrices.values()), history, apis, package=package)
     artifacts += emit_pages(groups, matrices, history, apis, package=package)
     return artifacts
 

@@ -1,92 +1,99 @@
-"""The compatibility matrix as data: ``compat.json``, one fact a line, and the module that opens it.
+"""The compatibility matrix as data: ``compat.json``, with one fact on each line, and the module that reads it.
 
-Versions that convert alike are one row, releases that speak the same are one row: the matrix of a protocol with
-hundreds of messages stays something to read and to compare.
+Versions that convert alike share a row, as do releases with equal facts, so that the matrix of a protocol with
+hundreds of messages can still be read and compared.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from kwirec.emitters.artifact import Artifact
 from kwirec.emitters.compat_matrix import MessageMatrix
 from kwirec.emitters.environment import render
 from kwirec.emitters.negotiations import ApiNegotiation
-from kwirec.emitters.releases import release_names, span_text, spans
-from kwirec.ir.schema import Message, MessageKind
-from kwirec.merge.history import ApiFacts, History
+from kwirec.ir.schema import Message
+from kwirec.json_text import json_text
+from kwirec.lowering.headers import header_versions
+from kwirec.merge.history import ApiFacts, History, span_text, spans
 from kwirec.versions import VersionRange
-
-STABLE, DEPRECATED, UNSTABLE, REMOVED = "stable", "deprecated", "unstable", "removed"
-APIS = (MessageKind.REQUEST, MessageKind.RESPONSE)
 
 
 @dataclass(frozen=True, kw_only=True)
 class VersionFacts:
-    """One version of a message. ``releases`` are those that have it, ``others`` those where its bytes were others;
-    both as spans, empty where nothing is known. ``status`` is that in the newest release."""
+    """One version of a message. ``status`` is that in the newest release.
+
+    ``releases`` are the spans of releases that have the version, ``other_bytes_in`` those in which its bytes were
+    different; empty if unknown.
+    """
 
     version: int
     header: int | None
     flexible: bool
     layout: str
-    releases: str
-    others: str
     status: str
-
-    def to_json(self) -> dict[str, object]:
-        facts: dict[str, object] = {"version": self.version}
-        if self.header is not None:
-            facts["header"] = self.header
-        facts |= {"flexible": self.flexible, "layout": self.layout, "status": self.status}
-        if self.releases:
-            facts["releases"] = self.releases
-        if self.others:
-            facts["other_bytes_in"] = self.others
-        return facts
+    releases: str
+    other_bytes_in: str
 
 
 def emit_compat(
-    matrices: Iterable[MessageMatrix], history: History, apis: Iterable[ApiNegotiation], *, package: str
+    matrices: Sequence[MessageMatrix], history: History, apis: Iterable[ApiNegotiation], *, package: str
 ) -> list[Artifact]:
     """``compat.json`` and ``compat.py``."""
-    matrices = list(matrices)
     example = max(matrices, key=lambda matrix: len(matrix.shapes), default=None)
-    data = _object(
-        {
-            "releases": json.dumps(release_names(history)),
-            "messages": _object({matrix.message.name: _message(matrix, history) for matrix in matrices}, 1),
-            "negotiation": _object({str(api.key): _negotiation(api) for api in apis}, 1),
-        },
-        0,
-    )
+    data = {
+        "releases": history.names,
+        "messages": {matrix.message.name: _message(matrix, history) for matrix in matrices},
+        "negotiation": {api.key: _negotiation(api) for api in apis},
+    }
     return [
-        Artifact(path="compat.json", text=data + "\n"),
+        Artifact(path="compat.json", text=json_text(data, levels=4, indent=1) + "\n"),
         Artifact(path="compat.py", text=render("matrix/compat.jinja", package=package, example=example)),
     ]
 
 
-def version_facts(matrix: MessageMatrix, history: History) -> list[VersionFacts]:
-    """What is known of every version of a message."""
-    names = release_names(history)
+def _message(matrix: MessageMatrix, history: History) -> dict[str, object]:
+    versions = [
+        {name: value for name, value in vars(facts).items() if value not in (None, "")}
+        for facts in version_facts(matrix, history)
+    ]
+    conversions = [
+        {"from": run_text(source), "to": run_text(target)} | conversion.to_json()
+        for source, target, conversion in matrix.conversions()
+    ]
     message = matrix.message
+    return {
+        "kind": message.kind.value,
+        "api_key": message.api_key,
+        "versions": versions,
+        "conversions": conversions,
+    }
+
+
+def _negotiation(api: ApiNegotiation) -> dict[str, object]:
+    """Rows are clients, columns brokers, both in the order of ``releases``."""
+    return {"name": api.name, "releases": [span_text(span) for span, _ in api.runs], "versions": api.table()}
+
+
+def version_facts(matrix: MessageMatrix, history: History) -> list[VersionFacts]:
+    """The facts about every version of a message."""
+    message = matrix.message
+    headers = header_versions(message)
     facts = []
-    for version, layout in matrix.layouts.items():
-        evidence = history.layouts.get(message.name, {}).get(version, {})
-        seen = {name for names in evidence.values() for name in names}
-        having = _accepting(message, version, history) if message.kind in APIS else seen
-        others = {name for print_, names in evidence.items() if print_ != layout.fingerprint for name in names}
+    for version, shape in matrix.shapes.items():
+        prints = history.prints(message.name, version)
+        having = _accepting(message, version, history) if message.is_rpc else set(prints)
+        others = (name for name, fingerprint in prints.items() if fingerprint != shape.layout.fingerprint)
         facts.append(
             VersionFacts(
                 version=version,
-                header=matrix.headers.get(version),
-                flexible=layout.is_flexible,
-                layout=layout.fingerprint,
-                releases=spans(having, names),
-                others=spans(others, names),
+                header=headers.get(version),
+                flexible=shape.layout.is_flexible,
+                layout=shape.layout.fingerprint,
                 status=_status(message, version, history, having),
+                releases=spans(having, history.names),
+                other_bytes_in=spans(others, history.names),
             )
         )
     return facts
@@ -97,68 +104,30 @@ def run_text(run: Sequence[int]) -> str:
 
 
 def _accepting(message: Message, version: int, history: History) -> set[str]:
-    """The releases whose brokers accept a version, which are known for longer than the bytes are."""
+    """The releases whose brokers accept a version. They go back further than the known layouts."""
     facts = {release: _facts(message, release, history) for release in history.releases}
     return {release for release, api in facts.items() if api is not None and _within(version, api.accepts)}
 
 
 def _status(message: Message, version: int, history: History, having: set[str]) -> str:
-    newest = next(reversed(release_names(history)), None)
-    if newest is None:
+    if not history.releases:
         unstable = message.latest_unstable and version == message.valid.high
-        return UNSTABLE if unstable else DEPRECATED if version in message.deprecated else STABLE
+        return "unstable" if unstable else "deprecated" if version in message.deprecated else "stable"
+    newest = history.names[-1]
     if newest not in having:
-        return REMOVED
+        return "removed"
     api = _facts(message, newest, history)
     if api is not None and _within(version, api.unstable):
-        return UNSTABLE
-    return DEPRECATED if api is not None and _within(version, api.deprecated) else STABLE
+        return "unstable"
+    return "deprecated" if api is not None and _within(version, api.deprecated) else "stable"
 
 
 def _facts(message: Message, release: str, history: History) -> ApiFacts | None:
-    """What a release says of the API that a request or response belongs to."""
-    if message.kind not in APIS or message.api_key is None:
+    """The facts of a release about the API that a request or response belongs to."""
+    if not message.is_rpc or message.api_key is None:
         return None
     return history.releases[release].get(message.api_key)
 
 
 def _within(version: int, versions: str | None) -> bool:
     return versions is not None and version in VersionRange.parse(versions)
-
-
-def _message(matrix: MessageMatrix, history: History) -> str:
-    rows = [
-        {"from": run_text(source), "to": run_text(target)} | conversion.to_json()
-        for source, target, conversion in matrix.conversions()
-    ]
-    return _object(
-        {
-            "kind": json.dumps(matrix.message.kind.value),
-            "api_key": json.dumps(matrix.message.api_key),
-            "versions": _lines([facts.to_json() for facts in version_facts(matrix, history)], 3),
-            "conversions": _lines(rows, 3),
-        },
-        2,
-    )
-
-
-def _negotiation(api: ApiNegotiation) -> str:
-    """Rows are clients, columns brokers, both in the order of ``releases``."""
-    return _object(
-        {
-            "name": json.dumps(api.name),
-            "releases": json.dumps([span_text(span) for span, _ in api.runs]),
-            "versions": _lines(api.table(), 3),
-        },
-        2,
-    )
-
-
-def _lines(entries: Iterable[object], depth: int) -> str:
-    texts = [f"{' ' * (depth + 1)}{json.dumps(entry)}" for entry in entries]
-    return "[\n" + ",\n".join(texts) + f"\n{' ' * depth}]" if texts else "[]"
-
-
-def _object(members: Mapping[str, str], depth: int) -> str:
-    texts = [f"{' ' * (depth + 1)}{json.dumps(name)}: {text}" for name, text in members.items()]
-    return "{\n" + ",\n".join(texts) + f"\n{' ' * depth}}}" if texts else "{}"

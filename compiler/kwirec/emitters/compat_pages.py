@@ -1,92 +1,57 @@
 """The compatibility matrix as Markdown, for review: an overview, the releases, and a page for every module.
 
-The overview shows the last release of every major line and every release that took something away, because those are
-what decides; ``releases.md`` has all of them.
+The overview shows the last release of every major line and every release that removed something; ``releases.md`` has
+all of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 
 from kwirec.emitters.artifact import Artifact
-from kwirec.emitters.compat_data import VersionFacts, run_text, version_facts
-from kwirec.emitters.compat_matrix import INCONVERTIBLE, LOSSLESS, LOSSY, SAME, MessageMatrix
+from kwirec.emitters.compat_data import run_text, version_facts
+from kwirec.emitters.compat_matrix import MessageMatrix
 from kwirec.emitters.environment import render
 from kwirec.emitters.modules import ModuleGroup
-from kwirec.emitters.negotiations import REFUSED, ApiNegotiation, Offer, choose, offer
-from kwirec.emitters.releases import Span, api_keys, release_names, release_runs, span_text, spans
+from kwirec.emitters.negotiations import REFUSED, ApiNegotiation, offer
 from kwirec.ir.schema import MessageKind
-from kwirec.merge.history import ApiFacts, History
+from kwirec.merge.history import ApiFacts, History, release_runs, span_text, spans
 from kwirec.versions import VersionRange
 
-SIGNS = {SAME: "=", LOSSLESS: "≈", LOSSY: "−", INCONVERTIBLE: "✗"}
-
-
-@dataclass(frozen=True, kw_only=True)
-class FieldRow:
-    """A field that only some versions have, and what happens where it is missing."""
-
-    path: str
-    versions: str
-    without: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class MessagePage:
-    """One message of a page: rows of texts, ready to be put between bars."""
-
-    name: str
-    kind: str
-    versions: list[VersionFacts]
-    runs: list[str]
-    signs: list[list[str]]
-    fields: list[FieldRow]
-    nulls: list[tuple[str, str]]
+SIGNS = {"same": "=", "lossless": "≈", "lossy": "−", "inconvertible": "✗"}
 
 
 def emit_pages(
     groups: Sequence[ModuleGroup],
-    matrices: dict[str, MessageMatrix],
+    matrices: Mapping[str, MessageMatrix],
     history: History,
     apis: Sequence[ApiNegotiation],
     *,
     package: str,
 ) -> list[Artifact]:
     """All pages, below ``matrix/``."""
-    names = release_names(history)
-    by_key = {api.key: api for api in apis}
-    artifacts = []
-    for group in groups:
-        pages = [_page(matrices[message.name], history) for message in group.messages]
-        key = next((m.api_key for m in group.messages if m.kind is MessageKind.REQUEST), None)
-        text = render(
-            "matrix/module.jinja",
-            title=_title(group),
-            up="../" * group.path.count("."),
-            pages=pages,
-            key=key,
-            negotiation=_table(by_key[key]) if key in by_key else None,
-        )
-        artifacts.append(Artifact(path=f"matrix/{group.path.replace('.', '/')}.md", text=text))
-    links = {
-        m.api_key: f"{g.path.replace('.', '/')}.md" for g in groups for m in g.messages if m.kind.value == "request"
-    }
+    columns = [name for name in history.names if _is_decisive(name, history, apis)]
+    requests = {m.api_key: _file(g) for g in groups for m in g.messages if m.kind is MessageKind.REQUEST}
     overview = render(
         "matrix/overview.jinja",
         package=package,
-        columns=(columns := _deciding(history)),
-        rows=_rows(history, columns),
-        links=links,
-        groups=[(_title(group), f"{group.path.replace('.', '/')}.md", group.messages) for group in groups],
+        columns=columns,
+        rows=_rows(history, apis, columns),
+        links=requests,
+        groups=[(_title(group), _file(group), group.messages) for group in groups],
     )
-    artifacts.append(Artifact(path="matrix/README.md", text=overview))
-    if names:
-        text = render("matrix/releases.jinja", columns=names, rows=_rows(history, names), sources=_sources(history))
-        artifacts.append(Artifact(path="matrix/releases.md", text=text))
-        text = render("matrix/negotiation.jinja", **_failures(history, apis))
-        artifacts.append(Artifact(path="matrix/negotiation.md", text=text))
-    return artifacts
+    pages = {_file(group): _page(group, matrices, history, apis) for group in groups} | {"README.md": overview}
+    if history.releases:
+        rows = _rows(history, apis, history.names)
+        pages["releases.md"] = render(
+            "matrix/releases.jinja", columns=history.names, rows=rows, sources=_sources(history)
+        )
+        pages["negotiation.md"] = render("matrix/negotiation.jinja", **_failures(history, apis))
+    return [Artifact(path=f"matrix/{path}", text=text) for path, text in pages.items()]
+
+
+def _file(group: ModuleGroup) -> str:
+    return f"{group.path.replace('.', '/')}.md"
 
 
 def _title(group: ModuleGroup) -> str:
@@ -96,23 +61,35 @@ def _title(group: ModuleGroup) -> str:
 # A page for a module
 
 
-def _page(matrix: MessageMatrix, history: History) -> MessagePage:
-    runs = matrix.runs
-    return MessagePage(
-        name=matrix.message.name,
-        kind=matrix.message.kind.value,
-        versions=version_facts(matrix, history),
-        runs=[run_text(run) for run in runs],
-        signs=[[SIGNS[matrix.convert(one[0], other[0]).relation] for other in runs] for one in runs],
-        fields=list(_fields(matrix)),
-        nulls=list(_nulls(matrix)),
+def _page(
+    group: ModuleGroup, matrices: Mapping[str, MessageMatrix], history: History, apis: Sequence[ApiNegotiation]
+) -> str:
+    key = next((m.api_key for m in group.messages if m.kind is MessageKind.REQUEST), None)
+    return render(
+        "matrix/module.jinja",
+        title=_title(group),
+        up="../" * group.path.count("."),
+        sections=[_section(matrices[message.name], history) for message in group.messages],
+        key=key,
+        negotiation=next((_table(api) for api in apis if api.key == key), None),
     )
 
 
-def _fields(matrix: MessageMatrix) -> Iterator[FieldRow]:
-    for path, one, having in matrix.fields_of_some_versions():
-        without = "dropped" if one.ignorable else "refused if set"
-        yield FieldRow(path=path, versions=str(VersionRange.covering(having)), without=without)
+def _section(matrix: MessageMatrix, history: History) -> dict[str, object]:
+    """One message of a page: rows of texts for the template."""
+    runs = [run_text(run) for run in matrix.runs]
+    signs = [SIGNS[conversion.relation] for _, _, conversion in matrix.conversions()]
+    return {
+        "name": matrix.message.name,
+        "versions": version_facts(matrix, history),
+        "runs": runs,
+        "signs": [signs[at : at + len(runs)] for at in range(0, len(signs), len(runs))],
+        "fields": [
+            (path, str(VersionRange.covering(having)), "dropped" if field.ignorable else "refused if set")
+            for path, field, having in matrix.fields_of_some_versions()
+        ],
+        "nulls": list(_nulls(matrix)),
+    }
 
 
 def _nulls(matrix: MessageMatrix) -> Iterator[tuple[str, str]]:
@@ -127,25 +104,26 @@ def _nulls(matrix: MessageMatrix) -> Iterator[tuple[str, str]]:
 
 def _table(api: ApiNegotiation) -> tuple[list[str], list[tuple[str, list[str]]]]:
     """Broker releases, and for every run of client releases the version with each."""
+    signs: dict[int | str | None, str] = {None: "–", REFUSED: "✗"}
     brokers = [span_text(span) for span, _ in api.runs]
-    return brokers, [(name, [_choice(one) for one in row]) for name, row in zip(brokers, api.table(), strict=True)]
-
-
-def _choice(choice: int | str | None) -> str:
-    return "–" if choice is None else "✗" if choice == REFUSED else str(choice)
+    rows = [[signs.get(version, str(version)) for version in row] for row in api.table()]
+    return brokers, list(zip(brokers, rows, strict=True))
 
 
 # Releases
 
 
-def _deciding(history: History) -> list[str]:
-    names = release_names(history)
-    last = {_major(name): name for name in names}
-    return [
-        name
-        for index, name in enumerate(names)
-        if name in last.values() or (index and _takes_away(history, names[index - 1], name))
-    ]
+def _is_decisive(name: str, history: History, apis: Sequence[ApiNegotiation]) -> bool:
+    """Whether a release is the last of its major line, or lacks versions that the release before accepts."""
+    index = history.names.index(name)
+    if all(_major(later) != _major(name) for later in history.names[index + 1 :]):
+        return True
+    before = history.names[index - 1]
+    return index > 0 and any(
+        before in api.offers
+        and not (name in api.offers and api.offers[name].accepted.covers(api.offers[before].accepted))
+        for api in apis
+    )
 
 
 def _major(name: str) -> str:
@@ -154,22 +132,11 @@ def _major(name: str) -> str:
     return ".".join(parts[:2]) if parts[0] == "0" else parts[0]
 
 
-def _takes_away(history: History, before: str, after: str) -> bool:
-    for key, old in history.releases[before].items():
-        new = history.releases[after].get(key)
-        if new is None or not offer(new).accepted.covers(offer(old).accepted):
-            return True
-    return False
-
-
-def _rows(history: History, columns: Sequence[str]) -> list[tuple[int, str, list[str]]]:
+def _rows(
+    history: History, apis: Sequence[ApiNegotiation], columns: Sequence[str]
+) -> list[tuple[int, str, list[str]]]:
     """For every API its key, its newest name, and a cell for each release."""
-    rows = []
-    for key in api_keys(history):
-        having = [history.releases[name].get(key) for name in release_names(history)]
-        newest = next(api for api in reversed(having) if api is not None)
-        rows.append((key, newest.name, [_cell(history.releases[name].get(key)) for name in columns]))
-    return rows
+    return [(api.key, api.name, [_cell(history.releases[name].get(api.key)) for name in columns]) for api in apis]
 
 
 def _cell(api: ApiFacts | None) -> str:
@@ -187,52 +154,29 @@ def _cell(api: ApiFacts | None) -> str:
 
 
 def _sources(history: History) -> list[tuple[str, str]]:
-    """What the releases are known from, and which from that."""
-    names = release_names(history)
+    """The sources of the facts, each with its releases."""
     having: dict[str, list[str]] = {}
-    for name in names:
+    for name in history.names:
         having.setdefault(history.sources.get(name, "definitions"), []).append(name)
-    return [(source, spans(releases, names)) for source, releases in having.items()]
+    return [(source, spans(releases, history.names)) for source, releases in having.items()]
 
 
 # Release by release
 
 
-def _failures(history: History, apis: Iterable[ApiNegotiation]) -> dict[str, object]:
-    """Which APIs clients and brokers have in common and cannot use, for runs of releases with the same answer."""
-    names = release_names(history)
-    offers = _offers(apis, names)
-
-    def failing(client: str, broker: str) -> tuple[str, ...]:
-        return tuple(
-            name for name, by_release in offers.items() if _fails(by_release.get(client), by_release.get(broker))
-        )
-
-    table = {client: {broker: failing(client, broker) for broker in names} for client in names}
+def _failures(history: History, apis: Sequence[ApiNegotiation]) -> dict[str, object]:
+    """The APIs that client and broker both have and cannot use, for runs of releases with the same answer."""
+    names = history.names
+    table = {
+        client: {broker: tuple(api.name for api in apis if api.fails(client, broker)) for broker in names}
+        for client in names
+    }
     clients = [span for span, _ in release_runs(names, lambda client: tuple(table[client].values()))]
     brokers = [span for span, _ in release_runs(names, lambda broker: tuple(row[broker] for row in table.values()))]
     rows = [(span_text(client), [len(table[client[0]][broker[0]]) or "" for broker in brokers]) for client in clients]
     details = [
-        (span_text(client), span_text(span), failed)
+        (span_text(client), span_text(broker), failed)
         for client in clients
-        for span, failed in _failing_runs(table[client[0]])
+        for broker, failed in release_runs(names, lambda name: table[client[0]][name] or None)  # noqa: B023
     ]
     return {"brokers": [span_text(broker) for broker in brokers], "rows": rows, "details": details}
-
-
-def _failing_runs(row: dict[str, tuple[str, ...]]) -> Iterator[tuple[Span, tuple[str, ...]]]:
-    return release_runs(list(row), lambda broker: row[broker] or None)
-
-
-def _offers(apis: Iterable[ApiNegotiation], names: Sequence[str]) -> dict[str, dict[str, Offer]]:
-    return {api.name: {name: spoken for span, spoken in api.runs for name in _within(span, names)} for api in apis}
-
-
-def _within(span: Span, names: Sequence[str]) -> Sequence[str]:
-    return names[names.index(span[0]) : names.index(span[1]) + 1]
-
-
-def _fails(client: Offer | None, broker: Offer | None) -> bool:
-    if client is None or broker is None or not client.accepted or not broker.advertised:
-        return False
-    return not isinstance(choose(client, broker), int)

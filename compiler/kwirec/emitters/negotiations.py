@@ -1,20 +1,21 @@
-"""Which version a client of one release and a broker of another use, for every API and pair of releases."""
+"""The version that a client of one release and a broker of another use, for every API and pair of releases."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from kwirec.emitters.releases import Span, api_keys, release_names, release_runs
-from kwirec.merge.history import ApiFacts, History
+from kwirec.emitters.releases import api_keys
+from kwirec.merge.history import ApiFacts, History, Span, release_runs
 from kwirec.versions import NONE, VersionRange
 
 REFUSED = "refused"
-"""The broker advertises the version, and closes the connection when it is used [KAFKA-18659]."""
+"""The broker advertises the version but closes the connection when it is used [KAFKA-18659]."""
 
 
 @dataclass(frozen=True)
 class Offer:
-    """What one release speaks of an API, without what is unstable."""
+    """The versions of an API that one release supports, without unstable ones."""
 
     accepted: VersionRange
     advertised: VersionRange
@@ -22,25 +23,33 @@ class Offer:
 
 @dataclass(frozen=True)
 class ApiNegotiation:
-    """One API between all releases; those that speak the same of it are one run."""
+    """One API in all releases that have it. ``runs`` are the spans of releases with equal offers."""
 
     key: int
     name: str
+    offers: Mapping[str, Offer]
     runs: tuple[tuple[Span, Offer], ...]
 
     def table(self) -> list[list[int | str | None]]:
         """For every client and every broker the version they use: ``None`` for none in common, or :data:`REFUSED`."""
-        return [[choose(mine, theirs) for _, theirs in self.runs] for _, mine in self.runs]
+        return [[choose(client, broker) for _, broker in self.runs] for _, client in self.runs]
+
+    def fails(self, client: str, broker: str) -> bool:
+        """Whether both releases offer the API and cannot use it with each other."""
+        if client not in self.offers or broker not in self.offers:
+            return False
+        ours, theirs = self.offers[client], self.offers[broker]
+        return bool(ours.accepted and theirs.advertised) and not isinstance(choose(ours, theirs), int)
 
 
 def negotiations(history: History) -> list[ApiNegotiation]:
-    """All APIs with what each release speaks of them."""
-    names = release_names(history)
+    """All APIs under their newest names, with the offer of each release."""
     found = []
     for key in api_keys(history):
-        offers = {name: offer(apis[key]) for name, apis in history.releases.items() if key in apis}
-        newest = next(history.releases[name][key] for name in reversed(names) if name in offers)
-        found.append(ApiNegotiation(key, newest.name, tuple(release_runs(names, offers.get))))
+        having = [name for name in history.names if key in history.releases[name]]
+        offers = {name: offer(history.releases[name][key]) for name in having}
+        runs = release_runs(history.names, offers.get)
+        found.append(ApiNegotiation(key, history.releases[having[-1]][key].name, offers, tuple(runs)))
     return found
 
 
@@ -53,7 +62,7 @@ def offer(api: ApiFacts) -> Offer:
 
 
 def choose(client: Offer, broker: Offer) -> int | str | None:
-    """The highest version of both, if the broker means what it says."""
+    """The highest common version, if the broker accepts what it advertises."""
     common = client.accepted.intersect(broker.advertised)
     if common.is_empty:
         return None

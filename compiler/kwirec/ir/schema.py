@@ -163,13 +163,17 @@ class Message:
         return self.structs[0]
 
     @property
+    def is_rpc(self) -> bool:
+        return self.kind in (MessageKind.REQUEST, MessageKind.RESPONSE)
+
+    @property
     def log(self) -> str:
-        """Of which log this is a record, empty for requests and responses.
+        """The log that this is a record of, empty for requests and responses.
 
         Kafka's generator runs once for each module, and several modules number their own records from 0. The module
-        is known in bundles; elsewhere the folder of the definition stands for it.
+        is known in bundles; elsewhere the folder of the definition stands in for it.
         """
-        if self.kind in (MessageKind.REQUEST, MessageKind.RESPONSE):
+        if self.is_rpc:
             return ""
         return self.module or str(PurePosixPath(self.decl.name.span.source.name).parent)
 

@@ -1,7 +1,7 @@
 """From ``Schema`` to the halves of messages, which codecs are emitted from, and to the ``Layout`` of each version."""
 
-from kwirec.lowering.coding import Half
+from kwirec.lowering.coding import Half, StructCoding
 from kwirec.lowering.layout import MessageLayout
 from kwirec.lowering.lowering import Layouts, lower, lower_message
 
-__all__ = ["Half", "Layouts", "MessageLayout", "lower", "lower_message"]
+__all__ = ["Half", "Layouts", "MessageLayout", "StructCoding", "lower", "lower_message"]

@@ -1,18 +1,26 @@
-"""What is remembered of every release merged so far: ``releases.json``, ``layouts.json``, ``exceptions.json``.
+"""Facts about every release merged so far: ``releases.json``, ``layouts.json``, ``exceptions.json``.
 
-``releases.json`` says per broker release which versions of each API it accepts, advertises, deprecates or marks
+``releases.json`` says for each broker release which versions of each API it accepts, advertises, deprecates or marks
 unstable. ``layouts.json`` holds, for every message and version, the fingerprints of its bytes and the releases
-that had them: the evidence against which the union is proved. ``exceptions.json`` lists the numbers whose bytes
-changed between releases, each with its releases and a reason.
+that had them: the evidence against which the union is proved. ``exceptions.json`` lists the versions whose bytes
+changed between releases, with their releases and a reason.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+
+from kwirec.json_text import json_text
+
+K = TypeVar("K")
+
+Span = tuple[str, str]
+"""The first and last release of a run."""
 
 RELEASES, LAYOUTS, EXCEPTIONS = "releases.json", "layouts.json", "exceptions.json"
 
@@ -24,7 +32,7 @@ def release_key(release: str) -> tuple[int, ...]:
 
 @dataclass
 class ApiFacts:
-    """One API in one release. Ranges as text; ``None`` where there is nothing to say."""
+    """One API in one release. Ranges are text, ``None`` where there are none."""
 
     name: str
     accepts: str
@@ -33,24 +41,12 @@ class ApiFacts:
     unstable: str | None = None
     listeners: tuple[str, ...] = ()
 
-    def to_json(self) -> dict[str, object]:
-        facts: dict[str, object] = {"name": self.name, "accepts": self.accepts}
-        for key, value in (
-            ("advertises", self.advertises),
-            ("deprecated", self.deprecated),
-            ("unstable", self.unstable),
-            ("listeners", list(self.listeners)),
-        ):
-            if value:
-                facts[key] = value
-        return facts
-
 
 @dataclass
 class ExceptionEntry:
-    """A version number whose bytes in some releases are not those of the union.
+    """A version whose bytes in some releases differ from those of the union.
 
-    ``now`` is the number that has these bytes today, if any does.
+    ``now`` is the version that has these bytes today, if any.
     """
 
     message: str
@@ -59,68 +55,58 @@ class ExceptionEntry:
     now: int | None
     reason: str
 
-    def to_json(self) -> dict[str, object]:
-        entry: dict[str, object] = {"message": self.message, "version": self.version}
-        entry["releases"] = self.releases
-        if self.now is not None:
-            entry["now"] = self.now
-        entry["reason"] = self.reason
-        return entry
-
 
 @dataclass
 class History:
-    """The three files, as objects."""
+    """The three files as objects. ``layouts`` maps message, version and release to a fingerprint."""
 
     releases: dict[str, dict[int, ApiFacts]] = field(default_factory=dict)
     sources: dict[str, str] = field(default_factory=dict)
-    layouts: dict[str, dict[int, dict[str, list[str]]]] = field(default_factory=dict)
+    layouts: dict[str, dict[int, dict[str, str]]] = field(default_factory=dict)
     exceptions: list[ExceptionEntry] = field(default_factory=list)
+
+    @property
+    def names(self) -> list[str]:
+        """All releases, oldest first."""
+        return sorted(self.releases, key=release_key)
 
     @property
     def merged(self) -> list[str]:
         """Releases with layouts, oldest first."""
-        found = {r for versions in self.layouts.values() for prints in versions.values() for r in _flat(prints)}
-        return sorted(found, key=release_key)
+        return sorted({release for _, _, release, _ in self.evidence()}, key=release_key)
+
+    def evidence(self) -> Iterator[tuple[str, int, str, str]]:
+        """Message, version, release and fingerprint of all layouts."""
+        for message, versions in self.layouts.items():
+            for version, prints in versions.items():
+                for release, fingerprint in prints.items():
+                    yield message, version, release, fingerprint
 
     def evidence_of(self, release: str) -> set[tuple[str, int]]:
-        """The messages and versions that are known of a release."""
-        return {
-            (message, version)
-            for message, versions in self.layouts.items()
-            for version, prints in versions.items()
-            if release in _flat(prints)
-        }
+        """The messages and versions whose layout in a release is known."""
+        return {(message, version) for message, version, other, _ in self.evidence() if other == release}
+
+    def prints(self, message: str, version: int) -> dict[str, str]:
+        """The fingerprint of a version in each release that has it."""
+        return self.layouts.get(message, {}).get(version, {})
 
     def record_layout(self, message: str, version: int, fingerprint: str, release: str) -> None:
-        prints = self.layouts.setdefault(message, {}).setdefault(version, {})
-        releases = prints.setdefault(fingerprint, [])
-        if release not in releases:
-            releases.append(release)
-            releases.sort(key=release_key)
+        self.layouts.setdefault(message, {}).setdefault(version, {})[release] = fingerprint
 
     def forget(self, release: str) -> None:
         """Drop what an earlier merge of this release recorded, so that merging again replaces it."""
         self.releases.pop(release, None)
-        for message, versions in list(self.layouts.items()):
-            for version, prints in list(versions.items()):
-                for fingerprint, releases in list(prints.items()):
-                    if release in releases:
-                        releases.remove(release)
-                    if not releases:
-                        del prints[fingerprint]
-                if not prints:
-                    del versions[version]
-            if not versions:
-                del self.layouts[message]
+        left = [entry for entry in self.evidence() if entry[2] != release]
+        self.layouts.clear()
+        for message, version, other, fingerprint in left:
+            self.record_layout(message, version, fingerprint, other)
 
     def rename(self, old: str, new: str) -> None:
         """Carry the evidence of a message over to its new name."""
         if old != new and old in self.layouts:
             for version, prints in self.layouts.pop(old).items():
-                for fingerprint, releases in prints.items():
-                    for release in releases:
-                        self.record_layout(new, version, fingerprint, release)
+                for release, fingerprint in prints.items():
+                    self.record_layout(new, version, fingerprint, release)
             for entry in self.exceptions:
                 entry.message = new if entry.message == old else entry.message
 
@@ -132,79 +118,63 @@ class History:
 
 
 def read_history(root: Path) -> History:
-    """The history kept in folder ``root``; an empty one when it has none yet."""
+    """The history in the folder ``root``, empty if it has none."""
     history = History()
     for release, facts in _read(root / RELEASES, {}).items():
-        history.sources[release] = facts.get("source", "definitions")
+        history.sources[release] = facts["source"]
         history.releases[release] = {
-            int(key): ApiFacts(
-                name=api["name"],
-                accepts=api["accepts"],
-                advertises=api.get("advertises"),
-                deprecated=api.get("deprecated"),
-                unstable=api.get("unstable"),
-                listeners=tuple(api.get("listeners", ())),
-            )
+            int(key): ApiFacts(**api | {"listeners": tuple(api.get("listeners", ()))})
             for key, api in facts["apis"].items()
         }
     raw = _read(root / LAYOUTS, {"releases": [], "messages": {}})
-    order: list[str] = raw["releases"]
     for message, versions in raw["messages"].items():
-        history.layouts[message] = {
-            int(version): {print_: _expand(spans, order) for print_, spans in prints.items()}
-            for version, prints in versions.items()
-        }
+        for version, prints in versions.items():
+            for fingerprint, spans in prints.items():
+                for release in _expand(spans, raw["releases"]):
+                    history.record_layout(message, int(version), fingerprint, release)
     for entry in _read(root / EXCEPTIONS, []):
-        history.exceptions.append(
-            ExceptionEntry(
-                entry["message"],
-                entry["version"],
-                _expand(entry["releases"], order) if isinstance(entry["releases"], str) else entry["releases"],
-                entry.get("now"),
-                entry["reason"],
-            )
-        )
+        releases = _expand(entry["releases"], raw["releases"])
+        history.exceptions.append(ExceptionEntry(**{"now": None} | entry | {"releases": releases}))
     return history
 
 
 def write_history(root: Path, history: History) -> None:
-    """Write the three files, one fact a line, in a stable order."""
+    """Write the three files, with one fact on each line, in a stable order."""
     root.mkdir(parents=True, exist_ok=True)
-    lines = []
-    for release in sorted(history.releases, key=release_key):
-        apis = [
-            f'      "{key}": {json.dumps(facts.to_json())}'
-            for key, facts in sorted(history.releases[release].items())
-        ]
-        source = json.dumps(history.sources.get(release, "definitions"))
-        lines.append(
-            f'  "{release}": {{\n    "source": {source},\n    "apis": {{\n' + ",\n".join(apis) + "\n    }\n  }"
-        )
-    (root / RELEASES).write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
+    releases = {
+        release: {
+            "source": history.sources.get(release, "definitions"),
+            "apis": {key: _facts(facts) for key, facts in sorted(history.releases[release].items())},
+        }
+        for release in history.names
+    }
+    (root / RELEASES).write_text(json_text(releases, levels=3, indent=2) + "\n", encoding="utf-8")
 
     order = history.merged
-    blocks = []
-    for message, versions in sorted(history.layouts.items()):
-        rows = []
-        for version, prints in sorted(versions.items()):
-            ordered = sorted(prints.items(), key=lambda item: release_key(item[1][0]))
-            spans = {print_: _compress(releases, order) for print_, releases in ordered}
-            rows.append(f'      "{version}": {json.dumps(spans)}')
-        blocks.append(f'    "{message}": {{\n' + ",\n".join(rows) + "\n    }")
-    (root / LAYOUTS).write_text(
-        f'{{\n  "releases": {json.dumps(order)},\n  "messages": {{\n' + ",\n".join(blocks) + "\n  }\n}\n",
-        encoding="utf-8",
-    )
+    messages = {
+        message: {version: _grouped(prints, order) for version, prints in sorted(versions.items())}
+        for message, versions in sorted(history.layouts.items())
+    }
+    layouts = json_text({"releases": order, "messages": messages}, levels=3, indent=2)
+    (root / LAYOUTS).write_text(layouts + "\n", encoding="utf-8")
 
-    entries = []
-    for entry in _joined(history.exceptions):
-        facts = entry.to_json() | {"releases": _compress(entry.releases, order)}
-        entries.append("  " + json.dumps(facts, ensure_ascii=False))
-    (root / EXCEPTIONS).write_text("[\n" + ",\n".join(entries) + "\n]\n" if entries else "[]\n", encoding="utf-8")
+    entries = [_facts(entry) | {"releases": spans(entry.releases, order)} for entry in _joined(history.exceptions)]
+    (root / EXCEPTIONS).write_text(json_text(entries, levels=1, indent=2) + "\n", encoding="utf-8")
+
+
+def _facts(entry: ApiFacts | ExceptionEntry) -> dict[str, object]:
+    """The attributes that have a value, as JSON."""
+    return {name: value for name, value in vars(entry).items() if value not in (None, ())}
+
+
+def _grouped(prints: Mapping[str, str], order: Sequence[str]) -> dict[str, str]:
+    """Releases by their fingerprint, oldest first."""
+    fingerprints = dict.fromkeys(prints[release] for release in sorted(prints, key=release_key))
+    return {one: spans((release for release in prints if prints[release] == one), order) for one in fingerprints}
 
 
 def _joined(exceptions: list[ExceptionEntry]) -> list[ExceptionEntry]:
-    """One entry for all releases of a number that have the same reason."""
+    """One entry for all releases of a version that have the same reason."""
     joined: dict[tuple[str, int, int | None, str], list[str]] = {}
     for entry in exceptions:
         joined.setdefault((entry.message, entry.version, entry.now, entry.reason), []).extend(entry.releases)
@@ -219,25 +189,27 @@ def _read(path: Path, default: object) -> Any:
     return json.loads(path.read_text(encoding="utf-8")) if path.exists() else default
 
 
-def _flat(prints: dict[str, list[str]]) -> Iterable[str]:
-    return (release for releases in prints.values() for release in releases)
+def release_runs(names: Sequence[str], key: Callable[[str], K | None]) -> Iterator[tuple[Span, K]]:
+    """The spans of neighbouring releases with an equal key. Releases whose key is ``None`` are left out."""
+    for found, group in groupby(names, key):
+        releases = list(group)
+        if found is not None:
+            yield (releases[0], releases[-1]), found
 
 
-def _compress(releases: list[str], order: list[str]) -> str:
-    """``["2.2.2", "2.3.1", "4.0.0"]`` → ``"2.2.2..2.3.1 4.0.0"``: neighbours in ``order`` become a span."""
-    spans: list[list[str]] = []
-    for release in sorted(releases, key=release_key):
-        if spans and order.index(spans[-1][-1]) + 1 == order.index(release):
-            spans[-1].append(release)
-        else:
-            spans.append([release])
-    return " ".join(span[0] if len(span) == 1 else f"{span[0]}..{span[-1]}" for span in spans)
+def span_text(span: Span) -> str:
+    return span[0] if span[0] == span[1] else f"{span[0]}..{span[1]}"
+
+
+def spans(releases: Iterable[str], names: Sequence[str]) -> str:
+    """``["2.2.2", "2.3.1", "4.0.0"]`` → ``"2.2.2..2.3.1 4.0.0"``: neighbours in ``names`` become a span."""
+    wanted = set(releases)
+    return " ".join(span_text(span) for span, _ in release_runs(names, lambda name: name in wanted or None))
 
 
 def _expand(spans: str, order: list[str]) -> list[str]:
     releases: list[str] = []
     for span in spans.split():
         first, _, last = span.partition("..")
-        start = order.index(first)
-        releases += order[start : order.index(last or first) + 1]
+        releases += order[order.index(first) : order.index(last or first) + 1]
     return releases

@@ -155,10 +155,10 @@ class _Merger:
 
     def _partner(self, message: Message) -> Message | None:
         """The message of the union that ``message`` is: by api key and direction, else by a name it has or had."""
-        if message.kind in (MessageKind.REQUEST, MessageKind.RESPONSE):
+        if message.is_rpc:
             same = (m for m in self._union.messages if (m.kind, m.api_key) == (message.kind, message.api_key))
             return next(same, None)
-        others = [m for m in self._union.messages if m.kind not in (MessageKind.REQUEST, MessageKind.RESPONSE)]
+        others = [m for m in self._union.messages if not m.is_rpc]
         named = (m for m in others if m.name == message.name or message.name in m.aliases)
         return next(named, None) or next((m for m in others if self._is_renamed(m, message)), None)
 
@@ -245,16 +245,14 @@ class _Merger:
 
     def _is_newest_with(self, name: str, version: int) -> bool:
         """Whether no merged release with this version of the message is newer than the incoming one."""
-        prints = self.history.layouts.get(name, {}).get(version, {})
-        return all(release_key(r) < release_key(self._release) for releases in prints.values() for r in releases)
+        return all(release_key(r) < release_key(self._release) for r in self.history.prints(name, version))
 
     def _except(self, old_name: str, new_name: str, versions: Iterable[int], *, now: int | None) -> None:
         """List the versions of all releases merged so far as exceptions."""
         for version in versions:
-            prints = self.history.layouts.get(old_name, {}).get(version, {})
             entries = (e for e in self.history.exceptions if (e.message, e.version) == (old_name, version))
             listed = {release for entry in entries for release in entry.releases}
-            releases = sorted({r for rs in prints.values() for r in rs} - listed, key=release_key)
+            releases = sorted(self.history.prints(old_name, version).keys() - listed, key=release_key)
             if releases:
                 self._add_exception(new_name, version, releases, now=now)
 
@@ -269,15 +267,8 @@ class _Merger:
 
     def _first_with(self, name: str, versions: frozenset[int]) -> str:
         """The first release after this one that had any of these versions."""
-        prints = self.history.layouts.get(name, {})
-        later = {
-            r
-            for version in versions
-            for releases in prints.get(version, {}).values()
-            for r in releases
-            if release_key(r) > release_key(self._release)
-        }
-        return min(later, key=release_key)
+        releases = {release for version in versions for release in self.history.prints(name, version)}
+        return min((r for r in releases if release_key(r) > release_key(self._release)), key=release_key)
 
     def _earlier_tags(self, mine: MessageDraft, incoming: MessageDraft) -> None:
         """A tagged field that this older release has already came earlier than the union says."""

@@ -1,13 +1,13 @@
-"""Proves the union: every version of every message of every merged release has its bytes in the union.
+"""Proves that every version of every message in every merged release has the same bytes in the union.
 
-The evidence is the fingerprints in ``layouts.json``. Tagged fields that came to an existing version later
-(``since``) are left out when the union is seen as of an older release; growth of that kind is what tags are for
-[KIP-482]. Numbers whose bytes did change must be listed in ``exceptions.json``.
+The evidence is the fingerprints in ``layouts.json``. For an older release, the union is taken without the tagged
+fields that were added to an existing version later (``since``), which is what tags are for [KIP-482]. Versions whose
+bytes did change must be listed in ``exceptions.json``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import functools
 from dataclasses import dataclass, replace
 
 from kwirec.ir.schema import Schema
@@ -18,7 +18,7 @@ from kwirec.merge.history import History, release_key
 
 @dataclass(frozen=True)
 class Mismatch:
-    """One number of one release whose bytes the union does not have."""
+    """One version in one release whose bytes the union does not have."""
 
     message: str
     version: int
@@ -31,7 +31,7 @@ class Mismatch:
 
 @dataclass(frozen=True)
 class Proof:
-    """The outcome: how many (release, message, version) hold, hold as listed exceptions, or do not."""
+    """How many (release, message, version) agree or are listed exceptions, and those that are neither."""
 
     proved: int
     excepted: int
@@ -40,11 +40,16 @@ class Proof:
 
 def prove(schema: Schema, layouts: Layouts, history: History) -> Proof:
     """Compare the union with the fingerprints of all merged releases."""
+
+    @functools.cache
+    def print_of(message: str, version: int, release: str) -> str | None:
+        layout = layouts.by_message.get(message, {}).get(version)
+        return None if layout is None else as_of(layout, release).fingerprint
+
     proved = excepted = 0
     mismatches: list[Mismatch] = []
-    as_of = _AsOf(layouts)
-    for message, version, fingerprint, release in _evidence(history):
-        if as_of.fingerprint(message, version, release) == fingerprint:
+    for message, version, release, fingerprint in history.evidence():
+        if print_of(message, version, release) == fingerprint:
             proved += 1
             continue
         entry = history.excepted(message, version, release)
@@ -52,45 +57,17 @@ def prove(schema: Schema, layouts: Layouts, history: History) -> Proof:
             known = version in layouts.by_message.get(message, {})
             reason = "the bytes differ" if known else "the union has no such version"
             mismatches.append(Mismatch(message, version, release, reason))
-        elif entry.now is not None and as_of.fingerprint(message, entry.now, release) != fingerprint:
+        elif entry.now is not None and print_of(message, entry.now, release) != fingerprint:
             mismatches.append(Mismatch(message, version, release, f"not the bytes of version {entry.now} either"))
         else:
             excepted += 1
-    mismatches += _unused(history, as_of)
-    return Proof(proved, excepted, tuple(mismatches))
-
-
-def _evidence(history: History) -> Iterator[tuple[str, int, str, str]]:
-    for message, versions in history.layouts.items():
-        for version, prints in versions.items():
-            for fingerprint, releases in prints.items():
-                for release in releases:
-                    yield message, version, fingerprint, release
-
-
-def _unused(history: History, as_of: _AsOf) -> Iterator[Mismatch]:
-    """Exceptions that are none: the list must stay as short as it can be."""
-    evidence = {(m, v, r): print_ for m, v, print_, r in _evidence(history)}
     for entry in history.exceptions:
         for release in entry.releases:
-            print_ = evidence.get((entry.message, entry.version, release))
-            if print_ is None or print_ == as_of.fingerprint(entry.message, entry.version, release):
-                yield Mismatch(entry.message, entry.version, release, "listed as an exception without need")
-
-
-class _AsOf:
-    """Fingerprints of the union as an older release knew it, each computed once."""
-
-    def __init__(self, layouts: Layouts) -> None:
-        self._layouts = layouts
-        self._known: dict[tuple[str, int, str], str | None] = {}
-
-    def fingerprint(self, message: str, version: int, release: str) -> str | None:
-        key = (message, version, release)
-        if key not in self._known:
-            layout = self._layouts.by_message.get(message, {}).get(version)
-            self._known[key] = None if layout is None else as_of(layout, release).fingerprint
-        return self._known[key]
+            evidence = history.prints(entry.message, entry.version).get(release)
+            if evidence in (None, print_of(entry.message, entry.version, release)):
+                reason = "listed as an exception without need"
+                mismatches.append(Mismatch(entry.message, entry.version, release, reason))
+    return Proof(proved, excepted, tuple(mismatches))
 
 
 def as_of(layout: MessageLayout, release: str) -> MessageLayout:
