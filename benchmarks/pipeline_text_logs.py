@@ -26,8 +26,7 @@ import pyarrow as pa
 from benchmarks.timing import table
 from kwire.request_log import MARK, parse_line
 from kwire_spark.columns import EXCHANGES
-from kwire_spark.frames.projection import Condition
-from kwire_spark.projection import Projection
+from kwire_spark.projection import Condition, Projection
 from kwire_spark.text_logs import Lines, Split, refusal_batches, request_batches
 
 DATA = Path(__file__).parents[1] / "tests" / "data"

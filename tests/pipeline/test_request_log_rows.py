@@ -27,9 +27,8 @@ from kwire_kafka import (
     SaslAuthenticateResponse,
 )
 from kwire_spark.columns import EXCHANGES
-from kwire_spark.frames.projection import Condition
 from kwire_spark.options import BrokenInputError
-from kwire_spark.projection import Projection
+from kwire_spark.projection import Condition, Projection
 from kwire_spark.text_logs import Split, request_batches, requests, splits
 from tests.effort import examples
 

@@ -338,7 +338,7 @@ def test_counts_of_batches_are_added_and_the_example_is_the_first_whose_time_is_
 def test_a_table_without_its_checkpoint_is_not_counted_into(spark: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "clients").mkdir()
     source = spark.readStream.format("kafka_packets").load(str(tmp_path))
-    with pytest.raises(ValueError, match="not the checkpoint"):
+    with pytest.raises(ValueError, match="its checkpoint does not"):
         keep_clients(follow(source, rows="exchanges"), str(tmp_path))
 
 
