@@ -125,7 +125,7 @@ def _name(home: ModuleType, name: str, value: Any) -> Name:
 def _members(full: str, cls: type) -> Iterator[Name]:
     """The public methods and properties that the class itself defines."""
     for name, member in vars(cls).items():
-        if name.startswith("_") or (issubclass(cls, Enum) and isinstance(member, cls)):
+        if name.startswith("_") or name == "model_post_init" or (issubclass(cls, Enum) and isinstance(member, cls)):
             continue
         function = member.__func__ if isinstance(member, classmethod | staticmethod) else member
         if isinstance(function, property) or type(function).__name__ == "cached_property":
@@ -152,7 +152,8 @@ def _signature(function: Any, *, method: bool) -> str:
     if method and not any(getattr(mark, "id", "") == "staticmethod" for mark in node.decorator_list):
         del (node.args.posonlyargs or node.args.args)[0]
     returns = f" -> {ast.unparse(node.returns)}" if node.returns else ""
-    return f"({ast.unparse(node.args)}){returns}"
+    parameters = ast.unparse(node.args).replace("=", " = ")
+    return f"({parameters}){returns}"
 
 
 def first_sentence(doc: str) -> str:

@@ -1,4 +1,4 @@
-"""The fields of a message as data: what decodes, prints, describes and converts messages without emitted code.
+"""The fields of a message as data, to decode, print, describe or convert messages without emitted code.
 
 Every generated class has its :class:`Field` objects in ``FIELDS``. :func:`present_fields` resolves them for one
 version, :func:`walk` goes through the fields of a message and of all structs in it. Codecs import this module, so it

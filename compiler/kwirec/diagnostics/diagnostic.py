@@ -151,7 +151,7 @@ class Report:
     _diagnostics: dict[tuple[object, ...], Diagnostic] = field(default_factory=dict)
 
     def add(self, code: Code, message: str, span: Span, label: str = "", **details: Unpack[Details]) -> None:
-        """Record what :func:`finding` makes of the other arguments."""
+        """Record a finding; the arguments are those of :func:`finding`."""
         self.record(code, finding(message, span, label, **details))
 
     def record(self, code: Code, found: Finding) -> None:

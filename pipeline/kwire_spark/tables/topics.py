@@ -41,9 +41,10 @@ def topic_names(*tables: DataFrame) -> DataFrame:
 
 
 def with_topic_names(typed: DataFrame, names: DataFrame) -> DataFrame:
-    """A typed table in which a name stands wherever its columns have a ``topic_id``, at any depth: in the field
-    beside it if that is empty, or in a new one, ``topic``, if messages have none there. Ids that ``names`` lacks stay
-    without. ``names`` has to fit into the memory of a worker.
+    """The typed table with the name of each ``topic_id`` in its columns, at any depth.
+
+    The name fills the field for it in the same struct if that is empty, or a new field ``topic`` if there is none.
+    Ids that ``names`` lacks stay without. ``names`` has to fit into the memory of a worker.
     """
     from pyspark.sql import functions as F
 

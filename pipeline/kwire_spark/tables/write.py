@@ -27,7 +27,7 @@ def write(
     partition_by: Sequence[str] = (),
     **options: str,
 ) -> str:
-    """Write ``table`` as ``folder/name`` in place of what was there, and return that path.
+    """Write ``table`` as ``folder/name``, replacing an existing table, and return that path.
 
     The files are written to ``_name.writing`` and take the place of the table by a rename: if a job is killed, the
     old table survives, possibly as ``_name.replaced``, which the next run restores. Where a rename copies (S3),

@@ -82,7 +82,7 @@ class InternalRecord:
 def decode_record(
     protocol: MessageRegistry, topic: str, key: bytes | None, value: bytes | None, policy: Policy = STRICT
 ) -> InternalRecord:
-    """The row of a record of an internal topic. Nothing in ``key`` and ``value`` raises.
+    """The decoded key and value of a record of an internal topic. Nothing in ``key`` and ``value`` raises.
 
     ``ValueError`` for a topic that is not one of :data:`TOPICS`. ``policy`` is how tolerant the messages are read:
     Kafka ignores bytes behind the messages of its coordinators, but not those behind metadata records.

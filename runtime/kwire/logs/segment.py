@@ -38,7 +38,7 @@ _SIZE = Struct(">i")
 
 
 class LogSegment:
-    """A ``.log`` file, known by its name: nothing is opened before its batches are asked for.
+    """A ``.log`` file, which is opened when its batches are requested.
 
     ``topic`` and ``partition`` are those of its folder, ``None`` if that is no partition's; ``state`` is ``delete``,
     ``future`` or ``stray`` for a partition that is being removed, moved to another disk, or belongs to another broker
@@ -61,7 +61,7 @@ class LogSegment:
 
     @property
     def size(self) -> int:
-        """Bytes of the file, now."""
+        """The current size of the file in bytes."""
         return self.path.stat().st_size
 
     def batches(
@@ -140,7 +140,7 @@ class Checkpoint(LogSegment):
 
 
 class SegmentReader:
-    """An iterator over the batches of a file, as large as it is when the iteration begins. It ends with the first
+    """An iterator over the batches of a file, up to its size when the iteration starts. It ends with the first
     error that it raises.
 
     ``Batch.position`` counts from the start of the file. Afterwards ``truncated`` is the number of bytes of a last

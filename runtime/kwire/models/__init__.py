@@ -1,4 +1,4 @@
-"""Pydantic models of messages: for those who validate messages, look at them, or exchange them as JSON.
+"""Pydantic models of messages, to validate messages, inspect them, or exchange them as JSON.
 
 A generated package has a module of them beside each of its codecs, so that both share names::
 

@@ -28,7 +28,7 @@ from kwire.uuids import Uuid
 from kwire.wire import MAX_STRING
 
 WITH_RECORDS = {"records": True}
-"""A serialization context: records are written in full, as base64, where Kafka has but their size."""
+"""A serialization context: records are written in full, as base64, where Kafka only gives their size."""
 
 # A `$` would let a line break pass in some dialects of regular expressions; nothing follows in any of them.
 _END = r"(?![\s\S])"

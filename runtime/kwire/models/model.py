@@ -86,7 +86,7 @@ class ModelOf(_Typed[S]):
         return cls.model_validate(struct)
 
     def to_codec(self) -> S:
-        """The codec object. ``ValueError`` if a log left records out: they are unknown."""
+        """The codec object with these values. ``ValueError`` if a log left records out: they are unknown."""
         values = {field.codec.name: _to_codec(getattr(self, field.name)) for field in self.LIVE}
         for field in self.LIVE:
             if field.is_records and values[field.codec.name] is None:

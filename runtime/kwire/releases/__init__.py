@@ -1,4 +1,4 @@
-"""Which releases support which versions, what a client and a broker agree on, and what conversions lose.
+"""The versions that releases support, negotiation between client and broker, and conversion between versions.
 
 A generated package has the data, as :class:`Releases` and :class:`Matrix`: ``kwire_kafka.releases`` and
 ``kwire_kafka.compat``. Version ranges are ``range`` objects, possibly empty.

@@ -29,7 +29,7 @@ from kwire.releases.facts import parse_versions
 
 @dataclass(frozen=True, slots=True)
 class Conversion:
-    """What happens to values of one version when written in another. Fields are paths such as ``topics[].name``.
+    """The effects of writing values of one version in another. Fields are paths such as ``topics[].name``.
 
     Fields in ``lost`` are dropped. Encoding raises :class:`~kwire.errors.EncodeError` if a field in ``blocking`` does
     not have its default, a field in ``null`` is null, or a field in ``missing`` is present at all.

@@ -1,4 +1,4 @@
-"""What the bytes of a message, frame or record are, piece by piece: for people who look at them.
+"""The bytes of a message, frame or record as an annotated tree, for people to read.
 
 ::
 

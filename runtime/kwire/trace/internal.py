@@ -24,7 +24,7 @@ _FRAMED = ("metadata", "remote_storage")
 def trace_record(
     protocol: MessageRegistry, topic: str, key: bytes | None, value: bytes | None, policy: Policy = STRICT
 ) -> tuple[Trace | None, Trace | None]:
-    """How ``kwire.logs.decode_record`` reads key and value; ``None`` for what the record does not have.
+    """Key and value as :func:`kwire.logs.decode_record` reads them; ``None`` for one that the record lacks.
 
     ``ValueError`` for a topic that is not internal.
     """
