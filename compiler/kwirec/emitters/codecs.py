@@ -16,7 +16,7 @@ from kwirec.emitters.codec_nodes import Nodes
 from kwirec.emitters.codec_reader import Reader
 from kwirec.emitters.codec_writer import Writer
 from kwirec.emitters.environment import CodeRenderer
-from kwirec.emitters.modules import ClassSource, ModuleGroup, origin_of
+from kwirec.emitters.modules import RUNTIME_HEADERS, ClassSource, ModuleGroup, origin_of
 from kwirec.emitters.ranges import ALWAYS, condition
 from kwirec.emitters.views import ClassView, FieldView, docstring, field_view, range_literal
 from kwirec.ir.schema import Message, PrimitiveType, StructType, base_type
@@ -89,13 +89,15 @@ class CodecView:
 def emit_module(group: ModuleGroup, halves: Halves) -> Artifact:
     """The text of one codec module."""
     codecs: list[CodecView] = []
-    for message, sources in groupby(group.classes(), key=lambda source: source.message):
+    emitted = (source for source in group.classes() if source.message.name not in RUNTIME_HEADERS)
+    for message, sources in groupby(emitted, key=lambda source: source.message):
         codecs += _codecs(message, list(sources), halves[message.name])
     text = CodeRenderer().render(
         "codec/module.jinja",
         title=f"{' and '.join(message.name for message in group.messages)}: classes and codecs for every version.",
         origin=origin_of(message.decl.span.source.name for message in group.messages),
         codecs=codecs,
+        runtime_headers=[message.name for message in group.messages if message.name in RUNTIME_HEADERS],
         uuids=sorted(_uuids(codecs)),
     )
     return Artifact(path=group.file, text=text)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kwirec.emitters.artifact import Artifact, json_text
-from kwirec.emitters.modules import ModuleGroup, class_names
+from kwirec.emitters.modules import RUNTIME_HEADERS, ModuleGroup, class_names
 from kwirec.naming import python_name
 
 
@@ -20,6 +20,7 @@ def emit_descriptions(groups: Sequence[ModuleGroup]) -> Artifact:
                 **{python_name(field.name): _line(field.doc) for field in struct.fields if field.doc},
             }
             for message in group.messages
+            if message.name not in RUNTIME_HEADERS
             for struct in message.structs
         }
     return Artifact(path="descriptions.json", text=json_text(modules, 2) + "\n")

@@ -14,7 +14,6 @@ from kwirec.emitters.environment import render
 from kwirec.emitters.modules import ClassSource, ModuleGroup, origin_of
 from kwirec.emitters.views import PYTHON_TYPES, described, docstring
 from kwirec.ir.schema import ArrayType, Field, PrimitiveType, StructType, Type
-from kwirec.naming import python_name
 
 SUFFIX = "Model"
 FOLDER = "models"
@@ -81,7 +80,7 @@ def _model(source: ClassSource) -> ModelView:
 
 
 def _attributes(source: ClassSource, one: Field) -> list[AttributeView]:
-    name = model_name(python_name(one.name))
+    name = model_name(source.attribute(one))
     records = one.type == PrimitiveType("records")
     nullable = records or bool(one.versions.intersect(one.nullable)) or one.default is None
     demanded = all(v in one.versions and v not in one.tagged for v in source.versions) and not records

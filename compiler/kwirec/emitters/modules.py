@@ -12,7 +12,13 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from kwirec.ir.schema import Field, Message, MessageKind, Schema, Struct
-from kwirec.naming import RESERVED_CLASSES, snake_case
+from kwirec.naming import RESERVED_CLASSES, python_name, snake_case
+
+RUNTIME_HEADERS: Mapping[str, Mapping[str, str]] = {
+    "RequestHeader": {"RequestApiKey": "api_key", "RequestApiVersion": "api_version"},
+    "ResponseHeader": {},
+}
+"""Messages whose classes are those of ``kwire.headers`` → field → attribute, unless it is the snake-case name."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,6 +65,10 @@ class ClassSource:
     @property
     def is_message(self) -> bool:
         return self.struct is self.message.root
+
+    def attribute(self, field: Field) -> str:
+        """The attribute that holds ``field``."""
+        return RUNTIME_HEADERS.get(self.message.name, {}).get(field.name) or python_name(field.name)
 
     @property
     def doc(self) -> str:

@@ -18,9 +18,9 @@ class RequestHeaderModel(ModelOf[codec.RequestHeader]):
     MESSAGE = codec.RequestHeader
 
     if TYPE_CHECKING:
-        request_api_key: int
+        api_key: int
         """API key of the request, e.g. 0 Produce, 1 Fetch, 18 ApiVersions."""
-        request_api_version: int
+        api_version: int
         """Version of the request, which also determines that of the header, so it must be read before the rest."""
         correlation_id: int
         """Number chosen by the client and repeated in the response."""

@@ -9,8 +9,6 @@ from kwire.trace.batches import time_text
 from kwire.trace.spans import Span
 from kwire.trace.view import Note
 
-_API_KEYS = ("api_key", "request_api_key")
-
 
 def notes(protocol: MessageRegistry, package: str) -> Note:
     """A function from spans to notes on their values. Error codes are those of the module ``errors`` of
@@ -23,7 +21,7 @@ def notes(protocol: MessageRegistry, package: str) -> Note:
             return ""
         if span.kind == "int16" and span.name.endswith("error_code"):
             return errors.get(value, "")
-        if span.kind == "int16" and span.name in _API_KEYS and value in protocol.api_keys:
+        if span.kind == "int16" and span.name == "api_key" and value in protocol.api_keys:
             return protocol.api_name(value)
         if span.kind == "int64" and ("timestamp" in span.name or span.name.endswith("time_ms")):
             return time_text(value)
