@@ -6,7 +6,7 @@ import ast
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -56,13 +56,24 @@ PIPELINE_LAYERS = (
 """The one import that points right is that of ``sources`` in ``session``: a session registers them with Spark."""
 
 
-def imported(path: Path) -> Iterator[str]:
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            yield node.module
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+@cache
+def imported(path: Path, annotations: bool = True) -> frozenset[str]:
+    """What ``path`` imports, in functions too; with or without what only annotations need."""
+    found: set[str] = set()
+    if not annotations and "TYPE_CHECKING" not in path.read_text():
+        return imported(path)
+    nodes: list[ast.AST] = [ast.parse(path.read_text())]
+    while nodes:
+        match node := nodes.pop():
+            case ast.Import():
+                found |= {alias.name for alias in node.names}
+            case ast.ImportFrom(module=str(module)):
+                found |= {module, *(f"{module}.{alias.name}" for alias in node.names)}
+            case ast.If(test=ast.Name("TYPE_CHECKING"), orelse=rest) if not annotations:
+                nodes += rest
+            case ast.stmt() | ast.mod() | ast.excepthandler() | ast.match_case():
+                nodes += ast.iter_child_nodes(node)  # an expression imports nothing
+    return frozenset(found)
 
 
 def modules(folder: str) -> list[Path]:
@@ -125,25 +136,6 @@ def test_imports_of_the_compiler_point_left() -> None:
                 assert place[parts[1]] <= place[own], f"{path.relative_to(ROOT)} imports {name}"
 
 
-def imported_at_run_time(path: Path) -> set[str]:
-    """What ``path`` imports, in functions too, but not for annotations."""
-    tree = ast.parse(path.read_text())
-    typing = {
-        name
-        for block in ast.walk(tree)
-        if isinstance(block, ast.If) and ast.unparse(block.test) == "TYPE_CHECKING"
-        for statement in block.body
-        for name in ast.walk(statement)
-    }
-    found: set[str] = set()
-    for node in ast.walk(tree):
-        if node not in typing and isinstance(node, ast.ImportFrom) and node.module:
-            found |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
-        elif node not in typing and isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
-    return found
-
-
 @pytest.mark.parametrize(
     ("folder", "layers", "right"),
     [
@@ -164,7 +156,7 @@ def test_imports_at_run_time_point_left(
         if own in ("__init__", "__main__"):
             continue
         assert own in place, f"{own} has no place in the layers"
-        for name in imported_at_run_time(path):
+        for name in imported(path, annotations=False):
             top, _, rest = name.partition(".")
             other = rest.partition(".")[0]
             if top == package and other in place and other != own and place[other] >= place[own]:

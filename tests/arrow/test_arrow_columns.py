@@ -63,6 +63,7 @@ def test_what_kafka_wrote_comes_back(release: str) -> None:
         assert [exact(one) for one in back] == [exact(one) for one in messages]
 
 
+@pytest.mark.slow
 @examples(0.6)
 @given(st.data())
 def test_any_messages_of_any_versions_come_back_in_their_order(data: st.DataObject) -> None:

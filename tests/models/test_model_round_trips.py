@@ -58,6 +58,7 @@ def test_fixed_cases(cls: type[Message], version: int) -> None:
             assert type(model).model_validate_json(text) == model
 
 
+@pytest.mark.slow
 @each_message
 def test_drawn_values(name: str) -> None:
     """Each example is one message of every version: setting Hypothesis up takes longer than a round trip."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import groupby
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -63,6 +64,7 @@ OPTIONS = st.fixed_dictionaries(
 )
 
 
+@pytest.mark.slow
 @examples(3)
 @given(streams(), OPTIONS, st.lists(st.integers(1, 200), min_size=1, max_size=5))
 def test_any_pieces_give_the_same_events(segments: list[Segment], options: dict[str, Any], sizes: list[int]) -> None:
