@@ -19,6 +19,7 @@ from hashlib import sha1
 from importlib.util import find_spec
 from pathlib import Path
 from random import Random
+from types import FrameType
 from typing import Any, NoReturn
 
 from tests.fuzz.mutation import mutate
@@ -27,10 +28,12 @@ Check = Callable[[bytes], str]
 
 MAX_LENGTH = 1500
 """Of inputs that are made up under guidance: long ones take long and show nothing new."""
-SECONDS = 2.0
-"""How long one input may take, of the processor's time; all of them take a hundredth of it."""
-MEMORY_EVERY = 50
-"""Memory is measured of one input in so many, because that is slow."""
+STEPS = 1_000_000
+"""How many lines of Python one input may take, whatever it claims to hold."""
+MEASURED = 50
+"""The memory of one input in so many is measured, and the steps of another, because both are slow."""
+TIMEOUT = 10
+"""Seconds after which libFuzzer reports an input."""
 FINDINGS = Path("build/fuzz")
 
 
@@ -82,34 +85,53 @@ def run(check: Check, seeds: Sequence[bytes], runs: int, seed: int, memory: int)
 
 
 def guarded(check: Check, memory: int) -> Check:
-    """``check`` with limits: the time of every input, and now and then its memory, at most ``memory`` bytes."""
+    """``check`` that now and then looks at the steps of an input, or at its memory: at most ``memory`` bytes."""
     number = 0
 
     def guard(data: bytes) -> str:
         nonlocal number
         number += 1
-        measured = number % MEMORY_EVERY == 0
-        if measured:
-            tracemalloc.start()
-        start = time.process_time()
         try:
-            outcome = check(data)
-            seconds = time.process_time() - start
-            peak = tracemalloc.get_traced_memory()[1] if measured else 0
+            match number % MEASURED:
+                case 0:
+                    tracemalloc.start()
+                    outcome = check(data)
+                    peak = tracemalloc.get_traced_memory()[1]
+                    if peak > memory:
+                        raise Broken(f"it took {peak:,} bytes of memory", data)
+                case 1:
+                    outcome, steps = counted(check, data)
+                    if steps > STEPS:
+                        raise Broken(f"it took {steps:,} steps", data)
+                case _:
+                    outcome = check(data)
         except Broken:
             raise
         except BaseException as error:
             raise Broken(f"it raised {error!r}", data) from error
         finally:
-            if measured:
-                tracemalloc.stop()
-        if seconds > SECONDS:
-            raise Broken(f"it took {seconds:.1f} seconds", data)
-        if peak > memory:
-            raise Broken(f"it took {peak:,} bytes of memory", data)
+            tracemalloc.stop()
         return outcome
 
     return guard
+
+
+def counted(check: Check, data: bytes) -> tuple[str, int]:
+    """What became of the input, and how many lines of Python that took."""
+    steps = 0
+
+    def count(frame: FrameType, event: str, argument: object) -> Any:
+        nonlocal steps
+        steps += 1
+        return count
+
+    before = sys.gettrace()
+    sys.settrace(count)
+    try:
+        outcome = check(data)
+    finally:
+        sys.settrace(before)
+    return outcome, steps
 
 
 def _explore(check: Check, seeds: Sequence[bytes], runs: int, seed: int) -> NoReturn:
@@ -137,6 +159,7 @@ def _explore(check: Check, seeds: Sequence[bytes], runs: int, seed: int) -> NoRe
         "-len_control=0",
         "-verbosity=0",
         "-rss_limit_mb=2048",
+        f"-timeout={TIMEOUT}",
     ]
     atheris.Setup([sys.argv[0], *limits, f"-artifact_prefix={FINDINGS}/", str(corpus)], one)
     atheris.Fuzz()

@@ -7,7 +7,7 @@ from types import ModuleType
 import pytest
 
 from tests.fuzz import connections, logs, records
-from tests.fuzz.guided import MEMORY_EVERY, Broken, guarded, run
+from tests.fuzz.guided import MEASURED, STEPS, Broken, guarded, run
 
 
 @pytest.mark.parametrize(
@@ -38,11 +38,19 @@ def test_inputs_that_once_broke_a_promise(script: ModuleType, data: str) -> None
 
 
 def test_broken_promises_are_found() -> None:
-    """What the guard is for: other exceptions, time and memory."""
+    """What the guard is for: other exceptions, endless work and memory."""
     with pytest.raises(Broken, match=r"raised ZeroDivisionError.*; input 00"):
         guarded(lambda data: str(1 // data[0]), memory=1000)(b"\0")
     guard = guarded(lambda data: str(len(bytearray(1 << 20))), memory=1 << 16)
-    for _ in range(MEMORY_EVERY - 1):
+    for _ in range(MEASURED - 1):
         guard(b"")
     with pytest.raises(Broken, match="bytes of memory"):
         guard(b"")
+
+    def toil(data: bytes) -> str:
+        for _ in range(STEPS):
+            pass
+        return ""
+
+    with pytest.raises(Broken, match=r"it took 2,000,\d+ steps"):
+        guarded(toil, memory=1 << 16)(b"")
