@@ -38,7 +38,8 @@ generate: $(READY)  ## compile message_defs/kafka into generated/, and the small
 	$(BIN)/kwirec generate $(KAFKA)
 	$(BIN)/kwirec generate --quiet $(CLOCKWORK)
 
-snapshots: $(READY)  ## rewrite the snapshots of the tests: read the diff before you commit
+snapshots: $(READY)  ## rewrite the snapshots of the tests and tests/generated: read the diff before you commit
+	$(BIN)/kwirec generate --quiet $(CLOCKWORK)
 	$(PYTEST) --snapshot-update $(TESTS)
 
 docs: $(READY)  ## rewrite the page of every diagnostic code, and the list of public names
@@ -84,7 +85,7 @@ test-native: $(READY)  ## compile codecs with mypyc and compare them with the in
 ##@ Nightly, or for what they cover
 
 test-deep: $(READY)  ## all tests, with many times the examples of Hypothesis
-	HYPOTHESIS_PROFILE=deep $(PYTEST) $(TESTS)
+	HYPOTHESIS_PROFILE=deep $(PYTEST) --timeout 3600 $(TESTS)
 
 test-oldest: $(OLDEST)/.ready  ## the fast tests on the oldest dependencies that pyproject.toml allows
 	$(OLDEST)/bin/python -m pytest -m $(FAST) $(TESTS)

@@ -104,7 +104,7 @@ def check_nothing_is_lost(
 ) -> None:
     """Batches and errors follow each other without a hole, and ``left`` bytes come after the last one."""
     pieces: list[Batch | RecordsError] = [*batches, *errors]
-    pieces.sort(key=lambda piece: piece.position)
+    pieces.sort(key=lambda piece: piece.position or 0)
     end = start
     for piece in pieces:
         if piece.position != end or field[end - start :][: len(piece.data)] != piece.data:

@@ -54,7 +54,7 @@ def test_it_may_write_nothing_but_the_comment() -> None:
 
 def test_no_script_contains_what_somebody_else_may_name() -> None:
     """Names of branches and titles reach scripts as variables, where a shell does not run them."""
-    for step in ("Test", "Check", "Set up", "Report", "Comment", "Judge"):
+    for step in ("Test", "Check", "Set up", "Report", "Comment", "Refuse breaking changes"):
         assert "${{" not in script(step)
 
 
