@@ -70,10 +70,10 @@ def columns(path: Path) -> int:
 
 def spark_time(path: Path, cores: int, rounds: int) -> float:
     """A fresh session for each number of cores; all columns are made, and as little as possible done with them."""
-    from kwire_spark.session import session
+    from kwire_spark.session import spark_session
     from kwire_spark.sources.log import KafkaLog
 
-    spark = session(f"local[{cores}]")
+    spark = spark_session(f"local[{cores}]")
     try:
         spark.dataSource.register(KafkaLog)
         log = spark.read.format("kafka_log").load(str(path))

@@ -40,7 +40,7 @@ from kwire.policy import LIKE_KAFKA
 from kwire_kafka import PROTOCOL
 from kwire_spark import columns
 from kwire_spark.capture import Peer, read_pieces
-from kwire_spark.session import session
+from kwire_spark.session import spark_session
 from kwire_spark.tables import typed
 from kwire_spark.tables.clients import EXCHANGE_COLUMNS
 from kwire_spark.worker import tune_worker
@@ -123,7 +123,7 @@ def logs(mb: int) -> list[Job]:
 def typed_tables(mb: int) -> list[Job]:
     """Of exchanges that were stored before."""
     capture, stored = write_capture(FOLDER / "typed.pcap", mb), FOLDER / "exchanges"
-    running = session("local[2]")
+    running = spark_session("local[2]")
     running.read.format("kafka_capture").options(**dict([EXCHANGES])).load(str(capture)).write.parquet(str(stored))
     running.stop()
     return [typed_job("Fetch", stored), typed_job("Metadata", stored)]
@@ -205,7 +205,7 @@ def spark(jobs: Sequence[Job], cores: int, rounds: int) -> dict[str, Figures]:
     if not jobs:
         return {}
     found = {}
-    running = session(f"local[{cores}]", spark_sql_files_maxPartitionBytes=str(16 << 20))
+    running = spark_session(f"local[{cores}]", spark_sql_files_maxPartitionBytes=str(16 << 20))
     for job in jobs:
         made = job.table(running, cores)
         if rounds > 1:

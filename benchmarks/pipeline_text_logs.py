@@ -115,12 +115,12 @@ def timed(what: str, call: Callable[[], int]) -> tuple[str, float, int]:
 
 
 def in_spark(path: Path) -> Figures:
-    from kwire_spark.session import session
+    from kwire_spark.session import spark_session
     from kwire_spark.sources.request_log import KafkaRequestLog
 
     figures = []
     for cores in (1, 2):
-        spark = session(f"local[{cores}]")
+        spark = spark_session(f"local[{cores}]")
         spark.dataSource.register(KafkaRequestLog)
         split = str(max(1 << 20, path.stat().st_size // 4))
         names = ", ".join(f"`{name}`" for name in FACTS)

@@ -1,11 +1,11 @@
-"""Who breaks on a release, as a program for ``spark-submit``: prints what is refused, writes the page and tables.
+"""Readiness for a release as a program for ``spark-submit``: prints refused clients, writes the report and tables.
 
 ::
 
     spark-submit --master spark://HOST:7077 submit_readiness.py TARGET OUT INPUT...
 
-Every worker sees the INPUTs, and the driver and every worker sees OUT, under the same paths; every worker has an
-environment with ``kwire[spark]``, named by PYSPARK_PYTHON. Exit code 1 says that some client is refused.
+All workers must see the INPUTs, and driver and workers OUT, under the same paths. Every worker needs an environment
+with ``kwire[spark]``, named by PYSPARK_PYTHON. The exit code is 1 if a client is refused.
 """
 
 from __future__ import annotations
@@ -15,20 +15,19 @@ import sys
 from rich.console import Console
 
 from kwire_spark import print_report, read_exchanges, read_refusals, readiness, spark_session, write, write_report
-from kwire_spark.columns import CLIENTS
 from kwire_spark.inputs import find
-from kwire_spark.tables.clients import EXCHANGE_COLUMNS, REFUSAL_COLUMNS, tally
+from kwire_spark.tables.clients import EXCHANGE_COLUMNS, REFUSAL_COLUMNS, identified, tally
 
 TASKS_PER_CORE = 3
 
 
 def main(target: str, out: str, *paths: str) -> int:
     spark, inputs = spark_session(), find(paths)
-    tasks = TASKS_PER_CORE * spark.sparkContext.defaultParallelism  # by itself a source counts the driver's cores
-    seen = read_exchanges(inputs, columns=EXCHANGE_COLUMNS, partitions=tasks)
-    refused = read_refusals(inputs, columns=REFUSAL_COLUMNS)
-    counted = tally(seen, refused).persist()  # one pass over the inputs
-    clients = counted.where("_corrupt IS NULL AND api_key IS NOT NULL").select(*CLIENTS.names)
+    tasks = TASKS_PER_CORE * spark.sparkContext.defaultParallelism  # by default, sources count the cores of the driver
+    exchanges = read_exchanges(inputs, columns=EXCHANGE_COLUMNS, partitions=tasks)
+    refusals = read_refusals(inputs, columns=REFUSAL_COLUMNS)
+    counted = tally(exchanges, refusals).persist()  # one pass over the inputs
+    clients = identified(counted)
     write(clients.coalesce(1), out, "clients")
     write(counted.where("_corrupt IS NOT NULL").select("source", "position", "_corrupt"), out, "problems")
     report = readiness(clients, target)

@@ -1,8 +1,7 @@
-"""Options of the sources, as Spark hands them over: strings, with names in any case.
+"""Options of the sources: strings from Spark, with case-insensitive names, parsed to paths, numbers, flags and times.
 
-Takes the options, gives paths, numbers, flags and times; whatever does not make sense is an :class:`OptionError` that
-names the option, what was given and what would do. Options that a source does not know are ignored, as Spark's own
-sources do.
+An invalid value is an :class:`OptionError` that has the name of the option, its value and what is expected. Unknown
+options are ignored, as in Spark's own sources.
 """
 
 from __future__ import annotations
@@ -23,11 +22,11 @@ _TRUE, _FALSE = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
 
 
 class OptionError(ValueError):
-    """An option has a value that does not make sense, or a path is not there."""
+    """An option has an invalid value, or a path does not exist."""
 
 
 class BrokenInputError(ValueError):
-    """Something is broken and ``mode`` is ``failfast``. The text has the file and the position in it."""
+    """An input is broken and ``mode`` is ``failfast``; the message starts with the file and the byte offset."""
 
     def __init__(self, source: str, position: int | None, reason: str) -> None:
         super().__init__(source, position, reason)
@@ -41,17 +40,17 @@ class BrokenInputError(ValueError):
 class Options:
     """The options of one source. Can be pickled."""
 
-    def __init__(self, given: Mapping[str, str]) -> None:
-        self._given = {name.lower(): value for name, value in given.items()}
+    def __init__(self, values: Mapping[str, str]) -> None:
+        self._values = {name.lower(): value for name, value in values.items()}
 
     def text(self, name: str, default: str | None = None) -> str | None:
-        """The option as it is; ``default`` if it was not given, or is empty."""
-        return self._given.get(name.lower()) or default
+        """The value; ``default`` if it is missing or empty."""
+        return self._values.get(name.lower()) or default
 
     @property
     def failfast(self) -> bool:
-        """Whether what is broken ends the job (``mode=failfast``), rather than being a ``_corrupt`` row, which is the
-        default. Spark's third mode would drop it without a word: there is none."""
+        """Whether broken input ends the job (``mode=failfast``); by default it becomes a ``_corrupt`` row. Spark's
+        third mode, which drops such rows silently, is not supported."""
         return self.choice("mode", PERMISSIVE, (PERMISSIVE, FAILFAST)) == FAILFAST
 
     def choice(self, name: str, default: str, allowed: Collection[str]) -> str:
@@ -71,94 +70,97 @@ class Options:
         """A whole number, ``least`` or more."""
         value = (self.text(name) or str(default)).strip()
         if not re.fullmatch(r"\d+", value) or int(value) < least:
-            raise self._error(name, f"a whole number from {least} on")
+            raise self._error(name, f"a whole number, {least} or more")
         return int(value)
 
     def size(self, name: str, default: int, least: int = 1) -> int:
-        """Bytes: a number, or one with k, m or g behind it, as ``64m``."""
-        found = _SIZE.fullmatch((self.text(name) or str(default)).strip())
-        size = int(found[1]) * _UNITS[found[2].lower()] if found else -1
+        """A number of bytes, with an optional unit k, m or g, such as ``64m``."""
+        match = _SIZE.fullmatch((self.text(name) or str(default)).strip())
+        size = int(match[1]) * _UNITS[match[2].lower()] if match else -1
         if size < least:
-            raise self._error(name, f"a size of {least} bytes or more, as 65536, 512k or 64m")
+            raise self._error(name, f"a size of {least} bytes or more, such as 65536, 512k or 64m")
         return size
 
     def names(self, name: str) -> tuple[str, ...]:
-        """What stands between commas, without the blanks around."""
+        """The parts of a comma-separated list, stripped."""
         return tuple(part.strip() for part in (self.text(name) or "").split(",") if part.strip())
 
     def ports(self, name: str) -> frozenset[int]:
-        """Port numbers and ranges of them between commas, as ``9092,19092-19095``."""
+        """Port numbers and ranges, comma-separated, such as ``9092,19092-19095``."""
         ports: set[int] = set()
         for part in self.names(name):
-            found = re.fullmatch(r"(\d+)(?:\s*-\s*(\d+))?", part)
-            first, last = (int(found[1]), int(found[2] or found[1])) if found else (0, 0)
+            match = re.fullmatch(r"(\d+)(?:\s*-\s*(\d+))?", part)
+            first, last = (int(match[1]), int(match[2] or match[1])) if match else (0, 0)
             if not 1 <= first <= last <= 65535:
-                raise self._error(name, "port numbers between commas, as 9092,19092-19095")
+                raise self._error(name, "comma-separated port numbers, such as 9092,19092-19095")
             ports.update(range(first, last + 1))
         return frozenset(ports)
 
     def time(self, name: str) -> float | None:
-        """Seconds since the epoch: a number of these, or a date with or without a time (UTC unless it says)."""
+        """Seconds since the epoch, from such a number or an ISO date with optional time (in UTC unless it has a
+        zone)."""
         value = (self.text(name) or "").strip()
         if not value:
             return None
-        if re.fullmatch(r"\d+(\.\d+)?", value) and len(value) != 4:
+        if re.fullmatch(r"\d+(\.\d+)?", value) and len(value) != 4:  # four digits are a year
             return float(value)
         try:
             time = datetime.fromisoformat(value)
         except ValueError:
-            wanted = "a time, as 2026-11-21, 2026-11-21T16:33:41Z or seconds since 1970"
-            raise self._error(name, wanted) from None
+            expected = "a time, such as 2026-11-21, 2026-11-21T16:33:41Z or seconds since 1970"
+            raise self._error(name, expected) from None
         return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
 
     def files(self) -> list[str]:
-        """The files of ``path`` and ``paths``, in order, each once: those named, and those in folders and matching
-        patterns, at any depth. In folders, files are passed over that begin with ``.`` or ``_``, as Spark does.
+        """The files named by ``path`` and ``paths``, those in folders, and those that match patterns, at any depth.
 
-        :class:`OptionError` for a path that does not exist, a pattern that matches nothing, or no path at all.
+        Each file is listed once. As in Spark, files in folders whose names start with ``.`` or ``_`` are left out.
+        :class:`OptionError` if a path does not exist, a pattern matches nothing, or there is no path at all.
         """
         paths = self.paths()
         if not paths:
-            raise OptionError("there is nothing to read: give a path to load()")
+            raise OptionError("nothing to read: pass a path to load()")
         return list(dict.fromkeys(file for path in paths for file in _files(path)))
 
     def paths(self) -> list[str]:
-        """What was given as ``path`` and ``paths``, as local paths."""
-        given = [self._given["path"]] if self._given.get("path") else []
-        if several := self._given.get("paths"):
+        """The values of ``path`` and ``paths``, as local paths."""
+        paths = [self._values["path"]] if self._values.get("path") else []
+        if several := self._values.get("paths"):
             try:
-                given += [str(path) for path in json.loads(several)]
+                paths += [str(path) for path in json.loads(several)]
             except (ValueError, TypeError):
                 raise self._error("paths", "a JSON list of strings") from None
-        return [_local(path) for path in given]
+        return [_local(path) for path in paths]
 
-    def _error(self, name: str, wanted: str) -> OptionError:
-        return OptionError(f"the option {name} must be {wanted}, not {self._given.get(name.lower(), '')!r}")
+    def _error(self, name: str, expected: str) -> OptionError:
+        return OptionError(f"the option {name} must be {expected}, not {self._values.get(name.lower(), '')!r}")
 
 
 def _local(path: str) -> str:
-    found = _SCHEME.match(path)
-    if not found:
+    scheme = _SCHEME.match(path)
+    if not scheme:
         return path
-    if found[1].lower() != "file":
-        raise OptionError(f"{path}: only files that workers can open are read; mount or copy those of {found[1]}:")
+    if scheme[1].lower() != "file":
+        raise OptionError(
+            f"{path}: only local files can be read: mount {scheme[1]}: on all workers, or copy the files"
+        )
     return re.sub(r"^//[^/]*(?=/)", "", path[5:])
 
 
 def _files(path: str) -> Iterator[str]:
-    if Path(path).is_dir():
-        yield from _within(Path(path))
-    elif Path(path).exists():
-        yield path
-    else:
-        matches = sorted(_matches(path)) if _GLOB.search(path) else []
-        if not matches:
-            raise OptionError(f"{path}: nothing matches" if _GLOB.search(path) else f"{path}: no such file or folder")
-        for match in matches:
-            if match.is_dir():
-                yield from _within(match)
-            elif not match.name.startswith((".", "_")):
-                yield str(match)
+    if Path(path).exists():
+        yield from _within(Path(path)) if Path(path).is_dir() else [path]
+        return
+    if not _GLOB.search(path):
+        raise OptionError(f"{path}: no such file or folder")
+    matches = sorted(_matches(path))
+    if not matches:
+        raise OptionError(f"{path}: no file matches this pattern")
+    for match in matches:
+        if match.is_dir():
+            yield from _within(match)
+        elif not match.name.startswith((".", "_")):
+            yield str(match)
 
 
 def _matches(pattern: str) -> Iterator[Path]:
@@ -168,17 +170,17 @@ def _matches(pattern: str) -> Iterator[Path]:
 
 
 def _within(folder: Path) -> Iterator[str]:
-    """Files below a folder. Folders may begin with ``_``: those of Kafka's internal topics do.
+    """Files below a folder. Folders may start with ``_``, since those of Kafka's internal topics do.
 
-    A folder that cannot be listed stands for what is in it: who opens it will say what is wrong. A link to a folder
-    that it is in leads nowhere new.
+    A folder that cannot be listed is given as a file, so that opening it reports the error. A link to a folder that
+    contains it is not followed.
     """
     try:
-        within = sorted(folder.iterdir())
+        paths = sorted(folder.iterdir())
     except OSError:
         yield str(folder)
         return
-    for path in within:
+    for path in paths:
         if path.name.startswith("."):
             continue
         if path.is_dir():

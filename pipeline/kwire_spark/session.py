@@ -1,8 +1,7 @@
-"""A Spark session that is quiet, bounded and on this machine unless told otherwise.
+"""A Spark session with kwire's sources: quiet, with bounded memory, and local by default.
 
-A command of its own starts one JVM, whose standard error goes to a file: Spark writes notices there before it reads
-any setting of its log. What goes wrong in a job is raised in Python all the same; when Spark does not start at all,
-the end of that file is in the error.
+A new session starts one JVM. Spark writes to its standard error before it reads any log setting, so that goes to a
+temporary file, whose end is in the error if Spark does not start. Errors of jobs are raised in Python as usual.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ import os
 import sys
 import tempfile
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kwire.errors import KwireError
 from kwire_spark.java import check_java
@@ -31,40 +30,45 @@ SETTINGS = {
     "spark.sql.python.filterPushdown.enabled": "true",
     "spark.sql.sources.partitionOverwriteMode": "static",
 }
-"""Needed, or wanted, wherever the session runs; what ``spark-submit`` was told goes before them."""
+"""Defaults for every session, local or not; settings given to ``spark-submit`` take precedence."""
 
-TWICE_TOLD = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
-"""Loggers of pyspark that print each error with the JVM's stack, in a line of JSON, before it is raised."""
+ERROR_LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
+"""Loggers of pyspark that print each error as JSON with the JVM's stack trace, before it is raised: turned off."""
 
 
 class SparkNotStartedError(KwireError):
-    """Spark's JVM ended before it could be spoken to; the message has the last lines that it wrote."""
+    """Spark's JVM ended while starting; the message has its last lines of output."""
 
 
-def session(master: str | None = None, *, brief: bool = False, **settings: str) -> SparkSession:
-    """A session with kwire's sources registered: the one that runs, that of ``spark-submit``, or a new one.
+def spark_session(master: str | None = None, *, brief: bool = False, **settings: str) -> SparkSession:
+    """A session with kwire's sources registered: the active one, that of ``spark-submit``, or a new one.
 
     ``master`` is Spark's, for a new session by default all cores of this machine. ``settings`` are Spark's too, with
-    ``_`` for ``.``; of a session that runs already only those change that can. ``brief`` is for a minute or less of
-    work on this machine: the JVM compiles at once and not well, instead of longer than all of that would run, which
-    spares a small report two fifths of its CPU. Raises :class:`~kwire_spark.java.JavaMissingError` and
-    :class:`SparkNotStartedError`.
+    ``_`` for ``.``; for an active session those that cannot change at run time are ignored. ``brief`` is for work of
+    up to a minute on this machine: the JVM compiles less, which saves a small report two fifths of its CPU time.
+    Raises :class:`~kwire_spark.java.JavaMissingError` and :class:`SparkNotStartedError`.
     """
     from pyspark.sql import SparkSession
 
-    chosen = {name.replace("_", "."): value for name, value in settings.items()}
-    running = SparkSession.getActiveSession()
-    if running is None:
-        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-        submitted = "PYSPARK_GATEWAY_PORT" in os.environ
-        running = _submitted(master, chosen) if submitted else _started(master or _local_master(), chosen, brief)
+    from kwire_spark.sources import register
+
+    settings = {name.replace("_", "."): value for name, value in settings.items()}
+    spark = SparkSession.getActiveSession()
+    if spark is not None:
+        for name, value in (SETTINGS | settings).items():
+            if spark.conf.isModifiable(name):
+                spark.conf.set(name, value)
     else:
-        _change(running, SETTINGS | chosen)
-    _register(running)
-    return running
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+        if "PYSPARK_GATEWAY_PORT" in os.environ:
+            spark = _submitted_session(master, settings)
+        else:
+            spark = _new_session(master or os.environ.get("MASTER") or f"local[{_cores()}]", settings, brief)
+    register(spark)
+    return spark
 
 
-def _started(master: str, chosen: dict[str, str], brief: bool = False) -> SparkSession:
+def _new_session(master: str, settings: dict[str, str], brief: bool = False) -> SparkSession:
     from pyspark import SparkConf, SparkContext
     from pyspark.errors import PySparkException
     from pyspark.java_gateway import launch_gateway
@@ -72,43 +76,42 @@ def _started(master: str, chosen: dict[str, str], brief: bool = False) -> SparkS
     from pyspark.sql import SparkSession
 
     check_java()
-    for name in TWICE_TOLD:
+    for name in ERROR_LOGGERS:
         PySparkLogger.getLogger(name).disabled = True
     local = _local_settings(brief) if master.startswith("local") else {}
-    conf = SparkConf().setAppName("kwire").setMaster(master).setAll([*(SETTINGS | local | chosen).items()])
-    if SparkContext._gateway is None:  # the JVM of a session that was stopped is used again
-        log = _log_of_spark()
+    conf = SparkConf().setAppName("kwire").setMaster(master).setAll([*(SETTINGS | local | settings).items()])
+    if SparkContext._gateway is None:  # else the JVM of a stopped session is reused
+        log = tempfile.NamedTemporaryFile(prefix="kwire-spark-", suffix=".log")  # noqa: SIM115  # closed at exit
+        atexit.register(log.close)
         if local:
             os.environ.setdefault("SPARK_LOCAL_IP", LOOPBACK)
         try:
             gateway = launch_gateway(conf, {"stderr": log, "stdout": log})  # type: ignore[no-untyped-call]
             SparkContext._ensure_initialized(gateway=gateway, conf=conf)
-        except PySparkException as failed:
-            raise SparkNotStartedError(f"Spark did not start: {_end(log)}") from failed
+        except PySparkException as error:
+            lines = [line for line in Path(log.name).read_text(errors="replace").splitlines() if line.strip()]
+            output = "\n".join(lines[-10:]) or "its JVM ended without any output"
+            raise SparkNotStartedError(f"Spark did not start: {output}") from error
     return SparkSession(SparkContext.getOrCreate(conf))
 
 
-def _submitted(master: str | None, chosen: dict[str, str]) -> SparkSession:
-    """The session of the application that ``spark-submit`` started: its settings and its master go before ours."""
+def _submitted_session(master: str | None, settings: dict[str, str]) -> SparkSession:
+    """The session of the application that ``spark-submit`` started, whose settings precede :data:`SETTINGS`."""
     from pyspark import SparkConf, SparkContext
     from pyspark.sql import SparkSession
 
     SparkContext._ensure_initialized()
-    conf = SparkConf()  # with what spark-submit was told
+    conf = SparkConf()  # has the settings of spark-submit
     for name, value in SETTINGS.items():
         conf.setIfMissing(name, value)
-    conf.setIfMissing("spark.app.name", "kwire").setAll([*chosen.items()])
+    conf.setIfMissing("spark.app.name", "kwire").setAll([*settings.items()])
     if master:
         conf.setMaster(master)
     return SparkSession(SparkContext.getOrCreate(conf))
 
 
-def _local_master() -> str:
-    return os.environ.get("MASTER") or f"local[{os.cpu_count() or 1}]"
-
-
 def _local_settings(brief: bool) -> dict[str, str]:
-    """For driver and workers in one process on this machine: nothing listens to others, nothing is left behind."""
+    """For driver and workers in one process: no open ports beyond loopback, no files in the current folder."""
     options = f"-Dlog4j2.configurationFile={LOG_SETTINGS.as_uri()} -XX:+UseSerialGC -Xshare:auto"
     if brief:
         options += " -XX:TieredStopAtLevel=1"
@@ -117,38 +120,19 @@ def _local_settings(brief: bool) -> dict[str, str]:
         "spark.driver.host": LOOPBACK,
         "spark.driver.memory": f"{_heap_mb()}m",
         "spark.driver.extraJavaOptions": options,
-        "spark.sql.shuffle.partitions": str(2 * (os.cpu_count() or 1)),
+        "spark.sql.shuffle.partitions": str(2 * _cores()),
         "spark.sql.warehouse.dir": str(Path(tempfile.gettempdir()) / "kwire-spark-warehouse"),
     }
 
 
+def _cores() -> int:
+    return os.cpu_count() or 1
+
+
 def _heap_mb() -> int:
-    """An eighth of the memory, from 1 to 4 GB: rows pass through the heap, and aggregates spill to disk."""
+    """An eighth of the memory, from 1 to 4 GB: rows only pass through the heap, and aggregates spill to disk."""
     try:
         total = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2**20
-    except (ValueError, OSError, AttributeError):  # not on every system
+    except (ValueError, OSError, AttributeError):  # not available on every system
         return 2048
     return min(max(total // 8, 1024), 4096)
-
-
-def _log_of_spark() -> IO[bytes]:
-    log = tempfile.NamedTemporaryFile(prefix="kwire-spark-", suffix=".log")  # noqa: SIM115  # until the process ends
-    atexit.register(log.close)
-    return log
-
-
-def _end(log: IO[bytes]) -> str:
-    lines = [line for line in Path(log.name).read_text(errors="replace").splitlines() if line.strip()]
-    return "\n".join(lines[-10:]) or "it said nothing"
-
-
-def _change(spark: SparkSession, settings: dict[str, Any]) -> None:
-    for name, value in settings.items():
-        if spark.conf.isModifiable(name):
-            spark.conf.set(name, value)
-
-
-def _register(spark: SparkSession) -> None:
-    from kwire_spark.sources import register
-
-    register(spark)

@@ -14,7 +14,7 @@ collect_ignore_glob = [] if WANTED else ["test_*.py"]
 if WANTED:
     from pyspark.sql import SparkSession
 
-    from kwire_spark.session import session
+    from kwire_spark.session import spark_session
     from tests.e2e_traffic.checks import Run
     from tests.e2e_traffic.record import record
     from tests.real_kafka.broker import Broker
@@ -32,6 +32,6 @@ if WANTED:
 
     @pytest.fixture(scope="session")
     def spark() -> Iterator[SparkSession]:
-        running = session("local[2]")
+        running = spark_session("local[2]")
         yield running
         running.stop()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from kwire_spark.reports.readiness import readiness
 from kwire_spark.tables.clients import clients
-from kwire_spark.tables.read import exchanges, refusals
+from kwire_spark.tables.read import read_exchanges, read_refusals
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -20,4 +20,4 @@ def named(paths: Sequence[str], target: str, spark: SparkSession) -> set[str]:
 
 def spoken(paths: Sequence[str], spark: SparkSession) -> DataFrame:
     """CLIENTS of captures and logs."""
-    return clients(exchanges(*paths, spark=spark), refusals(*paths, spark=spark))
+    return clients(read_exchanges(*paths, spark=spark), read_refusals(*paths, spark=spark))

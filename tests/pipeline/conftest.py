@@ -7,11 +7,11 @@ from collections.abc import Iterator
 import pytest
 from pyspark.sql import SparkSession
 
-from kwire_spark.session import session
+from kwire_spark.session import spark_session
 
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
-    running = session("local[2]", brief=True)
+    running = spark_session("local[2]", brief=True)
     yield running
     running.stop()

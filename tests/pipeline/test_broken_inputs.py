@@ -46,10 +46,10 @@ def test_a_capture_that_is_cut_off_gives_the_rest_and_says_so(
     assert readiness(tmp_path, "--out", out) == 1, "what was captured until then has clients that are refused"
     found = missing(out)
     assert set(found) == {name, "notes.txt"}
-    assert found["notes.txt"].startswith("passed over: ")
+    assert found["notes.txt"].startswith("skipped: ")
     told = capsys.readouterr().out
     assert "1 place could not be read" in told
-    assert "1 file passed over" in told
+    assert "1 file skipped" in told
 
     assert readiness(tmp_path, "--out", out, "--mode", "failfast") == 3
     error = capsys.readouterr().err.splitlines()
@@ -62,8 +62,8 @@ def test_nothing_of_a_cluster(mode: str, tmp_path: Path, capsys: pytest.CaptureF
     (tmp_path / "empty").mkdir()
     (tmp_path / "garbage").write_bytes(b"\x01\x00\xff" * 1000)
     for path, told in (
-        ("empty", "no capture and no log of a broker"),
-        ("garbage", "no capture and no log of a broker"),
+        ("empty", "no capture and no broker log"),
+        ("garbage", "no capture and no broker log"),
         ("none", "no such file or folder"),
         ("*.pcap", "nothing matches"),
     ):
@@ -89,8 +89,8 @@ def test_what_cannot_be_opened_is_told(
     monkeypatch.setattr(Path, "iterdir", iterdir)
     assert readiness(given, "--out", tmp_path / "out") == 0
     found = missing(tmp_path / "out")
-    assert found["locked"] == "passed over: the folder cannot be listed"
-    assert found["cut.pcap.gz"].startswith("passed over: ")
+    assert found["locked"] == "skipped: cannot list the folder"
+    assert found["cut.pcap.gz"].startswith("skipped: ")
     capsys.readouterr()
     assert readiness(given, "--out", tmp_path / "out", "--mode", "failfast") == 3
     assert "cut.pcap.gz: " in capsys.readouterr().err

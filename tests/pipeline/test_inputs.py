@@ -1,4 +1,4 @@
-"""What a file is, told by what it holds."""
+"""File types are detected from file contents."""
 
 from __future__ import annotations
 
@@ -45,10 +45,14 @@ def test_the_kind_of_a_file(tmp_path: Path, name: str, content: bytes, kind: str
 @pytest.mark.parametrize(
     ("name", "content", "reason"),
     [
-        ("empty.log", b"", "it is empty"),
-        ("notes.txt", b"remember the milk\n", "no line looks like one of a broker's log"),
-        ("server.properties", b"broker.id=1\n", "no line looks like one of a broker's log"),
-        ("picture", b"\x89PNG\0\0\0", "neither a capture nor a segment nor a text"),
+        ("empty.log", b"", "empty file"),
+        ("notes.txt", b"remember the milk\n", "no line looks like a broker's log"),
+        ("server.properties", b"broker.id=1\n", "no line looks like a broker's log"),
+        (
+            "picture",
+            b"\x89PNG\0\0\0",
+            "unknown binary format: expected pcap, pcapng or a log segment named like Kafka's",
+        ),
         ("cut.gz", b"\x1f\x8b\xff\xff\xff\xff\xff\xff\xff\xff\xff", ""),
         ("cut.zst", zstandard.compress(b"x" * 999)[:4] + b"\xff" * 20, ""),
     ],

@@ -9,7 +9,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from kwire_spark.sources.log import KafkaLog
-from kwire_spark.tables.groups import committed_offsets, members, unread
+from kwire_spark.tables.groups import committed_offsets, members, undecodable
 from tests.pipeline.log_files import LOGS, batch_at, segment
 
 
@@ -72,7 +72,7 @@ def test_committed_offsets_are_a_table(spark: SparkSession) -> None:
 def test_topics_of_assignments_have_names_and_what_cannot_be_read_is_counted(spark: SparkSession) -> None:
     found = members(read(spark, LOGS / "4.1.1-groups")).where("type = 'consumer'").collect()
     assert {(each.topic, *each.partitions) for row in found for each in row.assignment} == {("orders", 0, 1, 2)}
-    [row] = unread(read(spark, LOGS / "3.9.1")).collect()
+    [row] = undecodable(read(spark, LOGS / "3.9.1")).collect()
     assert (row.topic, row.records) == ("__consumer_offsets", 2)
     assert row.reason
 

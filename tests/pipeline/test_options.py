@@ -69,7 +69,7 @@ def test_a_uri_of_a_file_is_its_path(folder: Path, prefix: str) -> None:
     [
         ({}, "nothing to read"),
         ({"path": "/no/such/file"}, "/no/such/file: no such file"),
-        ({"path": "/no/such/*.pcap"}, "nothing matches"),
+        ({"path": "/no/such/*.pcap"}, "no file matches this pattern"),
         ({"path": "s3a://bucket/x"}, "s3a:"),
         ({"paths": "a,b"}, "a JSON list"),
     ],

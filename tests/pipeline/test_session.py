@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 from kwire_spark import java
 from kwire_spark import session as start
 from kwire_spark.java import JavaMissingError, check_java
-from kwire_spark.session import session
+from kwire_spark.session import spark_session
 
 
 def with_java(folder: Path, monkeypatch: pytest.MonkeyPatch, says: str, code: int = 0) -> None:
@@ -58,7 +58,7 @@ def test_old_ones_will_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, says
 def test_without_java_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(JavaMissingError, match=r"no Java.*\n(.*\n)*.*brew install openjdk@17"):
+    with pytest.raises(JavaMissingError, match=r"Java not found.*\n(.*\n)*.*brew install openjdk@17"):
         check_java()
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
     with pytest.raises(JavaMissingError, match="does not run"):
@@ -71,11 +71,11 @@ def test_java_is_looked_for_before_spark_is_started(monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr(start, "check_java", missing)
     with pytest.raises(JavaMissingError):
-        start._started("local[1]", {})
+        start._new_session("local[1]", {})
 
 
 def test_a_session_that_runs_is_used_and_gets_what_can_still_be_set(spark: SparkSession) -> None:
-    running = session(spark_sql_shuffle_partitions="3", spark_driver_memory="1g")
+    running = spark_session(spark_sql_shuffle_partitions="3", spark_driver_memory="1g")
     try:
         assert running.sparkContext is spark.sparkContext
         assert running.conf.get("spark.sql.shuffle.partitions") == "3"

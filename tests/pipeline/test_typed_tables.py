@@ -15,7 +15,7 @@ from kwire_kafka import PROTOCOL, HeartbeatRequest, MetadataRequest, MetadataRes
 from kwire_kafka.arrow import ARROW
 from kwire_spark.columns import EXCHANGES, RECORDS
 from kwire_spark.spark_types import spark_type
-from kwire_spark.tables.typed import messages, records
+from kwire_spark.tables.typed import messages, typed_records
 from tests.properties.values import FIXED, make
 
 LOG = "tests/data/logs/4.1.1/__consumer_offsets-0"
@@ -72,7 +72,7 @@ def test_names_of_apis(exchanges: DataFrame) -> None:
     assert messages(exchanges, "ListClientMetricsResources").count() == 0  # what ListConfigResources was called
     with pytest.raises(UnknownApiError, match="unknown API 'Ping'"):
         messages(exchanges, "Ping")
-    with pytest.raises(ValueError, match="parts are request and response, not body"):
+    with pytest.raises(ValueError, match="expected parts request and response, got body"):
         messages(exchanges, "Metadata", ["body"])
 
 
@@ -90,10 +90,10 @@ def test_commits_are_those_that_are_added_up_elsewhere(spark: SparkSession) -> N
     ]
     rows.append(rows[0] | {"topic": "another"})
     logged = table(spark, RECORDS, rows).select("topic", "offset", "control", "key", "value")
-    commits = records(logged, "OffsetCommit").collect()
+    commits = typed_records(logged, "OffsetCommit").collect()
     names = [one.record.name for one in found if not one.record.control]
     assert len(commits) == names.count("OffsetCommit") > 10
-    assert records(logged, "EndTxnMarker").count() == sum(one.record.control for one in found)
+    assert typed_records(logged, "EndTxnMarker").count() == sum(one.record.control for one in found)
     last = {(row.key.group, row.key.topic, row.key.partition): row for row in commits}
     for key, offset in committed_offsets(PROTOCOL, LOG).items():
         assert last[key].value.offset <= offset.offset

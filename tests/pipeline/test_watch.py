@@ -27,7 +27,7 @@ LONGEST = 300.0
     ("arguments", "told"),
     [
         (["missing"], "missing: no such folder"),
-        ([".", "--ports", "kafka"], "port numbers between commas"),
+        ([".", "--ports", "kafka"], "comma-separated port numbers"),
         ([".", "--settled", "-1"], "--settled"),
     ],
 )
@@ -62,11 +62,11 @@ def test_it_runs_until_it_is_interrupted(
 
 def test_packets_that_came_too_late_are_told_once(capsys: pytest.CaptureFixture[str]) -> None:
     query = SimpleNamespace(recentProgress=[])
-    told = ProgressPrinter(Console(stderr=True))
+    progress = ProgressPrinter(Console(stderr=True))
     for number, late in enumerate([0, 3]):
         state = {"numRowsDroppedByWatermark": late}
         query.recentProgress.append({"batchId": number, "numInputRows": 10, "stateOperators": [state]})
-        told.tell(cast(Any, query))
-        told.tell(cast(Any, query))
-    assert str(told) == "20 packets in 2 batches"
-    assert capsys.readouterr().err == "left out 3 packets that came too late: see --late\n"
+        progress.update(cast(Any, query))
+        progress.update(cast(Any, query))
+    assert str(progress) == "20 packets in 2 batches"
+    assert capsys.readouterr().err == "dropped 3 packets that arrived too late: see --late\n"

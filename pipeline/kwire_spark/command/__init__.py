@@ -1,6 +1,6 @@
-"""The command line ``kwire-spark``: a module for each command, imported when it is called for.
+"""The command line ``kwire-spark``: a module for each command, imported when the command is called.
 
-Exit codes: 0 all is well; 1 the report has something to do, as clients that break; 2 usage error; 3 failure.
+Exit codes: 0 success; 1 the report needs action, such as clients that will break; 2 usage error; 3 failure.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-from importlib.util import find_spec
 
 import click
 
@@ -20,13 +19,13 @@ USAGE, FAILED, INTERRUPTED = 2, 3, 130
 
 
 class Commands(click.Group):
-    """Each of :data:`COMMANDS` is ``command`` in a module of its name."""
+    """Each of :data:`COMMANDS` is ``command`` in the module of that name."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return [name for name in COMMANDS if find_spec(f"{__name__}.{name}")]
+        return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in self.list_commands(ctx):
+        if cmd_name not in COMMANDS:
             return None
         command: click.Command = import_module(f"{__name__}.{cmd_name}").command
         return command
@@ -35,7 +34,7 @@ class Commands(click.Group):
 @click.command(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="kwire", message="%(prog)s %(version)s")
 def group() -> None:
-    """What a Kafka cluster left behind, as tables and reports.
+    """Tables and reports from captures and logs of a Kafka cluster.
 
     INPUTs are packet captures, data directories and log segments of brokers, their request logs and server logs:
     files, folders and patterns, in any mix. File types are detected from their contents.
@@ -55,6 +54,6 @@ def run(arguments: Sequence[str] | None = None) -> int:
     except Exception as error:
         if os.environ.get("KWIRE_DEBUG"):
             raise
-        told, usage = one_line(error)
-        print(f"kwire-spark: {told}", file=sys.stderr)
-        return USAGE if usage else FAILED
+        message, is_usage = one_line(error)
+        print(f"kwire-spark: {message}", file=sys.stderr)
+        return USAGE if is_usage else FAILED

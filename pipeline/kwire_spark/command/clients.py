@@ -1,4 +1,4 @@
-"""``kwire-spark clients``: who speaks what, as a table."""
+"""``kwire-spark clients``: API versions in use by each client, as a table."""
 
 from __future__ import annotations
 
@@ -7,40 +7,40 @@ from typing import Any
 
 import click
 
-from kwire_spark.columns import CLIENTS
-from kwire_spark.command.common import Run, problems
-from kwire_spark.command.common import command as shared
+from kwire_spark.command.common import Run, problems, with_inputs
 from kwire_spark.reports.client_usage import by_client
 from kwire_spark.reports.report import Column, Report, Table, cells, columns
-from kwire_spark.reports.text import counted as told
+from kwire_spark.reports.text import counted
 
 SHOWN = ("client_id", "client_host", "software_name", "software_version", "principal")
 MAX_ROWS = 10_000
 
 
 @click.command("clients")
-@shared()
+@with_inputs()
 def command(run: Run) -> int:
-    """Who uses which versions of which APIs: client, address, software, principal."""
+    """API versions in use by each client, with address, software and principal."""
     from pyspark.sql import functions as F
 
-    counted = run.tally()
-    clients = counted.where("_corrupt IS NULL AND api_key IS NOT NULL").select(*CLIENTS.names)
+    from kwire_spark.tables.clients import identified
+
+    tally = run.tally()
+    clients = identified(tally)
     run.write(clients.coalesce(1), "clients")
     with run.step("Adding up"):
-        listed = clients.groupBy("seen_in", *SHOWN, "api_key").agg(
+        usage = clients.groupBy("seen_in", *SHOWN, "api_key").agg(
             F.max("api").alias("api"),
             F.sort_array(F.collect_set("version")).alias("versions"),
             *[F.sum(name).alias(name) for name in ("requests", "errors", "refused")],
             F.max("last_seen").alias("last_seen"),
         )
-        rows = listed.orderBy(*SHOWN, "api_key", "seen_in").limit(MAX_ROWS).collect()
-        more = listed.count() - MAX_ROWS if len(rows) == MAX_ROWS else 0
-    return run.publish(report(rows, more), problems(counted))
+        rows = usage.orderBy(*SHOWN, "api_key", "seen_in").limit(MAX_ROWS).collect()
+        more = usage.count() - MAX_ROWS if len(rows) == MAX_ROWS else 0
+    return run.publish(report(rows, more), problems(tally))
 
 
 def report(rows: Sequence[Any], more: int) -> Report:
-    """The report on rows for each kind of input, client and API; ``more`` are left out."""
+    """The report on a row for each type of input, client and API; ``more`` rows are left out."""
     shape = columns(
         Column("seen_in", "seen in"),
         Column("client_id", "client"),
@@ -55,9 +55,8 @@ def report(rows: Sequence[Any], more: int) -> Report:
         "refused",
         "last_seen",
     )
-    key = 1 + len(SHOWN)
-    listed = cells([(*row[:key], *row[key + 1 :]) for row in rows])
-    table = Table("list", "Clients and APIs", shape, listed, more=more, empty="No request was seen.")
+    listed = cells([[row[column.name] for column in shape] for row in rows])
+    table = Table("list", "Clients and APIs", shape, listed, more=more, empty="No requests found.")
     uses = [row.asDict() | {"version": version} for row in rows for version in row["versions"]]
-    seen = f"{'At least ' if more else ''}{told(len({client for client, _ in by_client(uses)}), 'client')} seen."
-    return Report("clients", "Who speaks what", (seen,), (table,))
+    total = counted(len({client for client, _ in by_client(uses)}), "client")
+    return Report("clients", "Clients and API versions", (f"{'At least ' if more else ''}{total} seen.",), (table,))

@@ -1,15 +1,14 @@
-"""``kwire-spark decode``: everything as tables, to be queried."""
+"""``kwire-spark decode``: everything as tables, for queries."""
 
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from kwire_spark.columns import FRAMES
-from kwire_spark.command.common import Run, problems
-from kwire_spark.command.common import command as shared
+from kwire_spark.command.common import Run, problems, with_inputs
 from kwire_spark.reports.report import Cell, Column, Report, Table, columns
 
 if TYPE_CHECKING:
@@ -18,122 +17,105 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 AT_ONCE = 4
-"""Small tables that are written at the same time: each takes more to start than to write."""
-
-Written = list[tuple[Cell, ...]]
+"""Typed tables that are written in parallel: small ones take longer to start than to write."""
 
 
 @click.command("decode")
-@click.option("--raw", is_flag=True, help="Keep the bytes of frames as well.")
-@click.option(
-    "--topics", default="__*", show_default=True, help="Topics whose records are taken, as 'orders*,!*-changelog'."
-)
-@shared("Folder for the tables; those of the same names are replaced.")
+@click.option("--raw", is_flag=True, help="Keep the bytes of frames.")
+@click.option("--topics", default="__*", show_default=True, help="Topics to read, e.g. 'orders*,!*-changelog'.")
+@with_inputs("Output directory; tables of the same name are replaced.")
 def command(run: Run, raw: bool, topics: str) -> int:
-    """Write tables: frames, exchanges, refusals, records, clients, one for each API, one for each kind of record.
+    """Write tables: frames, exchanges, refusals, records, clients, and one for each API and each kind of record.
 
-    The tables of APIs are in the folder apis, those of records of Kafka's own topics in the folder internal.
+    Tables of APIs are in the folder apis, those of records of Kafka's internal topics in the folder internal.
     """
+    from kwire_spark.tables.clients import clients
+    from kwire_spark.tables.topics import topic_names
+
     run.options["topics"] = topics
-    written: Written = []
-    main = _main(run, written, [name for name in FRAMES.names if raw or name != "raw"])
-    names = _topics(run, written, main)
+    output = _Output(run)
+    main = {
+        name: output.add(table, name, by_date=name != "refusals")
+        for name, table in _main(run, [name for name in FRAMES.names if raw or name != "raw"]).items()
+    }
+    if with_ids := [main[name] for name in ("exchanges", "records") if name in main]:
+        names = output.add(topic_names(*with_ids).coalesce(1), "topics").coalesce(1).persist()
     if "exchanges" in main:
-        _apis(run, written, main["exchanges"], names)
+        _add_apis(output, main["exchanges"], names)
     if "records" in main:
-        _internal(run, written, main["records"], names)
-    _clients(run, written, main)
-    with run.step("Looking for what is broken"):
+        _add_internal(output, main["records"], names)
+    if with_clients := [main[name] for name in ("exchanges", "refusals") if name in main]:
+        output.add(clients(*with_clients).coalesce(1), "clients")
+    with run.step("Looking for broken input"):
         broken = problems(*main.values())
-    return run.publish(_report(run, written), broken)
+    table = Table("tables", "Tables", columns("table", "rows", Column("path")), tuple(output.rows), empty="None.")
+    return run.publish(Report("decode", "Decoded tables", (f"Read {run.inputs}.",), (table,)), broken)
 
 
-def _main(run: Run, written: Written, frames: list[str]) -> dict[str, DataFrame]:
-    """What the sources give, written and read again, so that all that follows is spared the decoding."""
-    inputs = run.inputs
-    wanted: dict[str, Callable[[], DataFrame]] = {}
+class _Output:
+    """The tables written so far: ``rows`` has name, number of rows, and path of each."""
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+        self.rows: list[tuple[Cell, ...]] = []
+
+    def add(self, table: DataFrame, name: str, **options: Any) -> DataFrame:
+        """Write a table and read it back, so that tables made of it need not decode anything again."""
+        path = self.run.write(table, name, **options)
+        table = self.run.spark.read.format(self.run.table_format).load(path)
+        self.rows.append((name, table.count(), path))
+        return table
+
+    def add_typed(
+        self, folder: str, counts: dict[str, int], typed: Callable[[str], DataFrame], topic_names: DataFrame
+    ) -> None:
+        """Write the typed tables of these names, whose numbers of rows are known."""
+        from kwire_spark.tables.topics import with_topic_names
+        from kwire_spark.tables.write import write
+
+        def write_typed(name: str) -> str:
+            table = with_topic_names(typed(name).drop("_corrupt"), topic_names)
+            return write(table, f"{self.run.out}/{folder}", name, self.run.table_format)
+
+        names = sorted(counts)
+        with self.run.step(f"Writing {', '.join(names)}"), ThreadPoolExecutor(AT_ONCE) as workers:
+            paths = list(workers.map(write_typed, names))
+        self.rows += [(f"{folder}/{name}", counts[name], path) for name, path in zip(names, paths, strict=True)]
+
+
+def _main(run: Run, frame_columns: list[str]) -> dict[str, DataFrame]:
+    """The tables that sources give for the inputs."""
+    from kwire_spark.tables.read import read_exchanges, read_frames, read_records, read_refusals
+
+    inputs, tables = run.inputs, {}
     if inputs.captures:
-        wanted["frames"] = lambda: run.frames(*frames)
+        tables["frames"] = run.read(read_frames, *frame_columns)
     if inputs.captures or inputs.request_logs:
-        wanted["exchanges"] = run.exchanges
+        tables["exchanges"] = run.read(read_exchanges)
     if inputs.server_logs:
-        wanted["refusals"] = run.refusals
+        tables["refusals"] = run.read(read_refusals)
     if inputs.logs:
-        wanted["records"] = run.records
-    tables = {}
-    for name, read in wanted.items():
-        path = run.write(read(), name, by_date=name != "refusals")
-        tables[name] = run.spark.read.format(run.format).load(path)
-        written.append((name, tables[name].count(), path))
+        tables["records"] = run.read(read_records)
     return tables
 
 
-def _topics(run: Run, written: Written, main: dict[str, DataFrame]) -> DataFrame | None:
-    """Ids of topics and their names [KAFKA-WIRE 46], kept for all tables that have ids."""
-    from kwire_spark.tables.topics import topic_names
-
-    told = [main[name] for name in ("exchanges", "records") if name in main]
-    if not told:
-        return None
-    path = run.write(topic_names(*told).coalesce(1), "topics")
-    names = run.spark.read.format(run.format).load(path).coalesce(1).persist()
-    written.append(("topics", names.count(), path))
-    return names
-
-
-def _apis(run: Run, written: Written, exchanges: DataFrame, names: DataFrame | None) -> None:
+def _add_apis(output: _Output, exchanges: DataFrame, topic_names: DataFrame) -> None:
     from kwire_spark.tables.typed import messages
 
     known = exchanges.where("_corrupt IS NULL AND api IS NOT NULL")
     counts = {row["api"]: row["count"] for row in known.groupBy("api").count().collect()}
-    _several(run, written, "apis", counts, lambda api: messages(known, api), names)
+    output.add_typed("apis", counts, lambda api: messages(known, api), topic_names)
 
 
-def _internal(run: Run, written: Written, logged: DataFrame, names: DataFrame | None) -> None:
+def _add_internal(output: _Output, records: DataFrame, topic_names: DataFrame) -> None:
     from pyspark.sql import functions as F
 
     from kwire_spark.tables.record_structs import record_kinds
-    from kwire_spark.tables.typed import is_of, records
+    from kwire_spark.tables.typed import is_of, typed_records
 
-    known = logged.where("_corrupt IS NULL")
-    counting = [F.count_if(is_of(known, kind)).alias(name) for name, kind in record_kinds().items()]
-    row = known.agg(*counting).first()
-    counts = {name: count for name, count in row.asDict().items() if count} if row else {}
-    _several(run, written, "internal", counts, lambda name: records(known, name), names)
-
-
-def _several(
-    run: Run,
-    written: Written,
-    folder: str,
-    counts: dict[str, int],
-    table: Callable[[str], DataFrame],
-    names_of_topics: DataFrame | None,
-) -> None:
-    from kwire_spark.tables.topics import with_topic_names
-    from kwire_spark.tables.write import write
-
-    def one(name: str) -> str:
-        typed = table(name).drop("_corrupt")
-        named = typed if names_of_topics is None else with_topic_names(typed, names_of_topics)
-        return write(named, f"{run.out}/{folder}", name, run.format)
-
-    names = sorted(counts)
-    with run.step(f"Writing {', '.join(names)}"), ThreadPoolExecutor(AT_ONCE) as workers:
-        paths = list(workers.map(one, names))
-    written += [(f"{folder}/{name}", counts[name], path) for name, path in zip(names, paths, strict=True)]
-
-
-def _clients(run: Run, written: Written, main: dict[str, DataFrame]) -> None:
-    from kwire_spark.tables.clients import clients
-
-    seen = [main[name] for name in ("exchanges", "refusals") if name in main]
-    if seen:
-        path = run.write(clients(*seen).coalesce(1), "clients")
-        written.append(("clients", run.spark.read.format(run.format).load(path).count(), path))
-
-
-def _report(run: Run, written: Written) -> Report:
-    shape = columns("table", "rows", Column("path"))
-    table = Table("tables", "Tables", shape, tuple(written), empty="There was nothing to write.")
-    return Report("decode", "What was decoded", (f"Read {run.inputs}.",), (table,))
+    known = records.where("_corrupt IS NULL")
+    (row,) = known.agg(
+        *[F.count_if(is_of(known, kind)).alias(name) for name, kind in record_kinds().items()]
+    ).collect()
+    counts = {name: count for name, count in row.asDict().items() if count}
+    output.add_typed("internal", counts, lambda name: typed_records(known, name), topic_names)

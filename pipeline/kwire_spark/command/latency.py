@@ -1,11 +1,10 @@
-"""``kwire-spark latency``: how long requests take, how many fail, who is throttled."""
+"""``kwire-spark latency``: how long requests take, how many fail, which clients are throttled."""
 
 from __future__ import annotations
 
 import click
 
-from kwire_spark.command.common import Run, nothing_to_report, problems
-from kwire_spark.command.common import command as shared
+from kwire_spark.command.common import Run, no_requests, problems, with_inputs
 
 NEEDED = (
     *("source", "position", "client_host", "number", "time", "api_key", "api", "version", "client_id", "principal"),
@@ -14,16 +13,15 @@ NEEDED = (
 
 
 @click.command("latency")
-@shared()
+@with_inputs()
 def command(run: Run) -> int:
-    """How long requests take per API, with which errors, and which clients are throttled."""
+    """Latency and errors of requests per API, and clients that are throttled."""
     from kwire_spark.reports.latency import latency
+    from kwire_spark.tables.read import read_exchanges
 
-    exchanges = run.exchanges(*NEEDED).persist()
-    with run.step(f"Reading {run.inputs}"):
-        exchanges.count()
+    exchanges = run.cached(run.read(read_exchanges, *NEEDED))
     with run.step("Adding up"):
         report, broken = latency(exchanges), problems(exchanges)
     if not report.table("apis").rows:
-        raise nothing_to_report(run, broken)
+        raise no_requests(run, broken)
     return run.publish(report, broken)

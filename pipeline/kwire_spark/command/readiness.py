@@ -1,17 +1,15 @@
-"""``kwire-spark readiness``: who breaks on a release."""
+"""``kwire-spark readiness``: clients that will break on a release."""
 
 from __future__ import annotations
 
 import click
 
-from kwire_spark.columns import CLIENTS
-from kwire_spark.command.common import Run, nothing_to_report, problems
-from kwire_spark.command.common import command as shared
+from kwire_spark.command.common import Run, no_requests, problems, with_inputs
 
 
 @click.command("readiness")
 @click.option("--target", required=True, metavar="RELEASE", help="Kafka release you plan to upgrade to, e.g. 4.1.1.")
-@shared()
+@with_inputs()
 def command(run: Run, target: str) -> int:
     """Which clients use versions that a release refuses.
 
@@ -19,13 +17,14 @@ def command(run: Run, target: str) -> int:
     """
     from kwire_kafka.releases import RELEASES
     from kwire_spark.reports.readiness import readiness
+    from kwire_spark.tables.clients import identified
 
-    RELEASES[target]  # before Spark is started for nothing
+    RELEASES[target]  # fail before Spark is started
     counted = run.tally()
-    clients = counted.where("_corrupt IS NULL AND api_key IS NOT NULL").select(*CLIENTS.names)
-    with run.step(f"Judging by Kafka {target}"):
+    clients = identified(counted)
+    with run.step(f"Comparing with Kafka {target}"):
         report, broken = readiness(clients, target), problems(counted)
     if not any(report.table(name).rows for name in ("clients", "between-brokers")) and clients.isEmpty():
-        raise nothing_to_report(run, broken)
+        raise no_requests(run, broken)
     run.write(clients.coalesce(1), "clients")
     return run.publish(report, broken)

@@ -1,4 +1,4 @@
-"""``kwire-spark watch``: who speaks what, kept up to date while captures arrive in a folder."""
+"""``kwire-spark watch``: the table of clients, kept up to date while captures arrive in a folder."""
 
 from __future__ import annotations
 
@@ -12,49 +12,44 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kwire_spark.command.common import DEFAULT_OUT
+from kwire_spark.command.common import DEFAULT_OUT, MASTER, PORTS, QUIET, TABLE_FORMAT
 from kwire_spark.options import OptionError, Options
 from kwire_spark.reports.text import counted
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
     from rich.console import Console
 
 POLL_SECONDS = 1.0
-"""Seconds between looks at the folder, and at how far the query is."""
+"""Seconds between checks of the folder, and of the query's progress."""
 
 
 @click.command("watch")
 @click.argument("folder", metavar="FOLDER")
 @click.option(
-    "--out", default=DEFAULT_OUT, metavar="DIR", show_default=True, help="Folder for the table and its checkpoint."
+    "--out", default=DEFAULT_OUT, metavar="DIR", show_default=True, help="Folder of the table and its checkpoint."
 )
-@click.option("--once", is_flag=True, help="Take the files that are there, and end.")
-@click.option("--format", default="parquet", show_default=True, help="Format of the table, any that Spark writes.")
-@click.option("--master", metavar="URL", help="Spark's master; default: all cores of this machine.")
-@click.option("--ports", metavar="PORTS", help="Ports of brokers, as 9092,19092: for captures that begin late.")
+@click.option("--once", is_flag=True, help="Process the files that are there, and exit.")
+@TABLE_FORMAT
+@MASTER
+@PORTS
 @click.option(
     "--settled",
     type=click.IntRange(0),
     default=5,
     show_default=True,
     metavar="SECONDS",
-    help="A file is taken when it has not grown for so long.",
+    help="Read a file when it has not grown for this long.",
 )
 @click.option(
-    "--late",
-    default="10 minutes",
-    show_default=True,
-    metavar="TIME",
-    help="How far out of order packets may arrive.",
+    "--late", default="10 minutes", show_default=True, metavar="TIME", help="How far out of order packets may arrive."
 )
-@click.option("--quiet", "-q", is_flag=True, help="No progress on the terminal.")
+@QUIET
 def command(
     folder: str,
     out: str,
     once: bool,
-    format: str,
+    table_format: str,
     master: str | None,
     ports: str | None,
     settled: int,
@@ -63,107 +58,88 @@ def command(
 ) -> int:
     """Keep the table clients up to date with the captures that arrive in FOLDER, until interrupted.
 
-    Each file is taken once, when it does not grow any more: let tcpdump -G or dumpcap -b begin new ones. Called
-    again with the same DIR, it goes on where it was.
+    Each file is read once, when it no longer grows: rotate files with tcpdump -G or dumpcap -b. Run with the same
+    DIR, the command continues where it stopped.
     """
     from rich.console import Console
 
-    if not Path(folder).is_dir():
-        raise OptionError(f"{folder}: no such folder")
-    known_ports = Options({"ports": ports or ""}).ports("ports")
-    progress = Console(stderr=True, quiet=quiet)
-    with _interrupted() as stopped, progress.status("Starting Spark …") as status:
-        query = _started(_session(master), folder, out, once, format, known_ports, settled, late)
-        told = ProgressPrinter(progress)
-        while query.isActive and not stopped.wait(POLL_SECONDS):
-            told.tell(query)
-            status.update(f"{told} so far; waiting for captures in {folder} …")
-        while query.isActive and _is_busy(query):
-            time.sleep(POLL_SECONDS / 10)
-        query.stop()
-    told.tell(query)
-    if (failed := query.exception()) is not None:
-        raise failed
-    progress.print(f"{told}; the table is [bold]{out}/clients[/bold]", highlight=False)
-    return 0
-
-
-def _session(master: str | None) -> SparkSession:
-    from kwire_spark.session import session
-
-    return session(master)
-
-
-def _started(
-    spark: SparkSession,
-    folder: str,
-    out: str,
-    once: bool,
-    format: str,
-    ports: frozenset[int],
-    settled: int,
-    late: str,
-) -> StreamingQuery:
+    from kwire_spark.session import spark_session
     from kwire_spark.streaming import follow, keep_clients
     from kwire_spark.tables.clients import EXCHANGE_COLUMNS
 
-    packets = spark.readStream.format("kafka_packets").option("settled", settled).load(folder)
-    exchanges = follow(packets, rows="exchanges", columns=EXCHANGE_COLUMNS, ports=ports, late=late)
-    writer = keep_clients(exchanges, out, format=format)
-    timed = writer.trigger(availableNow=True) if once else writer.trigger(processingTime=f"{POLL_SECONDS} seconds")
-    return timed.start()
-
-
-def _is_busy(query: StreamingQuery) -> bool:
-    """Whether it is in a batch, of which nothing would be kept if it were stopped."""
-    return bool(query.status["isTriggerActive"] and query.status["isDataAvailable"])
+    if not Path(folder).is_dir():
+        raise OptionError(f"{folder}: no such folder")
+    broker_ports = Options({"ports": ports or ""}).ports("ports")
+    console = Console(stderr=True, quiet=quiet)
+    with _interruption() as interrupted, console.status("Starting Spark …") as status:
+        packets = spark_session(master).readStream.format("kafka_packets").option("settled", settled).load(folder)
+        exchanges = follow(packets, rows="exchanges", columns=EXCHANGE_COLUMNS, ports=broker_ports, late=late)
+        writer = keep_clients(exchanges, out, format=table_format)
+        writer = (
+            writer.trigger(availableNow=True) if once else writer.trigger(processingTime=f"{POLL_SECONDS} seconds")
+        )
+        query = writer.start()
+        progress = ProgressPrinter(console)
+        while query.isActive and not interrupted.wait(POLL_SECONDS):
+            progress.update(query)
+            status.update(f"{progress} so far; waiting for captures in {folder} …")
+        while query.isActive and query.status["isTriggerActive"] and query.status["isDataAvailable"]:
+            time.sleep(POLL_SECONDS / 10)  # let the current batch finish, or its work is lost
+        query.stop()
+    progress.update(query)
+    if (error := query.exception()) is not None:
+        raise error
+    console.print(f"{progress}; the table is [bold]{out}/clients[/bold]", highlight=False)
+    return 0
 
 
 @contextmanager
-def _interrupted() -> Iterator[Event]:
-    """Set by the first signal that is to end the program; a second one ends it at once."""
-    stopped = Event()
-    before = {one: signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM)}
-
-    def stop(*_: object) -> None:
-        stopped.set()
-        restore()
+def _interruption() -> Iterator[Event]:
+    """An event that is set by the first SIGINT or SIGTERM; a second one ends the process at once."""
+    interrupted = Event()
+    previous = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
 
     def restore() -> None:
-        for one, handler in before.items():
-            signal.signal(one, handler)
+        for number, handler in previous.items():
+            signal.signal(number, handler)
 
-    for one in before:
-        signal.signal(one, stop)
+    def interrupt(*_: object) -> None:
+        interrupted.set()
+        restore()
+
+    for number in previous:
+        signal.signal(number, interrupt)
     try:
-        yield stopped
+        yield interrupted
     finally:
         restore()
 
 
 class ProgressPrinter:
-    """What the query has done, as far as it was told."""
+    """Totals of a query's batches; prints a warning whenever packets were dropped because they arrived too late."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
-        self._last = -1
+        self._last_batch = -1
         self.batches = self.packets = self.late = 0
 
     def __str__(self) -> str:
         return f"{counted(self.packets, 'packet')} in {counted(self.batches, 'batch', 'batches')}"
 
-    def tell(self, query: StreamingQuery) -> None:
-        """Count the batches since the last time; say at once which packets came too late."""
+    def update(self, query: StreamingQuery) -> None:
+        """Add the batches since the last update."""
         from kwire_spark.streaming.progress import too_late
 
-        new = [one for one in query.recentProgress if one["batchId"] > self._last and one["numInputRows"]]
-        if not new:
+        batches = [
+            batch for batch in query.recentProgress if batch["batchId"] > self._last_batch and batch["numInputRows"]
+        ]
+        if not batches:
             return
-        self._last = new[-1]["batchId"]
-        self.batches += len(new)
-        self.packets += sum(one["numInputRows"] for one in new)
-        if late := too_late(new):
+        self._last_batch = batches[-1]["batchId"]
+        self.batches += len(batches)
+        self.packets += sum(batch["numInputRows"] for batch in batches)
+        if late := too_late(batches):
             self.late += late
             self._console.print(
-                f"[yellow]left out[/yellow] {late:,} packets that came too late: see --late", highlight=False
+                f"[yellow]dropped[/yellow] {late:,} packets that arrived too late: see --late", highlight=False
             )

@@ -52,7 +52,7 @@ def offsets(records: DataFrame, ends: DataFrame | None = None, *, top: int = TOP
     committed, groups, members = (
         found.where(F.col(name).isNotNull()).select(f"{name}.*") for name in ("committed", "groups", "members")
     )
-    transactions, unread = tables.transactions(records), tables.unread(records)
+    transactions, unread = tables.transactions(records), tables.undecodable(records)
     report = report_on(Tables(committed, groups, members, transactions, ends, unread), top=top)
     found.unpersist()
     return report

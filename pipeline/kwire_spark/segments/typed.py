@@ -1,6 +1,6 @@
 """Records of one kind with their keys and values as structs: what ``kafka_log`` gives with ``record=NAME``.
 
-Takes Arrow batches of RECORDS, gives those of a typed table, as ``tables.typed.records`` does, with ``_corrupt``.
+Takes Arrow batches of RECORDS, gives those of a typed table, as ``tables.typed`` does, with ``_corrupt``.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""What the history in internal topics comes to: offsets, groups, transactions, the cluster. No Spark in here.
+"""The current state, replayed from internal topics: offsets, groups, transactions, the cluster. Needs no Spark.
 
-A ``State`` takes the records of one partition in order and has the rows that are left at the end. It keeps what is
-alive and nothing else.
+A ``State`` takes the records of one partition in order and gives the rows that are left at the end. It keeps only
+live entries in memory.
 """

@@ -1,6 +1,6 @@
-"""The cluster as its controller knows it: topics, brokers, configurations, rules, users, from metadata records.
+"""The cluster as its controller sees it: topics, brokers, configurations, ACLs, users, from metadata records.
 
-Records of a metadata transaction count when it ends, and not at all when it is aborted [KIP-868].
+Records of a metadata transaction take effect when it ends, and not at all when it is aborted [KIP-868].
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from kwire_spark.state.offsets import topic_id
 from kwire_spark.state.replay import Logged
 
 SAME_LEADER = -2
-"""In a PartitionChangeRecord: the leader stays who it is. Null lists stay as they are."""
+"""In a PartitionChangeRecord: the leader does not change. Null lists do not change either."""
 RESOURCES = {2: "TOPIC", 4: "BROKER", 8: "BROKER_LOGGER", 16: "CLIENT_METRICS", 32: "GROUP"}
 SECURED = {2: "TOPIC", 3: "GROUP", 4: "CLUSTER", 5: "TRANSACTIONAL_ID", 6: "DELEGATION_TOKEN", 7: "USER"}
 PATTERNS = {3: "LITERAL", 4: "PREFIXED"}
@@ -63,17 +63,16 @@ class Cluster:
         if name == "BeginTransactionRecord":
             self._transaction = []
         elif name in ("EndTransactionRecord", "AbortTransactionRecord"):
-            held, self._transaction = self._transaction or [], None
-            for one in held if name == "EndTransactionRecord" else ():
-                self._apply(one)
+            pending, self._transaction = self._transaction or [], None
+            for change in pending if name == "EndTransactionRecord" else ():
+                self._apply(change)
         elif self._transaction is not None:
             self._transaction.append(value)
         else:
             self._apply(value)
 
     def _apply(self, value: Any) -> None:
-        apply = _APPLY.get(type(value).__name__)
-        if apply:
+        if apply := _APPLY.get(type(value).__name__):
             apply(self, value)
 
 
@@ -101,8 +100,8 @@ class Brokers(Cluster):
 class Configs(Cluster):
     def rows(self) -> Iterator[Row]:
         for (kind, resource, name), value in self.configs.items():
-            shown = RESOURCES.get(kind, str(kind))
-            yield {"resource_type": shown, "resource": resource, "name": name, "value": redacted(value).value}
+            resource_type = RESOURCES.get(kind, str(kind))
+            yield {"resource_type": resource_type, "resource": resource, "name": name, "value": redacted(value).value}
 
 
 class Acls(Cluster):
@@ -121,7 +120,7 @@ class Acls(Cluster):
 
 
 class ScramUsers(Cluster):
-    """Names and iterations; salts and keys are left where they are."""
+    """Names and iterations, without salts and keys."""
 
     def rows(self) -> Iterator[Row]:
         for (name, kind), user in self.users.items():
@@ -136,7 +135,7 @@ class Features(Cluster):
 class Quotas(Cluster):
     def rows(self) -> Iterator[Row]:
         for quota in self.quotas.values():
-            entity = [{"type": each.entity_type, "name": each.entity_name} for each in quota.entity]
+            entity = [{"type": part.entity_type, "name": part.entity_name} for part in quota.entity]
             yield {"entity": entity, "key": quota.key, "value": quota.value}
 
 
@@ -147,7 +146,7 @@ def _partition(cluster: Cluster, value: Any) -> None:
 
 
 def _partition_change(cluster: Cluster, value: Any) -> None:
-    """What a change says replaces what was; a new leader begins a new epoch."""
+    """A change has only the fields that change; a new leader starts a new epoch."""
     row = cluster.partitions.get(value.topic_id, {}).get(value.partition_id)
     if row is None:
         return
@@ -157,12 +156,8 @@ def _partition_change(cluster: Cluster, value: Any) -> None:
         row |= {"leader": value.leader, "leader_epoch": row["leader_epoch"] + 1}
 
 
-def _topic(cluster: Cluster, value: Any) -> None:
-    cluster.names[value.topic_id] = value.name
-
-
 def _remove_topic(cluster: Cluster, value: Any) -> None:
-    """Its configuration goes with it."""
+    """Removes its configuration as well."""
     name = cluster.names.pop(value.topic_id, None)
     cluster.partitions.pop(value.topic_id, None)
     for key in [key for key in cluster.configs if RESOURCES.get(key[0]) == "TOPIC" and key[1] == name]:
@@ -187,30 +182,27 @@ def _register_broker(cluster: Cluster, value: Any) -> None:
         "in_controlled_shutdown": value.in_controlled_shutdown,
         "endpoints": [
             {
-                "name": each.name,
-                "host": each.host,
-                "port": each.port,
-                "protocol": PROTOCOLS.get(each.security_protocol, str(each.security_protocol)),
+                "name": endpoint.name,
+                "host": endpoint.host,
+                "port": endpoint.port,
+                "protocol": PROTOCOLS.get(endpoint.security_protocol, str(endpoint.security_protocol)),
             }
-            for each in value.end_points
+            for endpoint in value.end_points
         ],
     }
 
 
 def _change_broker(cluster: Cluster, value: Any) -> None:
-    """-1 unfences, 1 fences, 0 leaves it."""
+    """``fenced``: 1 fences, -1 unfences, 0 changes nothing."""
     row = cluster.brokers.get(value.broker_id)
     if row is not None:
         row["fenced"] = {1: True, -1: False}.get(value.fenced, row["fenced"])
         row["in_controlled_shutdown"] = value.in_controlled_shutdown == 1 or row["in_controlled_shutdown"]
 
 
-def _fence(fenced: bool) -> Callable[[Cluster, Any], None]:
-    def apply(cluster: Cluster, value: Any) -> None:
-        if value.id in cluster.brokers:
-            cluster.brokers[value.id]["fenced"] = fenced
-
-    return apply
+def _fence(cluster: Cluster, value: Any) -> None:
+    if value.id in cluster.brokers:
+        cluster.brokers[value.id]["fenced"] = type(value).__name__ == "FenceBrokerRecord"
 
 
 def _config(cluster: Cluster, value: Any) -> None:
@@ -222,34 +214,36 @@ def _feature(cluster: Cluster, value: Any) -> None:
 
 
 def _quota(cluster: Cluster, value: Any) -> None:
-    entity = sorted((each.entity_type, each.entity_name or "", each.entity_name is None) for each in value.entity)
+    entity = sorted((part.entity_type, part.entity_name or "", part.entity_name is None) for part in value.entity)
     _put(cluster.quotas, (*entity, value.key), value, value.remove)
 
 
-def _put(into: dict[Any, Any], key: Any, value: Any, gone: bool) -> None:
-    if gone:
-        into.pop(key, None)
+def _put(entries: dict[Any, Any], key: Any, value: Any, removed: bool) -> None:
+    if removed:
+        entries.pop(key, None)
     else:
-        into[key] = value
+        entries[key] = value
 
 
 _APPLY: dict[str, Callable[[Cluster, Any], Any]] = {
-    "TopicRecord": _topic,
+    "TopicRecord": lambda cluster, value: cluster.names.__setitem__(value.topic_id, value.name),
     "RemoveTopicRecord": _remove_topic,
     "PartitionRecord": _partition,
     "PartitionChangeRecord": _partition_change,
     "ClearElrRecord": _clear_elr,
     "RegisterBrokerRecord": _register_broker,
-    "UnregisterBrokerRecord": lambda it, value: it.brokers.pop(value.broker_id, None),
+    "UnregisterBrokerRecord": lambda cluster, value: cluster.brokers.pop(value.broker_id, None),
     "BrokerRegistrationChangeRecord": _change_broker,
-    "FenceBrokerRecord": _fence(True),
-    "UnfenceBrokerRecord": _fence(False),
+    "FenceBrokerRecord": _fence,
+    "UnfenceBrokerRecord": _fence,
     "ConfigRecord": _config,
-    "AccessControlEntryRecord": lambda it, value: it.acls.__setitem__(value.id, value),
-    "RemoveAccessControlEntryRecord": lambda it, value: it.acls.pop(value.id, None),
-    "UserScramCredentialRecord": lambda it, value: it.users.__setitem__((value.name, value.mechanism), value),
-    "RemoveUserScramCredentialRecord": lambda it, value: it.users.pop((value.name, value.mechanism), None),
+    "AccessControlEntryRecord": lambda cluster, value: cluster.acls.__setitem__(value.id, value),
+    "RemoveAccessControlEntryRecord": lambda cluster, value: cluster.acls.pop(value.id, None),
+    "UserScramCredentialRecord": lambda cluster, value: cluster.users.__setitem__(
+        (value.name, value.mechanism), value
+    ),
+    "RemoveUserScramCredentialRecord": lambda cluster, value: cluster.users.pop((value.name, value.mechanism), None),
     "FeatureLevelRecord": _feature,
-    "RemoveFeatureLevelRecord": lambda it, value: it.features.pop(value.name, None),
+    "RemoveFeatureLevelRecord": lambda cluster, value: cluster.features.pop(value.name, None),
     "ClientQuotaRecord": _quota,
 }

@@ -1,4 +1,4 @@
-"""Groups and their members, of all four kinds, as the group coordinator knows them after loading a partition."""
+"""Groups of all four types and their members, as the group coordinator sees them after loading a partition."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ from kwire_spark.state.offsets import CommittedOffsets, moment, topic_id
 from kwire_spark.state.replay import Logged
 
 CLASSIC = "classic"
+_PARTITION_STATES = {0: "Stable", 1: "UnrevokedPartitions", 2: "UnreleasedPartitions", 127: "Unknown"}
 MEMBER_STATES = {
-    "consumer": {0: "Stable", 1: "UnrevokedPartitions", 2: "UnreleasedPartitions", 127: "Unknown"},
-    "share": {0: "Stable", 1: "UnrevokedPartitions", 2: "UnreleasedPartitions", 127: "Unknown"},
+    "consumer": _PARTITION_STATES,
+    "share": _PARTITION_STATES,
     "streams": {0: "Stable", 1: "UnrevokedTasks", 2: "UnreleasedTasks", 127: "Unknown"},
 }
-"""The number in a record → what it means; of consumer and share groups the same numbers."""
+"""Names of member states by type of group."""
 
 _NAMES = re.compile(
     r"(?P<type>Consumer|Share|Streams)Group"
@@ -28,7 +29,7 @@ _NAMES = re.compile(
 
 
 class Group:
-    """A group: the values of its records. Of a classic one all is in ``metadata``."""
+    """A group: the values of its records. Those of a classic group are all in ``metadata``."""
 
     __slots__ = ("assignment_epoch", "current", "kind", "members", "metadata", "target")
 
@@ -42,7 +43,7 @@ class Group:
 
 
 class Groups:
-    """The groups of a partition. One that only ever committed offsets counts as an empty classic group."""
+    """The groups of a partition. One that only committed offsets counts as an empty classic group."""
 
     def __init__(self) -> None:
         self._groups: dict[str, Group] = {}
@@ -57,11 +58,11 @@ class Groups:
             return
         if record.name == "GroupMetadata":
             self._classic(record.key, record.value)
-        elif found := _NAMES.fullmatch(record.name):
-            self._modern(found["type"].lower(), found["part"], record.key, record.value)
+        elif match := _NAMES.fullmatch(record.name):
+            self._modern(match["type"].lower(), match["part"], record.key, record.value)
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        for name in self._names():
+        for name in dict.fromkeys([*self._groups, *(group for group, *_ in self._offsets.committed)]):
             group = self._groups.get(name, Group(CLASSIC))
             yield {
                 "group": name,
@@ -70,26 +71,23 @@ class Groups:
                 "members": len(group.metadata.members if _is_classic(group) else group.members),
                 "assignment_epoch": group.assignment_epoch,
                 "log_partition": self._partition,
-                **_facts(group),
+                **_details(group),
             }
 
     def members(self) -> Iterator[dict[str, Any]]:
-        """The rows of all members."""
+        """A row for each member."""
         for name, group in self._groups.items():
             if _is_classic(group):
                 yield from (_classic_member(name, group.metadata, member) for member in group.metadata.members)
             else:
                 yield from (_modern_member(name, group, member_id) for member_id in group.members)
 
-    def _names(self) -> list[str]:
-        return list(dict.fromkeys([*self._groups, *(place[0] for place in self._offsets.committed)]))
-
     def _classic(self, key: Any, value: Any) -> None:
         if value is not None:
             group = self._groups[key.group] = Group(CLASSIC)
             group.metadata = value
         elif key.group in self._groups and self._groups[key.group].kind == CLASSIC:
-            del self._groups[key.group]  # the tombstone of a group that became another kind deletes nothing
+            del self._groups[key.group]  # a tombstone does not delete a group that has changed its type
 
     def _modern(self, kind: str, part: str, key: Any, value: Any) -> None:
         group = self._groups.get(key.group_id)
@@ -105,7 +103,11 @@ class Groups:
             group.assignment_epoch = None if value is None else value.assignment_epoch
         else:
             parts = {"MemberMetadata": group.members, "TargetAssignmentMember": group.target}
-            _put(parts.get(part, group.current), key.member_id, value)
+            values = parts.get(part, group.current)
+            if value is None:
+                values.pop(key.member_id, None)
+            else:
+                values[key.member_id] = value
 
 
 class Members(Groups):
@@ -115,18 +117,11 @@ class Members(Groups):
         return self.members()
 
 
-def _put(into: dict[str, Any], key: str, value: Any) -> None:
-    if value is None:
-        into.pop(key, None)
-    else:
-        into[key] = value
-
-
 def _is_classic(group: Group) -> bool:
     return group.kind == CLASSIC and group.metadata is not None
 
 
-def _facts(group: Group) -> dict[str, Any]:
+def _details(group: Group) -> dict[str, Any]:
     metadata = group.metadata
     if metadata is None:
         return {"protocol_type": ""} if group.kind == CLASSIC else {}
@@ -142,7 +137,7 @@ def _facts(group: Group) -> dict[str, Any]:
 
 
 def _state(group: Group) -> str:
-    """As the coordinator names it when it has loaded the group; share groups do not reconcile."""
+    """The coordinator's name of the state after loading; share groups do not reconcile."""
     if group.kind == CLASSIC:
         return "Stable" if group.metadata is not None and group.metadata.members else "Empty"
     if not group.members:
@@ -152,11 +147,11 @@ def _state(group: Group) -> str:
     target = group.assignment_epoch or 0
     if group.metadata is not None and group.metadata.epoch > target:
         return "Assigning"
-    settled = all(
+    is_stable = all(
         (current := group.current.get(member)) is not None and current.state == 0 and current.member_epoch == target
         for member in group.members
     )
-    return "Stable" if settled else "Reconciling"
+    return "Stable" if is_stable else "Reconciling"
 
 
 def _classic_member(name: str, metadata: Any, member: Any) -> dict[str, Any]:
@@ -178,21 +173,21 @@ def _classic_member(name: str, metadata: Any, member: Any) -> dict[str, Any]:
 
 
 def _embedded(member: Any) -> dict[str, Any]:
-    """What a consumer wrote into its membership [KAFKA-WIRE 40]."""
-    found: dict[str, Any] = {}
+    """The subscription and assignment in the consumer's embedded protocol [KAFKA-WIRE 40]."""
+    columns: dict[str, Any] = {}
     try:
         if member.subscription:
             subscription: Any = decode_subscription(PROTOCOL, member.subscription, LIKE_KAFKA)
-            found |= {"topics": subscription.topics, "rack": subscription.rack_id}
-        found["assignment"] = []
+            columns |= {"topics": subscription.topics, "rack": subscription.rack_id}
+        columns["assignment"] = []
         if member.assignment:
             assignment: Any = decode_assignment(PROTOCOL, member.assignment, LIKE_KAFKA)
-            found["assignment"] = [
-                {"topic": each.topic, "partitions": each.partitions} for each in assignment.assigned_partitions
+            columns["assignment"] = [
+                {"topic": topic.topic, "partitions": topic.partitions} for topic in assignment.assigned_partitions
             ]
-    except DecodeError as problem:
-        found["reason"] = str(problem)
-    return found
+    except DecodeError as error:
+        columns["reason"] = str(error)
+    return columns
 
 
 def _modern_member(name: str, group: Group, member_id: str) -> dict[str, Any]:
@@ -224,11 +219,11 @@ def _modern_member(name: str, group: Group, member_id: str) -> dict[str, Any]:
     return row
 
 
-def _partitions(found: Iterable[Any]) -> list[dict[str, Any]]:
-    return [{"topic_id": topic_id(each.topic_id), "partitions": each.partitions} for each in found]
+def _partitions(topics: Iterable[Any]) -> list[dict[str, Any]]:
+    return [{"topic_id": topic_id(topic.topic_id), "partitions": topic.partitions} for topic in topics]
 
 
 def _tasks(current: Any) -> Iterator[dict[str, Any]]:
     for kind in ("active", "standby", "warmup"):
-        for each in getattr(current, f"{kind}_tasks", None) or ():
-            yield {"kind": kind, "subtopology": each.subtopology_id, "partitions": each.partitions}
+        for task in getattr(current, f"{kind}_tasks", None) or ():
+            yield {"kind": kind, "subtopology": task.subtopology_id, "partitions": task.partitions}

@@ -1,4 +1,4 @@
-"""Committed offsets, as ``kwire.logs.committed_offsets`` adds them up, and transactions of the coordinator."""
+"""Committed offsets, with the same result as ``kwire.logs.committed_offsets``, and transactions."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ _TIMES = range(253_402_300_800_000)
 
 
 def moment(milliseconds: int) -> datetime | None:
-    """A time, unless it is -1 or beyond the year 9999."""
-    return EPOCH + timedelta(milliseconds=milliseconds) if milliseconds in _TIMES else None
+    """The time; ``None`` for -1 and for times after the year 9999."""
+    return _EPOCH + timedelta(milliseconds=milliseconds) if milliseconds in _TIMES else None
 
 
 def topic_id(value: Any) -> str | None:
-    """A topic id as Kafka prints it; ``None`` for the id that is none."""
+    """A topic id as Kafka prints it; ``None`` for the id of all zeros."""
     return str(value) if value is not None and any(value) else None
 
 
 class CommittedOffsets:
-    """The last offsets of all groups of a partition. Tombstones delete; offsets in a transaction count from its
-    commit marker on, unless others have been committed since, those of open and aborted ones do not count."""
+    """The last offsets of all groups of a partition. Tombstones delete. Offsets of a transaction take effect when its
+    commit marker is read, unless newer ones were committed; those of open and aborted transactions never do."""
 
     def __init__(self) -> None:
         self.committed: dict[Place, Committed] = {}
@@ -51,16 +51,17 @@ class CommittedOffsets:
         record = row.record
         if record.control:
             ended = self._pending.pop(row.producer_id, {})
-            if record.name == "commit":
-                self._commit(ended)
+            for place, value in ended.items() if record.name == "commit" else ():
+                if place not in self.committed or self.committed[place][1] < value[1]:
+                    self.committed[place] = value
         elif record.name in OFFSETS and record.reason is None:
-            into = self._pending.setdefault(row.producer_id, {}) if row.transactional else self.committed
+            offsets = self._pending.setdefault(row.producer_id, {}) if row.transactional else self.committed
             key: Any = record.key
             place = key.group, key.topic, key.partition
             if record.value is None:
-                into.pop(place, None)
+                offsets.pop(place, None)
             else:
-                into[place] = row.partition, row.offset, record.value
+                offsets[place] = row.partition, row.offset, record.value
 
     def rows(self) -> Iterator[dict[str, Any]]:
         for (group, topic, partition), (log_partition, log_offset, value) in self.committed.items():
@@ -78,14 +79,9 @@ class CommittedOffsets:
                 "log_offset": log_offset,
             }
 
-    def _commit(self, ended: dict[Place, Committed]) -> None:
-        for place, value in ended.items():
-            if place not in self.committed or self.committed[place][1] < value[1]:
-                self.committed[place] = value
-
 
 class Transactions:
-    """The last state of each transactional id."""
+    """The last transaction of each transactional id."""
 
     def __init__(self) -> None:
         self._last: dict[str, tuple[int, Any]] = {}
@@ -102,23 +98,21 @@ class Transactions:
 
     def rows(self) -> Iterator[dict[str, Any]]:
         for transactional_id, (log_partition, value) in self._last.items():
+            status = value.transaction_status
+            known = 0 <= status < len(TRANSACTION_STATES)
             yield {
                 "transactional_id": transactional_id,
-                "state": _state(value.transaction_status),
+                "state": TRANSACTION_STATES[status] if known else f"unknown {status}",
                 "producer_id": value.producer_id,
                 "producer_epoch": value.producer_epoch,
                 "previous_producer_id": None if value.previous_producer_id == -1 else value.previous_producer_id,
                 "timeout_ms": value.transaction_timeout_ms,
                 "partitions": [
-                    {"topic": each.topic, "partitions": each.partition_ids}
-                    for each in value.transaction_partitions or ()
+                    {"topic": topic.topic, "partitions": topic.partition_ids}
+                    for topic in value.transaction_partitions or ()
                 ],
                 "started": moment(value.transaction_start_timestamp_ms),
                 "updated": moment(value.transaction_last_update_timestamp_ms),
                 "version": value.client_transaction_version,
                 "log_partition": log_partition,
             }
-
-
-def _state(number: int) -> str:
-    return TRANSACTION_STATES[number] if 0 <= number < len(TRANSACTION_STATES) else f"unknown {number}"

@@ -1,4 +1,4 @@
-"""What share groups have consumed of partitions, as the share coordinator knows it after loading [KIP-932]."""
+"""Progress of share groups in partitions, as the share coordinator sees it after loading [KIP-932]."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ DELIVERY_STATES = {0: "Available", 1: "Acquired", 2: "Acknowledged", 4: "Archive
 
 Place = tuple[str, Any, int]
 Batch = tuple[int, int, int, int]
-"""First and last offset, how often they were delivered, and their state."""
+"""First and last offset, delivery count and delivery state."""
 
 
 class ShareStates:
-    """The state of each group in each partition: a snapshot is all of it, an update adds, a tombstone deletes."""
+    """The state of each group in each partition: snapshots replace it, updates change it, tombstones delete it."""
 
     def __init__(self) -> None:
         self._states: dict[Place, dict[str, Any]] = {}
@@ -51,26 +51,26 @@ class ShareStates:
 
 
 def combined(batches: Iterable[Batch], start: int) -> list[Batch]:
-    """Batches without overlaps, from ``start`` on, neighbours of the same kind as one.
+    """Batches without overlaps, from ``start`` on, with adjacent batches of the same kind merged.
 
-    Where they overlap, the one that was delivered more often counts, or else the one with the higher state:
-    the same result as the coordinator's ``PersisterStateBatchCombiner``, which merges slightly fewer neighbours.
+    Where batches overlap, the higher delivery count wins, then the higher state: the same result as the coordinator's
+    ``PersisterStateBatchCombiner``, which merges slightly fewer adjacent batches.
 
     >>> combined([(0, 9, 1, 0), (5, 14, 2, 0), (15, 15, 2, 0)], 3)
     [(3, 4, 1, 0), (5, 15, 2, 0)]
     """
     alive = [(max(first, start), last, kind) for first, last, *kind in batches if last >= max(first, start)]
     edges = sorted({edge for first, last, _ in alive for edge in (first, last + 1)})
-    found: list[Batch] = []
+    merged: list[Batch] = []
     for first, end in pairwise(edges):
-        covering = [kind for one, last, kind in alive if one <= first and last >= end - 1]
+        covering = [kind for start, last, kind in alive if start <= first and last >= end - 1]
         if not covering:
             continue
         count, state = max(covering)
-        if found and found[-1][1:] == (first - 1, count, state):
-            first = found.pop()[0]
-        found.append((first, end - 1, count, state))
-    return found
+        if merged and merged[-1][1:] == (first - 1, count, state):
+            first = merged.pop()[0]
+        merged.append((first, end - 1, count, state))
+    return merged
 
 
 def _state(value: Any) -> dict[str, Any]:
@@ -85,7 +85,7 @@ def _state(value: Any) -> dict[str, Any]:
 
 
 def _updated(old: dict[str, Any], value: Any) -> dict[str, Any]:
-    """-1 leaves start and leader epoch as they are; the snapshot that all of this builds on stays what it is."""
+    """The state after an update, in which -1 stands for an unchanged start offset or leader epoch."""
     start = old["start_offset"] if value.start_offset == -1 else value.start_offset
     leader_epoch = old["leader_epoch"] if value.leader_epoch == -1 else value.leader_epoch
     batches = combined([*old["batches"], *_batches(value)], start)
@@ -94,5 +94,6 @@ def _updated(old: dict[str, Any], value: Any) -> dict[str, Any]:
 
 def _batches(value: Any) -> list[Batch]:
     return [
-        (one.first_offset, one.last_offset, one.delivery_count, one.delivery_state) for one in value.state_batches
+        (batch.first_offset, batch.last_offset, batch.delivery_count, batch.delivery_state)
+        for batch in value.state_batches
     ]

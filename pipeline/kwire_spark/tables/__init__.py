@@ -1,1 +1,1 @@
-"""Tables that follow from what the sources give, as functions on DataFrames."""
+"""Tables derived from what the sources give, as functions on DataFrames."""

@@ -1,7 +1,7 @@
-"""Who speaks what: the table CLIENTS from exchanges and refusals, in one pass over them.
+"""The table CLIENTS from exchanges and refusals, in one pass over them.
 
-Takes DataFrames of EXCHANGES, from captures and request logs alike, and of REFUSALS; of each only the columns in
-``EXCHANGE_COLUMNS`` and ``REFUSAL_COLUMNS`` are needed. What the rows are is told by their columns.
+Takes DataFrames of EXCHANGES, from captures and request logs alike, and of REFUSALS, told apart by their columns.
+Only the columns in ``EXCHANGE_COLUMNS`` and ``REFUSAL_COLUMNS`` are needed.
 """
 
 from __future__ import annotations
@@ -14,52 +14,38 @@ from kwire.connection.events import SERVER
 from kwire_spark.columns import CLIENTS
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import DataFrame
 
 CAPTURE, REQUEST_LOG, SERVER_LOG = "capture", "request_log", "server_log"
 CLOSED = f"{ENDED}: the {SERVER} closed it"
-"""How a request looks in a capture that the server refused. So do those at hand when a server stops; but not those
-whose client did not wait, and those at the end of the capture."""
+"""The reason of a request in a capture that the server refused. In-flight requests of a server that stops look the
+same; those of a client that did not wait, and those at the end of a capture, do not."""
 
 IDENTITY = ("client_id", "software_name", "software_version", "principal")
 KEYS = ("seen_in", "client_host", "server_port", *IDENTITY, "api_key", "api", "version")
 
-REFUSAL_COLUMNS = (
-    *("source", "position", "connection", "client_host", "server_port", "time", "api_key", "api", "version"),
-    *("principal", "message", "_corrupt"),
-)
-EXCHANGE_COLUMNS = (
-    *(
-        "source",
-        "position",
-        "connection",
-        "client_host",
-        "server_port",
-        "number",
-        "time",
-        "api_key",
-        "api",
-        "version",
-    ),
-    *(*IDENTITY, "outcome", "error_codes", "reason", "_corrupt"),
-)
+_SHARED = ("source", "position", "connection", "client_host", "server_port", "time", "api_key", "api", "version")
+REFUSAL_COLUMNS = (*_SHARED, "principal", "message", "_corrupt")
+EXCHANGE_COLUMNS = (*_SHARED, "number", *IDENTITY, "outcome", "error_codes", "reason", "_corrupt")
 _COUNTED = (*KEYS, "source", "position", "connection", "time", "error", "refused", "_corrupt")
 
 
 def clients(*tables: DataFrame) -> DataFrame:
-    """``columns.CLIENTS`` of exchanges and refusals, any number of each; ``ValueError`` without any.
+    """``columns.CLIENTS`` of exchanges and refusals, any number of each; ``ValueError`` without any."""
+    return identified(tally(*tables))
 
-    Rows of what is broken, and of requests so broken that not even their API is known, are not among them.
-    """
-    return tally(*tables).where("_corrupt IS NULL AND api_key IS NOT NULL").select(*CLIENTS.names)
+
+def identified(counted: DataFrame) -> DataFrame:
+    """CLIENTS of a :func:`tally`: without what is broken, and without requests whose API is unknown."""
+    return counted.where("_corrupt IS NULL AND api_key IS NOT NULL").select(*CLIENTS.names)
 
 
 def tally(*tables: DataFrame) -> DataFrame:
-    """CLIENTS, and in the same pass what is broken: further rows have that in ``_corrupt``, and where it is."""
+    """CLIENTS and, in the same pass, rows for broken input, with ``_corrupt``, ``source`` and ``position``."""
     from pyspark.sql import functions as F
 
     if not tables:
-        raise ValueError("expected at least one table of exchanges or refusals")
+        raise ValueError("no tables given: pass exchanges or refusals")
     seen = reduce(lambda left, right: left.unionByName(right), [_seen(table) for table in tables])
     first = F.min(F.struct(F.coalesce("time", F.to_timestamp(F.lit("9999-12-31"))), "source", "position"))
     place = [
@@ -76,34 +62,26 @@ def tally(*tables: DataFrame) -> DataFrame:
     )
     return counted.select(
         *[name for name in CLIENTS.names if name not in ("source", "position")],
-        F.col("first.source").alias("source"),
-        F.col("first.position").alias("position"),
+        "first.source",
+        "first.position",
         "_corrupt",
     )
 
 
 def _seen(table: DataFrame) -> DataFrame:
-    """Rows as they are counted, each with where it was seen, and whether it is an error and a refusal (0 or 1)."""
+    """The rows to count, with the type of input, and 1 or 0 for ``error`` and ``refused``."""
     from pyspark.sql import functions as F
 
     if "outcome" in table.columns:
-        seen_in = F.when(F.col("number").isNull(), REQUEST_LOG).otherwise(CAPTURE)
-        failed = F.coalesce(F.size("error_codes") > 0, F.lit(False))
-        ended = (F.col("outcome") == "unanswered") & (F.col("reason") == CLOSED)
-        table = table.withColumns(
-            {"seen_in": seen_in, "error": _number(failed), "refused": _number(F.coalesce(ended, F.lit(False)))}
-        )
+        added = {
+            "seen_in": F.when(F.col("number").isNull(), REQUEST_LOG).otherwise(CAPTURE),
+            "error": F.size("error_codes") > 0,
+            "refused": (F.col("outcome") == "unanswered") & (F.col("reason") == CLOSED),
+        }
     elif "message" in table.columns:
-        unknown = F.lit(None).cast("string")
-        names = [name for name in IDENTITY if name not in table.columns]
-        one, none = F.lit(1).cast("long"), F.lit(0).cast("long")
-        table = table.withColumns(
-            {"seen_in": F.lit(SERVER_LOG), "error": none, "refused": one, **dict.fromkeys(names, unknown)}
-        )
+        added = {name: F.lit(None).cast("string") for name in IDENTITY if name not in table.columns}
+        added |= {"seen_in": F.lit(SERVER_LOG), "error": F.lit(False), "refused": F.lit(True)}
     else:
-        raise ValueError(f"neither exchanges nor refusals: the columns are {', '.join(table.columns)}")
-    return table.select(*_COUNTED)
-
-
-def _number(holds: Column) -> Column:
-    return holds.cast("long")
+        raise ValueError(f"expected exchanges or refusals, got columns {', '.join(table.columns)}")
+    added |= {name: F.coalesce(added[name], F.lit(False)).cast("long") for name in ("error", "refused")}
+    return table.withColumns(added).select(*_COUNTED)

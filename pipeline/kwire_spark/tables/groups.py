@@ -1,9 +1,9 @@
-"""What internal topics come to, as tables: offsets, groups, members, transactions, and the cluster's metadata.
+"""The state in internal topics as tables: offsets, groups, members, transactions, and the cluster's metadata.
 
-Each function takes the RECORDS of ``kafka_log`` (more topics than needed do no harm) and gives what its topic says at
-the end of the log, with the columns of ``kwire_spark.state.columns``. One partition of a topic is replayed in one
-place, in order; memory is bounded by what is alive in it. Records of one cluster are expected: replicas of a
-partition count once, but two clusters would be mixed up.
+Each function takes RECORDS of ``kafka_log``, ignores other topics, and gives the state at the end of the log, with
+the columns of ``kwire_spark.state.columns``. Each partition is replayed in one task, in order; memory is bounded by
+its live state. Records must be of one cluster: replicas of a partition count once, but two clusters would be mixed
+up.
 """
 
 from __future__ import annotations
@@ -36,47 +36,45 @@ METADATA_TOPIC = "__cluster_metadata"
 SHARES_TOPIC = "__share_group_state"
 INTERNAL = (OFFSETS_TOPIC, TRANSACTIONS_TOPIC, METADATA_TOPIC, SHARES_TOPIC)
 
-_SNAPSHOT = r"(?:^|/)(?:(\d{20})-\d{10}|bootstrap)\.checkpoint$"
-
 
 def committed_offsets(records: DataFrame) -> DataFrame:
-    """Where groups go on: a row per group, topic and partition, as ``kwire.logs.committed_offsets`` finds it."""
+    """A row per group, topic and partition, with the same result as ``kwire.logs.committed_offsets``."""
     return _replayed(records, OFFSETS_TOPIC, CommittedOffsets, columns.COMMITTED)
 
 
 def groups(records: DataFrame) -> DataFrame:
-    """The groups, of all kinds: those with records of their own, and those that only committed offsets."""
+    """Groups of all types: those with group records, and those that only committed offsets."""
     return _replayed(records, OFFSETS_TOPIC, Groups, columns.GROUPS)
 
 
 def members(records: DataFrame) -> DataFrame:
-    """The members of groups, with subscription and assignment. Topics that their records only have ids of get their
-    names from ``__cluster_metadata``, if that is among the records."""
+    """Members of groups, with subscription and assignment. Names of topics that have only an id there are taken from
+    ``__cluster_metadata``, if that is among the records."""
     return with_topic_names(_replayed(records, OFFSETS_TOPIC, Members, columns.MEMBERS), _names(records))
 
 
 def share_states(records: DataFrame) -> DataFrame:
-    """How far share groups are: a row per group and partition, from ``__share_group_state`` [KIP-932]. Topics get
-    their names as in :func:`members`."""
+    """Progress of share groups, a row per group and partition, from ``__share_group_state`` [KIP-932], with names of
+    topics as in :func:`members`."""
     return with_topic_names(_replayed(records, SHARES_TOPIC, ShareStates, columns.SHARE_STATES), _names(records))
 
 
 def coordinated(records: DataFrame) -> DataFrame:
-    """Committed offsets, groups and members from one replay: columns ``committed``, ``groups`` and ``members``, which
-    are structs with the columns of these tables. Each row has one of them."""
-    kinds = {"committed": columns.COMMITTED, "groups": columns.GROUPS, "members": columns.MEMBERS}
+    """Committed offsets, groups and members from one replay, as structs ``committed``, ``groups`` and ``members``
+    with the columns of these tables. Each row has one of them, the others are null."""
+    schemas = {"committed": columns.COMMITTED, "groups": columns.GROUPS, "members": columns.MEMBERS}
     states: dict[str, Callable[[], State]] = {"committed": CommittedOffsets, "groups": Groups, "members": Members}
-    schema = pa.schema([(name, pa.struct(list(kind))) for name, kind in kinds.items()])
+    schema = pa.schema([(name, pa.struct(list(fields))) for name, fields in schemas.items()])
     return _replayed(records, OFFSETS_TOPIC, partial(Several, states), schema)
 
 
 def transactions(records: DataFrame) -> DataFrame:
-    """Transactional ids and the state of their last transaction."""
+    """The last transaction of each transactional id."""
     return _replayed(records, TRANSACTIONS_TOPIC, Transactions, columns.TRANSACTIONS)
 
 
 def topics(records: DataFrame) -> DataFrame:
-    """A row per partition: topic, id, leader, replicas, ISR."""
+    """A row per partition: topic, id, leader, replicas, in-sync replicas."""
     return _replayed(records, METADATA_TOPIC, Topics, columns.TOPICS)
 
 
@@ -86,7 +84,7 @@ def brokers(records: DataFrame) -> DataFrame:
 
 
 def configs(records: DataFrame) -> DataFrame:
-    """What is configured dynamically, without secrets."""
+    """Dynamic configurations, without secrets."""
     return _replayed(records, METADATA_TOPIC, Configs, columns.CONFIGS)
 
 
@@ -96,7 +94,7 @@ def acls(records: DataFrame) -> DataFrame:
 
 
 def scram_users(records: DataFrame) -> DataFrame:
-    """Who can log in by SCRAM, without salts and keys."""
+    """Users that can log in by SCRAM, without salts and keys."""
     return _replayed(records, METADATA_TOPIC, ScramUsers, columns.SCRAM_USERS)
 
 
@@ -110,18 +108,18 @@ def quotas(records: DataFrame) -> DataFrame:
     return _replayed(records, METADATA_TOPIC, Quotas, columns.QUOTAS)
 
 
-def unread(records: DataFrame) -> DataFrame:
-    """Records of internal topics that cannot be read, as those of a release to come: all other tables pass over them.
+def undecodable(records: DataFrame) -> DataFrame:
+    """Records of internal topics that cannot be decoded, such as those of a newer release; other tables skip them.
 
-    A row for each ``topic``, ``kind`` and ``reason``: how many ``records``, and the first: its ``partition``,
-    ``offset``, ``source`` and ``position``.
+    A row for each ``topic``, ``kind`` and ``reason``: the number of ``records``, and ``partition``, ``offset``,
+    ``source`` and ``position`` of the first.
     """
-    from pyspark.sql import functions as sql
+    from pyspark.sql import functions as F
 
-    chosen = records.where(sql.col("topic").isin(*INTERNAL)).select(*NEEDED)
-    found = chosen.mapInArrow(undecodable_records, spark_schema(UNDECODABLE))
-    first = sql.min(sql.struct("partition", "offset", "source", "position")).alias("first")
-    counted = found.groupBy("topic", "kind", "reason").agg(sql.count("*").alias("records"), first)
+    internal = records.where(F.col("topic").isin(*INTERNAL)).select(*NEEDED)
+    failures = internal.mapInArrow(undecodable_records, spark_schema(UNDECODABLE))
+    first = F.min(F.struct("partition", "offset", "source", "position")).alias("first")
+    counted = failures.groupBy("topic", "kind", "reason").agg(F.count("*").alias("records"), first)
     return counted.select("topic", "kind", "reason", "records", "first.*")
 
 
@@ -130,15 +128,15 @@ def _names(records: DataFrame) -> DataFrame:
 
 
 def _replayed(records: DataFrame, topic: str, new: Callable[[], State], schema: pa.Schema) -> DataFrame:
-    """Each partition in one place: snapshots first, the newest last of them, then the log by offset."""
-    from pyspark.sql import functions as sql
+    """Each partition in one task, sorted: snapshots first, the newest last of them, then the log by offset."""
+    from pyspark.sql import functions as F
 
-    end = sql.regexp_extract("source", _SNAPSHOT, 1)
-    is_snapshot = sql.col("source").rlike(_SNAPSHOT)
+    is_snapshot = F.col("source").endswith(".checkpoint")
+    end = F.regexp_extract("source", r"(\d{20})-\d{10}\.checkpoint$", 1)  # empty for bootstrap.checkpoint, the oldest
     ordered = (
-        records.where(sql.col("topic") == topic)
+        records.where(F.col("topic") == topic)
         .select(*COLUMNS)
         .repartition("partition")
-        .sortWithinPartitions("partition", ~is_snapshot, end, sql.when(is_snapshot, sql.col("source")), "offset")
+        .sortWithinPartitions("partition", ~is_snapshot, end, F.when(is_snapshot, F.col("source")), "offset")
     )
     return ordered.mapInArrow(partial(replay, new=new, schema=schema), spark_schema(schema))

@@ -1,8 +1,8 @@
-"""Whatever a cluster left behind as DataFrames: FRAMES, EXCHANGES, REFUSALS and RECORDS, from files of any kind.
+"""Files of any type as DataFrames: FRAMES, EXCHANGES, REFUSALS and RECORDS of :mod:`kwire_spark.columns`.
 
-Each function takes paths as :func:`kwire_spark.inputs.find` does, or the ``Inputs`` that it gave, and reads those
-that hold what is asked for; there are no rows if none does. ``columns`` are those that are computed, all unless
-given. Further options are those of the sources, with ``_`` in names or without.
+Each function takes paths as :func:`kwire_spark.inputs.find` does, or ``Inputs`` from it, and reads the files that
+hold such rows; the DataFrame is empty if there are none. Only ``columns`` are computed, all by default. Further
+options are those of the sources, with or without ``_`` in names.
 """
 
 from __future__ import annotations
@@ -16,77 +16,64 @@ import pyarrow as pa
 
 from kwire_spark.columns import EXCHANGES, FRAMES, RECORDS, REFUSALS
 from kwire_spark.inputs import Inputs, find
-from kwire_spark.session import session
+from kwire_spark.session import spark_session
 from kwire_spark.spark_types import spark_schema
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-Given = Inputs | str | Path
 Option = str | int | bool
 
 
-def frames(
-    *given: Given, columns: Sequence[str] = (), spark: SparkSession | None = None, **options: Option
+def read_frames(
+    *paths: Inputs | str | Path, columns: Sequence[str] = (), spark: SparkSession | None = None, **options: Option
 ) -> DataFrame:
-    """The frames on the connections of captures: ``columns.FRAMES``."""
-    parts = [("kafka_capture", path.captures) for path in _inputs(given)]
-    return _read(parts, FRAMES, columns, spark, {**options, "rows": "frames"})
+    """What was seen on the connections of captures: ``columns.FRAMES``."""
+    return _read(paths, {"kafka_capture": "captures"}, FRAMES, columns, spark, {**options, "rows": "frames"})
 
 
-def exchanges(
-    *given: Given, columns: Sequence[str] = (), spark: SparkSession | None = None, **options: Option
+def read_exchanges(
+    *paths: Inputs | str | Path, columns: Sequence[str] = (), spark: SparkSession | None = None, **options: Option
 ) -> DataFrame:
     """Requests with their responses, from captures and request logs: ``columns.EXCHANGES``."""
-    found = _inputs(given)
-    parts = [("kafka_capture", path.captures) for path in found]
-    parts += [("kafka_request_log", path.request_logs) for path in found]
-    return _read(parts, EXCHANGES, columns, spark, {**options, "rows": "exchanges"})
+    sources = {"kafka_capture": "captures", "kafka_request_log": "request_logs"}
+    return _read(paths, sources, EXCHANGES, columns, spark, {**options, "rows": "exchanges"})
 
 
-def refusals(
-    *given: Given, columns: Sequence[str] = (), spark: SparkSession | None = None, **options: Option
+def read_refusals(
+    *paths: Inputs | str | Path, columns: Sequence[str] = (), spark: SparkSession | None = None, **options: Option
 ) -> DataFrame:
     """Requests that a broker refused, from server logs: ``columns.REFUSALS``."""
-    return _read(
-        [("kafka_server_log", path.server_logs) for path in _inputs(given)], REFUSALS, columns, spark, options
-    )
+    return _read(paths, {"kafka_server_log": "server_logs"}, REFUSALS, columns, spark, options)
 
 
-def records(
-    *given: Given, columns: Sequence[str] = (), spark: SparkSession | None = None, **options: Option
+def read_records(
+    *paths: Inputs | str | Path, columns: Sequence[str] = (), spark: SparkSession | None = None, **options: Option
 ) -> DataFrame:
     """Records of log segments and snapshots: ``columns.RECORDS``."""
-    return _read([("kafka_log", path.logs) for path in _inputs(given)], RECORDS, columns, spark, options)
-
-
-def _inputs(given: Sequence[Given]) -> list[Inputs]:
-    known = [one for one in given if isinstance(one, Inputs)]
-    paths = [str(one) for one in given if not isinstance(one, Inputs)]
-    return [*known, find(paths)] if paths else known
+    return _read(paths, {"kafka_log": "logs"}, RECORDS, columns, spark, options)
 
 
 def _read(
-    parts: Sequence[tuple[str, Sequence[str]]],
+    paths: Sequence[Inputs | str | Path],
+    sources: dict[str, str],
     full: pa.Schema,
     columns: Sequence[str],
     spark: SparkSession | None,
     options: dict[str, Option],
 ) -> DataFrame:
-    spark = spark or session()
-    unknown = sorted(set(columns) - set(full.names))
-    if unknown:
-        raise ValueError(f"there is no column {', '.join(unknown)}, only {', '.join(full.names)}")
-    shape = spark_schema(pa.schema([full.field(name) for name in columns or full.names]))
+    """``sources`` maps each source to the attribute of ``Inputs`` with the paths to read with it."""
+    spark = spark or spark_session()
+    if unknown := sorted(set(columns) - set(full.names)):
+        raise ValueError(f"unknown column {', '.join(unknown)}, expected one of {', '.join(full.names)}")
+    schema = spark_schema(pa.schema([full.field(name) for name in columns or full.names]))
     texts = {name.replace("_", ""): str(value) for name, value in options.items()}
-    read = [
-        spark.read.format(source).options(**texts).schema(shape).load(_absolute(paths))
-        for source, paths in parts
-        if paths
-    ]
-    return reduce(lambda left, right: left.unionByName(right), read) if read else spark.createDataFrame([], shape)
-
-
-def _absolute(paths: Sequence[str]) -> list[str]:
-    """Workers are not in the folder that this process is in."""
-    return [str(Path(path).absolute()) for path in paths]
+    inputs = [path if isinstance(path, Inputs) else find([path]) for path in paths]
+    tables = []
+    for source, kind in sources.items():
+        # absolute, since workers do not share the current folder of this process
+        if files := dict.fromkeys(str(Path(file).absolute()) for part in inputs for file in getattr(part, kind)):
+            tables.append(spark.read.format(source).options(**texts).schema(schema).load([*files]))
+    return (
+        reduce(lambda left, right: left.unionByName(right), tables) if tables else spark.createDataFrame([], schema)
+    )

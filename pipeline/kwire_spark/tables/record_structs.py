@@ -1,7 +1,7 @@
 """Records of Kafka's internal topics, and control records of any topic, as structs. Needs no Spark.
 
-A kind of record has the name that ``kwire.logs`` gives it: ``OffsetCommit`` or ``TopicRecord``. That of a control
-record is the name of the message in it, as ``EndTxnMarker``.
+Kinds of records are named as in ``kwire.logs``, such as ``OffsetCommit`` and ``TopicRecord``; those of control
+records after the message in them, such as ``EndTxnMarker``.
 """
 
 from __future__ import annotations
@@ -30,20 +30,20 @@ from kwire_spark.tables.structs import (
     with_columns,
 )
 
-VERSION = pa.field("version", pa.int16(), metadata={"comment": "Version of the value, if it can be one."})
-TYPE = pa.field("type", pa.string(), metadata={"comment": "What the control record is, as abort or commit."})
+VERSION = pa.field("version", pa.int16(), metadata={"comment": "Version of the value, null if out of range."})
+TYPE = pa.field("type", pa.string(), metadata={"comment": "Type of the control record, such as abort or commit."})
 
 LEGACY = "Legacy"
-"""Until Kafka 4.1 told them apart, record types 0 and 1 of ``__consumer_offsets`` were one and the same message: what
-is called legacy since then is here what it was before."""
+"""Prefix that Kafka 4.1 introduced for record type 0 of ``__consumer_offsets``, which until then shared its message
+with type 1: ignored here, so that both are of one kind."""
 
 
 @dataclass(frozen=True, slots=True)
 class RecordKind:
-    """One kind of record: where it is found and by which messages it is read.
+    """One kind of record, with the messages in its key and value.
 
-    ``starts`` are the first bytes of its key, or of its value if it has no key; ``topic`` is ``None`` for control
-    records, which are in all topics.
+    ``starts`` are the possible first bytes of its key, or of its value if it has no key. ``topic`` is ``None`` for
+    control records, which may be in any topic.
     """
 
     name: str
@@ -57,17 +57,20 @@ def record_kind(name: str) -> RecordKind:
     """The kind of this name; :class:`~kwire.errors.UnknownRecordTypeError` if there is none."""
     kinds = record_kinds()
     if name not in kinds:
-        raise UnknownRecordTypeError(name, kinds)
+        similar = get_close_matches(name, kinds, n=1)
+        raise UnknownApi(f"unknown kind of record {name!r}{f': did you mean {similar[0]}?' if similar else ''}")
     return kinds[name]
 
 
 @cache
 def record_kinds() -> dict[str, RecordKind]:
-    """All kinds by their names."""
+    """All kinds by name."""
     kinds: dict[str, RecordKind] = {}
     for topic, log in TOPICS.items():
         for number in PROTOCOL.record_types(log):
-            key, value = (_modern(cls) for cls in PROTOCOL.record(log, number))
+            key, value = (
+                None if cls is None else cls.__name__.removeprefix(LEGACY) for cls in PROTOCOL.record(log, number)
+            )
             name = key.removesuffix("Key") if key else str(value)
             start = number.to_bytes(2, "big") if key else bytes([1, number])  # frame version and type [KAFKA-WIRE 41]
             starts = (*kinds[name].starts, start) if name in kinds else (start,)
@@ -79,12 +82,8 @@ def record_kinds() -> dict[str, RecordKind]:
     return kinds
 
 
-def _modern(message: type[Message] | None) -> str | None:
-    return None if message is None else message.__name__.removeprefix(LEGACY)
-
-
 class RecordStructs:
-    """Keys and values of one kind of record."""
+    """Converts keys and values of one kind of record to structs."""
 
     __slots__ = ("kind",)
 
@@ -92,7 +91,7 @@ class RecordStructs:
         self.kind = kind
 
     def fields(self) -> list[pa.Field]:
-        """The columns that take the place of the bytes."""
+        """The columns that replace the bytes."""
         key = [message_field("key", self.kind.key)] if self.kind.key else []
         front = [VERSION] if self.kind.topic else [TYPE, VERSION]
         return [*front, *key, message_field("value", self.kind.value)]
@@ -102,57 +101,58 @@ class RecordStructs:
 
     def _converted(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         rows = zip(batch.column("key").to_pylist(), batch.column("value").to_pylist(), strict=True)
-        taken = [self._record(*row) if self.kind.topic else self._control(*row) for row in rows]
+        records = [self._record(*row) if self.kind.topic else self._control(*row) for row in rows]
         columns = {
-            "version": pa.array([_int16(one.version) for one in taken], pa.int16()),
-            "value": structs(self.kind.value, [one.value for one in taken]),
+            "version": pa.array([_int16(record.version) for record in records], pa.int16()),
+            "value": structs(self.kind.value, [record.value for record in records]),
         }
         if self.kind.key:
-            columns["key"] = structs(self.kind.key, [one.key for one in taken])
+            columns["key"] = structs(self.kind.key, [record.key for record in records])
         if not self.kind.topic:
-            columns["type"] = pa.array([one.type for one in taken], pa.string())
-        reasons = [known or one.reason for known, one in zip(known_reasons(batch), taken, strict=True)]
+            columns["type"] = pa.array([record.type for record in records], pa.string())
+        reasons = [known or record.reason for known, record in zip(known_reasons(batch), records, strict=True)]
         return with_columns(batch, ("key", "value"), self.fields(), columns, reasons)
 
-    def _record(self, key: bytes | None, value: bytes | None) -> _Taken:
+    def _record(self, key: bytes | None, value: bytes | None) -> _Record:
         assert self.kind.topic is not None
         record = decode_record(PROTOCOL, self.kind.topic, key, value, LIKE_KAFKA)
         if record.name is not None and record.name.removeprefix(LEGACY) != self.kind.name:
-            return _Taken(None, NOTHING, NOTHING, f"this is a record of {record.name}")
-        return _Taken(
+            return _Record(reason=f"expected a record of kind {self.kind.name}, got {record.name}")
+        return _Record(
             record.version,
             _decoded(self.kind.key, record.key, None),
             _decoded(self.kind.value, record.value, record.version),
             record.reason,
         )
 
-    def _control(self, key: bytes | None, value: bytes | None) -> _Taken:
+    def _control(self, key: bytes | None, value: bytes | None) -> _Record:
         record = decode_control(PROTOCOL, Record(key, value), LIKE_KAFKA)
         if record.message is not None and type(record.message).__name__ != self.kind.value:
-            return _Taken(None, NOTHING, NOTHING, f"this is a record of {record.name}", record.name)
+            reason = f"expected a control record with {self.kind.value}, got {record.name}"
+            return _Record(reason=reason, type=record.name)
         version = record.version if record.version >= 0 else None
-        found = _decoded(self.kind.value, record.message, version)
-        return _Taken(version, NOTHING, found, record.reason, record.name)
+        decoded = _decoded(self.kind.value, record.message, version)
+        return _Record(version, NOTHING, decoded, record.reason, record.name)
 
 
 @dataclass(frozen=True, slots=True)
-class _Taken:
-    """A record taken apart."""
+class _Record:
+    """A decoded record, with its ``type`` if it is a control record."""
 
-    version: int | None
-    key: Decoded
-    value: Decoded
-    reason: str | None
+    version: int | None = None
+    key: Decoded = NOTHING
+    value: Decoded = NOTHING
+    reason: str | None = None
     type: str | None = None
 
 
 def _int16(version: int | None) -> int | None:
-    """A version as Kafka has them; a frame may say any other number, which is in the reason."""
+    """``None`` if the version is out of range: a varint may be any number, which is in the reason."""
     return version if version is not None and -(2**15) <= version < 2**15 else None
 
 
 def _decoded(name: str | None, message: Message | None, version: int | None) -> Decoded:
-    """The message, as one of ``name``: what is called legacy has the same fields, or fewer."""
+    """The message, converted to the class ``name``: legacy messages have the same fields, or fewer."""
     if message is None or name is None:
         return NOTHING
     cls: Any = PROTOCOL[name]

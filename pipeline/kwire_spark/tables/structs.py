@@ -1,7 +1,6 @@
-"""Bytes of messages and records → structs, in Arrow batches: what the workers of typed tables do. Needs no Spark.
+"""Arrow batches with bytes of messages → batches with structs: the work of typed tables in workers. Needs no Spark.
 
-A function here takes batches, gives batches with the bytes replaced by structs, and names the columns that it gives.
-Bytes that cannot be decoded are a null struct and a ``reason``; nothing in them raises.
+Bytes that cannot be decoded become a null struct with a ``reason``; they never raise.
 """
 
 from __future__ import annotations
@@ -19,12 +18,12 @@ from kwire_kafka import PROTOCOL
 from kwire_kafka.arrow import ARROW
 
 AT_ONCE = 4 << 20
-"""About how many bytes are decoded at a time: messages take ten times as much as their bytes."""
+"""Approximate number of bytes to decode at a time: objects take ten times the memory of their bytes."""
 
 REASON = pa.field("reason", pa.string(), metadata={"comment": "Why something could not be decoded."})
 
 Decoded = tuple[Message | None, int, str | None]
-"""A message and its version, or the reason why there is none; neither where there are no bytes."""
+"""A message and its version, or the reason why it could not be decoded; :data:`NOTHING` if there are no bytes."""
 
 NOTHING: Decoded = (None, 0, None)
 
@@ -32,7 +31,7 @@ NOTHING: Decoded = (None, 0, None)
 def in_pieces(
     batches: Iterable[pa.RecordBatch], convert: Callable[[pa.RecordBatch], pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
-    """All rows converted, a piece of about :data:`AT_ONCE` bytes at a time, at least one row each."""
+    """All rows converted, in pieces of about :data:`AT_ONCE` bytes and at least one row."""
     for batch in batches:
         rows = max(1, batch.num_rows * AT_ONCE // max(batch.nbytes, 1))
         for start in range(0, batch.num_rows, rows):
@@ -43,8 +42,8 @@ def in_pieces(
 
 @contextmanager
 def no_collection() -> Iterator[None]:
-    """No garbage collection meanwhile. Messages hold no cycles, and going through all that were made in search of
-    some takes longer than decoding them."""
+    """Pause garbage collection: messages have no cycles, and searching them for some takes longer than decoding
+    them."""
     enabled = gc.isenabled()
     gc.disable()
     try:
@@ -55,7 +54,7 @@ def no_collection() -> Iterator[None]:
 
 
 class ExchangeStructs:
-    """Requests and responses of one API. ``parts`` are ``request``, ``response`` or both."""
+    """Converts requests, responses or both (``parts``) of one API to structs."""
 
     __slots__ = ("api_key", "parts")
 
@@ -64,7 +63,7 @@ class ExchangeStructs:
         self.parts = tuple(parts)
 
     def fields(self) -> list[pa.Field]:
-        """The columns that take the place of the bytes."""
+        """The columns that replace the bytes."""
         return [message_field(part, self._message(part).__name__) for part in self.parts]
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -76,7 +75,7 @@ class ExchangeStructs:
         for part in self.parts:
             decoded = self._decoded(part, batch)
             columns[part] = structs(self._message(part).__name__, decoded)
-            reasons = [known or found for known, (_, _, found) in zip(reasons, decoded, strict=True)]
+            reasons = [known or reason for known, (_, _, reason) in zip(reasons, decoded, strict=True)]
         return with_columns(batch, ("request", "response"), self.fields(), columns, reasons)
 
     def _message(self, part: str) -> type[Message]:
@@ -87,7 +86,7 @@ class ExchangeStructs:
         if part == "request":
             return [self._request(payload) for payload in payloads]
         versions = batch.column("version").to_pylist()
-        return [self._response(*one) for one in zip(payloads, versions, strict=True)]
+        return [self._response(*row) for row in zip(payloads, versions, strict=True)]
 
     def _request(self, payload: bytes | None) -> Decoded:
         if payload is None:
@@ -97,7 +96,7 @@ class ExchangeStructs:
         except KwireError as error:
             return None, 0, str(error)
         if request.header.api_key != self.api_key:
-            return None, 0, f"the header of the request says api {request.header.api_key}"
+            return None, 0, f"expected a request with API key {self.api_key}, got {request.header.api_key}"
         return self._known(request.message, request.header.api_version)
 
     def _response(self, payload: bytes | None, version: int | None) -> Decoded:
@@ -110,7 +109,7 @@ class ExchangeStructs:
         return self._known(response.message, response.version)
 
     def _known(self, message: Message | None, version: int) -> Decoded:
-        reason = f"version {version} of {PROTOCOL.api_name(self.api_key)} is not known"
+        reason = f"unknown version {version} of {PROTOCOL.api_name(self.api_key)}"
         return message, version, reason if message is None else None
 
 
@@ -121,7 +120,7 @@ def with_columns(
     columns: dict[str, pa.Array],
     reasons: list[str | None],
 ) -> pa.RecordBatch:
-    """The batch with some columns in the place of others: see :func:`schema_with`."""
+    """The batch with some columns replaced: see :func:`schema_with`."""
     columns = {**columns, "reason": pa.array(reasons, pa.string())}
     schema = schema_with(batch.schema, replaced, fields)
     arrays = [columns[name] if name in columns else batch.column(name) for name in schema.names]
@@ -129,25 +128,23 @@ def with_columns(
 
 
 def schema_with(schema: pa.Schema, replaced: Sequence[str], fields: Sequence[pa.Field]) -> pa.Schema:
-    """What stays, ``reason`` behind it if it is not there, and the new columns at the end."""
+    """The columns that stay, then ``reason`` unless it is one of them, then the new columns."""
     gone = {*replaced, "_corrupt", *(field.name for field in fields)}
     kept = [field for field in schema if field.name not in gone]
     return pa.schema([*kept, *([] if "reason" in schema.names else [REASON]), *fields])
 
 
 def message_field(name: str, message: str) -> pa.Field:
-    """A column of messages, with the first line of what the message is."""
-    described = (PROTOCOL[message].__doc__ or "").partition("\n")[0]
-    return pa.field(name, ARROW[message].type, metadata={"comment": described})
+    """A column of messages, with the first line of the message's description."""
+    description = (PROTOCOL.message(message).__doc__ or "").partition("\n")[0]
+    return pa.field(name, ARROW[message].type, metadata={"comment": description})
 
 
-def structs(message: str, decoded: Sequence[Decoded]) -> pa.Array:
+def structs(name: str, decoded: Sequence[Decoded]) -> pa.Array:
     """Messages as a column, null where there is none."""
-    return ARROW[message].array([one[0] for one in decoded], [one[1] for one in decoded])
+    return ARROW[name].array([message for message, _, _ in decoded], [version for _, version, _ in decoded])
 
 
 def known_reasons(batch: pa.RecordBatch) -> list[str | None]:
-    """The reasons that the rows have already."""
-    known = "reason" in batch.schema.names
-    reasons: list[str | None] = batch.column("reason").to_pylist() if known else [None] * batch.num_rows
-    return reasons
+    """The reasons that rows already have."""
+    return batch.column("reason").to_pylist() if "reason" in batch.schema.names else [None] * batch.num_rows

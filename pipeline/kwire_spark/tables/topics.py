@@ -1,10 +1,10 @@
-"""Topic ids to names: what clusters told about their topics, and typed tables in which names are filled in.
+"""Names of topics by their ids, and typed tables in which names are filled in.
 
-Newer versions of Fetch, Produce, OffsetCommit and others name topics by id alone [KAFKA-WIRE 46]. The names are in
-responses to Metadata and CreateTopics, and in the records of topics of ``__cluster_metadata``.
+Newer versions of Fetch, Produce, OffsetCommit and others refer to topics by id alone [KAFKA-WIRE 46]. The names
+are in responses to Metadata and CreateTopics, and in the topic records of ``__cluster_metadata``.
 
-An id is a random number of 128 bits: no two topics share one, in whatever cluster. So names need no cluster to be
-found; ``cluster_id`` says where a name comes from, as far as the response tells, which Metadata does from version 2.
+Topic ids are random numbers of 128 bits, unique across clusters. ``cluster_id`` says which cluster a name is from, if
+the response has it, as those to Metadata do from version 2.
 """
 
 from __future__ import annotations
@@ -12,43 +12,43 @@ from __future__ import annotations
 from functools import reduce
 from typing import TYPE_CHECKING
 
-from kwire_spark.tables.typed import messages, records
+from kwire_spark.tables.typed import messages, typed_records
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
     from pyspark.sql.types import DataType
 
 NO_ID = "AAAAAAAAAAAAAAAAAAAAAA"
-"""What stands where there is no id."""
+"""The id of all zeros, which stands for a missing id."""
 NAMES = ("name", "topic", "topic_name")
-"""What the name beside an id is called; where there is none, one is put there as ``topic``."""
+"""Possible names of the field for the topic's name next to ``topic_id``; if there is none, ``topic`` is added."""
 
 
 def topic_names(*tables: DataFrame) -> DataFrame:
     """``topic_id``, ``topic`` and ``cluster_id``, a row for each id, from EXCHANGES and RECORDS, any number of each.
 
-    Of a topic that was told more than once, the row that knows its cluster goes first.
+    Rows with a cluster take precedence.
     """
     from pyspark.sql import functions as F
 
     if not tables:
-        raise ValueError("topics of what? give tables of exchanges or records")
-    told = reduce(lambda left, right: left.union(right), [part for table in tables for part in _told(table)])
-    real = told.where((F.col("topic_id") != NO_ID) & (F.col("topic") != ""))
-    return real.groupBy("topic_id").agg(
+        raise ValueError("no tables given: pass exchanges or records")
+    names = reduce(lambda left, right: left.union(right), [part for table in tables for part in _names_in(table)])
+    valid = names.where((F.col("topic_id") != NO_ID) & (F.col("topic") != ""))
+    return valid.groupBy("topic_id").agg(
         F.min_by("topic", F.isnull("cluster_id")).alias("topic"), F.max("cluster_id").alias("cluster_id")
     )
 
 
 def with_topic_names(typed: DataFrame, names: DataFrame) -> DataFrame:
-    """The typed table with the name of each ``topic_id`` in its columns, at any depth.
+    """A typed table with names next to each ``topic_id`` in its columns, at any depth.
 
-    The name fills the field for it in the same struct if that is empty, or a new field ``topic`` if there is none.
-    Ids that ``names`` lacks stay without. ``names`` has to fit into the memory of a worker.
+    Names go into the field for the name if that is empty, or into a new one, ``topic``, if there is no such field;
+    they stay empty for ids that ``names`` lacks. ``names`` has to fit into the memory of a worker.
     """
     from pyspark.sql import functions as F
 
-    found = names.where("topic_id IS NOT NULL").agg(
+    by_id = names.where("topic_id IS NOT NULL").agg(
         F.map_from_entries(F.collect_list(F.struct("topic_id", "topic"))).alias("_names")
     )
     filled = {
@@ -56,33 +56,26 @@ def with_topic_names(typed: DataFrame, names: DataFrame) -> DataFrame:
         for field in typed.schema
         if _has_ids(field.dataType)
     }
-    return typed.crossJoin(F.broadcast(found)).withColumns(filled).drop("_names") if filled else typed
+    return typed.crossJoin(F.broadcast(by_id)).withColumns(filled).drop("_names") if filled else typed
 
 
-def _told(table: DataFrame) -> list[DataFrame]:
+def _names_in(table: DataFrame) -> list[DataFrame]:
     from pyspark.sql import functions as F
 
+    no_cluster = F.lit(None).cast("string").alias("cluster_id")
     if "response" in table.columns:
-        asked = table.where("outcome = 'answered' AND response IS NOT NULL").select(
-            "api_key", "version", "request", "response"
-        )
-        metadata, created = (messages(asked, api, ("response",)) for api in ("Metadata", "CreateTopics"))
+        answered = table.where("outcome = 'answered' AND response IS NOT NULL")
+        answered = answered.select("api_key", "version", "request", "response")
         return [
-            metadata.select("response.cluster_id", F.explode("response.topics").alias("one")).select(
-                "one.topic_id", F.col("one.name").alias("topic"), "cluster_id"
-            ),
-            created.select(F.explode("response.topics").alias("one")).select(
-                "one.topic_id", F.col("one.name").alias("topic"), F.lit(None).cast("string").alias("cluster_id")
-            ),
+            messages(answered, api, ("response",))
+            .select(F.explode("response.topics").alias("topic"), cluster)
+            .select("topic.topic_id", F.col("topic.name").alias("topic"), "cluster_id")
+            for api, cluster in (("Metadata", F.col("response.cluster_id")), ("CreateTopics", no_cluster))
         ]
     if "key" in table.columns:
-        logged = records(table.select("topic", "control", "key", "value"), "TopicRecord")
-        return [
-            logged.select(
-                "value.topic_id", F.col("value.name").alias("topic"), F.lit(None).cast("string").alias("cluster_id")
-            )
-        ]
-    raise ValueError(f"neither exchanges with responses nor records: the columns are {', '.join(table.columns)}")
+        created = typed_records(table.select("topic", "control", "key", "value"), "TopicRecord")
+        return [created.select("value.topic_id", F.col("value.name").alias("topic"), no_cluster)]
+    raise ValueError(f"expected exchanges with responses, or records, got columns {', '.join(table.columns)}")
 
 
 def _has_ids(kind: DataType) -> bool:
@@ -90,29 +83,29 @@ def _has_ids(kind: DataType) -> bool:
 
     if isinstance(kind, ArrayType):
         return _has_ids(kind.elementType)
-    if not isinstance(kind, StructType):
-        return False
-    return "topic_id" in kind.names or any(_has_ids(field.dataType) for field in kind)
+    return isinstance(kind, StructType) and (
+        "topic_id" in kind.names or any(_has_ids(field.dataType) for field in kind)
+    )
 
 
 def _filled(column: Column, kind: DataType, names: Column) -> Column:
-    """The column with names where they were missing; what has no ids is left as it is, not built anew."""
+    """The column with missing names filled in; only structs that have ids are rebuilt."""
     from pyspark.sql import functions as F
     from pyspark.sql.types import ArrayType, StructType
 
     if isinstance(kind, ArrayType):
-        element = kind.elementType
-        return F.transform(column, lambda one: _filled(one, element, names))
+        element_kind = kind.elementType
+        return F.transform(column, lambda element: _filled(element, element_kind, names))
     assert isinstance(kind, StructType)
     for field in kind:
         if _has_ids(field.dataType):
             column = column.withField(f"`{field.name}`", _filled(column[field.name], field.dataType, names))
     if "topic_id" in kind.names:
-        found = names[column["topic_id"]]
-        beside = [name for name in NAMES if name in kind.names]
-        for name in beside:
-            given = F.when(column[name] != "", column[name])
-            column = column.withField(name, F.coalesce(given, found, column[name]))
-        if not beside:
-            column = column.withField("topic", found)
+        name = names[column["topic_id"]]
+        targets = [target for target in NAMES if target in kind.names]
+        for target in targets:
+            present = F.when(column[target] != "", column[target])
+            column = column.withField(target, F.coalesce(present, name, column[target]))
+        if not targets:
+            column = column.withField("topic", name)
     return column

@@ -1,7 +1,7 @@
-"""Tables as files: whole or not at all, and the same when a job runs again.
+"""Tables as files, replaced as a whole, with the same result when a job runs again.
 
-Takes a DataFrame, a folder and a name; gives the path of the table. Files go through Hadoop's file systems, so that
-the folder may be ``hdfs://`` or ``s3a://`` as well as local.
+Takes a DataFrame, a folder and a name, and returns the path of the table. Files are accessed through Hadoop, so the
+folder may be ``hdfs://`` or ``s3a://`` as well as local.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 FILES = frozenset({"parquet", "orc", "json", "csv", "text", "avro"})
-"""Formats that are folders of files. Others, as Delta Lake, replace a table in one step by themselves."""
+"""Formats that are folders of files. Others, such as Delta Lake, replace a table atomically themselves."""
 DATE = "date"
 
 
@@ -27,14 +27,14 @@ def write(
     partition_by: Sequence[str] = (),
     **options: str,
 ) -> str:
-    """Write ``table`` as ``folder/name``, replacing an existing table, and return that path.
+    """Write ``table`` to ``folder/name``, replacing any existing table, and return that path.
 
-    The files are written to ``_name.writing`` and take the place of the table by a rename: if a job is killed, the
-    old table survives, possibly as ``_name.replaced``, which the next run restores. Where a rename copies (S3),
-    that takes longer. Formats that are not folders of files (:data:`FILES`) replace tables in their own way.
+    Files are written to ``_name.writing`` and then renamed. If a job is killed the old table survives, possibly as
+    ``_name.replaced``, which the next run restores. Where a rename copies, as on S3, replacing takes as long as
+    that. Formats that are not folders of files (:data:`FILES`) replace tables in their own way.
 
-    ``by_date`` adds a column ``date`` of the column ``time``, in UTC, and makes a folder for each; ``partition_by``
-    for the values of columns. There is at most one file for each task and folder. ``options`` are the format's.
+    ``by_date`` adds a column ``date``, the UTC date of ``time``, and partitions by it; ``partition_by`` names further
+    columns. Each task writes at most one file to each partition. ``options`` are those of the format.
     """
     if by_date:
         table, partition_by = _dated(table), [*partition_by, DATE]
@@ -42,33 +42,33 @@ def write(
     if format.lower() not in FILES:
         _save(table, format, path, partition_by, options)
         return path
-    beside, replaced = _beside(path, "writing"), _beside(path, "replaced")
+    written, replaced = _hidden(path, "writing"), _hidden(path, "replaced")
     files = _Files(table.sparkSession, path)
-    _put_back(files, path)
-    _save(table, format, beside, partition_by, options)
+    _restore(files, path)
+    _save(table, format, written, partition_by, options)
     if files.exists(path):
         files.rename(path, replaced)
-    files.rename(beside, path)
+    files.rename(written, path)
     files.delete(replaced)
     return path
 
 
 def exists(spark: SparkSession, path: str) -> bool:
-    """Whether there is a table, on whatever file system. One that a killed job had moved away is put back first."""
+    """Whether there is a table, on any file system, after restoring one that a killed job has moved away."""
     files = _Files(spark, path)
-    _put_back(files, path)
+    _restore(files, path)
     return files.exists(path)
 
 
-def _beside(path: str, state: str) -> str:
-    """Where a table is while it is replaced; readers of folders pass over names that begin with ``_``."""
+def _hidden(path: str, state: str) -> str:
+    """The path of a table while it is replaced; Spark ignores names that start with ``_``."""
     folder, _, name = path.rpartition("/")
     return f"{folder}/_{name}.{state}"
 
 
-def _put_back(files: _Files, path: str) -> None:
-    """Undo what a killed job had begun: of the old table and none the old one is right, of two the new one."""
-    replaced = _beside(path, "replaced")
+def _restore(files: _Files, path: str) -> None:
+    """Clean up after a killed job: keep the new table if it was complete, else move the old one back."""
+    replaced = _hidden(path, "replaced")
     if files.exists(path):
         files.delete(replaced)
     elif files.exists(replaced):
@@ -81,7 +81,7 @@ def _save(table: DataFrame, format: str, path: str, partition_by: Sequence[str],
 
 
 def _dated(table: DataFrame) -> DataFrame:
-    """Sessions of ours have UTC; a date must not depend on where somebody else's session is."""
+    """The table with ``date``, computed in UTC whatever the time zone of the session."""
     from pyspark.sql import functions as F
 
     day = F.date_from_unix_date(F.floor(F.unix_micros("time") / F.lit(86_400_000_000)).cast("int"))
@@ -89,7 +89,7 @@ def _dated(table: DataFrame) -> DataFrame:
 
 
 class _Files:
-    """What has to be done to files that Spark's writers have no word for, through Hadoop."""
+    """File operations that Spark's writers lack, through Hadoop's file systems."""
 
     def __init__(self, spark: SparkSession, path: str) -> None:
         jvm: Any = spark.sparkContext._jvm
@@ -104,4 +104,4 @@ class _Files:
 
     def rename(self, old: str, new: str) -> None:
         if not self._system.rename(self._path(old), self._path(new)):
-            raise OSError(f"{old} cannot be renamed to {new}")
+            raise OSError(f"cannot rename {old} to {new}")
