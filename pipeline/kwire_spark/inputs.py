@@ -16,7 +16,6 @@ from kwire_spark.capture.pcap import MAGICS as PCAP
 from kwire_spark.capture.pcapng import MAGIC as PCAPNG
 from kwire_spark.capture.streams import DamagedStreamError, Window
 from kwire_spark.options import Options
-from kwire_spark.reports.text import counted
 
 CAPTURE, LOG, REQUEST_LOG, SERVER_LOG = "capture", "log", "request_log", "server_log"
 PART = "part"
@@ -61,7 +60,8 @@ class Inputs:
             (self.request_logs, "request log", "request logs"),
             (self.server_logs, "server log", "server logs"),
         ]
-        return ", ".join(counted(len(paths), *nouns) for paths, *nouns in kinds if paths) or "no inputs"
+        counts = [f"{len(paths)} {one if len(paths) == 1 else many}" for paths, one, many in kinds if paths]
+        return ", ".join(counts) or "no inputs"
 
 
 def find(paths: Iterable[str | Path]) -> Inputs:

@@ -31,7 +31,7 @@ _TIMES = range(253_402_300_800_000)
 
 def moment(milliseconds: int) -> datetime | None:
     """The time; ``None`` for -1 and for times after the year 9999."""
-    return _EPOCH + timedelta(milliseconds=milliseconds) if milliseconds in _TIMES else None
+    return EPOCH + timedelta(milliseconds=milliseconds) if milliseconds in _TIMES else None
 
 
 def topic_id(value: Any) -> str | None:

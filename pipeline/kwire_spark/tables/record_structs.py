@@ -57,8 +57,7 @@ def record_kind(name: str) -> RecordKind:
     """The kind of this name; :class:`~kwire.errors.UnknownRecordTypeError` if there is none."""
     kinds = record_kinds()
     if name not in kinds:
-        similar = get_close_matches(name, kinds, n=1)
-        raise UnknownApi(f"unknown kind of record {name!r}{f': did you mean {similar[0]}?' if similar else ''}")
+        raise UnknownRecordTypeError(name, kinds)
     return kinds[name]
 
 

@@ -136,7 +136,7 @@ def schema_with(schema: pa.Schema, replaced: Sequence[str], fields: Sequence[pa.
 
 def message_field(name: str, message: str) -> pa.Field:
     """A column of messages, with the first line of the message's description."""
-    description = (PROTOCOL.message(message).__doc__ or "").partition("\n")[0]
+    description = (PROTOCOL[message].__doc__ or "").partition("\n")[0]
     return pa.field(name, ARROW[message].type, metadata={"comment": description})
 
 

@@ -31,11 +31,13 @@ def messages(exchanges: DataFrame, api: str | int, parts: Sequence[str] = PARTS)
     """The exchanges of one API, with ``request`` and ``response``, or only one of them (``parts``), as structs.
 
     ``api`` is an API key, or a name such as ``Fetch``, including former names. Needs the columns ``api_key``,
-    ``version`` and those of ``parts``. :class:`~kwire.protocol.UnknownApi` if there is no such API.
+    ``version`` and those of ``parts``. :class:`~kwire.errors.UnknownApiError` if there is no such API.
     """
     if not parts or not set(parts) <= set(PARTS):
         raise ValueError(f"expected parts {' and '.join(PARTS)}, got {', '.join(parts) or 'none'}")
-    request = PROTOCOL.request(api) if isinstance(api, int) else PROTOCOL.message(f"{api}Request")
+    if isinstance(api, str) and f"{api}Request" not in PROTOCOL:
+        raise UnknownApiError(api, [PROTOCOL.api_name(key) for key in PROTOCOL.api_keys])
+    request = PROTOCOL.request(api) if isinstance(api, int) else PROTOCOL[f"{api}Request"]
     assert request.API_KEY is not None
     decode = ExchangeStructs(request.API_KEY, parts)
     of_api = exchanges.where(exchanges["api_key"] == decode.api_key)
