@@ -145,7 +145,7 @@ def test_every_kind_of_record_has_columns() -> None:
         fields = {field.name: field.type for field in RecordStructs(kind).fields()}
         assert pa.types.is_struct(fields["value"])
         assert ("key" in fields) == (kind.key is not None)
-    with pytest.raises(UnknownRecordTypeError, match="did you mean"):
+    with pytest.raises(UnknownRecordTypeError, match="did you mean OffsetCommit"):
         record_kind("OffsetCommits")
 
 
