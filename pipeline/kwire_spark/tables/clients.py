@@ -45,7 +45,7 @@ def tally(*tables: DataFrame) -> DataFrame:
     from pyspark.sql import functions as F
 
     if not tables:
-        raise ValueError("no tables given: pass exchanges or refusals")
+        raise ValueError("expected at least one table of exchanges or refusals")
     seen = reduce(lambda left, right: left.unionByName(right), [_seen(table) for table in tables])
     first = F.min(F.struct(F.coalesce("time", F.to_timestamp(F.lit("9999-12-31"))), "source", "position"))
     place = [

@@ -32,7 +32,7 @@ def topic_names(*tables: DataFrame) -> DataFrame:
     from pyspark.sql import functions as F
 
     if not tables:
-        raise ValueError("no tables given: pass exchanges or records")
+        raise ValueError("expected at least one table of exchanges or records")
     names = reduce(lambda left, right: left.union(right), [part for table in tables for part in _names_in(table)])
     valid = names.where((F.col("topic_id") != NO_ID) & (F.col("topic") != ""))
     return valid.groupBy("topic_id").agg(
