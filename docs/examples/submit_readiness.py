@@ -23,7 +23,9 @@ TASKS_PER_CORE = 3
 
 def main(target: str, out: str, *paths: str) -> int:
     spark, inputs = spark_session(), find(paths)
-    tasks = TASKS_PER_CORE * spark.sparkContext.defaultParallelism  # by default, sources count the cores of the driver
+    tasks = (
+        TASKS_PER_CORE * spark.sparkContext.defaultParallelism
+    )  # by default, sources count the cores of the driver
     exchanges = read_exchanges(inputs, columns=EXCHANGE_COLUMNS, partitions=tasks)
     refusals = read_refusals(inputs, columns=REFUSAL_COLUMNS)
     counted = tally(exchanges, refusals).persist()  # one pass over the inputs
