@@ -20,7 +20,7 @@ from typing import Any
 
 from benchmarks.codecs import BUILT, COMPILED, ROOT, Times, measure, report
 from benchmarks.samples import MODULES, PACKAGE, SAMPLES
-from kwirec.native import Build, BuildError, build, codec_modules
+from kwirec.native import Build, BuildError, build_native, codec_modules
 
 RUNTIME = ROOT / "runtime" / "kwire"
 GENERATED = ROOT / "generated" / PACKAGE
@@ -41,7 +41,7 @@ def main() -> None:
     every = codec_modules(GENERATED)
     chosen = every if given.all else list(dict.fromkeys([*MEASURED, *every[: given.modules]]))
     try:
-        built = build(
+        built = build_native(
             given.out,
             runtime=RUNTIME,
             package=GENERATED,

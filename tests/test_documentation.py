@@ -20,6 +20,7 @@ README = (ROOT / "README.md").read_text()
 
 PRINTED = {
     "README.md": [r"Request\(header=RequestHeader\(.*client_id='me'.*\n"],
+    "compiler.md": [r"0-2 False\n"],
     "codecs.md": [r"ResponseHeader\(.*NONE\n(?s:.*)^ 18 ApiVersions +0 to 4$(?s:.*)"],
     "records-and-logs.md": [
         r"3 7 41\n40 b'key' b'value'\n41 b'key' None\n",

@@ -10,7 +10,7 @@
     if not report.has_errors():
         generate(loaded, paths, package="acme", out=Path("src"))
 
-The command ``kwirec`` does the same and prints what is in the report. Names are imported on first use.
+The command ``kwirec`` does the same and prints the report. Names are imported on first use.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from kwirec.diagnostics.diagnostic import Diagnostic as Diagnostic
     from kwirec.diagnostics.diagnostic import Report as Report
+    from kwirec.diagnostics.render import render as render
+    from kwirec.diff import Level as Level
     from kwirec.diff import compare as compare
     from kwirec.diff import judge as judge
     from kwirec.driver import Generated as Generated
@@ -29,11 +31,12 @@ if TYPE_CHECKING:
     from kwirec.driver import generate as generate
     from kwirec.driver import load as load
     from kwirec.ir import Schema as Schema
-    from kwirec.native import build as build_native
+    from kwirec.native import build_native as build_native
 
-_HOMES = {
+_MODULES = {
     "Diagnostic": "diagnostics.diagnostic",
     "Generated": "driver",
+    "Level": "diff",
     "Loaded": "driver",
     "OutputNotGeneratedError": "driver",
     "Report": "diagnostics.diagnostic",
@@ -43,27 +46,16 @@ _HOMES = {
     "generate": "driver",
     "judge": "diff",
     "load": "driver",
+    "render": "diagnostics.render",
 }
 
-__all__ = [
-    "Diagnostic",
-    "Generated",
-    "Loaded",
-    "OutputNotGeneratedError",
-    "Report",
-    "Schema",
-    "build_native",
-    "compare",
-    "generate",
-    "judge",
-    "load",
-]
+__all__ = list(_MODULES)
 
 
 def __getattr__(name: str) -> object:
-    if name not in _HOMES:
+    if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name.removesuffix("_native"))
+    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
 
 
 def __dir__() -> list[str]:

@@ -82,7 +82,7 @@ def codec_modules(package: Path) -> list[str]:
     return [path.relative_to(package).with_suffix("").as_posix() for path in ordered]
 
 
-def build(
+def build_native(
     target: Path,
     *,
     runtime: Path,

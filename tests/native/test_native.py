@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from kwirec.native import INTERPRETED, RUNTIME, Build, BuildError, build, codec_modules
+from kwirec.native import INTERPRETED, RUNTIME, Build, BuildError, build_native, codec_modules
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 RUNTIME_FOLDER = ROOT / "runtime" / "kwire"
@@ -93,13 +93,13 @@ def test_codec_modules_are_found_largest_first() -> None:
 def test_a_folder_with_something_else_in_it_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("keep")
     with pytest.raises(BuildError, match="is not empty"):
-        build(tmp_path, runtime=RUNTIME_FOLDER, package=PACKAGE, modules=MODULES)
+        build_native(tmp_path, runtime=RUNTIME_FOLDER, package=PACKAGE, modules=MODULES)
     assert (tmp_path / "mine.txt").read_text() == "keep"
 
 
 @pytest.fixture(scope="module")
 def compiled(tmp_path_factory: pytest.TempPathFactory) -> Build:
-    return build(
+    return build_native(
         tmp_path_factory.mktemp("native") / "build", runtime=RUNTIME_FOLDER, package=PACKAGE, modules=MODULES, level=0
     )
 

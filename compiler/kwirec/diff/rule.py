@@ -27,19 +27,20 @@ C = TypeVar("C", bound=Change)
 
 
 class Level(enum.IntEnum):
-    """What a change is bad for. Every level includes those before it."""
+    """The kind of harm that a change does. Each level includes those before it."""
 
     WIRE = 1
-    """Bytes of a numbered version mean something else, or nothing any more."""
+    """Bytes of a numbered version change their meaning or can no longer be read."""
     JSON = 2
-    """Names or values in request logs and other JSON are others."""
+    """Names or values change in request logs and other JSON."""
     SOURCE = 3
-    """Names, types or defaults in the generated Python are others."""
+    """Names, types or defaults change in the generated Python."""
     POLICY = 4
-    """The project's own rules on how a protocol may evolve are broken."""
+    """The change breaks the project's own rules on how a protocol may evolve."""
 
     @property
     def word(self) -> str:
+        """The name in lower case, as in ``--level``."""
         return self.name.lower()
 
 

@@ -1,0 +1,58 @@
+"""The names that ``kwirec`` exports: imported on first use, and enough to check, generate and compare definitions."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import kwirec
+from kwirec.validation.examples import clock, field
+
+
+@pytest.fixture
+def definitions(tmp_path: Path) -> Path:
+    folder = tmp_path / "defs"
+    folder.mkdir()
+    (folder / "Clock.json").write_text(clock(field("Hour", "int8")))
+    return folder
+
+
+def test_every_exported_name_can_be_imported() -> None:
+    assert dir(kwirec) == sorted(kwirec.__all__)
+    for name in kwirec.__all__:
+        assert getattr(kwirec, name).__name__ == name
+    with pytest.raises(AttributeError, match="module 'kwirec' has no attribute 'chek'"):
+        kwirec.chek  # noqa: B018
+
+
+def test_importing_the_package_imports_no_pass() -> None:
+    code = "import kwirec, sys; print([name for name in sys.modules if name.startswith('kwirec.')])"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "[]"
+
+
+def test_load_generate_and_check(definitions: Path, tmp_path: Path) -> None:
+    loaded = kwirec.load([definitions], report := kwirec.Report())
+    assert report.diagnostics == []
+    generated = kwirec.generate(loaded, [definitions], package="acme", out=tmp_path)
+    assert "data/clock.py" in generated.outcome.written
+    assert kwirec.generate(loaded, [definitions], package="acme", out=tmp_path, check=True).outcome.is_clean
+
+
+def test_errors_are_in_the_report(definitions: Path) -> None:
+    (definitions / "Clock.json").write_text(clock(field("Hour", "int9")))
+    kwirec.load([definitions], report := kwirec.Report())
+    assert [diagnostic.code.number for diagnostic in report.diagnostics] == ["K101"]
+    assert "error[K101]" in kwirec.render(report.diagnostics)
+    assert '"K101"' in kwirec.render(report.diagnostics, "json")
+
+
+def test_compare_and_judge(definitions: Path) -> None:
+    old = kwirec.load([definitions], kwirec.Report()).schema
+    (definitions / "Clock.json").write_text(clock(field("Minute", "int8")))
+    changes = kwirec.compare(old, kwirec.load([definitions], kwirec.Report()).schema)
+    assert not kwirec.judge(changes, old=old).breaking
+    judgement = kwirec.judge(changes, kwirec.Level.JSON, old=old)
+    assert [judged.rule.name for judged in judgement.findings] == ["FIELD_RENAMED"]
