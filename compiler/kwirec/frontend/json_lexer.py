@@ -1,12 +1,13 @@
 """JSON with comments → tokens, each with its span.
 
-Comments are ``//`` to the end of the line and ``/* */``, wherever white space may stand. Problems are reported
-and skipped, so that one bad character does not hide the rest of the file.
+Comments are ``//`` to the end of the line and ``/* */``, wherever white space is allowed. Problems are
+reported and skipped, so that one bad character does not hide the rest of the file.
 """
 
 from __future__ import annotations
 
 import enum
+import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,9 +18,9 @@ from kwirec.diagnostics.source import Source, Span
 
 
 class Kind(enum.Enum):
-    """Token kinds. Punctuation tokens carry their character, words are ``true``, ``false``, ``null`` or wrong.
+    """Kinds of tokens. Words are ``true``, ``false``, ``null`` or wrong.
 
-    The end carries ``/*`` as its text when a comment that is never closed has swallowed the rest.
+    The text of the end is ``/*`` if an unterminated comment has swallowed the rest of the file.
     """
 
     PUNCTUATION = "punctuation"
@@ -50,13 +51,11 @@ _TOKEN = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 
-_ESCAPE = re.compile(r"\\(u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|.)", re.DOTALL)
-_SURROGATES = range(0xD800, 0xE000)
-_ESCAPED = {'"': '"', "\\": "\\", "/": "/", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
+_ESCAPE = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\.", re.DOTALL)
 
 
 def tokenize(source: Source, report: Report) -> Iterator[Token]:
-    """All tokens of a source, closed by one of kind :attr:`Kind.END`."""
+    """All tokens of a source, the last of kind :attr:`Kind.END`."""
     text = source.text
     swallowed = ""
     for match in _TOKEN.finditer(text):
@@ -80,8 +79,7 @@ def tokenize(source: Source, report: Report) -> Iterator[Token]:
             yield Token(Kind.STRING, written, written[1:], span)
         else:
             yield Token(Kind.WORD, written, None, span)
-    end = Span(source, len(text), len(text))
-    yield Token(Kind.END, swallowed, None, end)
+    yield Token(Kind.END, swallowed, None, Span(source, len(text), len(text)))
 
 
 def leading_comment(text: str) -> str:
@@ -103,18 +101,16 @@ def _unescape(written: str, span: Span, report: Report) -> str:
     if "\\" not in body:
         return body
 
-    def one(match: re.Match[str]) -> str:
-        escape = match.group(1)
+    def character(match: re.Match[str]) -> str:
         at = span.within(1 + match.start(), 1 + match.end())
-        if len(escape) > 5:  # a character beyond U+FFFF, in two halves
-            return chr(0x10000 + (int(escape[1:5], 16) - 0xD800) * 0x400 + int(escape[7:], 16) - 0xDC00)
-        if len(escape) == 5:
-            if (code := int(escape[1:], 16)) not in _SURROGATES:
-                return chr(code)
-            report.add(codes.BAD_ESCAPE, f"`\\{escape}` is half a character", at, label="its other half is missing")
+        try:
+            text: str = json.loads(f'"{match[0]}"')
+        except ValueError:
+            report.add(codes.BAD_ESCAPE, f"unknown escape `{match[0]}` in a string", at)
+            return match[0][1:]
+        if "\ud800" <= text < "\ue000":
+            report.add(codes.BAD_ESCAPE, f"`{match[0]}` is half a character", at, label="its other half is missing")
             return "\N{REPLACEMENT CHARACTER}"
-        if escape not in _ESCAPED:
-            report.add(codes.BAD_ESCAPE, f"unknown escape `\\{escape}` in a string", at)
-        return _ESCAPED.get(escape, escape)
+        return text
 
-    return _ESCAPE.sub(one, body)
+    return _ESCAPE.sub(character, body)

@@ -8,7 +8,7 @@ as ``{"module": …, "file": …, "schema": definition}``.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from typing import TypeVar
 
@@ -26,45 +26,19 @@ from kwirec.frontend.json_parser import (
     describe,
     parse_values,
 )
-from kwirec.frontend.syntax import Document, FieldDecl, Literal, MessageDecl, Spanned, StructDecl, TypeExpr
+from kwirec.frontend.syntax import (
+    Document,
+    FieldDecl,
+    Literal,
+    MessageDecl,
+    Spanned,
+    StructDecl,
+    TypeExpr,
+    attributes,
+)
 from kwirec.versions import NONE, VersionRange
 
 T = TypeVar("T")
-
-MESSAGE_ATTRIBUTES = (
-    "type",
-    "name",
-    "apiKey",
-    "listeners",
-    "validVersions",
-    "flexibleVersions",
-    "deprecatedVersions",
-    "latestVersionUnstable",
-    "about",
-    "aliases",
-    "fields",
-    "commonStructs",
-)
-STRUCT_ATTRIBUTES = ("name", "versions", "about", "fields")
-FIELD_ATTRIBUTES = (
-    "name",
-    "type",
-    "versions",
-    "nullableVersions",
-    "taggedVersions",
-    "tag",
-    "flexibleVersions",
-    "default",
-    "ignorable",
-    "entityType",
-    "mapKey",
-    "zeroCopy",
-    "about",
-    "structAbout",
-    "aliases",
-    "since",
-    "fields",
-)
 
 _TYPE = re.compile(r"\s*(?P<arrays>(?:\[\]\s*)*)(?P<name>[A-Za-z][A-Za-z0-9_]*)\s*")
 _INTEGER = re.compile(r"-?([0-9]{1,99}|0[xX][0-9a-fA-F]{1,99})")
@@ -88,16 +62,16 @@ def parse(source: Source, report: Report) -> Document:
 
 
 class _Attributes:
-    """The members of one object: checked against the known names, handed out by name."""
+    """The members of one object by name, checked against the known names."""
 
-    def __init__(self, report: Report, value: JsonObject, known: tuple[str, ...], what: str) -> None:
+    def __init__(self, report: Report, value: JsonObject, known: Collection[str], what: str) -> None:
         self.span = value.span
         self.what = what
         self._broken = value.broken
         self._report = report
         self._values: dict[str, JsonValue] = {}
         self._misspelt: set[str] = set()
-        """Attributes that an unknown one was probably meant to be: they are not missing as well."""
+        """Attributes that a misspelt one probably stands for: they are not reported as missing."""
         first: dict[str, JsonMember] = {}
         for member in value.members:
             if member.key in first:
@@ -124,18 +98,17 @@ class _Attributes:
     def get(self, name: str) -> JsonValue | None:
         return self._values.get(name)
 
-    def require(self, *names: str) -> bool:
-        """Whether all of ``names`` are there; those that are not are reported together."""
+    def require(self, *names: str) -> None:
+        """Report those of ``names`` that are missing, together."""
         missing = [name for name in names if name not in self._values and name not in self._misspelt]
         if missing and not self._broken:
             listed = ", ".join(f"`{name}`" for name in missing)
             where = self.span.within(0, 1)
             self._report.add(codes.MISSING_ATTRIBUTE, f"the {self.what} has no {listed}", where, label="starts here")
-        return not missing
 
 
 def _plain(value: JsonValue) -> object:
-    """A value without its places; ``1`` and ``true`` differ, and what is wrong equals nothing."""
+    """A value without its spans. ``1`` and ``true`` differ, and a wrong value equals nothing."""
     match value:
         case JsonScalar():
             return type(value.value), value.value
@@ -148,22 +121,20 @@ def _plain(value: JsonValue) -> object:
 
 
 class _Reader:
-    """Reads nodes. One that lacks a name or type is read to its end too, for the sake of its other mistakes."""
+    """Reads nodes. A node without name or type is read to its end, too, in order to find its other mistakes."""
 
     def __init__(self, report: Report) -> None:
         self._report = report
 
     def message(self, value: JsonValue) -> MessageDecl | None:
-        """message: object with :data:`MESSAGE_ATTRIBUTES`"""
-        if not isinstance(value, JsonObject):
-            self._wrong_kind("a definition", "an object", value)
+        """message: object with the attributes of :class:`MessageDecl`"""
+        at = self._object(value, "message", MessageDecl)
+        if at is None:
             return None
-        at = _Attributes(self._report, value, MESSAGE_ATTRIBUTES, "message")
         valid = self._versions(at, "validVersions")
         reserved = valid is not None and valid.value == NONE
         at.require("type", "name", "validVersions", *(() if reserved else ("fields",)))
         name, kind = self._text(at, "name"), self._text(at, "type")
-        fields = at.get("fields")
         decl = MessageDecl(
             span=value.span,
             name=name or Spanned("", value.span),
@@ -176,17 +147,16 @@ class _Reader:
             latest_version_unstable=self._boolean(at, "latestVersionUnstable"),
             about=self._text(at, "about"),
             aliases=self._texts(at, "aliases"),
-            fields=None if fields is None else self._each(fields, "fields", self.field),
+            fields=None if at.get("fields") is None else self._each(at.get("fields"), "fields", self.field),
             common_structs=self._each(at.get("commonStructs"), "commonStructs", self.struct),
         )
         return decl if name and kind else None
 
     def struct(self, value: JsonValue) -> StructDecl | None:
-        """struct: object with :data:`STRUCT_ATTRIBUTES`"""
-        if not isinstance(value, JsonObject):
-            self._wrong_kind("a common struct", "an object", value)
+        """struct: object with the attributes of :class:`StructDecl`"""
+        at = self._object(value, "struct", StructDecl)
+        if at is None:
             return None
-        at = _Attributes(self._report, value, STRUCT_ATTRIBUTES, "struct")
         at.require("name", "versions", "fields")
         name = self._text(at, "name")
         decl = StructDecl(
@@ -199,14 +169,12 @@ class _Reader:
         return decl if name else None
 
     def field(self, value: JsonValue) -> FieldDecl | None:
-        """field: object with :data:`FIELD_ATTRIBUTES`"""
-        if not isinstance(value, JsonObject):
-            self._wrong_kind("a field", "an object", value)
+        """field: object with the attributes of :class:`FieldDecl`"""
+        at = self._object(value, "field", FieldDecl)
+        if at is None:
             return None
-        at = _Attributes(self._report, value, FIELD_ATTRIBUTES, "field")
         at.require("name", "type", *(() if at.get("taggedVersions") else ("versions",)))
         name, kind = self._text(at, "name"), self._type(at)
-        fields = at.get("fields")
         decl = FieldDecl(
             span=value.span,
             name=name or Spanned("", value.span),
@@ -225,9 +193,17 @@ class _Reader:
             struct_about=self._text(at, "structAbout"),
             aliases=self._texts(at, "aliases"),
             since=self._text(at, "since"),
-            fields=None if fields is None else self._each(fields, "fields", self.field),
+            fields=None if at.get("fields") is None else self._each(at.get("fields"), "fields", self.field),
         )
         return decl if name and kind else None
+
+    def _object(
+        self, value: JsonValue, what: str, node: type[MessageDecl | StructDecl | FieldDecl]
+    ) -> _Attributes | None:
+        if isinstance(value, JsonObject):
+            return _Attributes(self._report, value, attributes(node), what)
+        self._wrong_kind(f"a {what}", "an object", value)
+        return None
 
     def _each(self, value: JsonValue | None, name: str, read: Callable[[JsonValue], T | None]) -> tuple[T, ...]:
         """items: list | single value, as Kafka's reader accepts one value for a list"""
@@ -254,32 +230,32 @@ class _Reader:
 
     def _integer(self, at: _Attributes, name: str) -> Spanned[int] | None:
         """integer: NUMBER | STRING that holds one"""
-        value = at.get(name)
-        if value is None:
-            return None
-        if isinstance(value, JsonScalar):
-            if isinstance(value.value, int) and not isinstance(value.value, bool):
-                return Spanned(value.value, value.span)
-            if isinstance(value.value, str) and _INTEGER.fullmatch(value.value.strip()):
-                return Spanned(int(value.value, 0 if "x" in value.value.lower() else 10), value.span)
+        match value := at.get(name):
+            case None:
+                return None
+            case JsonScalar(bool()):
+                pass
+            case JsonScalar(int(number), span):
+                return Spanned(number, span)
+            case JsonScalar(str(text), span) if _INTEGER.fullmatch(text.strip()):
+                return Spanned(int(text, 0 if "x" in text.lower() else 10), span)
         self._wrong_kind(f"`{name}`", "an integer", value)
         return None
 
     def _boolean(self, at: _Attributes, name: str) -> Spanned[bool] | None:
         """boolean: "true" | "false", as JSON words or as strings"""
-        value = at.get(name)
-        if value is None:
-            return None
-        if isinstance(value, JsonScalar):
-            if isinstance(value.value, bool):
-                return Spanned(value.value, value.span)
-            if value.value in ("true", "false"):
-                return Spanned(value.value == "true", value.span)
+        match value := at.get(name):
+            case None:
+                return None
+            case JsonScalar(bool(flag), span):
+                return Spanned(flag, span)
+            case JsonScalar("true" | "false" as text, span):
+                return Spanned(text == "true", span)
         self._wrong_kind(f"`{name}`", "`true` or `false`", value)
         return None
 
     def _versions(self, at: _Attributes, name: str) -> Spanned[VersionRange] | None:
-        """versions: N | N-M | N+ | none; a bare number counts, blank text is as good as absent"""
+        """versions: N | N-M | N+ | none, also as a number; blank text counts as absent"""
         value = at.get(name)
         if value is None:
             return None
@@ -304,12 +280,9 @@ class _Reader:
         match = _TYPE.fullmatch(text.value)
         if match is None:
             label = "`[]` needs an element type" if text.value.strip() == "[]" else "not a type"
-            helps = []
-            if text.value.endswith("[]"):
-                helps = [f"arrays are written `[]{text.value.removesuffix('[]')}`"]
-            self._report.add(
-                codes.BAD_TYPE, f"`{text.value}` is not the form of a type", text.span, label=label, helps=helps
-            )
+            element = text.value.removesuffix("[]")
+            helps = [] if element == text.value else [f"arrays are written `[]{element}`"]
+            self._report.add(codes.BAD_TYPE, f"`{text.value}` is not a valid type", text.span, label, helps=helps)
             return None
         inside = text.span.within(1 + match.start("name"), 1 + match.end("name"))
         if inside.text != match["name"]:  # written with escapes
@@ -332,8 +305,3 @@ class _Reader:
         self._report.add(
             codes.WRONG_KIND, f"{what} must be {wanted}", value.span.within(0, 80), label=f"this is {describe(value)}"
         )
-
-
-def attribute_names() -> Mapping[str, tuple[str, ...]]:
-    """Every attribute the notation knows, by node; the reference page and the tests read it."""
-    return {"message": MESSAGE_ATTRIBUTES, "struct": STRUCT_ATTRIBUTES, "field": FIELD_ATTRIBUTES}

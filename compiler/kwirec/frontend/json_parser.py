@@ -1,7 +1,7 @@
 """Tokens → a tree of spanned JSON values.
 
-Every method's docstring is its grammar production. The parser recovers: after a mistake it goes on behind the
-next comma or bracket, so that all mistakes of a file are found in one run.
+Every method's docstring is its grammar production. The parser recovers: after a mistake it continues at the next
+comma or bracket, so that all mistakes of a file are found in one run.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class JsonScalar:
 
 @dataclass(frozen=True)
 class JsonWrong:
-    """Stands where a value should be and is none; reported already, so nobody needs to mention it again."""
+    """Takes the place of a value that is missing or wrong, which has been reported."""
 
     span: Span
 
@@ -45,38 +45,36 @@ class JsonObject:
     members: tuple[JsonMember, ...]
     span: Span
     broken: bool = False
-    """Whether members may have been lost to a mistake, so that nobody complains that they are missing."""
+    """Whether members may have been lost to a mistake, and so must not be reported as missing."""
 
 
 JsonValue = JsonScalar | JsonArray | JsonObject | JsonWrong
 
 MAX_DEPTH = 100
-"""How deep values may nest. Kafka's definitions need about ten levels; the limit keeps hostile text harmless."""
+"""How deep values may nest. Kafka's definitions have about ten levels; the limit makes hostile text harmless."""
 
 _WORDS: dict[str, bool | None] = {"true": True, "false": False, "null": None}
 
 
 def describe(value: JsonValue) -> str:
-    """What a value is, in the words of a diagnostic."""
+    """The kind of a value, for diagnostics."""
     match value:
         case JsonObject():
             return "an object"
         case JsonArray():
             return "a list"
-        case JsonScalar(value=str()):
+        case JsonScalar(str()):
             return "a string"
-        case JsonScalar(value=bool()):
+        case JsonScalar(bool()):
             return "a boolean"
-        case JsonScalar(value=None):
-            return "null"
-        case JsonScalar():
+        case JsonScalar(int() | float()):
             return "a number"
-        case JsonWrong():
-            return "no value"
+        case _:
+            return "null"
 
 
 def parse_values(source: Source, report: Report, *, many: bool = False) -> list[JsonValue]:
-    """``document: value*`` with ``many``, else ``document: value`` where anything behind it is a warning."""
+    """``document: value*`` with ``many``, else ``document: value``, and a warning about anything after it."""
     errors_before = report.count(Severity.ERROR)
     parser = _Parser(source, report)
     values: list[JsonValue] = []
@@ -176,7 +174,7 @@ class _Parser:
         """member: STRING ":" value"""
         if self.token.kind is not Kind.STRING:
             self._unexpected("an attribute name in double quotes")
-        if self._at("{"):  # a closing brace is missing, the next item of the list around us starts
+        if self._at("{"):  # a closing brace is missing, and the next item of the enclosing list starts
             return None
         if self.token.kind not in (Kind.STRING, Kind.WORD):
             self._skip_to_separator()
@@ -193,7 +191,7 @@ class _Parser:
         if self._at(",") or self._at("}"):
             return JsonMember(name, key.span, JsonWrong(key.span))
         value = self.value()
-        if self._at(":"):  # what looked like the value is the name of the next attribute
+        if self._at(":"):  # the supposed value is the name of the next attribute
             self._skip_to_separator()
             return None
         return JsonMember(name, key.span, value)
@@ -209,7 +207,7 @@ class _Parser:
         return JsonArray(tuple(items), start.span.to(self._close("]", start)))
 
     def _separator(self, closing: str, start: Token) -> bool:
-        """Step over a comma. False when the list ends here, be it for a wrong closing bracket."""
+        """Step over a comma. False if the list ends here, even with the wrong closing bracket."""
         if self._at(","):
             comma = self._advance()
             if self._at(closing) and comma is not self._blamed:
@@ -244,7 +242,7 @@ class _Parser:
         if self._at(closing):
             return self._advance().span
         if self.token.kind is Kind.END:
-            # All that is open around this ends here too, and so does what an open comment swallows.
+            # The enclosing values end here, too, and so does an unterminated comment: report only one of them.
             if self.token is self._blamed or self.token.text:
                 return self.token.span
             self._blamed = self.token
@@ -273,7 +271,7 @@ class _Parser:
         return self.token.kind.value if self.token.kind is Kind.END else f"`{_shortened(self.token.text)}`"
 
     def _unexpected(self, wanted: str, *others: tuple[Span, str]) -> None:
-        """Report the current token, unless it was blamed for something before."""
+        """Report the current token, unless it was already blamed for something."""
         if self.token is self._blamed or (self.token.kind is Kind.END and self.token.text):
             return
         self._blamed = self.token
@@ -282,5 +280,5 @@ class _Parser:
         )
 
 
-def _shortened(text: str, length: int = 40) -> str:
-    return text if len(text) <= length else text[: length - 1] + "…"
+def _shortened(text: str) -> str:
+    return text if len(text) <= 40 else text[:39] + "…"

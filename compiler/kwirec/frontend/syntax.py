@@ -1,11 +1,13 @@
-"""The syntax tree: what was written, where, and nothing about what it means.
+"""The syntax tree: text with positions, and nothing about its meaning.
 
-Every notation produces these nodes. A node carries a span for each of its parts, because diagnostics of later
-passes point at the part that is wrong. Names are not bound and ranges are not compared here.
+Every notation produces these nodes. A node has a span for each of its parts, because diagnostics of later passes
+point at the part that is wrong. Names are not bound and ranges are not compared here.
 """
 
 from __future__ import annotations
 
+import dataclasses
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
@@ -30,7 +32,7 @@ Literal = str | int | float | bool | None
 
 @dataclass(frozen=True, kw_only=True)
 class TypeExpr:
-    """A type such as ``int32``, ``[]string`` or ``[]Partition``: a name and how many ``[]`` stand before it."""
+    """A type such as ``int32``, ``[]string`` or ``[]Partition``: a name and the number of ``[]`` before it."""
 
     name: str
     array_depth: int
@@ -78,7 +80,7 @@ class StructDecl:
 
 @dataclass(frozen=True, kw_only=True)
 class MessageDecl:
-    """One message definition. ``comment`` is what stands before it in its file, kept by ``merge``."""
+    """One message definition. ``comment`` is the text before it in its file, which ``merge`` keeps."""
 
     span: Span = field(compare=False, repr=False)
     name: Spanned[str]
@@ -99,10 +101,16 @@ class MessageDecl:
 
 @dataclass(frozen=True, kw_only=True)
 class Document:
-    """What one source holds: usually one message, many in a ``.jsonl`` bundle."""
+    """The messages of one source: usually one, many in a ``.jsonl`` bundle."""
 
     source: Source = field(compare=False, repr=False)
     messages: tuple[MessageDecl, ...]
+
+
+def attributes(node: type[MessageDecl | StructDecl | FieldDecl]) -> dict[str, str]:
+    """The attributes of a node by their names in definitions, ``flexibleVersions`` → ``flexible_versions``."""
+    names = [field.name for field in dataclasses.fields(node) if field.name not in ("span", "module", "comment")]
+    return {re.sub("_(.)", lambda match: match[1].upper(), name): name for name in names}
 
 
 def walk_field_decls(fields: tuple[FieldDecl, ...] | None) -> Iterator[FieldDecl]:
