@@ -7,24 +7,8 @@ from collections import Counter
 from collections.abc import Iterable
 
 OWN = frozenset(
-    {
-        "count",
-        "data",
-        "end",
-        "give_up",
-        "i64",
-        "known",
-        "message",
-        "n",
-        "out",
-        "pos",
-        "previous",
-        "raw",
-        "section",
-        "self",
-        "size",
-    }
-    | {"tag", "tag_end", "unknown", "version"}
+    {"count", "data", "end", "give_up", "i64", "known", "message", "n", "out", "pos", "previous", "raw"}
+    | {"section", "self", "size", "tag", "tag_end", "unknown", "version"}
 )
 """Parameters and locals that the templates name."""
 
@@ -32,8 +16,8 @@ OWN = frozenset(
 class Locals:
     """The locals of the functions for one half of a message, or for the tagged section of one struct.
 
-    A field has its own name where that is unique among ``paths``, elsewhere as many names of the fields around it
-    before its own as make it unique: ``throttle_time_ms``, ``partitions_error_code``.
+    A field keeps its own name if that is unique among ``paths``. Otherwise the names of the fields around it are put
+    before it until it is: ``throttle_time_ms``, ``partitions_error_code``.
     """
 
     def __init__(self, paths: Iterable[str]) -> None:
@@ -50,7 +34,7 @@ class Locals:
         return self._names[path]
 
     def beside(self, local: str, role: str) -> str:
-        """The ``item`` or the ``count`` that belongs to the array in ``local``."""
+        """The local for the ``item`` or the ``count`` of the array in ``local``."""
         name = f"{local}_{role}"
         if name not in self._companions:
             self._companions[name] = self._free(name)

@@ -39,13 +39,12 @@ class Cursor:
         return f"pos + {self.pending}" if self.pending else "pos"
 
     def take(self) -> int:
-        """The pending bytes, which the caller's statement stores now."""
+        """The pending bytes, which the caller's statement adds to ``pos``."""
         pending, self.pending = self.pending, 0
         return pending
 
     def store(self) -> Nodes:
-        pending = self.take()
-        return (Node("flow.advance", width=pending),) if pending else ()
+        return (Node("flow.advance", width=self.take()),) if self.pending else ()
 
 
 BULK = ("int8", "int16", "int32", "int64", "uuid")
@@ -67,12 +66,15 @@ class Reader:
     def tagged(self, coded: FieldCoding, owner: StructCoding, target: str) -> Nodes:
         """Read the payload of a tagged field."""
         self._declare(coded, owner, target)
-        branches = [(run.versions, self._run(coded, run, target)) for run in coded.tagged]
+        branches = []
+        for run in coded.tagged:
+            cursor = Cursor()
+            branches.append((run.versions, self._value(coded.field.type, run, target, cursor) + cursor.store()))
         return choice(branches, tuple(v for run in coded.tagged for v in run.versions))
 
     @property
     def declarations(self) -> tuple[tuple[str, str], ...]:
-        """The locals that need a type: mypyc wants one for what is assigned in more than one branch."""
+        """The locals that need a type: mypyc requires one for locals that are assigned in more than one branch."""
         first = [(name, self._declared[name]) for name in ("n", "end") if name in self._declared]
         return (*first, *(pair for pair in self._declared.items() if pair not in first))
 
@@ -83,17 +85,16 @@ class Reader:
         fields: list[Node] = []
         for parts, group in in_groups(coded, lambda one: _parts(one, struct.versions)):
             fields += self._group(group, struct, parts, cursor)
-        at, advance = cursor.at, cursor.take() if struct.flexible else 0
         made = Node(
             "struct.read",
             path=struct.path,
             target=target,
             cls=view.name,
-            arguments=tuple(self._names.of(one.path) for one in coded),
-            fields=tuple(fields),
+            arguments=[self._names.of(one.path) for one in coded],
+            fields=fields,
             tags=view.tags_in(struct),
-            at=at,
-            advance=advance,
+            at=cursor.at,
+            advance=cursor.take() if struct.flexible else 0,
         )
         return (made,)
 
@@ -107,39 +108,41 @@ class Reader:
         for part in parts:
             inner = Cursor()
             body = tuple(node for one in group for node in self._field(one, struct, part, inner))
-            branches.append((part, (*body, *inner.store())))
+            branches.append((part, body + inner.store()))
         return before + choice(branches, struct.versions)
 
     def _field(self, coded: FieldCoding, struct: StructCoding, part: Versions, cursor: Cursor) -> Nodes:
-        """Read a field in the versions in which it is there; elsewhere give it its default."""
+        """Read a field in the versions that have it; in all others, give it its default."""
         target = self._names.of(coded.path)
         self._declare(coded, struct, target)
         run = next((run for run in coded.untagged if run.versions == part), None)
         if run is None:
             view = self._classes[struct.struct.name].field(coded.field)
             return (Node("flow.default", target=target, value=view.value),)
-        return self._value(coded.field.type, run, target, cursor, condition(run.nullable, run.versions))
-
-    def _run(self, coded: FieldCoding, run: Run, target: str) -> Nodes:
-        cursor = Cursor()
-        nullable = condition(run.nullable, run.versions)
-        return (*self._value(coded.field.type, run, target, cursor, nullable), *cursor.store())
+        return self._value(coded.field.type, run, target, cursor)
 
     def _declare(self, coded: FieldCoding, owner: StructCoding, target: str) -> None:
-        """The types of numbers are inferred best."""
+        """Give the local its type, unless it is a number: those are inferred best."""
         type_ = coded.field.type
         if not (isinstance(type_, PrimitiveType) and type_.name in SCALARS):
             self._declared[target] = self._classes[owner.struct.name].field(coded.field).annotation
 
-    def _value(self, type_: Type, run: Run, target: str, cursor: Cursor, nullable: str) -> Nodes:
+    def _value(self, type_: Type, run: Run, target: str, cursor: Cursor, *, is_element: bool = False) -> Nodes:
+        """Read one value. Elements of arrays are never null [KAFKA-WIRE 15]."""
+        nullable = NEVER if is_element else condition(run.nullable, run.versions)
         match type_:
             case ArrayType(element):
-                return self._array(element, run, target, cursor, nullable)
+                return (self._array(element, run, target, cursor, nullable),)
             case StructType():
                 assert run.struct is not None
                 if nullable == NEVER:
                     return self._struct(run.struct, target, cursor)
-                return self._nullable_struct(run.struct, run, target, cursor)
+                self._declared["n"] = "int"
+                at, advance, inner = cursor.at, cursor.take(), Cursor()
+                body = self._struct(run.struct, target, inner) + inner.store()
+                return (
+                    Node("struct.read_nullable", target=target, tagged=run.tagged, body=body, at=at, advance=advance),
+                )
             case PrimitiveType(name) if name in SCALARS:
                 scalar = Node("scalar.read", type=name, target=target, at=cursor.at)
                 cursor.pending += SCALARS[name].width
@@ -157,42 +160,30 @@ class Reader:
                 )
                 return (blob,)
 
-    def _nullable_struct(self, struct: StructCoding, run: Run, target: str, cursor: Cursor) -> Nodes:
+    def _array(self, element: Type, run: Run, target: str, cursor: Cursor, nullable: str) -> Node:
         self._declared["n"] = "int"
-        at, advance = cursor.at, cursor.take()
-        inner = Cursor()
-        body = (*self._struct(struct, target, inner), *inner.store())
-        return (Node("struct.read_nullable", target=target, tagged=run.tagged, body=body, at=at, advance=advance),)
-
-    def _array(self, element: Type, run: Run, target: str, cursor: Cursor, nullable: str) -> Nodes:
-        self._declared["n"] = "int"
-        at, advance = cursor.at, cursor.take()
-        name = element.name if isinstance(element, PrimitiveType) else ""
-        bulk = name if name in BULK else ""
-        item, body = "", Nodes()
-        if not bulk:
-            item, inner = self._names.beside(target, "item"), Cursor()
-            body = (*self._value(element, run, item, inner, NEVER), *inner.store())
         array = Node(
             "array.read",
             kind="array",
             target=target,
             compact=run.compact,
             nullable=nullable,
-            at=at,
-            advance=advance,
-            bulk=bulk,
-            width=SCALARS[name].width if bulk else 0,
-            item=item,
-            count="" if bulk else self._names.beside(target, "count"),
+            at=cursor.at,
+            advance=cursor.take(),
+            bulk="",
             guard=run.struct is not None and isinstance(element, StructType) and _may_be_empty(run.struct),
-            body=body,
         )
-        return (array,)
+        if isinstance(element, PrimitiveType) and element.name in BULK:
+            array.bulk, array.width = element.name, SCALARS[element.name].width
+        else:
+            array.item, inner = self._names.beside(target, "item"), Cursor()
+            array.body = self._value(element, run, array.item, inner, is_element=True) + inner.store()
+            array.count = self._names.beside(target, "count")
+        return array
 
 
 def _parts(coded: FieldCoding, versions: Versions) -> tuple[Versions, ...]:
-    """The versions with the field, a part for each way to read it, then those without it."""
+    """The versions with the field, a part for each way to read it, followed by those without it."""
     present = tuple(run.versions for run in coded.untagged)
     absent = tuple(v for v in versions if not any(v in part for part in present))
     return (*present, absent) if absent else present
@@ -201,7 +192,7 @@ def _parts(coded: FieldCoding, versions: Versions) -> tuple[Versions, ...]:
 def _may_be_empty(struct: StructCoding) -> bool:
     """Whether reading an element of an array at the end of the data could succeed.
 
-    Slices never fail, so a struct of uuids reads "nothing" as long as the count says so; any other read fails.
+    Slices never fail, so a struct of uuids can be read from nothing; all other reads fail.
     """
     return not struct.flexible and any(_reads_nothing(struct, version) for version in struct.versions)
 

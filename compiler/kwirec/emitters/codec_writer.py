@@ -51,21 +51,12 @@ class Writer:
                 for part in parts
             ]
             fields += choice(branches, struct.versions)
-        tags = view.tags_in(struct)
-        return (
-            Node(
-                "struct.write",
-                path=struct.path,
-                source=source,
-                local=local,
-                cls=view,
-                fields=tuple(fields),
-                tags=tags,
-            ),
-        )
+        written = Node("struct.write", path=struct.path, source=source, local=local, cls=view, fields=fields)
+        written.tags = view.tags_in(struct)
+        return (written,)
 
     def _field(self, coded: FieldCoding, struct: StructCoding, part: Versions, source: str) -> Nodes:
-        """Write an untagged field in the versions that have it; elsewhere see that nothing would be lost."""
+        """Write an untagged field in the versions that have it; in all others, check that nothing would be lost."""
         view = self._classes[struct.struct.name].field(coded.field)
         run = coded.at(part[0])
         if run is None:
@@ -79,45 +70,19 @@ class Writer:
         return self._value(coded.field.type, run, source, self._names.of(coded.path), nullable, optional=optional)
 
     def _value(self, type_: Type, run: Run, source: str, local: str, nullable: str, *, optional: bool) -> Nodes:
+        if isinstance(type_, PrimitiveType) and type_.name in SCALARS:
+            return (Node("scalar.write", type=type_.name, source=source),)
+        node = Node("", source=source, local=local, nullable=nullable, optional=optional, compact=run.compact)
         match type_:
             case ArrayType(element):
-                item = self._names.beside(local, "item")
-                array = Node(
-                    "array.write",
-                    kind="array",
-                    source=source,
-                    local=local,
-                    compact=run.compact,
-                    nullable=nullable,
-                    optional=optional,
-                    item=item,
-                    body=self._value(element, run, item, item, NEVER, optional=False),
-                )
-                return (array,)
+                node.macro, node.kind, node.item = "array.write", "array", self._names.beside(local, "item")
+                node.body = self._value(element, run, node.item, node.item, NEVER, optional=False)
             case StructType():
                 assert run.struct is not None
                 if nullable == NEVER and not optional:
                     return self._struct(run.struct, source, local)
-                body = self._struct(run.struct, local, local)
-                marked = Node(
-                    "struct.write_nullable",
-                    source=source,
-                    local=local,
-                    nullable=nullable,
-                    tagged=run.tagged,
-                    body=body,
-                )
-                return (marked,)
-            case PrimitiveType(name) if name in SCALARS:
-                return (Node("scalar.write", type=name, source=source),)
+                node.macro, node.tagged = "struct.write_nullable", run.tagged
+                node.body = self._struct(run.struct, local, local)
             case PrimitiveType(name):
-                blob = Node(
-                    "blob.write",
-                    kind="string" if name == "string" else "bytes",
-                    source=source,
-                    local=local,
-                    compact=run.compact,
-                    nullable=nullable,
-                    optional=optional,
-                )
-                return (blob,)
+                node.macro, node.kind = "blob.write", "string" if name == "string" else "bytes"
+        return (node,)

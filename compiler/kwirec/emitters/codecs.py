@@ -65,7 +65,7 @@ class HalfView:
 
 @dataclass(frozen=True, kw_only=True)
 class MessageView:
-    """What only the class of a whole message has.
+    """The parts that only the class of a whole message has.
 
     ``headers`` are pairs of a test of the version, empty for the last, and a header version.
     """
@@ -77,55 +77,39 @@ class MessageView:
     halves: tuple[HalfView, ...]
 
 
-@dataclass(frozen=True, kw_only=True)
-class CodecView:
-    """A class with the functions that belong to it."""
-
-    cls: ClassView
-    section: SectionView | None
-    message: MessageView | None
+Codec = tuple[ClassView, SectionView | None, MessageView | None]
+"""A class with the functions for its tagged section and for a whole message."""
 
 
 def emit_module(group: ModuleGroup, halves: Halves) -> Artifact:
     """The text of one codec module."""
-    codecs: list[CodecView] = []
+    codecs: list[Codec] = []
     emitted = (source for source in group.classes() if source.message.name not in RUNTIME_HEADERS)
     for message, sources in groupby(emitted, key=lambda source: source.message):
         codecs += _codecs(message, list(sources), halves[message.name])
+    fields = [view for cls, _, _ in codecs for view in cls.fields]
+    uuids = {
+        "Uuid": any(base_type(view.field.type) == PrimitiveType("uuid") for view in fields),
+        "ZERO_UUID": any(view.value == "ZERO_UUID" for view in fields),
+    }
     text = CodeRenderer().render(
         "codec/module.jinja",
         title=f"{' and '.join(message.name for message in group.messages)}: classes and codecs for every version.",
         origin=origin_of(message.decl.span.source.name for message in group.messages),
         codecs=codecs,
         runtime_headers=[message.name for message in group.messages if message.name in RUNTIME_HEADERS],
-        uuids=sorted(_uuids(codecs)),
+        uuids=sorted(name for name, used in uuids.items() if used),
     )
     return Artifact(path=group.file, text=text)
 
 
-def _uuids(codecs: Iterable[CodecView]) -> Iterator[str]:
-    """What annotations and defaults of a module need of ``kwire.uuids``."""
-    fields = [one for codec in codecs for one in codec.cls.fields]
-    if any(base_type(one.field.type) == PrimitiveType("uuid") for one in fields):
-        yield "Uuid"
-    if any(one.value == "ZERO_UUID" for one in fields):
-        yield "ZERO_UUID"
-
-
-def _codecs(message: Message, sources: Sequence[ClassSource], halves: Sequence[Half]) -> list[CodecView]:
-    """The classes of a message, those first that others contain: constructors mention classes as defaults."""
+def _codecs(message: Message, sources: Sequence[ClassSource], halves: Sequence[Half]) -> list[Codec]:
+    """The classes of a message, contained ones first: constructors mention classes as defaults."""
     classes = {one.struct.name: _class(one) for one in sources}
     sections = {one.struct.name: _section(one, classes) for half in halves for one in half.sections}
-    message_view = _message(message, [_half(half, classes) for half in halves])
-    return [
-        CodecView(
-            cls=classes[name],
-            section=sections.get(name),
-            message=message_view if name == message.name else None,
-        )
-        for name in _contained_first(message)
-        if name in classes
-    ]
+    whole = _message(message, [_half(half, classes) for half in halves])
+    names = [name for name in _contained_first(message) if name in classes]
+    return [(classes[name], sections.get(name), whole if name == message.name else None) for name in names]
 
 
 def _contained_first(message: Message) -> list[str]:
@@ -146,33 +130,33 @@ def _contained_first(message: Message) -> list[str]:
 
 def _class(source: ClassSource) -> ClassView:
     message = source.message
-    notes = (f"Versions {message.valid}, flexible {message.flexible}.",) if source.is_message else ()
+    note = f"Versions {message.valid}, flexible {message.flexible}." if source.is_message else ""
     fields = tuple(field_view(source, one) for one in source.fields)
     return ClassView(
         name=source.name,
-        doc=docstring(source.doc, notes=notes),
+        doc=docstring(source.doc, note=note),
         fields=fields,
         flexible=range_literal(message.flexible.intersect(message.valid)),
     )
 
 
 def _section(section: StructCoding, classes: Mapping[str, ClassView]) -> SectionView:
-    """The tagged fields of a struct, by their numbers."""
+    """The tagged fields of a struct, in the order of their tags."""
     view = classes[section.struct.name]
     tagged = sorted((one for one in section.fields if one.tagged), key=lambda one: one.field.tag or 0)
     names = Locals(path for one in tagged for path in (one.path, *_inlined(one.tagged, classes)))
     reader, writer = Reader(classes, names), Writer(classes, names)
     tags = []
-    for one in tagged:
-        test = condition([v for run in one.tagged for v in run.versions], section.versions)
+    for coded in tagged:
+        test = condition([v for run in coded.tagged for v in run.versions], section.versions)
         tags.append(
             TagView(
-                number=one.field.tag or 0,
-                field=view.field(one.field),
+                number=coded.field.tag or 0,
+                field=view.field(coded.field),
                 condition="" if test == ALWAYS else test,
-                local=names.of(one.path),
-                read=reader.tagged(one, section, names.of(one.path)),
-                write=writer.tagged(one, section, "self"),
+                local=names.of(coded.path),
+                read=reader.tagged(coded, section, names.of(coded.path)),
+                write=writer.tagged(coded, section, "self"),
             )
         )
     return SectionView(cls=view.name, declarations=reader.declarations, tags=tuple(tags))
@@ -193,7 +177,7 @@ def _half(half: Half, classes: Mapping[str, ClassView]) -> HalfView:
 
 
 def _untagged(struct: StructCoding, classes: Mapping[str, ClassView]) -> Iterator[str]:
-    """The paths of the fields that are locals where the struct is inlined."""
+    """The paths of the fields that become locals where the struct is inlined."""
     view = classes[struct.struct.name]
     for one in struct.fields:
         if view.is_read(one.field):
@@ -218,7 +202,7 @@ def _message(message: Message, halves: Sequence[HalfView]) -> MessageView:
 
 
 def _headers(message: Message) -> Iterator[tuple[str, int]]:
-    """The header versions, each with the test of the message's version that leads to it; the last needs none."""
+    """The header versions, each with the test of the message's version that selects it; the last has no test."""
     versions = header_versions(message)
     ordered = sorted(versions)
     for number in sorted(set(versions.values())):

@@ -6,14 +6,14 @@ of one version from it and from the codec class when it is asked for (docs/decis
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kwirec.emitters.artifact import Artifact
 from kwirec.emitters.environment import render
 from kwirec.emitters.modules import ClassSource, ModuleGroup, origin_of
-from kwirec.emitters.views import PYTHON_TYPES, described, docstring
-from kwirec.ir.schema import ArrayType, Field, PrimitiveType, StructType, Type
+from kwirec.emitters.views import described, docstring, is_nullable, type_name
+from kwirec.ir.schema import Field, PrimitiveType
 
 SUFFIX = "Model"
 FOLDER = "models"
@@ -81,10 +81,10 @@ def _model(source: ClassSource) -> ModelView:
 
 def _attributes(source: ClassSource, one: Field) -> list[AttributeView]:
     name = model_name(source.attribute(one))
+    models = {struct: cls + SUFFIX for struct, cls in source.names.items()}
     records = one.type == PrimitiveType("records")
-    nullable = records or bool(one.versions.intersect(one.nullable)) or one.default is None
     demanded = all(v in one.versions and v not in one.tagged for v in source.versions) and not records
-    annotation = _type(one.type, source.names) + (" | None" if nullable else "")
+    annotation = type_name(one.type, models) + (" | None" if is_nullable(one) else "")
     doc = docstring(described(source.message, one), indent=8)
     views = [AttributeView(name=name, annotation=_declared(annotation, demanded), doc=doc)]
     if records:
@@ -100,13 +100,3 @@ def _declared(annotation: str, demanded: bool) -> str:
 def model_name(name: str) -> str:
     """The attribute of a model: as in the codec, unless pydantic has the name for something else."""
     return f"{name}_" if name in RESERVED or name.startswith("model_") else name
-
-
-def _type(type_: Type, names: Mapping[str, str]) -> str:
-    match type_:
-        case ArrayType(element):
-            return f"list[{_type(element, names)}]"
-        case StructType(name):
-            return names[name] + SUFFIX
-        case PrimitiveType(name):
-            return PYTHON_TYPES.get(name, "int")
