@@ -62,7 +62,7 @@ def test_failfast_is_an_error(tmp_path: Path) -> None:
         "logged_exchanges", request_batches, Options({"path": str(tmp_path), "mode": "failfast"}), API
     )
     (part,) = reader.partitions()
-    with pytest.raises(BrokenInputError, match=rf"kafka-request\.log, byte {2 * len(LINE)}: this is no JSON"):
+    with pytest.raises(BrokenInputError, match=rf"kafka-request\.log, byte {2 * len(LINE)}: invalid JSON"):
         list(reader.read(part))
 
 

@@ -1,6 +1,7 @@
-"""What logging puts around a message: when it was written, and the string of JSON in which it may stand.
+"""The layout around a logged message: its time, and the JSON string that may contain it.
 
-Patterns of log4j, of docker, Kubernetes and journald before them, and the JSON layouts of log4j, Logstash and others.
+Covers log4j patterns, the prefixes of docker, Kubernetes and journald, and the JSON layouts of log4j, Logstash and
+others.
 """
 
 from __future__ import annotations
@@ -30,9 +31,9 @@ _ATTEMPTS = 3
 def micros(prefix: str, zone: tzinfo) -> int | None:
     """The time before a message, in microseconds since the epoch; ``None`` if there is none.
 
-    Dates as ISO writes them and log4j's variants (``[2026-11-21 16:33:41,379]``, ``21 Nov 2026 16:33:41,379``), and
-    numbers of seconds, or parts of them, since the epoch. Of several times one with a zone wins, then the first;
-    those without are in ``zone``.
+    Reads ISO dates and log4j's variants (``[2026-11-21 16:33:41,379]``, ``21 Nov 2026 16:33:41,379``), and seconds or
+    fractions of seconds since the epoch. If there are several times, the first with a zone wins, else the first;
+    times without a zone are in ``zone``.
     """
     first = None
     for pattern in _DATES:
@@ -55,8 +56,8 @@ def located(text: str, mark: str) -> tuple[str, str, int] | None:
     """The message that starts with ``mark``: the text before it, the text that contains it, and its offset there;
     ``None`` if there is none.
 
-    The text is ``text`` itself or, where that is an object of JSON or ends with one, the string that has the mark.
-    Then time and level from the object stand before the message.
+    The text is ``text`` itself or, if that is or ends with a JSON object, the string inside it that has the mark,
+    with time and level of the object before the message.
     """
     start = text.find(mark)
     if start < 0:
@@ -85,7 +86,7 @@ def _unwrapped(text: str, mark: str, start: int) -> tuple[str, str] | None:
 
 
 def _strings(found: Any, mark: str, depth: int = 0) -> Iterator[str]:
-    """Strings with ``mark`` in them. Collectors nest what they collect two or three levels deep."""
+    """Strings that contain ``mark``. Collectors nest them two or three levels deep."""
     for value in found.values() if depth < 4 else ():
         if type(value) is str and mark in value:
             yield value
@@ -105,7 +106,7 @@ def _facts(found: dict[str, Any]) -> Iterator[str]:
 
 @lru_cache(maxsize=64)
 def _minute(year: str, month: str, day: str, hour: str, minute: str, zone: tzinfo) -> int:
-    """Microseconds since the epoch at which a minute begins. Most lines share it with the line before."""
+    """The start of a minute in microseconds since the epoch. Cached: most lines share it with the one before."""
     number = int(month) if month.isdigit() else _MONTHS.index(month.lower()) + 1
     begin = datetime(int(year), number, int(day), int(hour), int(minute), tzinfo=zone)
     return int(begin.timestamp()) * _SECOND

@@ -1,4 +1,4 @@
-"""What is in a line of the request log: header, bodies, connection, times; and the error of those that are broken."""
+"""The contents of a request log line (header, bodies, connection, times), and the error for broken lines."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 API_VERSIONS, ENVELOPE = 18, 58
 UNSUPPORTED_VERSION = 35
 UNKNOWN = "unknown"
-"""What brokers write for software that did not tell its name or version."""
+"""Logged in place of an unknown software name or version."""
 
 Json = dict[str, Any]
 """A JSON object."""
@@ -30,8 +30,8 @@ Json = dict[str, Any]
 class RequestLogError(DecodeError):
     """A line of the request log that cannot be parsed: it was cut off, or lacks a mandatory part.
 
-    ``data`` is the line in UTF-8 and ``offset`` the byte where the problem is, ``path`` the name in its JSON. Of a
-    line inside a string of JSON they are about what that string says.
+    ``data`` is the line in UTF-8, ``offset`` the byte where the problem is, and ``path`` the name in its JSON. If the
+    line is inside a JSON string, they refer to the contents of that string.
     """
 
 
@@ -43,20 +43,20 @@ class Address(NamedTuple):
 
 
 _CONNECTION = re.compile(r"(.{1,255}?):(\d{1,5})-(.{1,255}):(\d{1,5})(?:-\d+){0,2}", re.ASCII)
-"""Both ends and an index, since 4.0 behind the number of a processor; before 0.11 there was no index. Names of IPv6
-zones may hold a ``-``."""
+"""Both ends and an index, preceded by a processor number since 4.0; there was no index before 0.11. Names of IPv6
+zones may contain a ``-``."""
 
 
 def addresses(connection: str) -> tuple[Address, Address] | None:
-    """The two ends in a broker's name of a connection, its own first; ``None`` if it is of another form."""
+    """The two ends in a broker's name for a connection, its own first; ``None`` if the name has another form."""
     ends = _CONNECTION.fullmatch(connection)
     return (Address(ends[1], int(ends[2])), Address(ends[3], int(ends[4]))) if ends else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoggedHeader:
-    """The header of the request. ``api_name`` is Kafka's constant, as ``LIST_OFFSETS``; brokers since 3.7 say whether
-    the version is ``deprecated``."""
+    """The header of the request. ``api_name`` is Kafka's constant, such as ``LIST_OFFSETS``; brokers since 3.7 log
+    whether the version is ``deprecated``."""
 
     api_key: int
     api_version: int
@@ -70,15 +70,15 @@ class LoggedHeader:
 class RequestLogLine:
     """One request and its response.
 
-    What a line lacks is ``None``. ``prefix`` is what stands before the message of the logger, by default the time and
-    the level: ``[2026-11-21 16:33:41,379] DEBUG``; where the line is JSON it is put together from its keys.
-    ``connection`` is the broker's name for it, ``local`` and ``remote`` its two ends. ``more`` has everything else,
-    by the broker's names: what is only there sometimes (``temporaryMemoryBytes``, ``messageConversionsTime``), and
-    what later releases will add.
+    Missing parts are ``None``. ``prefix`` is the text before the logger's message, by default time and level:
+    ``[2026-11-21 16:33:41,379] DEBUG``; if the line is JSON, it is composed from its keys. ``connection`` is the
+    broker's name for the connection, ``local`` and ``remote`` are its two ends. ``more`` has everything else, under
+    the broker's names: optional parts (``temporaryMemoryBytes``, ``messageConversionsTime``) and those that later
+    releases will add.
 
-    Times are in milliseconds. ``request`` and ``response`` are ``None`` where there was none, as after a Produce with
-    acks 0, and in lines of brokers before 2.8: these have ``request_text`` and ``response_text`` instead. A request
-    with ``is_forwarded`` came to a controller in an Envelope, which itself is not logged.
+    Times are in milliseconds. ``request`` and ``response`` are ``None`` if there was none, such as after a Produce
+    with acks 0, and in lines of brokers before 2.8, which have ``request_text`` and ``response_text`` instead. A
+    request with ``is_forwarded`` reached a controller in an Envelope, which itself is not logged.
     """
 
     prefix: str
@@ -108,20 +108,20 @@ class RequestLogLine:
     @property
     def body_version(self) -> int:
         """The version in which request and response were logged: that of the header, or 0 for an ApiVersions request
-        in a version that the broker does not have, which it answers so [KAFKA-WIRE 6]."""
+        in a version unknown to the broker, which answers it in version 0 [KAFKA-WIRE 6]."""
         if self.header.api_key != API_VERSIONS:
             return self.header.api_version
         return 0 if UNSUPPORTED_VERSION in self.error_codes else self.header.api_version
 
     @property
     def error_codes(self) -> list[int]:
-        """The error codes in the response, each once, ascending, without 0."""
+        """The distinct error codes in the response, ascending, without 0."""
         found = _codes(self.response) if self.response else map(int, _CODE_IN_TEXT.findall(self.response_text or ""))
         return sorted({code for code in found if code})
 
     @property
     def response_throttle_ms(self) -> int | None:
-        """How long the response asks the client to pause; ``None`` if it does not have that field."""
+        """How long the response asks the client to pause, in milliseconds; ``None`` if it has no such field."""
         if self.response is not None:
             asked = self.response.get("throttleTimeMs")
             return asked if type(asked) is int else None
@@ -130,12 +130,12 @@ class RequestLogLine:
 
     @property
     def software(self) -> tuple[str | None, str | None]:
-        """Name and version of the client library, each ``None`` if unknown: from the connection, or from this request
-        if it is an ApiVersions request, which the broker did not know before [KIP-511]."""
-        told = self.request or _software_in_text(self)
-        name = told.get("clientSoftwareName") or self.software_name
-        version = told.get("clientSoftwareVersion") or self.software_version
-        return _told(name), _told(version)
+        """Name and version of the client library, each ``None`` if unknown. An ApiVersions request carries them
+        itself; otherwise the broker knows them from the connection [KIP-511]."""
+        request = self.request or _software_in_text(self)
+        name = request.get("clientSoftwareName") or self.software_name
+        version = request.get("clientSoftwareVersion") or self.software_version
+        return _known(name), _known(version)
 
     def time(self, zone: tzinfo) -> int | None:
         """The time of the line, in microseconds since the epoch; ``None`` if the layout has none.
@@ -148,7 +148,7 @@ class RequestLogLine:
         """The request as a codec object, ``None`` if there is none.
 
         ``UnknownApiError`` or ``UnknownVersionError`` if the API key or its version is unknown, ``JsonFormError`` if
-        the JSON does not fit this version, or if records were left out, which ``empty_records`` takes as ``b""``.
+        the JSON does not fit this version, or if only the size of records was logged and ``empty_records`` is false.
         """
         if self.request is None:
             return None
@@ -158,8 +158,8 @@ class RequestLogLine:
     def response_message(self, protocol: MessageRegistry, *, empty_records: bool = False) -> Message | None:
         """The response as a codec object, ``None`` if there is none; see :meth:`request_message`.
 
-        Of the records in a Fetch response brokers log the size; those in ShareFetch and FetchSnapshot responses they
-        log as if there were none.
+        Brokers log only the size of the records in a Fetch response, and no records at all for ShareFetch and
+        FetchSnapshot.
         """
         if self.response is None:
             return None
@@ -170,7 +170,7 @@ class RequestLogLine:
         """The request as a model of its version, ``None`` if there is none.
 
         ``UnknownApiError`` or ``UnknownVersionError`` if the API key or its version is unknown, and pydantic's
-        ``ValidationError`` where the JSON is not what this version is.
+        ``ValidationError`` if the JSON does not fit this version.
         """
         if self.request is None:
             return None
@@ -188,7 +188,7 @@ class RequestLogLine:
     def enveloped(self, protocol: MessageRegistry, policy: Policy = STRICT) -> tuple[Request, Response | None] | None:
         """The request in an Envelope, and its response if it was answered.
 
-        ``None`` if the line is about anything else. An Envelope gets logged where what is in it may not be forwarded.
+        ``None`` if the line is about another API. An Envelope is logged if its request must not be forwarded.
         """
         if self.header.api_key != ENVELOPE or self.request is None:
             return None
@@ -204,7 +204,7 @@ _THROTTLE_IN_TEXT = re.compile(r"\bthrottle(?:_time_m|TimeM)s=(\d{1,10})\b")
 
 
 _SOFTWARE_IN_TEXT = re.compile(r"\{client_software_name=([\w.-]+),client_software_version=([\w.-]+)[,}]")
-"""Brokers take no other characters."""
+"""Brokers accept no other characters."""
 
 
 def _software_in_text(line: RequestLogLine) -> Json:
@@ -212,12 +212,12 @@ def _software_in_text(line: RequestLogLine) -> Json:
     return dict(zip(("clientSoftwareName", "clientSoftwareVersion"), found.groups(), strict=True)) if found else {}
 
 
-def _told(software: Any) -> str | None:
+def _known(software: Any) -> str | None:
     return software if type(software) is str and software and software != UNKNOWN else None
 
 
 def _codes(body: Any) -> Iterator[int]:
-    """Values of keys as ``errorCode`` and ``partitionErrorCode``, however deep."""
+    """Values of keys such as ``errorCode`` and ``partitionErrorCode``, at any depth."""
     if type(body) is list:
         for element in body:
             if type(element) is dict:
@@ -238,4 +238,4 @@ def _bytes(body: Json, name: str) -> bytes:
     try:
         return binascii.a2b_base64(value, strict_mode=True)
     except (TypeError, ValueError) as error:
-        raise RequestLogError(f"this is no base64: {error}", message_name="request log", path=name) from None
+        raise RequestLogError(f"invalid base64: {error}", message_name="request log", path=name) from None

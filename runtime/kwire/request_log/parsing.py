@@ -1,4 +1,4 @@
-"""A line of the request log taken apart: by its layout, then as JSON (since 2.8) or as the text before that."""
+"""Parses a line of the request log: first its layout, then JSON (since 2.8) or the older text."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ __all__ = ["MARK", "parse_line"]
 
 
 def parse_line(text: str) -> RequestLogLine | None:
-    """A line of the log, whatever the layout puts around the message; ``None`` for all lines of other kinds.
+    """A line of the request log, in any layout; ``None`` for other lines.
 
-    The message may be a string inside JSON, as some layouts and collectors write it. Lines of brokers before 2.8 may
-    have line breaks in them, where values do: ``text`` is all of these lines. :class:`RequestLogError` if a line is
+    The message may be a string inside JSON, which some layouts and collectors write. In lines of brokers before 2.8 a
+    value may contain line breaks; ``text`` must then have all of these lines. :class:`RequestLogError` if the line is
     broken.
     """
     found = located(text, MARK)
@@ -31,13 +31,13 @@ def parse_line(text: str) -> RequestLogLine | None:
         return _text_line(_Place(text), prefix, begin)
     if begin < len(text) and text[begin] != "{":
         if MARK in text[begin:]:
-            raise _Place(text).wrong("it is cut off, and another begins behind it", begin)
+            raise _Place(text).wrong("it is cut off, and another line follows", begin)
         return None
     return _line(_Place(text), prefix, _json(text, begin))
 
 
 class _Place:
-    """Where a problem is, for its error."""
+    """The place of a problem, for its error."""
 
     def __init__(self, text: str, path: str = "") -> None:
         self.text = text
@@ -66,9 +66,9 @@ def _json(text: str, begin: int) -> Json:
     try:
         found: Json = json.JSONDecoder().raw_decode(text, begin)[0]
     except json.JSONDecodeError as error:
-        raise _Place(text).wrong(f"this is no JSON: {error.msg}", error.pos) from None
+        raise _Place(text).wrong(f"invalid JSON: {error.msg}", error.pos) from None
     except (ValueError, RecursionError) as error:
-        raise _Place(text).wrong(f"this JSON is beyond measure: {error}", begin) from None
+        raise _Place(text).wrong(f"JSON too deeply nested, or a number too large: {error}", begin) from None
     return found
 
 
@@ -136,12 +136,12 @@ def _ends(connection: str) -> dict[str, Any]:
 
 
 def _body(place: _Place, found: Any) -> Json | None:
-    """Kafka writes an empty string for what there is not."""
+    """The object of a body; Kafka writes an empty string if there is none."""
     return None if found is None or found == "" else _object(place, found)
 
 
 def _inner(place: _Place, found: Json, name: str, keys: _Keys) -> dict[str, Any]:
-    """The values of an object inside ``found``, where only its unknown keys stay."""
+    """The values of an object inside ``found``, in which only unknown keys remain."""
     inside = place.within(name)
     inner = _object(inside, found.pop(name, {}))
     values = _taken(inside, inner, keys)
@@ -151,21 +151,21 @@ def _inner(place: _Place, found: Json, name: str, keys: _Keys) -> dict[str, Any]
 
 
 def _taken(place: _Place, found: Json, keys: _Keys) -> dict[str, Any]:
-    """The values of ``keys``, by attribute; they are no longer in ``found``."""
+    """The values of ``keys``, by attribute, removed from ``found``."""
     values = {}
     for name, (attribute, kind) in keys.items():
         value = found.pop(name, None)
         if value is None:
             continue
         if type(value) is float and not isfinite(value):
-            raise place.within(name).wrong(f"{value} is no time")
+            raise place.within(name).wrong(f"{value} is not a time")
         if not isinstance(value, kind) or (type(value) is bool and kind is not bool):
-            raise place.within(name).wrong(f"{type(value).__name__} is of the wrong type")
+            raise place.within(name).wrong(f"unexpected type {type(value).__name__}")
         values[attribute] = value
     return values
 
 
 def _object(place: _Place, found: Any) -> Json:
     if type(found) is not dict:
-        raise place.wrong("it should be an object")
+        raise place.wrong("expected an object")
     return found

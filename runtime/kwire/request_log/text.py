@@ -1,7 +1,7 @@
 """The text that brokers before 2.8 logged: ``HEADER -- REQUEST,response:RESPONSE from connection NAME;KEY:VALUE,…``.
 
-Takes the message, gives the values of a line by the names of its attributes. Nothing in this notation is quoted, and
-bytes are not in it: the bodies stay text. The header is, from release to release, ::
+Turns the message into the values of a line, by attribute name. The notation neither quotes nor contains bytes, so
+bodies stay text. The header changed between releases::
 
     RequestHeader(apiKey=METADATA, apiVersion=1, clientId=me, correlationId=1)              1.0 to 2.7
     {api_key=3,api_version=2,correlation_id=1,client_id=me}                                 0.9 to 0.11
@@ -30,7 +30,7 @@ API_KEYS = (
     *("DESCRIBE_USER_SCRAM_CREDENTIALS", "ALTER_USER_SCRAM_CREDENTIALS", "VOTE", "BEGIN_QUORUM_EPOCH"),
     *("END_QUORUM_EPOCH", "DESCRIBE_QUORUM", "ALTER_ISR", "UPDATE_FEATURES"),
 )
-"""Kafka's constants, by api key. No release after 2.7 logs text: there will not be more."""
+"""Kafka's constants, by API key. The list is final: no release after 2.7 logs text."""
 
 _KEYS = {name: key for key, name in enumerate(API_KEYS)} | {
     "GROUP_COORDINATOR": 10,
@@ -87,11 +87,11 @@ _FACT = re.compile(rf"(?:^|,)({'|'.join((*_FACTS, *_MORE, 'clientInformation'))}
 _SOFTWARE = re.compile(r"ClientInformation\(softwareName=(.*?), softwareVersion=(.*?)\)", re.DOTALL)
 _NUMBER = re.compile(r"\d{1,15}(?:\.\d{1,9})?", re.ASCII)
 _LOGGER = re.compile(r"\s+\([\w.$]+\)?(?::\d+)?\s*$")
-"""What the layout of Kafka's own configuration puts behind the message; a last principal may have blanks itself."""
+"""Appended to the message by Kafka's default layout. A principal before it may contain blanks."""
 
 
 def is_text(text: str, begin: int) -> bool:
-    """Whether a message of this notation begins there, or the beginning of one, if that is all there is."""
+    """Whether ``text`` at ``begin`` starts with a message in this notation, possibly cut off."""
     rest = text[begin : begin + 16].rstrip()
     if rest in ("", "{"):
         return False
@@ -99,12 +99,12 @@ def is_text(text: str, begin: int) -> bool:
 
 
 def text_values(text: str, begin: int) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The values of the header, and those of the rest of the line. ``ValueError`` if something is missing."""
+    """The values of the header, and those of the rest of the line. ``ValueError`` if a part is missing."""
     *_, tail = (None, *_CONNECTION.finditer(text, begin))
     if tail is None:
         raise ValueError("the line ends before its connection and times")
     if MARK in text[begin:]:
-        raise ValueError("it is cut off, and another begins behind it")
+        raise ValueError("it is cut off, and another line follows")
     message = text[begin : tail.start()]
     header, body = _header(message)
     request, _, response = body.partition(",response:")
@@ -116,7 +116,7 @@ def text_values(text: str, begin: int) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def _header(message: str) -> tuple[dict[str, Any], str]:
-    """The values of the header, and what follows it."""
+    """The values of the header, and the text after it."""
     for pattern in _HEADERS:
         if found := pattern.match(message):
             return _numbers(found.groupdict()), message[found.end() :].removeprefix(" -- ")
@@ -130,10 +130,10 @@ def _header(message: str) -> tuple[dict[str, Any], str]:
 def _numbers(found: dict[str, str | None]) -> dict[str, Any]:
     name, number, version = found.get("name"), found.get("api_key"), found.get("api_version")
     if version is None or name is number is None:
-        raise ValueError("its header has no api or no version")
+        raise ValueError("the header has no API or no version")
     key = _KEYS.get(name) if name else int(number or 0)
     if key is None:
-        raise ValueError(f"nobody knows the api {name}")
+        raise ValueError(f"unknown API {name}")
     correlation, client = found.get("correlation_id"), found.get("client_id")
     return {
         "api_key": key,
@@ -145,7 +145,7 @@ def _numbers(found: dict[str, str | None]) -> dict[str, Any]:
 
 
 def _facts(tail: str) -> dict[str, Any]:
-    """What stands behind the connection, between commas; a principal may have commas itself."""
+    """The values after the connection, separated by commas; a principal may contain commas."""
     values: dict[str, Any] = {}
     more: dict[str, Any] = {}
     marks = list(_FACT.finditer(tail))
