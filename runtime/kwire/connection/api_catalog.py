@@ -20,22 +20,16 @@ MAX_TRAILING = 4
 
 
 class ApiCatalog:
-    """The APIs of ``protocol``; their classes are loaded on first use.
-
-    Its checks give no reasons, which would take long: most of the bytes they see are noise.
-    """
+    """The APIs of ``protocol``. Its checks are fast and give no reasons: most of the bytes they see are noise."""
 
     def __init__(self, protocol: MessageRegistry) -> None:
         self.protocol = protocol
         self.keys = frozenset(protocol.api_keys)
-        self._classes: dict[int, type[Message]] = {}
         self._header_versions: dict[tuple[int, int], int] = {}  # known ones only: every frame is classified by them
 
     def name(self, api_key: int) -> str:
         """The name of an API, such as ``Fetch``; ``api key 999`` if it is unknown."""
-        if api_key not in self.keys:
-            return f"api key {api_key}"
-        return self._request(api_key).__name__.removesuffix("Request")
+        return self.protocol.api_name(api_key) if api_key in self.keys else f"api key {api_key}"
 
     def header_version(self, api_key: int, version: int) -> int:
         """The header version of a request; -1 if the API key or the version is unknown."""
@@ -44,7 +38,7 @@ class ApiCatalog:
             return known
         if api_key not in self.keys:
             return -1
-        cls = self._request(api_key)
+        cls = self.protocol.request(api_key)
         if version not in cls.VALID_VERSIONS:
             return -1
         header_version = self._header_versions[api_key, version] = cls.header_version(version)
@@ -52,7 +46,9 @@ class ApiCatalog:
 
     def is_newer(self, api_key: int, version: int) -> bool:
         """Whether ``version`` is slightly above the known versions of a known API."""
-        return api_key in self.keys and 0 <= version - self._request(api_key).VALID_VERSIONS.stop < MAX_VERSIONS_AHEAD
+        if api_key not in self.keys:
+            return False
+        return 0 <= version - self.protocol.request(api_key).VALID_VERSIONS.stop < MAX_VERSIONS_AHEAD
 
     def reads_request(self, payload: bytes, api_key: int, version: int) -> bool:
         """Whether ``payload`` decodes as a request of this version with at most :data:`MAX_TRAILING` bytes left."""
@@ -65,7 +61,7 @@ class ApiCatalog:
             return False
         if not (header.client_id or "").isprintable():
             return False
-        return 0 <= _bytes_after(self._request(api_key), payload, offset, version) <= MAX_TRAILING
+        return 0 <= _bytes_after(self.protocol.request(api_key), payload, offset, version) <= MAX_TRAILING
 
     def reads_response(self, payload: bytes, api_key: int, version: int) -> bool | None:
         """Whether ``payload`` decodes as the response to a request of this version; ``None`` if that is unknown."""
@@ -74,12 +70,6 @@ class ApiCatalog:
         except DecodeError:
             return False
         return None if cls is None else _bytes_after(cls, payload, offset, version) == 0
-
-    def _request(self, api_key: int) -> type[Message]:
-        cls = self._classes.get(api_key)
-        if cls is None:
-            cls = self._classes[api_key] = self.protocol.request(api_key)
-        return cls
 
 
 def _bytes_after(cls: type[Message], payload: bytes, offset: int, version: int) -> int:

@@ -138,7 +138,7 @@ class ClientConnection:
         request = self._reader.request(Frame(time, CLIENT, self._sent, time, payload), message)
         api_key, version, number = REQUEST_START.unpack_from(payload)
         if isinstance(request, Undecodable) or request.expects_response:
-            self._in_flight.append(InFlightRequest(request, api_key, version, number, 0))
+            self._in_flight.append(InFlightRequest(request, api_key, version, number))
         self._next_id = number + 1 if number < 0x7FFFFFFF else 0
         self._sent += 4 + len(payload)
         return frame(payload)

@@ -26,9 +26,6 @@ if TYPE_CHECKING:
     from kwire.policy import Policy
     from kwire.protocol import MessageRegistry
 
-ENDED = "the connection ended"
-"""Why the requests that are still in flight at the end have no response."""
-
 
 class ConnectionDecoder:
     """Decodes one TCP connection between a client and a Kafka server.
@@ -87,7 +84,7 @@ class ConnectionDecoder:
             raise ValueError(f"a gap of {size} bytes")
         return self._events(self._splitter(direction).gap(size, time))
 
-    def close(self, time: float, reason: str = ENDED) -> list[Event]:
+    def close(self, time: float, reason: str = "the connection ended") -> list[Event]:
         """The remaining events at the end of the connection or capture. Nothing may be fed afterwards.
 
         ``reason`` is that of the requests still in flight.
@@ -123,9 +120,8 @@ class ConnectionDecoder:
 
     def _on_request(self, frame: Frame) -> list[Event]:
         if frame.kind == TOKEN:
-            self._requests.expects_tokens = self._responses.expects_tokens = (
-                True  # also without a handshake [KAFKA-WIRE 9]
-            )
+            # Also without a handshake [KAFKA-WIRE 9].
+            self._requests.expects_tokens = self._responses.expects_tokens = True
             return [_token(frame)]
         event = self._reader.damaged_request(frame) if frame.missing else self._reader.request(frame)
         events: list[Event] = [event]
@@ -151,11 +147,8 @@ class ConnectionDecoder:
         answered, passed_over = self._in_flight.take(correlation_id)
         events = self._unanswered(passed_over, "a later request was answered", frame.time)
         if answered.request.name == SASL_HANDSHAKE and answered.version == 0:
-            agreed = frame.data[4:6] == b"\0\0"
-            self._responses.expects_tokens, self._requests.expects_tokens = (
-                agreed,
-                agreed and self._requests.expects_tokens,
-            )
+            agreed = self._responses.expects_tokens = frame.data[4:6] == b"\0\0"
+            self._requests.expects_tokens = agreed and self._requests.expects_tokens
         else:
             self._responses.expects_tokens = False
         read = self._reader.damaged_response if frame.missing else self._reader.response

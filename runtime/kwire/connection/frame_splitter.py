@@ -7,6 +7,7 @@ byte after which it is made, depends on the bytes alone, not on the pieces in wh
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from struct import Struct
 from typing import TYPE_CHECKING
 
@@ -28,19 +29,17 @@ MAX_SKIPPED = 65_536
 _SIZE = Struct(">i")
 
 
+@dataclass(slots=True, eq=False)
 class DamagedFrame:
     """A frame with a hole, of which ``left`` bytes are still to come."""
 
-    __slots__ = ("data", "intact", "kind", "left", "missing", "position", "started")
-
-    def __init__(self, position: int, started: float, data: bytearray, kind: int, left: int) -> None:
-        self.position = position
-        self.started = started
-        self.data = data
-        self.intact = len(data)
-        self.kind = kind
-        self.left = left
-        self.missing = 0
+    position: int
+    started: float
+    data: bytearray
+    intact: int
+    kind: int
+    left: int
+    missing: int = 0
 
 
 class FrameSplitter:
@@ -202,8 +201,8 @@ class FrameSplitter:
         return True
 
     def _current_frame(self) -> DamagedFrame:
-        left = 4 + self._size - len(self._buffer)
-        return DamagedFrame(self._base, self._started, self._buffer[4:], self._kind, left)
+        data = self._buffer[4:]
+        return DamagedFrame(self._base, self._started, data, len(data), self._kind, self._size - len(data))
 
     def _fill(self, damaged: DamagedFrame) -> bool:
         """Move bytes of the buffer into ``damaged``; whether it has all that can still come."""
@@ -217,8 +216,7 @@ class FrameSplitter:
         self._damaged, self._started = None, time
         data = bytes(damaged.data)
         frame = Frame(time, self._direction, damaged.position, damaged.started, data, damaged.kind)
-        frame.intact = damaged.intact
-        frame.missing = damaged.missing + damaged.left
+        frame.missing, frame.intact = damaged.missing + damaged.left, damaged.intact
         frame.complete = not damaged.left
         return frame
 

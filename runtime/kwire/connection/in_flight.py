@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -11,27 +12,18 @@ if TYPE_CHECKING:
 MAX_ID_PREFIXES = 16
 
 
+@dataclass(slots=True, eq=False)
 class InFlightRequest:
     """A request without a response so far.
 
     ``server_losses`` is how often the server's stream had lost bytes when the request was sent.
     """
 
-    __slots__ = ("api_key", "correlation_id", "request", "server_losses", "version")
-
-    def __init__(
-        self,
-        request: RequestEvent | Undecodable,
-        api_key: int,
-        version: int,
-        correlation_id: int,
-        server_losses: int,
-    ) -> None:
-        self.request = request
-        self.api_key = api_key
-        self.version = version
-        self.correlation_id = correlation_id
-        self.server_losses = server_losses
+    request: RequestEvent | Undecodable
+    api_key: int
+    version: int
+    correlation_id: int
+    server_losses: int = 0
 
 
 class InFlightRequests:

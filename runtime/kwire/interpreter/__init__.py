@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
-from kwire.interpreter.context import check_version
+from librt.strings import BytesWriter
+
 from kwire.interpreter.reader import Reader
 from kwire.interpreter.writer import Writer
 
@@ -23,7 +24,7 @@ M = TypeVar("M", bound="Message")
 def decode(cls: type[M], data: bytes, offset: int, version: int, policy: Policy, *, whole: bool) -> tuple[M, int]:
     """The message at ``offset`` and the offset after it; with ``whole`` it must extend to the end of ``data``."""
     reader = Reader(cls, data, offset, version, policy)
-    check_version(cls, version, reader.fail)
+    reader.check_version(cls)
     message = reader.struct(cls)
     if whole:
         reader.finish()
@@ -33,10 +34,10 @@ def decode(cls: type[M], data: bytes, offset: int, version: int, policy: Policy,
 def encode(message: Message, version: int) -> bytes:
     """The bytes of ``message``, or an :class:`EncodeError`."""
     writer = Writer(type(message), version)
-    check_version(type(message), version, writer.fail)
-    out = bytearray()
+    writer.check_version(type(message))
+    out = BytesWriter()
     writer.struct(out, message)
-    return bytes(out)
+    return out.getvalue()
 
 
 __all__ = ["decode", "encode"]

@@ -1,8 +1,7 @@
-"""The place in a message that is being read or written."""
+"""What reading and writing share: the place in the message that they are at."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, NoReturn
 
 if TYPE_CHECKING:
@@ -23,10 +22,13 @@ class Context:
         """``topics[3].partitions[0].records``; empty for the message itself."""
         return "".join(part if part.startswith("[") else f".{part}" for part in self.parts).lstrip(".")
 
+    def fail(self, reason: str) -> NoReturn:
+        """Raise the error for the current field."""
+        raise NotImplementedError
 
-def check_version(cls: type[Message], version: int, fail: Callable[[str], NoReturn]) -> None:
-    """``fail`` unless ``cls`` has this version."""
-    if version not in cls.VALID_VERSIONS:
+    def check_version(self, cls: type[Message]) -> None:
+        """Fail unless ``cls`` has this version."""
         valid = cls.VALID_VERSIONS
-        known = f"{valid.start} to {valid.stop - 1}" if valid else "none"
-        fail(f"unknown version {version}, valid versions are {known}")
+        if self.version not in valid:
+            known = f"{valid.start} to {valid.stop - 1}" if valid else "none"
+            self.fail(f"unknown version {self.version}, valid versions are {known}")

@@ -35,20 +35,20 @@ def _replace_like_java(problem: UnicodeError) -> tuple[str, int]:
 codecs.register_error(_LIKE_JAVA, _replace_like_java)
 
 
-class Reader:
+class Reader(Context):
     def __init__(self, cls: type[Message], data: bytes, offset: int, version: int, policy: Policy) -> None:
+        super().__init__(cls, version)
         self.data = data
         self.pos = offset
-        self.at = Context(cls, version)
         self.policy = policy
         self.origin = cls, offset, policy
 
     def fail(self, reason: str, offset: int | None = None) -> NoReturn:
         raise DecodeError(
             reason,
-            message_name=self.at.message_name,
-            version=self.at.version,
-            path=self.at.path,
+            message_name=self.message_name,
+            version=self.version,
+            path=self.path,
             offset=self.pos if offset is None else offset,
             data=self.data,
             origin=self.origin,
@@ -89,12 +89,12 @@ class Reader:
     def struct(self, cls: type[Any]) -> Any:
         values: dict[str, Any] = {}
         self.note(self.pos, cls.__name__, ...)
-        for field in present_fields(cls, self.at.version):
+        for field in present_fields(cls, self.version):
             if not field.is_tagged:
-                self.at.parts.append(field.name)
+                self.parts.append(field.name)
                 values[field.name] = self.value(cls, field, field.type, nullable=field.is_nullable)
-                self.at.parts.pop()
-        if self.at.flexible:
+                self.parts.pop()
+        if self.flexible:
             self.tags(cls, values)
         return cls(**values)
 
@@ -173,13 +173,13 @@ class Reader:
             return None
         items = []
         for index in range(count):
-            self.at.parts.append(f"[{index}]")
+            self.parts.append(f"[{index}]")
             items.append(self.value(cls, field, kind, nullable=False))
-            self.at.parts.pop()
+            self.parts.pop()
         return items
 
     def tags(self, cls: type[Any], values: dict[str, Any]) -> None:
-        self.at.parts.append("tagged fields")
+        self.parts.append("tagged fields")
         start = self.pos
         count = self.uvarint("the number of tagged fields")
         if count < 0 and self.policy.tags != "kafka":  # Kafka loops zero times
@@ -187,11 +187,11 @@ class Reader:
         self.note(start, "count", count)
         if count > 0:
             self.section(cls, values, count)
-        self.at.parts.pop()
+        self.parts.pop()
 
     def section(self, cls: type[Any], values: dict[str, Any], count: int) -> None:
         known = {field.tag: field.name for field in cls.FIELDS if field.tag is not None}
-        tagged = {field.tag: field for field in present_fields(cls, self.at.version) if field.is_tagged}
+        tagged = {field.tag: field for field in present_fields(cls, self.version) if field.is_tagged}
         unknown: list[tuple[int, bytes]] = []
         previous = -1
         for _ in range(count):
@@ -200,16 +200,16 @@ class Reader:
             previous = tag
             field = tagged.get(tag)
             if field is None and tag in known and self.policy.tags != "preserve":
-                self.fail(f"tag {tag} is `{known[tag]}`, which version {self.at.version} lacks", start)
+                self.fail(f"tag {tag} is `{known[tag]}`, which version {self.version} lacks", start)
             content = self.pos
             if field is None:
                 unknown.append((tag, self.take(size, f"tag {tag}")))
                 self.note(start, "unknown tag", unknown[-1][1], name=f"tag {tag}", content=content)
             else:
                 self.note(start, "tag and size", size, name=f"tag {tag}")
-                self.at.parts[-1] = field.name
+                self.parts[-1] = field.name
                 self.tagged(cls, field, values, size)
-                self.at.parts[-1] = "tagged fields"
+                self.parts[-1] = "tagged fields"
         if unknown:
             values["unknown_tags"] = tuple(unknown)
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from struct import error, pack
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
+
+from librt.strings import BytesWriter
 
 from kwire.errors import EncodeError
 from kwire.interpreter.context import Context
@@ -17,49 +19,43 @@ from kwire.schema import (
     present_fields,
     struct_class,
 )
-from kwire.wire import MAX_STRING, MAX_TAG
-
-if TYPE_CHECKING:
-    from kwire.message import Message
+from kwire.wire import MAX_STRING, MAX_TAG, write_uvarint
 
 
-class Writer:
-    def __init__(self, cls: type[Message], version: int) -> None:
-        self.at = Context(cls, version)
-
+class Writer(Context):
     def fail(self, reason: str) -> NoReturn:
-        raise EncodeError(reason, message_name=self.at.message_name, version=self.at.version, path=self.at.path)
+        raise EncodeError(reason, message_name=self.message_name, version=self.version, path=self.path)
 
-    def struct(self, out: bytearray, value: Any) -> None:
+    def struct(self, out: BytesWriter, value: Any) -> None:
         cls = type(value)
         self.absent(cls, value)
         tags: list[tuple[int, bytes]] = []
-        for field in present_fields(cls, self.at.version):
-            self.at.parts.append(field.name)
+        for field in present_fields(cls, self.version):
+            self.parts.append(field.name)
             content = getattr(value, field.name)
             if not field.is_tagged:
                 self.value(out, cls, field, field.type, content, nullable=field.is_nullable)
             elif content != field.default:
-                payload = bytearray()
+                payload = BytesWriter()
                 self.value(payload, cls, field, field.type, content, nullable=field.is_nullable)
-                tags.append((field.tag or 0, bytes(payload)))
-            self.at.parts.pop()
+                tags.append((field.tag or 0, payload.getvalue()))
+            self.parts.pop()
         self.tags(out, tags, value.unknown_tags)
 
     def absent(self, cls: type[Any], value: Any) -> None:
         """Refuse values of fields that the version lacks and that must not be ignored."""
-        for field in absent_fields(cls, self.at.version):
+        for field in absent_fields(cls, self.version):
             content = getattr(value, field.name)
             if content != field.default:
-                self.at.parts.append(field.name)
-                self.fail(f"version {self.at.version} lacks this field, but it is set to {_short(content)}")
+                self.parts.append(field.name)
+                self.fail(f"version {self.version} lacks this field, but it is set to {_short(content)}")
 
-    def tags(self, out: bytearray, known: list[tuple[int, bytes]], unknown: tuple[tuple[int, bytes], ...]) -> None:
-        self.at.parts.append("unknown_tags")
-        if not self.at.flexible:
+    def tags(self, out: BytesWriter, known: list[tuple[int, bytes]], unknown: tuple[tuple[int, bytes], ...]) -> None:
+        self.parts.append("unknown_tags")
+        if not self.flexible:
             if unknown:
-                self.fail(f"version {self.at.version} is not flexible and has no tagged fields")
-            self.at.parts.pop()
+                self.fail(f"version {self.version} is not flexible and has no tagged fields")
+            self.parts.pop()
             return
         previous = -1
         if not isinstance(unknown, tuple | list) or not all(map(_is_tag, unknown)):
@@ -73,15 +69,15 @@ class Writer:
                 self.fail(f"tag {tag} is a known field of this struct")
             previous = tag
         tags = sorted([*known, *unknown])
-        _uvarint(out, len(tags))
+        write_uvarint(out, len(tags))
         for tag, payload in tags:
-            _uvarint(out, tag)
-            _uvarint(out, len(payload))
-            out += payload
-        self.at.parts.pop()
+            write_uvarint(out, tag)
+            write_uvarint(out, len(payload))
+            out.write(payload)
+        self.parts.pop()
 
     def value(
-        self, out: bytearray, cls: type[Any], field: PresentField, kind: str, value: Any, *, nullable: bool
+        self, out: BytesWriter, cls: type[Any], field: PresentField, kind: str, value: Any, *, nullable: bool
     ) -> None:
         if value is None and not nullable:
             self.fail("null is not allowed")
@@ -93,27 +89,27 @@ class Writer:
             self.blob(out, field, kind, value)
         else:
             if nullable and field.is_tagged:
-                _uvarint(out, 0 if value is None else 1)
+                write_uvarint(out, 0 if value is None else 1)
             elif nullable:
-                out += b"\xff" if value is None else b"\x01"
+                out.write(b"\xff" if value is None else b"\x01")
             if value is not None:
                 owner: Any = struct_class(cls, field)
                 if not isinstance(value, owner):
                     self.fail(f"expected {kind}, got {_short(value)}")
                 self.struct(out, value)
 
-    def scalar(self, out: bytearray, kind: str, value: Any) -> None:
+    def scalar(self, out: BytesWriter, kind: str, value: Any) -> None:
         if kind == "bool":
-            out += b"\x01" if value else b"\0"
+            out.write(b"\x01" if value else b"\0")
         elif kind == "uuid":
             if not isinstance(value, bytes) or len(value) != 16:
                 self.fail(f"expected a uuid of 16 bytes, got {_short(value)}")
-            out += value
+            out.write(value)
         elif kind == "float64":
             if not isinstance(value, float | int):
                 self.fail(f"expected a number, got {_short(value)}")
             try:
-                out += pack(">d", value)
+                out.write(pack(">d", value))
             except (OverflowError, error):
                 self.fail(f"{_short(value)} is out of range for float64")
         else:
@@ -122,15 +118,15 @@ class Writer:
                 self.fail(f"expected an integer, got {_short(value)}")
             if not low <= value <= high:
                 self.fail(f"{value} is out of range for {kind} ({low} to {high})")
-            out += pack(FORMATS[kind], value)
+            out.write(pack(FORMATS[kind], value))
 
-    def length(self, out: bytearray, field: PresentField, size: int, value: int) -> None:
+    def length(self, out: BytesWriter, field: PresentField, size: int, value: int) -> None:
         if field.is_compact:
-            _uvarint(out, value + 1)
+            write_uvarint(out, value + 1)
         else:
-            out += pack(">h" if size == 2 else ">i", value)
+            out.write(pack(">h" if size == 2 else ">i", value))
 
-    def blob(self, out: bytearray, field: PresentField, kind: str, value: Any) -> None:
+    def blob(self, out: BytesWriter, field: PresentField, kind: str, value: Any) -> None:
         size = 2 if kind == "string" else 4
         if value is None:
             self.length(out, field, size, -1)
@@ -139,7 +135,7 @@ class Writer:
         if not isinstance(raw, bytes):
             self.fail(f"expected bytes, got {_short(value)}")
         self.length(out, field, size, len(raw))
-        out += raw
+        out.write(raw)
 
     def utf8(self, value: Any) -> bytes:
         if not isinstance(value, str):
@@ -152,7 +148,7 @@ class Writer:
             self.fail(f"a string of {len(raw)} bytes exceeds Kafka's limit of {MAX_STRING}")
         return raw
 
-    def array(self, out: bytearray, cls: type[Any], field: PresentField, kind: str, value: Any) -> None:
+    def array(self, out: BytesWriter, cls: type[Any], field: PresentField, kind: str, value: Any) -> None:
         if value is None:
             self.length(out, field, 4, -1)
             return
@@ -160,20 +156,13 @@ class Writer:
             self.fail(f"expected a list, got {_short(value)}")
         self.length(out, field, 4, len(value))
         for index, item in enumerate(value):
-            self.at.parts.append(f"[{index}]")
+            self.parts.append(f"[{index}]")
             self.value(out, cls, field, kind, item, nullable=False)
-            self.at.parts.pop()
+            self.parts.pop()
 
 
 def _is_tag(entry: object) -> bool:
     return type(entry) is tuple and len(entry) == 2 and isinstance(entry[0], int) and isinstance(entry[1], bytes)
-
-
-def _uvarint(out: bytearray, value: int) -> None:
-    while value > 127:
-        out.append(value & 127 | 128)
-        value >>= 7
-    out.append(value)
 
 
 def _short(value: object) -> str:

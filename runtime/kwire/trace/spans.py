@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any
 
 from kwire.errors import DecodeError
-from kwire.interpreter.context import check_version
 from kwire.interpreter.reader import Reader
 from kwire.message import Message
 from kwire.policy import STRICT, Policy
 
 if TYPE_CHECKING:
-
     Expand = Callable[[bytes, int, int, str, int], Iterator["Span"]]
     """Data, start and end of a block of records in it, path and depth → spans."""
 
 
+@dataclass(slots=True)
 class Span:
     """The meaning of the bytes ``data[start:end]``.
 
@@ -25,47 +25,31 @@ class Span:
     A span without bytes is a heading, or something that was compressed.
     """
 
-    __slots__ = ("content", "depth", "end", "kind", "name", "path", "start", "text", "value")
+    start: int
+    end: int
+    path: str
+    name: str
+    kind: str
+    value: object
+    _: KW_ONLY
+    depth: int
+    content: int = 0
+    text: str = ""
 
-    def __init__(
-        self,
-        start: int,
-        end: int,
-        path: str,
-        name: str,
-        kind: str,
-        value: object,
-        *,
-        depth: int,
-        content: int = 0,
-        text: str = "",
-    ) -> None:
-        self.start = start
-        self.end = end
-        self.path = path
-        self.name = name
-        self.kind = kind
-        self.value = value
-        self.depth = depth
-        self.content = content or start
-        self.text = text
-
-    def __repr__(self) -> str:
-        return f"Span({self.start}, {self.end}, {self.path!r}, {self.kind!r}, {self.value!r})"
+    def __post_init__(self) -> None:
+        self.content = self.content or self.start
 
 
+@dataclass(slots=True)
 class Trace:
     """Spans in the order of their bytes, without gaps, and the error that ended them.
 
     The bytes of ``data`` after ``end`` were not read.
     """
 
-    __slots__ = ("data", "error", "spans")
-
-    def __init__(self, data: bytes, spans: list[Span], error: DecodeError | None = None) -> None:
-        self.data = data
-        self.spans = spans
-        self.error = error
+    data: bytes
+    spans: list[Span]
+    error: DecodeError | None = None
 
     @property
     def end(self) -> int:
@@ -103,7 +87,7 @@ def trace_message(
     tracer = _Tracer(cls, data, offset, version, policy, expand)
     error = None
     try:
-        check_version(cls, version, tracer.fail)
+        tracer.check_version(cls)
         tracer.struct(cls)
         if whole:
             tracer.finish()
@@ -122,11 +106,10 @@ class _Tracer(Reader):
         self.sections = 0
 
     def note(self, start: int, kind: str, value: object, *, name: str = "", content: int = 0) -> None:
-        parts = self.at.parts
-        depth = len(parts) + self.sections
-        if not parts:
-            kind, name = "", f"{kind} v{self.at.version}"
-        name, path = name or parts[-1], self.at.path
+        depth = len(self.parts) + self.sections
+        if not self.parts:
+            kind, name = "", f"{kind} v{self.version}"
+        name, path = name or self.parts[-1], self.path
         if self.expand and kind.endswith("records") and value:
             self.spans.append(Span(start, content, path, name, kind, value, depth=depth, content=content))
             self.spans += self.expand(self.data, content, self.pos, path, depth + 1)
