@@ -147,7 +147,7 @@ def test_a_part_of_an_array_is_read_like_the_whole() -> None:
         ),
         ([MetadataRequest()], 0, TypeError, "columns of HeartbeatRequest, not of MetadataRequest"),
         ([HeartbeatRequest(generation_id=2**31)], 0, OverflowError, "greater than maximum"),
-        ([HeartbeatRequest(group_id=None)], 0, ValueError, "HeartbeatRequest.group_id may not be null"),  # type: ignore[arg-type]
+        ([HeartbeatRequest(group_id=None)], 0, ValueError, "HeartbeatRequest.group_id must not be null"),  # type: ignore[arg-type]
         ([HeartbeatRequest()], [0, 0], ValueError, "2 versions for 1 messages"),
     ],
 )

@@ -236,7 +236,7 @@ def test_versions() -> None:
 def test_the_model_of_all_versions_is_none_itself() -> None:
     with pytest.raises(TypeError, match=r"use FetchRequestModel\.for_version"):
         FetchRequestModel.model_validate(fetch_json())
-    with pytest.raises(TypeError, match="stands for all versions"):
+    with pytest.raises(TypeError, match="covers all versions"):
         FetchRequestModel.model_json_schema()
 
 

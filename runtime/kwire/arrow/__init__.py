@@ -1,4 +1,4 @@
-"""Messages as Arrow columns: for tables, for Parquet, for everything that computes column by column.
+"""Messages as Arrow columns: for tables, Parquet and everything else that works on columns.
 
 A generated package has the columns of all its messages::
 
@@ -10,17 +10,16 @@ A generated package has the columns of all its messages::
     columns.messages(batch, versions)               # and back
 
 A schema is the union of the message's versions. A column is null where the version of a message lacks the field: its
-default was not sent. Structs and arrays are nested as in the message; ``unknown_tags``, in
-every struct that has a flexible version, keeps tagged fields that the class does not know, so that nothing is lost.
-A uuid is a string, as Kafka prints it; uint16 and uint32 take the next wider signed type.
+default was not sent. Structs and arrays are nested as in the message; ``unknown_tags``, in every struct that has a
+flexible version, keeps tagged fields that the class does not know. A uuid is a string, as Kafka prints it; uint16 and
+uint32 take the next wider signed type.
 Needs the extra ``arrow``; nothing else in kwire imports this package.
 """
 
 from __future__ import annotations
 
 try:
-    from kwire.arrow.columns import Columns
-    from kwire.arrow.index import Arrow
+    from kwire.arrow.columns import Arrow, Columns
 except ModuleNotFoundError as error:
     if error.name != "pyarrow":
         raise

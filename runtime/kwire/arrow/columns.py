@@ -10,7 +10,8 @@ import pyarrow as pa
 
 from kwire.arrow.read import structs_from
 from kwire.arrow.schema import message_type
-from kwire.arrow.write import Write, absent, message_writer
+from kwire.arrow.write import Write, absent, struct_writer
+from kwire.lookup import PerMessage
 from kwire.message import Message
 from kwire.schema import valid_version
 
@@ -29,7 +30,7 @@ class Columns:
     """The codec class."""
 
     type: pa.StructType
-    """All columns as one struct: for a column of messages beside others."""
+    """All columns as one struct, for use as a single column of a table."""
 
     def __init__(self, message: type[Message]) -> None:
         self.message = message
@@ -42,7 +43,7 @@ class Columns:
         return pa.schema(list(self.type))
 
     def batch(self, messages: Sequence[Message], versions: Versions) -> pa.RecordBatch:
-        """A row for each message. As :meth:`array`, but ``None`` is a ``ValueError``: a row cannot be null."""
+        """A row for each message, like :meth:`array`, but ``None`` is a ``ValueError``: a row cannot be null."""
         array = self.array(messages, versions)
         if array.null_count:
             raise ValueError("a message is None: array() has a null for it")
@@ -87,7 +88,7 @@ class Columns:
         if version is None:
             return absent(self.type, len(messages))
         if version not in self._writers:
-            self._writers[version] = message_writer(self.type, self.message, valid_version(self.message, version))
+            self._writers[version] = struct_writer(self.type, self.message, valid_version(self.message, version))
         return self._writers[version](messages)
 
 
@@ -100,7 +101,7 @@ def _each(versions: Versions, count: int) -> Sequence[int]:
 
 
 def _places(keys: Iterable[K]) -> dict[K, list[int]]:
-    """Where each key stands."""
+    """The indexes of each key."""
     places: dict[K, list[int]] = {}
     for place, key in enumerate(keys):
         places.setdefault(key, []).append(place)
@@ -108,8 +109,15 @@ def _places(keys: Iterable[K]) -> dict[K, list[int]]:
 
 
 def _in_order(parts: pa.Array, places: Iterable[list[int]]) -> pa.Array:
-    """What stands in a row, moved to its places."""
+    """The rows of ``parts``, moved to their places."""
     order = [0] * len(parts)
     for now, place in enumerate(chain.from_iterable(places)):
         order[place] = now
     return parts.take(pa.array(order, pa.int64()))
+
+
+class Arrow(PerMessage[Columns]):
+    """The columns of all messages of a generated package, by name or former name, each made on first use."""
+
+    def _load(self, name: str, module: str) -> Columns:
+        return Columns(self._registry[name])

@@ -1,4 +1,4 @@
-"""Columns → structs: the way back, of one version."""
+"""Columns → structs of one version."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from kwire.uuids import Uuid
 
 
 def structs_from(cls: type[Struct], rows: pa.StructArray, version: int) -> list[Any]:
-    """The structs that ``rows`` are columns of, ``None`` for null. What the version lacks has its default."""
+    """A struct for each row, ``None`` for null. Fields that the version lacks have their defaults."""
     fields = {field.name: field for field in present_fields(cls, version)}
     names = [column.name for column in rows.type if column.name in fields or column.name == "unknown_tags"]
     columns = [
         _tags(rows.field(name)) if name == "unknown_tags" else _values(cls, fields[name], rows.field(name), version)
         for name in names
     ]
-    made: Any = cls  # takes the fields as keywords
+    made: Any = cls
     filled = zip(*columns, strict=True) if columns else [()] * len(rows)
     return [
         made(**dict(zip(names, row, strict=True))) if valid else None
@@ -41,7 +41,7 @@ def _values(cls: type[Struct], field: Field, column: pa.Array, version: int) -> 
 
 
 def _lists(cls: type[Struct], field: Field, column: pa.ListArray, version: int) -> list[Any]:
-    elements = _values(cls, field, column.flatten(), version)  # which leaves out what null lists would hold
+    elements = _values(cls, field, column.flatten(), version)  # without the elements of null lists
     lists: list[list[Any] | None] = []
     start = 0
     for count in compute.list_value_length(column).to_pylist():

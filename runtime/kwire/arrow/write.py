@@ -1,7 +1,7 @@
-"""Structs → columns. A plan is made once for each struct and version, and then each column is filled in one pass.
+"""Structs → columns. Writers are composed once for each struct and version; each fills its column in one pass.
 
-What is nested is gathered into one flat list per level, so that the work is that of the columns, whatever the shape.
-A function that fills a column takes the values of a field, one for each struct, and gives an Arrow array.
+Nested values are gathered into one flat list per level, so that the work depends on the columns, not on the shape.
+The writer of a column takes the values of a field, one for each struct, and returns an Arrow array.
 """
 
 from __future__ import annotations
@@ -17,24 +17,19 @@ import pyarrow as pa
 from pyarrow import compute
 
 from kwire.arrow.schema import TAGS
-from kwire.message import Message, Struct
+from kwire.message import Struct
 from kwire.schema import Field, present_fields, struct_class
 
 Write = Callable[[Sequence[Any]], pa.Array]
 
 TYPECODES = {pa.int8(): "b", pa.int16(): "h", pa.int32(): "i", pa.int64(): "q"}
-"""Of ``array.array``, which takes half the time that pyarrow takes for a list of numbers."""
+"""Arrow type → type code of ``array.array``, which converts a list of numbers twice as fast as pyarrow."""
 
 ZEROES = {pa.bool_(): False, pa.string(): "", pa.binary(): b""}
 
 
-def message_writer(kind: pa.StructType, message: type[Message], version: int) -> Write:
-    """What makes an array of ``kind`` from messages of one version."""
-    return _struct_writer(kind, message, version)
-
-
 def absent(kind: pa.DataType, count: int) -> pa.Array:
-    """Nulls. Inside of them, too, columns that are never null hold something, which Parquet insists on."""
+    """Nulls. Columns inside them that are never null still hold values, because Parquet requires them."""
     if not pa.types.is_struct(kind):
         return pa.nulls(count, kind)
     return _structs(kind, [_blank(kind.field(number), count) for number in range(kind.num_fields)], [True] * count)
@@ -49,7 +44,8 @@ def _blank(field: pa.Field, count: int) -> pa.Array:
     return pa.array([[] if pa.types.is_list(kind) else ZEROES.get(kind, 0)] * count, kind)
 
 
-def _struct_writer(kind: pa.StructType, cls: type[Struct], version: int) -> Write:
+def struct_writer(kind: pa.StructType, cls: type[Struct], version: int) -> Write:
+    """A function from structs of one version to an array of ``kind``."""
     fields = {field.name: field for field in present_fields(cls, version)}
     columns: list[Write] = []
     for column in kind:
@@ -66,7 +62,7 @@ def _struct_writer(kind: pa.StructType, cls: type[Struct], version: int) -> Writ
 def _structs(
     kind: pa.StructType, columns: list[pa.Array], nulls: list[bool] | None = None, count: int = 0
 ) -> pa.StructArray:
-    if not columns:  # a struct without fields has no other way to know how many there are
+    if not columns:  # without fields, only this gives the number of structs
         return pa.array([None if null else {} for null in nulls or [False] * count], kind)
     mask = pa.array(nulls, pa.bool_()) if nulls is not None else None
     return pa.StructArray.from_arrays(columns, fields=list(kind), mask=mask)
@@ -77,7 +73,7 @@ def _absent(kind: pa.DataType, structs: Sequence[Struct]) -> pa.Array:
 
 
 def _checked(cls: type[Struct], field: pa.Field, write: Write) -> Write:
-    """From structs: the values of ``field``, written, and none null that may not be."""
+    """A writer that takes the values of ``field`` from structs, and refuses null where it is not allowed."""
     lazy = f"_{field.name}" in cls.SLOTS
     get = getter(f"_{field.name}" if lazy else field.name)
     if lazy:
@@ -86,14 +82,14 @@ def _checked(cls: type[Struct], field: pa.Field, write: Write) -> Write:
     def written(structs: Sequence[Struct]) -> pa.Array:
         column = write(get(structs))
         if column.null_count and not field.nullable:
-            raise ValueError(f"{cls.__name__}.{field.name} may not be null")
+            raise ValueError(f"{cls.__name__}.{field.name} must not be null")
         return column
 
     return written
 
 
 def _or_default(default: Struct, write: Write) -> Write:
-    """For structs that are made on first access: ``None`` stands for the default, as it mostly does."""
+    """A writer for structs that are created on first access: ``None`` means the default, the usual case."""
     one = write([default])
 
     def written(values: Sequence[Struct | None]) -> pa.Array:
@@ -123,7 +119,7 @@ def _writer(kind: pa.DataType, cls: type[Struct], field: Field, version: int) ->
         return partial(_numbers, kind, TYPECODES[kind])
     inner = struct_class(cls, field)
     if inner is not None:
-        return partial(_nullable, kind, inner(), _struct_writer(kind, inner, version))
+        return partial(_nullable, kind, inner(), struct_writer(kind, inner, version))
     return partial(pa.array, type=kind)
 
 
@@ -133,7 +129,7 @@ def _numbers(kind: pa.DataType, typecode: str, values: Sequence[int]) -> pa.Arra
 
 
 def _uuids(values: Sequence[bytes]) -> pa.Array:
-    """All at once: with two more bytes a uuid is 24 characters of base64, of which 22 are its own."""
+    """All in one call: a uuid and two bytes are 24 characters of base64, and the first 22 are those of the uuid."""
     text = b2a_base64(b"\0\0".join([*values, b""]), newline=False).translate(_TO_URL)
     count = len(values)
     if len(text) != 24 * count:

@@ -9,15 +9,14 @@ A generated package has a module of them beside each of its codecs, so that both
     data = fetch.to_codec().encode(13)
     assert Fetch.from_codec(FetchRequest.decode(data, 13)) == fetch
 
-A model knows its version: it has the fields of that version, no others, and ``model_json_schema()`` describes them.
+A model has a version and exactly the fields of that version, which ``model_json_schema()`` describes.
 Needs the extra ``models``; nothing else in kwire imports this package.
 """
 
 from __future__ import annotations
 
 try:
-    from kwire.models.index import Models
-    from kwire.models.model import OPTIONAL, WITH_RECORDS, ModelOf
+    from kwire.models.model import OPTIONAL, WITH_RECORDS, ModelOf, Models
 except ModuleNotFoundError as error:
     if error.name != "pydantic":
         raise

@@ -1,4 +1,4 @@
-"""Models of one version, made from the codec class when they are first asked for."""
+"""Models of one version, built from the codec class on first use."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def _nested(model: type[ModelOf[Any]], name: str) -> type[ModelOf[Any]]:
 
 
 def _default(model: type[ModelOf[Any]], version: int, field: ModelField) -> dict[str, Any]:
-    """How a field that was left out gets its value. Only tagged ones may be."""
+    """The default of a field, as pydantic's keywords. Only tagged fields have one."""
     default = field.codec.default
     if not field.codec.is_tagged:
         return {}

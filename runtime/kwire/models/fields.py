@@ -1,4 +1,4 @@
-"""The fields that the model of one version has: those of the JSON form, with their attributes."""
+"""The fields of the model of one version, and the names of their attributes."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ if TYPE_CHECKING:
     from kwire.schema import PresentField
 
 SIZE_ATTRIBUTE = "_size_in_bytes"
-"""The ending of the attribute for the size of records that a log left out."""
+"""Suffix of the attribute for the size of records that a log left out."""
 
 RESERVED = frozenset(
     {"construct", "copy", "dict", "from_orm", "json", "parse_file", "parse_obj", "parse_raw", "schema", "schema_json"}
     | {"update_forward_refs", "validate", "for_version", "from_codec", "to_codec", "unknown_tags"}
 )
-"""Attributes that every model has; the compiler knows the same."""
+"""Attributes that every model has; the compiler has the same list."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -43,5 +43,5 @@ def model_fields(struct: type[Struct], version: int) -> tuple[ModelField, ...]:
 
 
 def model_name(name: str) -> str:
-    """The attribute of a model: as in the codec, unless pydantic has the name for something else."""
+    """The attribute of a model: that of the codec, with an underscore if pydantic reserves the name."""
     return f"{name}_" if name in RESERVED or name.startswith("model_") else name

@@ -1,4 +1,4 @@
-"""What pydantic's JSON Schema of a model lacks: the names of earlier releases, sizes of records, descriptions."""
+"""Completes pydantic's JSON Schema of a model: names of earlier releases, sizes of records, descriptions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Schema = dict[str, Any]
 
 
 def without_serializer(core_schema: CoreSchema) -> CoreSchema:
-    """What is written has the form of what is read, and so the schema; pydantic only sees that it is some object."""
+    """The schema of validation, which also describes serialized models: pydantic sees only a function there."""
     twin: Any = {key: value for key, value in core_schema.items() if key != "serialization"}
     if twin["type"] != "model" and "schema" in twin:  # the validators around it
         twin["schema"] = without_serializer(twin["schema"])
@@ -29,7 +29,7 @@ def without_serializer(core_schema: CoreSchema) -> CoreSchema:
 
 
 def complete(model: type[ModelOf[Any]], schema: Schema) -> None:
-    """Make ``schema``, which pydantic made of ``model``, accept just what the model accepts."""
+    """Make pydantic's ``schema`` of ``model`` accept exactly what the model accepts."""
     names_in_json = _names_in_json(model)
     properties: Schema = {
         names_in_json.get(name, name): place for name, place in schema.get("properties", {}).items()
@@ -60,14 +60,14 @@ def complete(model: type[ModelOf[Any]], schema: Schema) -> None:
 
 
 def _names_in_json(model: type[ModelOf[Any]]) -> dict[str, str]:
-    """Attribute → name, for ``by_alias=False``: JSON has Kafka's names whatever that says."""
+    """Attribute → name, for ``by_alias=False``: JSON has Kafka's names even then."""
     names = {field.name: field.json_name for field in model.LIVE}
     sizes = {f.name + SIZE_ATTRIBUTE: f.json_name + SIZE_NAME for f in model.LIVE if f.is_records}
     return names | sizes
 
 
 def _alternatives(field: ModelField, properties: Schema) -> list[str]:
-    """All names under which a field may stand; adds the properties of those that pydantic leaves out."""
+    """All names that a field may have; adds the properties that pydantic leaves out."""
     names = list(field.codec.json_names)
     for name in names[1:]:
         properties[name] = properties[field.json_name] | {"deprecated": True}

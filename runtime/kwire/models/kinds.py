@@ -1,8 +1,8 @@
-"""The types of the protocol as pydantic knows them: what a value must be, its JSON form, its JSON Schema.
+"""The types of the protocol as pydantic annotations: validation, JSON form and JSON Schema.
 
-Values are taken as Python has them (``bytes``, :class:`Uuid`, ``float``) and as Kafka's JSON form has them (base64,
-URL-safe base64 without padding, ``"NaN"``), from Python and from JSON alike: a line of a log may be parsed before it
-gets here. Nothing else is converted: ``"1"`` and ``True`` are no integers.
+Python values (``bytes``, :class:`Uuid`, ``float``) and those of Kafka's JSON form (base64, URL-safe base64 without
+padding, ``"NaN"``) are both accepted, from Python and from JSON. Nothing else is converted: ``"1"`` and ``True`` are
+not integers.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ from kwire.uuids import Uuid
 from kwire.wire import MAX_STRING
 
 WITH_RECORDS = {"records": True}
-"""A serialization context: records are written in full, as base64, where Kafka only gives their size."""
+"""A serialization context: records are written in full, as base64, instead of their size."""
 
-# A `$` would let a line break pass in some dialects of regular expressions; nothing follows in any of them.
+# In some dialects `$` also matches before a line break at the end; this does not.
 _END = r"(?![\s\S])"
 _BASE64 = rf"^(?:[A-Za-z0-9+/]{{4}})*(?:[A-Za-z0-9+/][AQgw]==|[A-Za-z0-9+/]{{2}}[AEIMQUYcgkosw048]=)?{_END}"
 
 
 def _whole(value: Any) -> Any:
-    """JSON does not tell 1.0 from 1."""
+    """1 for 1.0, which JSON does not distinguish."""
     return int(value) if type(value) is float and value.is_integer() else value
 
 
@@ -73,7 +73,7 @@ def _uuid(value: Any) -> Uuid:
 
 
 def _records_in_json(value: bytes | None, info: SerializationInfo[Any]) -> str | int | None:
-    if value is None:  # left out, also where it may not be null
+    if value is None:  # left out, even where null is not allowed
         return None
     return in_base64(value) if info.context == WITH_RECORDS else len(value)
 

@@ -1,8 +1,9 @@
-"""The base of all models: between Kafka's JSON form, pydantic and the codec classes."""
+"""The base class of all models, which converts between Kafka's JSON form, pydantic and the codec classes."""
 
 from __future__ import annotations
 
 import functools
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, SupportsIndex, TypeVar
 
 from pydantic import (
@@ -17,6 +18,7 @@ from pydantic import (
 from pydantic_core import CoreSchema, PydanticCustomError
 
 from kwire.json_form.read import SIZE_NAME
+from kwire.lookup import PerMessage
 from kwire.message import FieldTags, Message, Struct
 from kwire.models.build import build
 from kwire.models.fields import SIZE_ATTRIBUTE, ModelField
@@ -37,7 +39,7 @@ if TYPE_CHECKING:
 else:
 
     class _Typed(BaseModel):
-        """``_Typed[S]`` is for type checkers alone: pydantic would make a class of each."""
+        """``_Typed[S]`` is for type checkers only: pydantic would create a class for each."""
 
         def __class_getitem__(cls, item: object) -> type:
             return cls
@@ -46,9 +48,9 @@ else:
 class ModelOf(_Typed[S]):
     """A struct or message as a pydantic model.
 
-    Generated classes stand for all versions and only declare attributes; :meth:`for_version` gives the model of one.
-    Attributes are named as in the codec class. The constructor takes them as keywords; everything else that is
-    validated has Kafka's names, or those of an earlier release.
+    Generated classes cover all versions and only declare attributes; :meth:`for_version` returns the model of one
+    version. Attributes are named as in the codec class. The constructor takes them as keywords; all other input has
+    Kafka's names, or those of an earlier release.
     """
 
     model_config = ConfigDict(extra="forbid", defer_build=True, protected_namespaces=())
@@ -60,10 +62,10 @@ class ModelOf(_Typed[S]):
     """The codec class of the whole message."""
 
     VERSION: ClassVar[int | None] = None
-    """The version; ``None`` in a class that stands for all of them."""
+    """The version; ``None`` in a class that covers all of them."""
 
     GENERAL: ClassVar[type[ModelOf[Any]] | None] = None
-    """In the model of one version the class that stands for all."""
+    """In the model of one version, the class that covers all of them."""
 
     LIVE: ClassVar[tuple[ModelField, ...]] = ()
     ABSENT: ClassVar[tuple[AbsentField, ...]] = ()
@@ -91,8 +93,9 @@ class ModelOf(_Typed[S]):
         for field in self.LIVE:
             if field.is_records and values[field.codec.name] is None:
                 values[field.codec.name] = self._records_of_size(field)
-        made: S = self._codec()(**values, unknown_tags=self._unknown_tags)
-        return made
+        codec: Any = self.STRUCT
+        struct: S = codec(**values, unknown_tags=self._unknown_tags)
+        return struct
 
     def _records_of_size(self, field: ModelField) -> bytes | None:
         size: int | None = getattr(self, field.name + SIZE_ATTRIBUTE)
@@ -102,7 +105,7 @@ class ModelOf(_Typed[S]):
 
     @property
     def unknown_tags(self) -> FieldTags:
-        """Unknown tagged fields. They are passed to and from the codec class; Kafka's JSON form lacks them."""
+        """Unknown tagged fields, passed to and from the codec class; Kafka's JSON form has no place for them."""
         return self._unknown_tags
 
     @unknown_tags.setter
@@ -116,44 +119,40 @@ class ModelOf(_Typed[S]):
         super().__init__(**{names.get(name, name): value for name, value in fields.items()})
 
     if not TYPE_CHECKING:
-        # To pydantic this constructor is its own: validation does not go through it.
+        # Makes pydantic treat this constructor as its own, and validate without it.
         __init__.__pydantic_base_init__ = True
 
     @model_validator(mode="wrap")
     @classmethod
     def _validated(cls, value: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
-        cls._must_be_of_a_version()
+        cls._require_version()
         if isinstance(value, cls):
             return handler(value)
-        if type(value) is not cls._codec():
+        if type(value) is not cls.STRUCT:
             return cls._with_records(handler(value))
-        model = cls._with_records(handler(cls._taken_apart(value)))
-        model.unknown_tags = value.unknown_tags
+        struct: Any = value
+        model = cls._with_records(handler(cls._fields_of(struct)))
+        model.unknown_tags = struct.unknown_tags
         return model
 
     @classmethod
-    def _must_be_of_a_version(cls) -> None:
+    def _require_version(cls) -> None:
         if cls.VERSION is None:
-            raise TypeError(f"{cls.__name__} stands for all versions: use {cls.__name__}.for_version(…)")
+            raise TypeError(f"{cls.__name__} covers all versions: use {cls.__name__}.for_version(…)")
 
     @classmethod
-    def _codec(cls) -> Any:
-        """The codec class, as one that has tags and takes fields."""
-        return cls.STRUCT
-
-    @classmethod
-    def _taken_apart(cls, struct: Struct) -> dict[str, Any]:
-        """What a codec object says, one level deep: nested ones are taken apart by their own models."""
+    def _fields_of(cls, struct: Struct) -> dict[str, Any]:
+        """The fields of a codec object as input of validation, one level deep: nested models read nested structs."""
         values = {field.json_name: getattr(struct, field.codec.name) for field in cls.LIVE}
         for absent in cls.ABSENT:
             value = getattr(struct, absent.name)
             if value != absent.default:
-                values[absent.json_name] = value  # which is refused, as a field too many
+                values[absent.json_name] = value  # validation refuses it as an extra field
         return values
 
     @classmethod
     def _with_records(cls, model: Self) -> Self:
-        """Records or their size, not neither and not both."""
+        """``model`` with either records or their size."""
         for field in cls.LIVE:
             if field.is_records:
                 given = {field.name, field.name + SIZE_ATTRIBUTE} & model.model_fields_set
@@ -164,7 +163,7 @@ class ModelOf(_Typed[S]):
 
     @model_serializer(mode="wrap", when_used="json")
     def _in_json(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Kafka's form: its names, tagged fields only with values of their own, of records the size."""
+        """Kafka's form: Kafka's names, no tagged fields with defaults, records as their size."""
         left: dict[str, Any] = handler(self)
         shown = {}
         for field in self.LIVE:
@@ -179,13 +178,13 @@ class ModelOf(_Typed[S]):
                 name += SIZE_NAME if type(value) is int else ""
             if not field.codec.is_tagged or getattr(self, field.name) != _default(type(self), field.name):
                 shown[name] = value
-        return shown | left  # what a derived class has on top
+        return shown | left  # with the fields of a derived class
 
     @classmethod
     def __get_pydantic_json_schema__(cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
         from kwire.models.json_schema import complete, without_serializer
 
-        cls._must_be_of_a_version()
+        cls._require_version()
         schema = handler(without_serializer(core_schema))
         complete(cls, handler.resolve_ref_schema(schema))
         return schema
@@ -197,7 +196,7 @@ class ModelOf(_Typed[S]):
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> Any:
         if self.GENERAL is None or type(self) is not self.for_version(self.VERSION or 0):
-            return super().__reduce_ex__(protocol)  # a class of somebody else's, which can be found by its name
+            return super().__reduce_ex__(protocol)  # a derived class, which pickle finds by its name
         return _restored, (self.GENERAL, self.VERSION, self.__getstate__())
 
 
@@ -217,3 +216,11 @@ def _restored(model: type[ModelOf[Any]], version: int, state: dict[Any, Any]) ->
     copy = cls.__new__(cls)
     copy.__setstate__(state)
     return copy
+
+
+class Models(PerMessage[type[ModelOf[Any]]]):
+    """The models of all messages of a generated package, by name or former name, each imported on first use."""
+
+    def _load(self, name: str, module: str) -> type[ModelOf[Any]]:
+        model: type[ModelOf[Any]] = getattr(import_module(f"{self._package}.models.{module}"), f"{name}Model")
+        return model

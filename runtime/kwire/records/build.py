@@ -104,7 +104,7 @@ def encode_batch(
             )
         )
     except (error, TypeError) as problem:
-        raise EncodeError(_out_of_range(str(problem)), message_name="RecordBatch", version=2) from problem
+        raise _invalid(_out_of_range(problem)) from problem
     from crc32c import crc32c
 
     header[17:21] = CRC.pack(crc32c(payload, crc32c(header[21:])))
@@ -134,9 +134,9 @@ def encode_message_set(
     ``exact_offsets``, -1 is an offset: use it to write what was read.
     """
     if magic not in (0, 1):
-        raise EncodeError(f"a message set has magic 0 or 1, not {magic}", message_name="MessageSet", version=magic)
+        raise _invalid(f"a message set has magic 0 or 1, not {magic}", magic)
     if _codec(codec) >= ZSTD:
-        raise EncodeError(f"codec {codec} is not supported by message sets", message_name="MessageSet", version=magic)
+        raise _invalid(f"codec {codec} is not supported by message sets", magic)
     rows = list(records)
     offsets = [row.offset for row in rows] if exact_offsets else _offsets(rows, base_offset)
     bits = (attributes & ~(CODEC_MASK | APPEND_TIME if magic else CODEC_MASK)) | _codec(codec)
@@ -147,7 +147,7 @@ def encode_message_set(
             for number, (row, offset) in enumerate(zip(rows, offsets, strict=True))
         )
     if not rows:
-        raise EncodeError("a compressed message without messages", message_name="MessageSet", version=magic)
+        raise _invalid("a compressed message without messages", magic)
     start = (offsets[0] if base_offset is None else base_offset) if magic else 0
     inner = b"".join(
         _message(int64(offset - start), magic, inner_attributes, row.timestamp, row.key, row.value, row, number)
@@ -214,22 +214,19 @@ def _payload_slowly(rows: list[Record], base_offset: int, base_timestamp: int, e
         newest = max(newest, timestamp)
         own = _checked_int(row.offset, f"records[{number}].offset", 64)
         if not exact and own != -1 and own <= offset:
-            what = f"offset {own} must be {offset + 1} or more"
-            raise EncodeError(what, message_name="RecordBatch", version=2, path=f"records[{number}].offset")
+            raise _invalid(f"offset {own} must be {offset + 1} or more", path=f"records[{number}].offset")
         offset = offset + 1 if own == -1 and not exact else own
         delta = int64(offset - base_offset)
         _checked_int(delta, f"records[{number}].offset", 32, "distance from the base offset: ")
-        body = [b"\0", _long_varint(int64(timestamp - base_timestamp)), _long_varint(delta)]
-        body += [_bytes(row.key, f"records[{number}].key"), _bytes(row.value, f"records[{number}].value")]
-        body.append(_headers(row, number))
-        joined = b"".join(body)
-        parts += [_long_varint(len(joined)), joined]
+        body = b"\0" + _long_varint(int64(timestamp - base_timestamp)) + _long_varint(delta)
+        body += _bytes(row.key, f"records[{number}].key") + _bytes(row.value, f"records[{number}].value")
+        body += _headers(row, number)
+        parts += [_long_varint(len(body)), body]
     return b"".join(parts), offset, newest
 
 
 def _not_a_record(row: object, number: int) -> EncodeError:
-    what = f"expected a Record, got {type(row).__name__}"
-    return EncodeError(what, message_name="RecordBatch", version=2, path=f"records[{number}]")
+    return _invalid(f"expected a Record, got {type(row).__name__}", path=f"records[{number}]")
 
 
 def _long_varint(value: int) -> bytes:
@@ -246,9 +243,7 @@ def _bytes(value: object, path: str) -> bytes:
     if value is None:
         return b"\x01"
     if not isinstance(value, (bytes, bytearray)):
-        raise EncodeError(
-            f"expected bytes or None, got {type(value).__name__}", message_name="RecordBatch", version=2, path=path
-        )
+        raise _invalid(f"expected bytes or None, got {type(value).__name__}", path=path)
     return varint(len(value)) + value
 
 
@@ -258,28 +253,19 @@ def _headers(row: Record, number: int) -> bytes:
         try:
             key, value = pair
         except (TypeError, ValueError):
-            raise EncodeError(
-                "expected a pair of key and value", message_name="RecordBatch", version=2, path=path
-            ) from None
+            raise _invalid("expected a pair of key and value", path=path) from None
         if not isinstance(key, str):
-            raise EncodeError(
-                f"expected a str as key, got {type(key).__name__}",
-                message_name="RecordBatch",
-                version=2,
-                path=path,
-            )
+            raise _invalid(f"expected a str as key, got {type(key).__name__}", path=path)
         _bytes(value, path)
     try:
         return write_headers(row.headers)
     except UnicodeEncodeError as problem:
-        raise EncodeError(
-            str(problem), message_name="RecordBatch", version=2, path=f"records[{number}].headers"
-        ) from problem
+        raise _invalid(str(problem), path=f"records[{number}].headers") from problem
 
 
 def _checked_int(value: object, path: str, bits: int, what: str = "") -> int:
     if not isinstance(value, int) or not -(1 << bits - 1) <= value < 1 << bits - 1:
-        raise EncodeError(f"{what}{value!r} is not an int{bits}", message_name="RecordBatch", version=2, path=path)
+        raise _invalid(f"{what}{value!r} is not an int{bits}", path=path)
     return value
 
 
@@ -305,26 +291,16 @@ def _message(
 ) -> bytes:
     path = f"records[{number}]" if row is not None else ""
     if row is not None and row.headers:
-        raise EncodeError(
-            f"magic {magic} does not support headers", message_name="MessageSet", version=magic, path=path
-        )
+        raise _invalid(f"magic {magic} does not support headers", magic, path)
     if magic == 0 and timestamp != -1:
-        raise EncodeError("magic 0 does not support timestamps", message_name="MessageSet", version=magic, path=path)
+        raise _invalid("magic 0 does not support timestamps", magic, path)
     try:
         fields = (magic, attributes, timestamp) if magic else (magic, attributes)
-        body = b"".join(
-            (
-                MESSAGE[magic].pack(*fields, -1 if key is None else len(key)),
-                key or b"",
-                SIZE.pack(-1 if value is None else len(value)),
-                value or b"",
-            )
-        )
+        body = MESSAGE[magic].pack(*fields, -1 if key is None else len(key)) + (key or b"")
+        body += SIZE.pack(-1 if value is None else len(value)) + (value or b"")
         return HEAD.pack(offset, 4 + len(body), zlib.crc32(body)) + body
     except (error, TypeError) as problem:
-        raise EncodeError(
-            _out_of_range(str(problem)), message_name="MessageSet", version=magic, path=path
-        ) from problem
+        raise _invalid(_out_of_range(problem), magic, path) from problem
 
 
 def _compress(codec: int, data: bytes, magic: int, level: int | None) -> bytes:
@@ -345,5 +321,10 @@ def _append_bit(timestamp_type: TimestampType, *, magic: int) -> int:
     return APPEND_TIME if timestamp_type == "append" else 0
 
 
-def _out_of_range(problem: str) -> str:
+def _out_of_range(problem: Exception) -> str:
     return f"not a number, or out of range: {problem}"
+
+
+def _invalid(reason: str, magic: int = 2, path: str = "") -> EncodeError:
+    name = "RecordBatch" if magic == 2 else "MessageSet"
+    return EncodeError(reason, message_name=name, version=magic, path=path)

@@ -84,16 +84,14 @@ def decode_control(protocol: MessageRegistry, record: Record, policy: Policy = S
 def encode_control(name: str, message: Message, *, timestamp: int = -1, offset: int = -1) -> Record:
     """The record of a control batch. ``name`` is one of those in :data:`TYPES`. A message with a ``version`` field is
     encoded in that version."""
-    number = next((number for number, (known, _) in enumerate(TYPES) if known == name), None)
-    if number is None:
-        raise EncodeError(
-            f"unknown control record {name!r}: expected one of {', '.join(known for known, _ in TYPES)}"
-        )
+    names = [known for known, _ in TYPES]
+    if name not in names:
+        raise EncodeError(f"unknown control record {name!r}: expected one of {', '.join(names)}")
     if hasattr(message, "version"):
         value = message.encode(message.version)
     else:
         value = VERSION.pack(0) + message.encode(0)
-    return Record(KEY.pack(0, number), value, (), timestamp, offset)
+    return Record(KEY.pack(0, names.index(name)), value, (), timestamp, offset)
 
 
 def _decode(

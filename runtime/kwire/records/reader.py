@@ -88,15 +88,17 @@ class BatchReader:
             return None
         magic = self._view[at + 16]
         whole = OVERHEAD + size
+        error = None
         if magic > 2:
             error = self._bad(UnknownMagicError, 16, f"unknown magic {magic}", whole if whole <= left else MAX_KEPT)
-            self._pass(whole, left)
-            raise error
-        if size < MIN_SIZE[magic]:
-            error = self._bad(
-                CorruptRecordError, 8, f"a batch of size {size}: the minimum is {MIN_SIZE[magic]}", whole, magic
-            )
-            self._pass(whole, left)
+        elif size < MIN_SIZE[magic]:
+            reason = f"a batch of size {size}: the minimum is {MIN_SIZE[magic]}"
+            error = self._bad(CorruptRecordError, 8, reason, whole, magic)
+        if error:
+            if whole > left:
+                self._stopped = True
+            else:
+                self.position += whole
             raise error
         if whole > left:
             self._end(left)
@@ -111,13 +113,6 @@ class BatchReader:
     def _end(self, left: int) -> None:
         self.truncated = left
         self._stopped = True
-
-    def _pass(self, size: int, left: int) -> None:
-        """Continue after an invalid batch, unless it extends beyond the end."""
-        if size > left:
-            self._stopped = True
-        else:
-            self.position += size
 
     def _bad(
         self, kind: type[RecordsError], place: int, reason: str, kept: int, magic: int | None = None
