@@ -6,7 +6,7 @@ import sys
 
 
 def main() -> None:
-    """Run the command line, or say what to install for it: the bare package has no compiler."""
+    """Run the command line, or exit with a hint if the dependencies of the compiler are not installed."""
     try:
         from kwirec.cli import main as run
     except ModuleNotFoundError as problem:

@@ -1,7 +1,6 @@
-"""Every diagnostic code in order, and what is said about each outside of findings.
+"""All diagnostic codes: lookup by number or name, the text of ``kwirec explain`` and the pages in ``docs/rules``.
 
-Takes the codes of all passes, gives lookup by number or name, the text of ``kwirec explain`` and the pages in
-``docs/rules/``. The order is that of the passes, then that of the rules.
+Codes are listed in the order of the passes; those of the validation pass in the order of its rules.
 """
 
 from __future__ import annotations
@@ -26,24 +25,24 @@ BLOCKS: Mapping[str, str] = {
     "K6": "Tagged fields",
     "K7": "Messages, pairs and api keys",
 }
-"""What the codes are about that begin with the same two characters."""
+"""Titles of the groups of codes, by their first two characters."""
 
 _WIDTH = 100
-_BY_NAME: Mapping[str, Code] = {key: code for code in CODES for key in (code.number.lower(), code.name)}
+BY_NAME: Mapping[str, Code] = {key: code for code in CODES for key in (code.number.lower(), code.name)}
 
 
 def find(word: str) -> Code | None:
-    """The code with this number or name, in capitals or not."""
-    return _BY_NAME.get(word.strip().lower())
+    """The code with this number or name, ignoring case."""
+    return BY_NAME.get(word.strip().lower())
 
 
 def suggestion(word: str) -> str:
-    """``did you mean `K602`?`` for a word that is no code, or an empty string."""
+    """``did you mean `K602`?`` for an unknown code, or an empty string."""
     return did_you_mean(word, (key for code in CODES for key in (code.number, code.name)))
 
 
 def explain_text(code: Code) -> str:
-    """Everything about a code as plain text for a terminal."""
+    """The explanation of a code as plain text."""
     paragraphs = [
         f"{code.number} {code.name} ({code.severity.value})",
         _fill(code.what),
@@ -58,7 +57,7 @@ def explain_text(code: Code) -> str:
 
 
 def page(code: Code) -> str:
-    """Everything about a code as a page in Markdown."""
+    """The explanation of a code as a page in Markdown."""
     parts = [
         f"# {code.number}: {code.name}",
         f"Severity: **{code.severity.value}**{', relaxable' if code.relaxable else ''} · [all rules](README.md)",
@@ -84,7 +83,7 @@ def pages() -> dict[str, str]:
 
 
 def write_pages(folder: Path) -> None:
-    """Write all pages into ``folder`` and remove those of codes that no longer exist."""
+    """Write all pages to ``folder`` and remove those of codes that no longer exist."""
     folder.mkdir(parents=True, exist_ok=True)
     wanted = pages()
     for stale in sorted(folder.glob("[A-Z][0-9]*.md")):
@@ -95,12 +94,12 @@ def write_pages(folder: Path) -> None:
 
 
 def _index_lines() -> Iterator[str]:
-    yield "# What the compiler finds"
+    yield "# Diagnostics of the compiler"
     yield ""
     yield _fill(
-        "Every finding carries one of these codes. `kwirec explain K602` prints a page in the terminal. "
-        "Errors stop the compiler; warnings let it go on but fail `kwirec check`; notes do neither. A project may "
-        'give relaxable codes another severity (`severity = { K207 = "off" }`) or accept single findings with a '
+        "Every finding has one of these codes. `kwirec explain K602` prints a page in the terminal. "
+        "Errors stop the compiler; warnings do not, but `kwirec check` fails; notes do neither. A project can "
+        'change the severity of relaxable codes (`severity = { K207 = "off" }`) or waive single findings with a '
         "reason (`[[tool.kwirec.waivers]]`), both in its `pyproject.toml`."
     )
     for block, title in BLOCKS.items():
@@ -115,11 +114,13 @@ def _index_lines() -> Iterator[str]:
 
 def _how_to_change(code: Code) -> str:
     if not code.relaxable:
-        return "What it finds cannot be compiled soundly, so the severity is fixed and findings cannot be waived."
+        return (
+            "Such definitions cannot be compiled correctly, so the severity is fixed and findings cannot be waived."
+        )
     return (
-        "Another severity (error, warning, note or off) for the whole project, or a waiver for single findings. A "
-        "waiver names the message and, as far as findings are about fields, the path of the field; without `field` "
-        "it holds for the whole message. In `pyproject.toml`:"
+        "Set another severity (error, warning, note or off) for the whole project, or waive single findings. A "
+        "waiver gives the message and, if the finding is about a field, the path of the field; without `field` it "
+        "applies to the whole message. In `pyproject.toml`:"
     )
 
 
@@ -133,7 +134,7 @@ def _settings(code: Code) -> str:
             f'code = "{code.number}"',
             'message = "ClockRequest"',
             'field = "Zones.Name"',
-            'reason = "why it is right here"',
+            'reason = "why this is acceptable"',
         )
     )
 

@@ -35,7 +35,7 @@ def _reporting(function: F) -> F:
     function = click.option(
         "--config",
         type=click.Path(path_type=Path, exists=True, dir_okay=False),
-        help="A pyproject.toml with [tool.kwirec]; default: the one in this folder or above.",
+        help="A pyproject.toml with [tool.kwirec]; default: the nearest one in this folder or its parents.",
     )(function)
     return click.option("--format", "form", type=click.Choice(list(FORMATS)), default="text", show_default=True)(
         function
@@ -57,7 +57,7 @@ def check(paths: Sequence[Path], form: str, config: Path | None) -> None:
         for waiver in report.waivers:
             if waiver not in report.used_waivers:
                 place = f"{waiver.message}.{waiver.field}".removesuffix(".*")
-                click.echo(f"the waiver of {waiver.code} for `{place}` covers nothing: remove it", err=True)
+                click.echo(f"the waiver of {waiver.code} for `{place}` matches no finding: remove it", err=True)
         click.echo(f"{count} messages checked: {summary(report.diagnostics)}", err=True)
     sys.exit(_status(report))
 
@@ -68,7 +68,7 @@ def check(paths: Sequence[Path], form: str, config: Path | None) -> None:
 @click.option("--package", required=True, help="Name of the Python package to generate.")
 @click.option("--out", type=click.Path(path_type=Path), default=Path("generated"), show_default=True)
 @click.option("--check", "only_check", is_flag=True, help="Write nothing; fail if anything would change.")
-@click.option("--quiet", "-q", is_flag=True, help="No progress.")
+@click.option("--quiet", "-q", is_flag=True, help="Hide progress.")
 def generate(
     paths: Sequence[Path], form: str, config: Path | None, package: str, out: Path, only_check: bool, quiet: bool
 ) -> None:
@@ -96,12 +96,12 @@ def generate(
         f"{result.messages} messages, {result.versions} versions, {result.layouts} distinct layouts; "
         f"{outcome.lines} lines in {outcome.unchanged + len(outcome.written)} files, "
         f"{len(outcome.written)} {'differ' if only_check else 'written'}, "
-        f"{len(outcome.removed)} {'too many' if only_check else 'removed'}; {result.seconds:.1f} s",
+        f"{len(outcome.removed)} {'obsolete' if only_check else 'removed'}; {result.seconds:.1f} s",
         err=True,
     )
     if only_check and not outcome.is_clean:
         for path in [*outcome.written, *outcome.removed]:
-            click.echo(f"{(out / package / path).as_posix()} is not what the definitions give", err=True)
+            click.echo(f"{(out / package / path).as_posix()} is out of date: run `kwirec generate`", err=True)
         sys.exit(FINDINGS)
     sys.exit(_status(report))
 
@@ -111,7 +111,7 @@ def generate(
 @_reporting
 @click.option("--stage", type=click.Choice(["syntax", "schema", "layout"]), default="schema", show_default=True)
 def dump(paths: Sequence[Path], form: str, config: Path | None, stage: str) -> None:
-    """Print a stage of the compiler as stable text."""
+    """Print the result of a compiler pass as stable text."""
     from kwirec.driver import load
     from kwirec.dump import dump_layouts, dump_schema, dump_syntax
     from kwirec.lowering import lower
@@ -135,28 +135,28 @@ def explain(code: str) -> None:
     """Explain a diagnostic code such as K304."""
     found = catalogue.find(code)
     if found is None:
-        raise click.UsageError(f"there is no code {code!r}. {catalogue.suggestion(code)}".strip())
+        raise click.UsageError(f"unknown code {code!r}. {catalogue.suggestion(code)}".strip())
     click.echo(catalogue.explain_text(found), nl=False)
 
 
 @main.command("rule-pages", hidden=True)
 @click.argument("folder", type=click.Path(path_type=Path))
 def rule_pages(folder: Path) -> None:
-    """Write one documentation page for every code."""
+    """Write a documentation page for every code."""
     catalogue.write_pages(folder)
 
 
 @main.command()
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="SOURCE...")
 @_reporting
-@click.option("--release", required=True, help="The Kafka release that SOURCE is, such as 4.1.1.")
+@click.option("--release", required=True, help="The Kafka release of SOURCE, such as 4.1.1.")
 @click.option("--into", type=click.Path(path_type=Path), default=Path("message_defs/kafka"), show_default=True)
 def merge(paths: Sequence[Path], form: str, config: Path | None, release: str, into: Path) -> None:
-    """Take the definitions of a release into the union of all releases, and prove the union."""
+    """Merge a Kafka release into the union of releases, and check the union against every release."""
     from kwirec.merge import merge as run
 
     if not all(part.isdigit() for part in release.split(".")):
-        raise click.UsageError(f"{release!r} is not a release: numbers separated by dots")
+        raise click.UsageError(f"invalid release {release!r}: expected numbers separated by dots")
     report = _report(config)
     outcome = run(into, release, paths, report)
     _show(report, form)
@@ -166,17 +166,17 @@ def merge(paths: Sequence[Path], form: str, config: Path | None, release: str, i
         click.echo(f"note: {note}", err=True)
     if outcome.proof is not None:
         for mismatch in outcome.proof.mismatches:
-            click.echo(f"not proved: {mismatch}", err=True)
+            click.echo(f"mismatch: {mismatch}", err=True)
         click.echo(
-            f"{outcome.proof.proved} (release, message, version) proved, {outcome.proof.excepted} listed exceptions, "
+            f"{outcome.proof.proved} (release, message, version) verified, {outcome.proof.excepted} exceptions, "
             f"{len(outcome.proof.mismatches)} mismatches",
             err=True,
         )
     if outcome.failed:
-        click.echo(f"{release} was not merged, nothing is written", err=True)
+        click.echo(f"{release} was not merged; no files were written", err=True)
         sys.exit(max(FINDINGS, _status(report)))
     click.echo(
-        f"{release} merged: {len(outcome.added)} messages new, {len(outcome.changed)} changed, "
+        f"{release} merged: {len(outcome.added)} new messages, {len(outcome.changed)} changed, "
         f"{len(outcome.written)} files written",
         err=True,
     )
@@ -186,15 +186,17 @@ def merge(paths: Sequence[Path], form: str, config: Path | None, release: str, i
 @click.argument("name")
 @click.argument("folder", required=False, type=click.Path(path_type=Path))
 def new(name: str, folder: Path | None) -> None:
-    """Lay down a small protocol to start from, in FOLDER or one called NAME.
+    """Create a starter protocol with tests in FOLDER (default: ./NAME).
 
-    NAME is that of the Python package which is generated from it.
+    NAME is the name of the generated Python package.
     """
     from kwirec.scaffold import create
 
     _check_package_name(name)
     if not name.isascii() or name.strip("_") != name:
-        raise click.UsageError(f"{name!r} is not a name for a distribution: ASCII, no underscore at either end")
+        raise click.UsageError(
+            f"{name!r} is not a valid distribution name: use ASCII, without leading or trailing underscores"
+        )
     folder = folder or Path(name)
     try:
         for path in create(name, folder):
@@ -208,7 +210,9 @@ def new(name: str, folder: Path | None) -> None:
 @click.argument("old")
 @click.argument("new")
 @click.option(
-    "--level", type=click.Choice(["wire", "json", "source", "policy"]), help="What to look for; default: wire."
+    "--level",
+    type=click.Choice(["wire", "json", "source", "policy"]),
+    help="Kind of changes to look for; default: wire.",
 )
 @click.option(
     "--format",
@@ -220,21 +224,21 @@ def new(name: str, folder: Path | None) -> None:
 @click.option(
     "--config",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    help="A pyproject.toml with [tool.kwirec.diff]; default: the one in this folder or above.",
+    help="A pyproject.toml with [tool.kwirec.diff]; default: the nearest one in this folder or its parents.",
 )
 @click.option(
     "--union",
     type=click.Path(path_type=Path),
     default=Path("message_defs/kafka"),
     show_default=True,
-    help="The union of releases that `release:` is about.",
+    help="The union of releases that `release:` refers to.",
 )
 def diff(old: str, new: str, level: str | None, form: str, config: Path | None, union: Path) -> None:
-    """Say what changes from OLD to NEW, and what that breaks.
+    """Report changes from OLD to NEW, and which of them break compatibility.
 
-    Each side is a file, folder, jar or zip; `ARCHIVE!FILE`; a git revision, `git:main` (the path of the other side)
-    or `git:v1.2:PATH`; or a release of the union, `release:3.9.1`. Levels, each with those before it: wire (bytes of
-    a numbered version), json (names in request logs), source (generated Python), policy (rules on evolution).
+    Each side is a file, folder, jar or zip; `ARCHIVE!FILE`; a git revision, `git:main` (with the path of the other
+    side) or `git:v1.2:PATH`; or a release in the union, `release:3.9.1`. Each level includes the previous ones: wire
+    (bytes of a numbered version), json (names in request logs), source (generated Python), policy (evolution rules).
     """
     from kwirec.diff import Level, compare, judge
     from kwirec.diff.config import load_diff_config
@@ -258,10 +262,11 @@ def diff(old: str, new: str, level: str | None, form: str, config: Path | None, 
     judgement = judge(compare(before.schema, after.schema), at, old=before.schema, waivers=settings.waivers)
     click.echo(render_diff(judgement, before, after, form, color=form == "text" and sys.stdout.isatty()), nl=False)
     for waiver in judgement.unused:
-        click.echo(f"the waiver of {waiver.code} for `{waiver.message}` covers nothing: remove it", err=True)
+        click.echo(f"the waiver of {waiver.code} for `{waiver.message}` matches no finding: remove it", err=True)
     if incomparable := sorted(before.incomparable | after.incomparable):
         click.echo(
-            f"not compared, for the union has other bytes than the release: {', '.join(incomparable)}", err=True
+            f"not compared (release differs from the union, see exceptions.json): {', '.join(incomparable)}",
+            err=True,
         )
     click.echo(diff_summary(judgement, at), err=True)
     sys.exit(FINDINGS if judgement.breaking else CLEAN)
@@ -279,9 +284,9 @@ def lint_rules(form: str) -> None:
 
 def _check_package_name(package: str) -> None:
     if not package.isidentifier() or keyword.iskeyword(package):
-        raise click.UsageError(f"{package!r} is not a name for a Python package")
+        raise click.UsageError(f"{package!r} is not a valid package name")
     if package in ("kwire", "kwirec") or package in sys.stdlib_module_names:
-        raise click.UsageError(f"a package {package!r} would hide the one that has this name already")
+        raise click.UsageError(f"{package!r} would shadow an existing package: choose another name")
 
 
 def _report(config: Path | None) -> Report:
@@ -303,7 +308,7 @@ def _nearest_config() -> Path | None:
 
 
 def _show(report: Report, form: str) -> None:
-    """Findings go to standard output in the machine formats, which other programs read, else to standard error."""
+    """Print findings: machine formats to standard output, text to standard error."""
     if form == "text":
         if report.diagnostics:
             click.echo(render(report.diagnostics, form, color=sys.stderr.isatty()), nl=False, err=True)

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from kwirec import catalogue
-from kwirec.diagnostics.diagnostic import Code, Severity, Waiver, did_you_mean
+from kwirec.diagnostics.diagnostic import Severity, Waiver, did_you_mean
 from kwirec.versions import VersionRange
 
 SEVERITIES = tuple(severity.value for severity in Severity)
@@ -42,14 +42,14 @@ class ConfigError(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class Config:
-    """Severities by the number of their code, and waivers in the order in which they were written."""
+    """Severities by code number, and waivers in the order of the file."""
 
     severities: Mapping[str, Severity] = field(default_factory=dict)
     waivers: tuple[Waiver, ...] = ()
 
 
 def load_config(path: Path) -> Config:
-    """The section ``[tool.kwirec]`` of a file, which may be missing. Raises :class:`ConfigError`."""
+    """The section ``[tool.kwirec]`` of a file; defaults if there is none. Raises :class:`ConfigError`."""
     problems: list[str] = []
     section = read_section(path, "kwirec", problems)
     for key in section:
@@ -89,8 +89,8 @@ def read_waivers(
 ) -> tuple[Waiver, ...]:
     """The array of tables ``[[tool.NAME.waivers]]``.
 
-    ``code_key`` is the key that names what is waived. ``resolve`` takes its value and returns the code, or an
-    empty string and what is wrong. ``optional`` are the keys that a waiver may have besides it, message and reason.
+    ``code_key`` is the key that holds the waived code or rule. ``resolve`` maps its value to a code, or to an empty
+    string and an error text. ``optional`` lists the keys allowed besides ``code_key``, ``message`` and ``reason``.
     """
     tables = section.get("waivers", [])
     if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
@@ -156,14 +156,14 @@ def _read_severities(table: object, problems: list[str]) -> dict[str, Severity]:
         if value not in SEVERITIES:
             problems.append(f"severity: `{value}` for {key} is not one of {', '.join(SEVERITIES)}")
         elif number in severities:
-            problems.append(f"severity: {number} is given twice, once as `{_code(number).name}`")
+            problems.append(f"severity: {number} is given twice, once as `{catalogue.BY_NAME[number.lower()].name}`")
         elif number:
             severities[number] = Severity(value)
     return severities
 
 
 def _relaxable(word: str) -> tuple[str, str]:
-    """The number of a code that may be relaxed, or what is wrong with ``word``."""
+    """The number of a relaxable code, or an empty string and an error text."""
     code = catalogue.find(word)
     if code is None:
         hint = catalogue.suggestion(word)
@@ -171,9 +171,3 @@ def _relaxable(word: str) -> tuple[str, str]:
     if not code.relaxable:
         return "", f"{code.number} ({code.name}) is an error that cannot be relaxed"
     return code.number, ""
-
-
-def _code(number: str) -> Code:
-    code = catalogue.find(number)
-    assert code is not None
-    return code

@@ -1,7 +1,6 @@
-"""The passes, in order, and nothing else.
+"""Runs the passes in order: ``load`` turns paths into a checked schema, ``generate`` writes the package.
 
-``load`` goes from paths to a checked schema, ``generate`` from there to files on disk. A pass that leaves errors is
-the last one; what it found is in the report.
+The driver stops after a pass that reports errors.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ from kwirec.lowering import Layouts, lower
 from kwirec.validation import validate
 
 Phase = Callable[[str, int, int], None]
-"""Told about progress: the phase, and how much of how much is done."""
+"""Receives progress: the phase, the number of finished items and the total."""
 
 
 def quiet(phase: str, done: int, total: int) -> None:
@@ -37,7 +36,7 @@ def quiet(phase: str, done: int, total: int) -> None:
 
 @dataclass(frozen=True)
 class Loaded:
-    """The result of :func:`load`. ``schema`` is whole only if the report has no errors."""
+    """The result of :func:`load`. ``schema`` is complete only if the report has no errors."""
 
     documents: tuple[Document, ...]
     schema: Schema
@@ -45,7 +44,7 @@ class Loaded:
 
 
 def load(paths: Sequence[Path], report: Report, phase: Phase = quiet) -> Loaded:
-    """Read, parse, resolve and validate the definitions in ``paths``. Findings are in ``report``."""
+    """Read, parse, resolve and validate the definitions in ``paths``. Findings go to ``report``."""
     started = time.perf_counter()
     sources = read_sources(paths, report)
     documents = []
@@ -84,7 +83,10 @@ def generate(
     check: bool = False,
     phase: Phase = quiet,
 ) -> Generated:
-    """Lower, emit and write: the package ``package`` in folder ``out``."""
+    """Generate ``package`` in the folder ``out``; with ``check``, only report what would change.
+
+    Raises :class:`OutputNotGeneratedError` if the folder of the package holds files that kwirec did not write.
+    """
     folder = out / package
     if not is_generated(folder):
         raise OutputNotGeneratedError(f"{folder.as_posix()} was not written by kwirec: choose another folder")
@@ -117,6 +119,6 @@ def generate(
 
 
 def _digest(loaded: Loaded) -> str:
-    """A digest of all definitions, whatever the order and the place of their files."""
+    """A digest of all definitions that does not depend on the order or names of the files."""
     texts = sorted(hashlib.sha256(document.source.text.encode()).hexdigest() for document in loaded.documents)
     return hashlib.sha256("".join(texts).encode()).hexdigest()[:16]

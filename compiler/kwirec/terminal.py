@@ -13,7 +13,7 @@ PHASES = {"parse": "reading definitions", "check": "checking", "emit": "emitting
 
 
 class Phases:
-    """Call it with phase, done and total. Quick phases are seen too: the bars stay until the end."""
+    """Shows progress when called with phase, done and total. Bars stay until the end, so short phases are visible."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -47,7 +47,7 @@ class Phases:
 
 @contextmanager
 def phases(*, quiet: bool) -> Iterator[Phases]:
-    """Progress for the time of a ``with`` block."""
+    """Show progress within a ``with`` block."""
     console = Console(stderr=True, quiet=quiet)
     with Phases(console) as shown:
         yield shown

@@ -138,7 +138,7 @@ def test_severities_and_waivers_come_from_pyproject() -> None:
         '[[tool.kwirec.waivers]]\ncode = "K207"\nmessage = "Clock"\nfield = "Zone"\nreason = "obvious"\n'
     )
     assert kwirec("check", "Plain.json").exit_code == 0
-    assert "the waiver of K207 for `Clock.Zone` covers nothing" in kwirec("check", "defs").stderr
+    assert "the waiver of K207 for `Clock.Zone` matches no finding" in kwirec("check", "defs").stderr
     Path("pyproject.toml").write_text('[[tool.kwirec.waivers]]\ncode = "K207"\nmessage = "Clock"\nreason = ""\n')
     result = kwirec("check", "Plain.json")
     assert result.exit_code == 2
@@ -172,7 +172,7 @@ def test_generate_check_fails_until_the_tree_is_right() -> None:
     Path("out/clock/headers.py").write_text("edited")
     result = kwirec(*arguments, "--check")
     assert result.exit_code == 1
-    assert "out/clock/headers.py is not what the definitions give" in result.stderr
+    assert "out/clock/headers.py is out of date: run `kwirec generate`" in result.stderr
 
 
 def test_generate_stops_before_writing_when_definitions_are_wrong() -> None:

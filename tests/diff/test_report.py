@@ -110,7 +110,7 @@ def test_configuration_of_the_project() -> None:
     assert "MESSAGE_REMOVED" not in result.stdout
     assert "FIELD_RENAMED" in result.stdout
     assert "FIELD_REMOVED]" not in result.stdout
-    assert "the waiver of TAG_REUSED for `Alarm` covers nothing: remove it" in result.stderr
+    assert "the waiver of TAG_REUSED for `Alarm` matches no finding: remove it" in result.stderr
     assert result.stderr.endswith("at level json; 1 waived\n")
 
 
