@@ -93,6 +93,11 @@ def base_type(type_: Type) -> PrimitiveType | StructType:
     return type_
 
 
+def with_base(type_: Type, base: PrimitiveType | StructType) -> Type:
+    """The type with another one below its arrays."""
+    return ArrayType(with_base(type_.element, base)) if isinstance(type_, ArrayType) else base
+
+
 Default = int | float | bool | str | bytes | None
 """A typed default. ``bytes`` also for uuids (16 of them). Arrays and structs: ``None`` for null."""
 

@@ -1,8 +1,8 @@
-"""Finds which fields and structs of two drafts of one message are the same.
+"""Finds the fields and structs that are the same in two drafts of one message.
 
-Evidence first: two untagged fields are the same when they stand at the same position of the same struct in a
-version that both drafts have with equal bytes, two tagged fields when they carry the same number there. Only what
-no shared version decides is matched by name.
+Evidence first: two untagged fields are the same if they have the same position in the same struct in a version that
+both drafts have with equal bytes, two tagged fields if they have the same tag there. Only fields that no shared
+version decides are matched by name.
 """
 
 from __future__ import annotations
@@ -25,9 +25,10 @@ class Alignment:
         return next((mine for mine, theirs in self.structs if theirs == other_struct), None)
 
 
-def align(preferred: MessageDraft, other: MessageDraft, shared: frozenset[int]) -> Alignment:
-    """Pair up everything that is the same; contradictions go to ``conflicts``."""
+def align(preferred: MessageDraft, other: MessageDraft) -> Alignment:
+    """Pair the fields and structs that are the same; contradictions go to ``conflicts``."""
     alignment = Alignment()
+    shared = preferred.valid & other.valid
     pending = [(preferred.name, other.name)]
     while pending:
         pair = pending.pop()
@@ -37,23 +38,17 @@ def align(preferred: MessageDraft, other: MessageDraft, shared: frozenset[int]) 
         names = _by_position(mine.fields, theirs.fields, shared, alignment.conflicts)
         _by_name(mine.fields, theirs.fields, names)
         alignment.structs[pair] = names
+        my_structs, their_structs = ({f.name: f.struct_name for f in struct.fields} for struct in (mine, theirs))
         for my_name, their_name in names.items():
-            my_struct = next(f for f in mine.fields if f.name == my_name).struct_name
-            their_struct = next(f for f in theirs.fields if f.name == their_name).struct_name
+            my_struct, their_struct = my_structs[my_name], their_structs[their_name]
             if my_struct is not None and their_struct is not None:
                 pending.append((my_struct, their_struct))
-    paired = {theirs for _, theirs in alignment.structs}
     for name in other.structs:
-        if name not in paired and name in preferred.structs:
-            _pair_by_name(preferred, other, name, alignment)
+        if alignment.partner_of(name) is None and name in preferred.structs:
+            names = {}
+            _by_name(preferred.structs[name].fields, other.structs[name].fields, names)
+            alignment.structs[(name, name)] = names
     return alignment
-
-
-def _pair_by_name(preferred: MessageDraft, other: MessageDraft, name: str, alignment: Alignment) -> None:
-    """A struct that no field leads to in both drafts, but that has the same name in both."""
-    names: dict[str, str] = {}
-    _by_name(preferred.structs[name].fields, other.structs[name].fields, names)
-    alignment.structs[(name, name)] = names
 
 
 def _by_position(
@@ -84,7 +79,7 @@ def _pairs(mine: list[FieldDraft], theirs: list[FieldDraft], version: int) -> It
 
 
 def _by_name(mine: list[FieldDraft], theirs: list[FieldDraft], names: dict[str, str]) -> None:
-    """Match the rest by name, or by a name that one of them once had."""
+    """Match the rest by name, or by a former name of mine."""
     taken = set(names.values())
     rest = {f.name: f for f in theirs if f.name not in taken}
     for one in mine:

@@ -1,27 +1,20 @@
-"""Drafts: messages taken apart so that two of them can be joined.
+"""Drafts: messages in a form in which two of them can be joined.
 
-A draft says of every field in exactly which valid versions it is there, nullable or tagged, as plain sets. Ranges
-are written anew from these sets, so they never claim more than some release proves.
+A draft lists the valid versions in which each field is present, nullable or tagged, as plain sets. Ranges are written
+from these sets, so they never claim more than some release proves.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 
-from kwirec.ir.schema import (
-    ArrayType,
-    Default,
-    Field,
-    Implicit,
-    Message,
-    MessageKind,
-    StructType,
-    Type,
-    base_type,
-)
+from kwirec.ir.schema import Default, Field, Implicit, Message, MessageKind, StructType, Type, base_type
 from kwirec.lowering.coding import coding
-from kwirec.versions import VersionRange
+
+D = TypeVar("D", "FieldDraft", "MessageDraft")
+Versions = frozenset[int]
 
 
 @dataclass
@@ -30,14 +23,14 @@ class FieldDraft:
 
     name: str
     type: Type
-    live: frozenset[int]
-    lacks: frozenset[int]
-    """Versions in which its struct is there without it: only for these do default and ignorable mean anything."""
-    nullable: frozenset[int]
-    tagged: frozenset[int]
+    live: Versions
+    lacks: Versions
+    """Versions that have the struct without the field: default and ignorable only apply to these."""
+    nullable: Versions
+    tagged: Versions
     tag: int | None
-    classic: frozenset[int]
-    """Flexible versions in which the field keeps the classic length all the same."""
+    classic: Versions
+    """Flexible versions in which the field keeps the classic length."""
     default: Default | Implicit
     ignorable: bool
     entity_type: str | None
@@ -52,24 +45,6 @@ class FieldDraft:
         base = base_type(self.type)
         return base.name if isinstance(base, StructType) else None
 
-    def with_struct(self, name: str) -> FieldDraft:
-        """The same field with another struct below its arrays."""
-
-        def renamed(type_: Type) -> Type:
-            return ArrayType(renamed(type_.element)) if isinstance(type_, ArrayType) else StructType(name)
-
-        return replace(self, type=renamed(self.type))
-
-    def limited_to(self, versions: frozenset[int]) -> FieldDraft:
-        return replace(
-            self,
-            live=self.live & versions,
-            lacks=self.lacks & versions,
-            nullable=self.nullable & versions,
-            tagged=self.tagged & versions,
-            classic=self.classic & versions,
-        )
-
     def live_untagged(self, version: int) -> bool:
         return version in self.live and version not in self.tagged
 
@@ -80,9 +55,6 @@ class StructDraft:
     doc: str
     fields: list[FieldDraft]
 
-    def field_named(self, name: str) -> FieldDraft | None:
-        return next((one for one in self.fields if one.name == name), None)
-
 
 @dataclass
 class MessageDraft:
@@ -92,78 +64,57 @@ class MessageDraft:
     kind: MessageKind
     api_key: int | None
     listeners: tuple[str, ...]
-    valid: frozenset[int]
-    flexible: frozenset[int]
-    deprecated: frozenset[int]
+    valid: Versions
+    flexible: Versions
+    deprecated: Versions
     latest_unstable: bool
     structs: dict[str, StructDraft]
-    module: str | None
     doc: str
-    aliases: tuple[str, ...] = ()
-    comment: str = field(default="")
+    aliases: tuple[str, ...]
+    comment: str
 
     @property
     def root(self) -> StructDraft:
         return self.structs[self.name]
 
-    def limited_to(self, versions: frozenset[int]) -> MessageDraft:
+    def limited_to(self, versions: Versions) -> MessageDraft:
         """The draft without all other versions, and without the fields and structs that only those had."""
-        structs = {}
-        for name, struct in self.structs.items():
-            fields = [limited for one in struct.fields if (limited := one.limited_to(versions)).live]
-            structs[name] = StructDraft(name, struct.doc, fields)
-        draft = replace(
-            self,
-            valid=self.valid & versions,
-            flexible=self.flexible & versions,
-            deprecated=self.deprecated & versions,
-            structs=structs,
-        )
+        draft = _with_versions(self, lambda own: own & versions)
+        draft.structs = {
+            name: StructDraft(name, struct.doc, _limited(struct.fields, versions))
+            for name, struct in self.structs.items()
+        }
         draft.drop_unused_structs()
         return draft
 
     def renumbered(self, number: int) -> MessageDraft:
-        """All versions become the one ``number``; they must be the same on the wire."""
+        """The draft with ``number`` in place of all its versions, which must be the same on the wire."""
 
-        def only(versions: frozenset[int]) -> frozenset[int]:
-            return frozenset({number}) if versions else frozenset()
+        def only(versions: Versions) -> Versions:
+            return frozenset({number}) if versions else versions
 
         newest = self.limited_to(frozenset({max(self.valid)}))
         for struct in newest.structs.values():
-            struct.fields = [
-                replace(
-                    f, live=only(f.live), nullable=only(f.nullable), tagged=only(f.tagged), classic=only(f.classic)
-                )
-                for f in struct.fields
-            ]
-        return replace(
-            newest,
-            valid=only(newest.valid),
-            flexible=only(newest.flexible),
-            deprecated=only(newest.deprecated),
-        )
+            struct.fields = [_with_versions(field, only) for field in struct.fields]
+        return _with_versions(newest, only)
 
     def users(self, struct: str) -> Iterator[FieldDraft]:
         """All fields whose type is ``struct`` or an array of it."""
-        for owner in self.structs.values():
-            for one in owner.fields:
-                if one.struct_name == struct:
-                    yield one
+        return (field for owner in self.structs.values() for field in owner.fields if field.struct_name == struct)
 
     def drop_unused_structs(self) -> None:
-        """Remove the structs that no field reaches from the root, and versions in which none does."""
+        """Remove the structs that are not reachable from the root, and the versions in which they are not."""
         usage = self.usage()
         self.structs = {name: struct for name, struct in self.structs.items() if name == self.name or usage[name]}
         for name, struct in self.structs.items():
             if name != self.name:
-                limited = (one.limited_to(usage[name]) for one in struct.fields)
-                struct.fields = [one for one in limited if one.live]
+                struct.fields = _limited(struct.fields, usage[name])
 
-    def usage(self) -> dict[str, frozenset[int]]:
+    def usage(self) -> dict[str, Versions]:
         """For every struct the versions in which the message contains it."""
-        used: dict[str, frozenset[int]] = {name: frozenset() for name in self.structs}
+        used: dict[str, Versions] = {name: frozenset() for name in self.structs}
 
-        def visit(name: str, versions: frozenset[int]) -> None:
+        def visit(name: str, versions: Versions) -> None:
             if versions <= used[name]:
                 return
             used[name] |= versions
@@ -175,10 +126,29 @@ class MessageDraft:
         return used
 
 
+def _with_versions(draft: D, change: Callable[[Versions], Versions]) -> D:
+    """The draft with all its sets of versions changed."""
+    sets: dict[str, Any] = {
+        name: change(value) for name, value in vars(draft).items() if isinstance(value, frozenset)
+    }
+    return replace(draft, **sets)
+
+
+def _limited(fields: list[FieldDraft], versions: Versions) -> list[FieldDraft]:
+    """The fields that any of ``versions`` has, without all other versions."""
+    return [_with_versions(field, lambda own: own & versions) for field in fields if field.live & versions]
+
+
 def draft_of(message: Message) -> MessageDraft:
-    """Take a resolved message apart."""
     valid = frozenset(message.valid)
     flexible = frozenset(v for v in valid if v in message.flexible)
+    structs = {}
+    for struct in message.structs:
+        used = message.usage[struct.name]
+        if used or struct is message.root:
+            fields = (_field(field, used, flexible) for field in struct.fields)
+            kept = [field for field in fields if field.live or not valid]
+            structs[struct.name] = StructDraft(struct.name, struct.doc, kept)
     return MessageDraft(
         name=message.name,
         kind=message.kind,
@@ -188,27 +158,14 @@ def draft_of(message: Message) -> MessageDraft:
         flexible=flexible,
         deprecated=frozenset(v for v in valid if v in message.deprecated),
         latest_unstable=message.latest_unstable,
-        structs={
-            struct.name: StructDraft(
-                struct.name,
-                struct.doc,
-                [
-                    one
-                    for f in struct.fields
-                    if (one := _field(f, message.usage[struct.name], flexible)).live or not valid
-                ],
-            )
-            for struct in message.structs
-            if message.usage[struct.name] or struct is message.root
-        },
-        module=message.module,
+        structs=structs,
         doc=message.doc,
         aliases=message.aliases,
         comment=message.decl.comment,
     )
 
 
-def _field(one: Field, used: frozenset[int], flexible: frozenset[int]) -> FieldDraft:
+def _field(one: Field, used: Versions, flexible: Versions) -> FieldDraft:
     codings = {v: coded for v in used if (coded := coding(one, v, flexible=v in flexible)) is not None}
     live = frozenset(codings)
     tagged = frozenset(v for v, coded in codings.items() if coded.tagged)
@@ -230,8 +187,3 @@ def _field(one: Field, used: frozenset[int], flexible: frozenset[int]) -> FieldD
         aliases=one.aliases,
         since=one.since,
     )
-
-
-def range_of(versions: frozenset[int], top: int) -> VersionRange:
-    """The range of exactly these versions, open when it reaches ``top``, the newest version of the message."""
-    return VersionRange.covering(versions, open_at=top)

@@ -1,27 +1,27 @@
 """Two drafts of one message → one that has all versions of both.
 
-Where both have a version with different bytes one of them must win it beforehand (see ``merge``); here every
-shared version is equal, apart from tagged fields that only the newer one knows.
+Where both have a version with different bytes, ``merge`` has removed it from one of them; here every shared version
+is equal, apart from tagged fields that only the newer draft has.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import combinations
 
-from kwirec.ir.schema import IMPLICIT
+from kwirec.ir.schema import IMPLICIT, StructType, with_base
 from kwirec.merge.align import Alignment, align
 from kwirec.merge.draft import FieldDraft, MessageDraft, StructDraft
 
-SinceOf = Callable[[FieldDraft, frozenset[int]], str | None]
-"""For a tagged field that one draft lacks in some shared versions: the release that brought it."""
+SinceOf = Callable[[frozenset[int]], str]
+"""The release that added a tagged field to these versions, which one of the drafts has without it."""
 
 
 def join(preferred: MessageDraft, other: MessageDraft, since_of: SinceOf) -> tuple[MessageDraft, list[str]]:
     """The joined draft in the names of ``preferred``, and the contradictions found on the way."""
-    shared = preferred.valid & other.valid
-    alignment = align(preferred, other, shared)
-    joiner = _Joiner(preferred, other, shared, alignment, since_of)
+    alignment = align(preferred, other)
+    joiner = _Joiner(preferred, other, alignment, since_of)
     draft = replace(
         preferred,
         valid=preferred.valid | other.valid,
@@ -35,17 +35,9 @@ def join(preferred: MessageDraft, other: MessageDraft, since_of: SinceOf) -> tup
 
 
 class _Joiner:
-    def __init__(
-        self,
-        preferred: MessageDraft,
-        other: MessageDraft,
-        shared: frozenset[int],
-        alignment: Alignment,
-        since_of: SinceOf,
-    ) -> None:
+    def __init__(self, preferred: MessageDraft, other: MessageDraft, alignment: Alignment, since_of: SinceOf) -> None:
         self._preferred = preferred
         self._other = other
-        self._shared = shared
         self._alignment = alignment
         self._since_of = since_of
 
@@ -65,14 +57,14 @@ class _Joiner:
         return joined
 
     def _fields(self, mine: list[FieldDraft], other: StructDraft, names: dict[str, str]) -> list[FieldDraft]:
-        """My fields in my order; theirs that I lack go behind the one they follow in their struct."""
+        """My fields in my order; theirs that I lack come after the one that they follow in their struct."""
         by_their_name = {theirs: my for my, theirs in names.items()}
         theirs = {one.name: one for one in other.fields}
         result = [self._both(one, theirs[names[one.name]]) if one.name in names else one for one in mine]
         at = 0
         for one in other.fields:
             if one.name in by_their_name:
-                at = self._index(result, by_their_name[one.name]) + 1
+                at = [field.name for field in result].index(by_their_name[one.name]) + 1
             else:
                 if any(f.name == one.name for f in result):
                     self._alignment.conflicts.append(
@@ -80,44 +72,16 @@ class _Joiner:
                     )
                 result.insert(at, self._adopted(one))
                 at += 1
-        theirs_here = [by_their_name.get(f.name, f.name) for f in other.fields]
-        return self._ordered(result, before_mine=mine, before_theirs=(theirs_here, other))
-
-    def _ordered(
-        self, fields: list[FieldDraft], *, before_mine: list[FieldDraft], before_theirs: tuple[list[str], StructDraft]
-    ) -> list[FieldDraft]:
-        """``fields`` so that any two that share a version of either draft stand as they do there."""
-        after: dict[str, set[str]] = {one.name: set() for one in fields}
-        names, other = before_theirs
-        for order, lives in (
-            ([f.name for f in before_mine], [f.live for f in before_mine]),
-            (names, [f.live for f in other.fields]),
-        ):
-            for i, first in enumerate(order):
-                for j in range(i + 1, len(order)):
-                    if lives[i] & lives[j]:
-                        after[order[j]].add(first)
-        result: list[FieldDraft] = []
-        placed: set[str] = set()
-        rest = list(fields)
-        while rest:
-            ready = next((one for one in rest if after[one.name] <= placed), None)
-            if ready is None:
-                self._alignment.conflicts.append(f"the fields of `{other.name}` cannot be put into one order")
-                return fields
-            rest.remove(ready)
-            placed.add(ready.name)
-            result.append(ready)
-        return result
-
-    @staticmethod
-    def _index(fields: list[FieldDraft], name: str) -> int:
-        return next(index for index, one in enumerate(fields) if one.name == name)
+        theirs_here = [replace(one, name=by_their_name.get(one.name, one.name)) for one in other.fields]
+        ordered = _ordered(result, mine, theirs_here)
+        if ordered is None:
+            self._alignment.conflicts.append(f"the fields of `{other.name}` cannot be put into one order")
+        return ordered or result
 
     def _both(self, mine: FieldDraft, theirs: FieldDraft) -> FieldDraft:
-        # A release that dropped old versions also dropped what only those needed: a default, ignorable. So the word
-        # of the preferred draft counts if it still has a version without the field.
-        telling = mine if mine.lacks or mine.tagged else theirs
+        # A release that dropped old versions also dropped the default and ignorable that only those needed. So these
+        # are taken from the preferred draft if it still has a version without the field.
+        decisive = mine if mine.lacks or mine.tagged else theirs
         return replace(
             mine,
             live=mine.live | theirs.live,
@@ -126,8 +90,8 @@ class _Joiner:
             tag=mine.tag if mine.tag is not None else theirs.tag,
             classic=mine.classic | theirs.classic,
             lacks=mine.lacks | theirs.lacks,
-            default=telling.default if mine.default is IMPLICIT else mine.default,
-            ignorable=telling.ignorable,
+            default=decisive.default if mine.default is IMPLICIT else mine.default,
+            ignorable=decisive.ignorable,
             entity_type=mine.entity_type or theirs.entity_type,
             map_key=mine.map_key or theirs.map_key,
             doc=mine.doc or theirs.doc,
@@ -136,24 +100,40 @@ class _Joiner:
         )
 
     def _adopted(self, one: FieldDraft) -> FieldDraft:
-        """A field of the other draft with its struct named as here."""
-        if one.struct_name is None:
-            return one
-        partner = self._alignment.partner_of(one.struct_name)
-        return one.with_struct(partner) if partner is not None else one
+        """A field of the other draft, with the preferred draft's name of its struct."""
+        partner = None if one.struct_name is None else self._alignment.partner_of(one.struct_name)
+        return one if partner is None else replace(one, type=with_base(one.type, StructType(partner)))
 
     def _mark_tags(self, joined: dict[str, StructDraft]) -> None:
-        """Note the release of tagged fields that came to a version which was there before."""
+        """Note the release of tagged fields that were added to an existing version."""
+        shared = self._preferred.valid & self._other.valid
         for (mine, theirs), names in self._alignment.structs.items():
-            by_their_name = {their: my for my, their in names.items()}
             new = [f for f in self._preferred.structs[mine].fields if f.name not in names]
-            new += [f for f in self._other.structs[theirs].fields if f.name not in by_their_name]
-            for one in new:
-                grown = one.tagged & self._shared
-                target = joined[mine].field_named(one.name)
-                if grown and target is not None and target.since is None:
-                    target_index = joined[mine].fields.index(target)
-                    joined[mine].fields[target_index] = replace(target, since=self._since_of(one, grown))
+            new += [f for f in self._other.structs[theirs].fields if f.name not in names.values()]
+            late = {f.name: grown for f in new if (grown := f.tagged & shared)}
+            joined[mine].fields = [
+                replace(f, since=self._since_of(late[f.name])) if f.name in late and f.since is None else f
+                for f in joined[mine].fields
+            ]
+
+
+def _ordered(fields: list[FieldDraft], *drafts: list[FieldDraft]) -> list[FieldDraft] | None:
+    """``fields`` such that any two that share a version of a draft have the order they have there, if possible."""
+    after: dict[str, set[str]] = {one.name: set() for one in fields}
+    for draft in drafts:
+        for first, second in combinations(draft, 2):
+            if first.live & second.live:
+                after[second.name].add(first.name)
+    result: list[FieldDraft] = []
+    rest = list(fields)
+    while rest:
+        placed = {one.name for one in result}
+        ready = next((one for one in rest if after[one.name] <= placed), None)
+        if ready is None:
+            return None
+        rest.remove(ready)
+        result.append(ready)
+    return result
 
 
 def _aliases(name: str, aliases: tuple[str, ...], other_name: str, other_aliases: tuple[str, ...]) -> tuple[str, ...]:

@@ -187,10 +187,10 @@ class _Merger:
         comment, doc = mine.comment, mine.doc
         deprecated = self._deprecated(ours.name, mine, incoming)
         if self._newest:
-            draft, conflicts = join(incoming, mine, lambda one, grown: self._release)
+            draft, conflicts = join(incoming, mine, lambda grown: self._release)
             self.history.rename(ours.name, theirs.name)
         else:
-            draft, conflicts = join(mine, incoming, lambda one, grown: self._first_with(ours.name, grown))
+            draft, conflicts = join(mine, incoming, lambda grown: self._first_with(ours.name, grown))
         for conflict in conflicts:
             self._conflict(f"{draft.name}: {conflict}")
         return replace(draft, comment=comment, doc=doc, deprecated=deprecated)
@@ -274,7 +274,7 @@ class _Merger:
         """A tagged field that this older release has already came earlier than the union says."""
         if self._newest:
             return
-        for my_name, their_name in align(mine, incoming, mine.valid & incoming.valid).structs:
+        for my_name, their_name in align(mine, incoming).structs:
             fields, theirs = mine.structs[my_name].fields, incoming.structs[their_name].fields
             for index, one in enumerate(fields):
                 if one.since is not None and release_key(one.since) > release_key(self._release):

@@ -1,7 +1,7 @@
-"""Drafts → definition files: the one form in which definitions are written by a program.
+"""Drafts → definition files.
 
-A field takes one line, or more when its descriptions are long; sub-fields are indented by two. Structs used by
-one field stand inline, the others in ``commonStructs``.
+A field is one line, or more if its descriptions are long; sub-fields are indented by two. Structs that only one field
+uses are inline, the others in ``commonStructs``.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ import json
 from collections.abc import Iterator
 
 from kwirec.ir.literals import default_literal
-from kwirec.merge.draft import FieldDraft, MessageDraft, range_of
+from kwirec.merge.draft import FieldDraft, MessageDraft
+from kwirec.versions import VersionRange
 
 WIDTH = 118
 
@@ -23,7 +24,6 @@ def definition_text(draft: MessageDraft) -> str:
 class _Writer:
     def __init__(self, draft: MessageDraft) -> None:
         self._draft = draft
-        self._top = max(draft.valid, default=0)
         self._inline = {
             name
             for name in draft.structs
@@ -35,25 +35,8 @@ class _Writer:
         draft = self._draft
         if draft.comment:
             yield draft.comment
-        head: list[tuple[str, object]] = []
-        if draft.api_key is not None:
-            head.append(("apiKey", draft.api_key))
-        head.append(("type", draft.kind.value))
-        if draft.listeners:
-            head.append(("listeners", list(draft.listeners)))
-        head.append(("name", draft.name))
-        if draft.aliases:
-            head.append(("aliases", list(draft.aliases)))
-        head.append(("about", draft.doc))
-        head.append(("validVersions", str(range_of(draft.valid, -1))))
-        if draft.deprecated:
-            head.append(("deprecatedVersions", str(range_of(draft.deprecated, -1))))
-        if draft.latest_unstable:
-            head.append(("latestVersionUnstable", True))
-        if draft.valid:
-            head.append(("flexibleVersions", str(range_of(draft.flexible, self._top))))
         yield "{"
-        for key, value in head:
+        for key, value in self._head():
             yield f"  {_json(key)}: {_json(value)},"
         common = [s for s in draft.structs.values() if s.name != draft.name and s.name not in self._inline]
         if not draft.root.fields:
@@ -65,47 +48,67 @@ class _Writer:
         if common:
             yield '  "commonStructs": ['
             for struct in common:
-                last = struct is common[-1]
-                versions = range_of(self._usage[struct.name], self._top)
+                versions = self._range(self._usage[struct.name])
                 yield f'    {{ "name": {_json(struct.name)}, "versions": "{versions}",'
                 yield f'      "about": {_json(struct.doc)}, "fields": ['
                 yield from self._fields(struct.fields, "      ")
-                yield "    ]}" + ("" if last else ",")
+                yield "    ]}" + ("" if struct is common[-1] else ",")
             yield "  ]"
         yield "}"
+
+    def _head(self) -> Iterator[tuple[str, object]]:
+        draft = self._draft
+        if draft.api_key is not None:
+            yield "apiKey", draft.api_key
+        yield "type", draft.kind.value
+        if draft.listeners:
+            yield "listeners", draft.listeners
+        yield "name", draft.name
+        if draft.aliases:
+            yield "aliases", draft.aliases
+        yield "about", draft.doc
+        yield "validVersions", str(VersionRange.covering(draft.valid))
+        if draft.deprecated:
+            yield "deprecatedVersions", str(VersionRange.covering(draft.deprecated))
+        if draft.latest_unstable:
+            yield "latestVersionUnstable", True
+        if draft.valid:
+            yield "flexibleVersions", self._range(draft.flexible)
+
+    def _range(self, versions: frozenset[int]) -> str:
+        """The range of exactly these versions, open if it ends with the newest version of the message."""
+        return str(VersionRange.covering(versions, open_at=max(self._draft.valid, default=0)))
 
     def _fields(self, fields: list[FieldDraft], indent: str) -> Iterator[str]:
         for one in fields:
             yield from self._field(one, indent, last=one is fields[-1])
 
     def _field(self, one: FieldDraft, indent: str, *, last: bool) -> Iterator[str]:
-        end = "" if last else ","
-        attributes = [f"{_json(key)}: {_json(value)}" for key, value in self._attributes(one)]
         struct = self._draft.structs[one.struct_name] if one.struct_name in self._inline else None
-        texts = [f'"about": {_json(one.doc)}'] if one.doc else []
-        if struct is not None:
-            texts += [f'"structAbout": {_json(struct.doc)}'] if struct.doc else []
-            texts.append('"fields": [')
-        closing = "" if struct is not None else f" }}{end}"
-        lines = list(_fill(attributes + texts, indent, closing))
-        yield from lines
-        if struct is not None:
+        parts = [f"{_json(key)}: {_json(value)}" for key, value in self._attributes(one)]
+        parts += [f'"about": {_json(one.doc)}'] if one.doc else []
+        parts += [f'"structAbout": {_json(struct.doc)}'] if struct and struct.doc else []
+        end = "}" if last else "},"
+        if struct is None:
+            yield from _fill(parts, indent, f" {end}")
+        else:
+            yield from _fill([*parts, '"fields": ['], indent, "")
             yield from self._fields(struct.fields, indent + "  ")
-            yield f"{indent}]}}{end}"
+            yield f"{indent}]{end}"
 
     def _attributes(self, one: FieldDraft) -> Iterator[tuple[str, object]]:
         yield "name", one.name
         yield "type", str(one.type)
         if one.tagged != one.live:
-            yield "versions", str(range_of(one.live, self._top))
+            yield "versions", self._range(one.live)
         if one.tagged:
-            yield "taggedVersions", str(range_of(one.tagged, self._top))
+            yield "taggedVersions", self._range(one.tagged)
             yield "tag", one.tag
         if one.nullable:
-            yield "nullableVersions", str(range_of(one.nullable, self._top))
+            yield "nullableVersions", self._range(one.nullable)
         if one.classic:
             flexible = (one.live & self._draft.flexible) - one.classic
-            yield "flexibleVersions", str(range_of(flexible, self._top))
+            yield "flexibleVersions", self._range(flexible)
         if (default := default_literal(one.default)) is not None:
             yield "default", default
         if one.ignorable:
@@ -117,35 +120,29 @@ class _Writer:
         if one.zero_copy:
             yield "zeroCopy", True
         if one.aliases:
-            yield "aliases", list(one.aliases)
+            yield "aliases", one.aliases
         if one.since:
             yield "since", one.since
 
     def _reaches_itself(self, name: str) -> bool:
-        seen: set[str] = set()
+        reached: set[str | None] = set()
         pending = [name]
         while pending:
-            for one in self._draft.structs[pending.pop()].fields:
-                if one.struct_name == name:
-                    return True
-                if one.struct_name in self._draft.structs and one.struct_name not in seen:
-                    seen.add(str(one.struct_name))
-                    pending.append(str(one.struct_name))
-        return False
+            inner = {field.struct_name for field in self._draft.structs[pending.pop()].fields} - reached
+            reached |= inner
+            pending += [struct for struct in inner if struct in self._draft.structs]
+        return name in reached
 
 
 def _fill(parts: list[str], indent: str, closing: str) -> Iterator[str]:
-    """``{ part, part, …`` over as many lines as the width asks for."""
-    line = f"{indent}{{ "
-    fresh = True
-    for index, part in enumerate(parts):
-        end = closing if index == len(parts) - 1 else ","
-        glue = "" if fresh else " "
-        if not fresh and len(line) + len(part) + len(end) + 1 > WIDTH:
+    """``{ part, part, …`` on as many lines as the width requires."""
+    line = f"{indent}{{"
+    for part in parts:
+        end = closing if part is parts[-1] else ","
+        if part is not parts[0] and len(line) + len(part) + len(end) + 1 > WIDTH:
             yield line
-            line, glue = f"{indent}  ", ""
-        line += glue + part + end
-        fresh = False
+            line = f"{indent} "
+        line += f" {part}{end}"
     yield line
 
 
