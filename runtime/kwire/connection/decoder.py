@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from kwire.policy import Policy
     from kwire.protocol import MessageRegistry
 
+ENDED = "the connection ended"
+"""Why the requests that are still in flight at the end have no response."""
+
 
 class ConnectionDecoder:
     """Decodes one TCP connection between a client and a Kafka server.
@@ -84,7 +87,7 @@ class ConnectionDecoder:
             raise ValueError(f"a gap of {size} bytes")
         return self._events(self._splitter(direction).gap(size, time))
 
-    def close(self, time: float, reason: str = "the connection ended") -> list[Event]:
+    def close(self, time: float, reason: str = ENDED) -> list[Event]:
         """The remaining events at the end of the connection or capture. Nothing may be fed afterwards.
 
         ``reason`` is that of the requests still in flight.
