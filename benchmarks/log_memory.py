@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 
 from kwire.logs import scan
-from kwire.logs.segment import WINDOW
+from kwire.logs.window import WINDOW
 from kwire.records import Record, encode_batch
 
 RECORDS = 1000

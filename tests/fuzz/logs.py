@@ -21,7 +21,7 @@ from unittest import mock
 from tests.fuzz.guided import Broken, instrumented, main
 
 with instrumented(__name__, "kwire.logs", "kwire.records"):
-    from kwire.logs import TOPICS, InternalRecord, SegmentReader, decode_record, embedded, segment
+    from kwire.logs import TOPICS, InternalRecord, SegmentReader, decode_record, embedded, extents
     from kwire.message import Message
     from kwire.policy import LIKE_KAFKA, STRICT
     from kwire.records import RecordsError, read_batches
@@ -77,12 +77,20 @@ def check_messages(row: InternalRecord, whole: bytes) -> None:
 
 def check_segment(data: bytes, whole: bytes) -> str:
     file: Any = SimpleNamespace(open=lambda mode: BytesIO(data), stat=lambda: SimpleNamespace(st_size=len(data)))
-    with mock.patch.object(segment, "WINDOW", WINDOW):
-        reader = SegmentReader(file, 0, lambda batch: False, verify=True, skip=True)
+    with mock.patch.object(extents, "WINDOW", WINDOW):
+        reader = SegmentReader(file, lambda window: 0, lambda batch: False, verify=True, skip=True)
         batches = list(reader)
     errors = [error for error in reader.errors if isinstance(error, RecordsError)]
-    check_nothing_is_lost(data, 0, batches, errors, reader.truncated + reader.padding, whole)
-    if [batch.data for batch in batches] != [batch.data for batch in read_batches(data, skip=True)]:
+    end = 0
+    for batch in batches:
+        if batch.position < end or data[batch.position :][: batch.size] != batch.data:
+            raise Broken(f"the batch at {batch.position} is not in the file", whole)
+        end = batch.position + batch.size
+    if not errors:
+        check_nothing_is_lost(data, 0, batches, errors, reader.truncated + reader.padding, whole)
+    first = errors[0].position or 0 if errors else len(data)
+    valid = [batch.data for batch in read_batches(data, skip=True) if batch.position < first]
+    if valid != [batch.data for batch in batches if batch.position < first]:
         raise Broken("the window loses batches", whole)
     return "segment with errors" if errors else "segment"
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from kwire.logs import LogSegment
 from kwire.logs.extents import extents
 from kwire.logs.index_lookup import near_offset, near_position
 from kwire.logs.window import Window
@@ -81,7 +82,8 @@ def _read(split: Split, bounds: Bounds, rows: Rows, control: bool) -> Iterator[p
 
 
 def _within(window: Window, split: Split, bounds: Bounds, rows: Rows, control: bool) -> Iterator[Any]:
-    first = max(near_position(window, split.path, split.start), near_offset(window, split.path, bounds.first_offset))
+    segment = LogSegment(split.path)
+    first = max(near_position(window, segment, split.start), near_offset(window, segment, bounds.first_offset))
     skip = None if bounds == Bounds() else lambda header, position: bounds.skip(Batch(header, position))
     for position, size, reason, unfinished in extents(window, first, split.start, skip):
         if position >= split.end:

@@ -1,39 +1,59 @@
-"""Where to start reading a segment for a position or an offset: at its start, or at a batch found through its index.
+"""Where to start reading a segment for a position, an offset or a time: at its start, or at a batch found through an
+index.
 
-An index entry is a hint. It is used only if a batch with a valid checksum and the indexed offset is there; otherwise
-reading starts at the beginning of the file, from where all batches are found.
+An index entry is a hint. It is used only if a batch with a valid checksum and the indexed offset or time is there;
+otherwise reading starts at the beginning of the file, from where all batches are found.
 """
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from kwire.logs.indexes import offset_before, position_of
-from kwire.logs.segment import LogSegment
+from kwire.logs.extents import extents
+from kwire.logs.indexes import offset_before, offset_of, position_of
 from kwire.logs.window import Window
 from kwire.records import Batch
 from kwire.records.layout import MAGIC, OVERHEAD
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from kwire.logs.segment import LogSegment
 
-def near_position(window: Window, path: str, position: int) -> int:
+
+def near_position(window: Window, segment: LogSegment, position: int) -> int:
     """The start of a batch at or before ``position``."""
-    return _checked(window, path, *offset_before(Path(path), position)) if position else 0
+    return _checked(window, segment, *offset_before(segment.path, position)) if position else 0
 
 
-def near_offset(window: Window, path: str, offset: int) -> int:
+def near_offset(window: Window, segment: LogSegment, offset: int) -> int:
     """The start of the batch that holds ``offset``, or of one before it."""
-    base = LogSegment(path).base_offset
-    return 0 if base is None or offset <= base else _checked(window, path, *position_of(Path(path), offset - base))
+    base = segment.base_offset
+    if base is None or offset <= base:
+        return 0
+    return _checked(window, segment, *position_of(segment.path, offset - base))
 
 
-def _checked(window: Window, path: str, relative: int, position: int) -> int:
+def near_time(window: Window, segment: LogSegment, time: int) -> int:
+    """The start of a batch before the first with a timestamp of at least ``time``, in milliseconds."""
+    if segment.base_offset is None:
+        return 0
+    timestamp, relative = offset_of(segment.path, time)
+    offset = segment.base_offset + relative
+    for position, size, reason, _ in extents(window, near_offset(window, segment, offset)):
+        if reason is not None or window.read(position, size)[MAGIC] != 2:
+            return 0
+        batch = Batch(window.read(position, size), position)
+        if batch.last_offset >= offset:
+            return position if batch.base_offset <= offset and batch.max_timestamp == timestamp else 0
+    return 0
+
+
+def _checked(window: Window, segment: LogSegment, relative: int, position: int) -> int:
     """``position`` if a batch of magic 2 that matches the index entry starts there, else 0."""
-    base = LogSegment(path).base_offset
+    base = segment.base_offset
     if base is None or not 0 < position <= window.size - OVERHEAD - MAGIC or relative < 0:
         return 0
     size = window.size_at(position)
     if not size or window.read(position, MAGIC + 1)[MAGIC] != 2:
         return 0
     batch = Batch(window.read(position, size), position)
-    right = base <= batch.base_offset <= base + relative and window.certain(position, size)
-    return position if right else 0
+    matches = base <= batch.base_offset <= base + relative and window.certain(position, size)
+    return position if matches else 0

@@ -1,7 +1,7 @@
 """Files of record batches: the segments of a partition's log, and the snapshots of the cluster metadata.
 
-Files are read through a window of one mebibyte, or of one batch where that is larger: memory stays constant, and a
-broker may go on writing, or delete the file, meanwhile. (A mapped file that shrinks kills the process.)
+Files are read through a window of four mebibytes, or of one batch where that is larger: memory stays constant, and a
+broker may write to the file or delete it meanwhile. (Truncating a mapped file kills the process that mapped it.)
 """
 
 from __future__ import annotations
@@ -10,31 +10,25 @@ import os
 import re
 from itertools import dropwhile
 from pathlib import Path
-from struct import Struct
 
 from kwire.errors import DecodeError
-from kwire.frames import MAX_FRAME
-from kwire.logs.indexes import offset_of, position_of
+from kwire.logs.extents import extents
+from kwire.logs.index_lookup import near_offset, near_time
+from kwire.logs.window import ShrunkFileError, Window
 from kwire.policy import STRICT, Policy
-from kwire.records import read_batches
-from kwire.records.errors import MAX_KEPT, CorruptRecordError
-from kwire.records.layout import MIN_SIZE, OVERHEAD
+from kwire.records import Batch, read_batches
+from kwire.records.errors import MAX_KEPT, CorruptRecordError, RecordsError
+from kwire.records.layout import OVERHEAD
 from kwire.records.reader import with_records
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from typing import BinaryIO
 
-    from kwire.records import Batch, Record
-
-WINDOW = 1 << 20
-MAX_BATCH = MAX_FRAME
-"""The most that a batch may take. Brokers refuse what does not fit into a request."""
+    from kwire.records import Record
 
 _FOLDER = re.compile(r"(?P<topic>.+)-(?P<partition>\d+)(?:\.[0-9a-f]{32}-(?P<state>delete|future|stray))?")
 _SNAPSHOT = re.compile(r"(\d{20})-(\d{10})\.checkpoint")
-_SIZE = Struct(">i")
 
 
 class LogSegment:
@@ -81,44 +75,21 @@ class LogSegment:
         checksums. A corrupt batch is a ``DecodeError``; with ``skip`` it is left out and noted instead. ``limit`` and
         ``policy`` are those of ``kwire.records.read_batches``.
         """
-        position = 0
-        if start_offset is not None:
-            position = self._find_offset(start_offset)
-        if start_time is not None:
-            position = max(position, self._find_time(start_time))
+
+        def starts_at(window: Window) -> int:
+            position = 0
+            if start_offset is not None:
+                position = near_offset(window, self, start_offset)
+            if start_time is not None:
+                position = max(position, near_time(window, self, start_time))
+            return position
 
         def early(batch: Batch) -> bool:
             return (start_offset is not None and batch.last_offset < start_offset) or (
                 start_time is not None and batch.max_timestamp < start_time
             )
 
-        return SegmentReader(self.path, position, early, verify=verify, skip=skip, limit=limit, policy=policy)
-
-    def _find_offset(self, offset: int) -> int:
-        """The position that the index has for an offset; 0 unless a batch is there that can hold it."""
-        if self.base_offset is None:
-            return 0
-        relative, position = position_of(self.path, offset - self.base_offset)
-        indexed = self.base_offset + relative
-        batch = self._peek(position, lambda _: False)
-        return position if batch and self.base_offset <= batch.base_offset <= indexed else 0
-
-    def _find_time(self, time: int) -> int:
-        """The position of the batch that the time index has for a time; 0 unless that batch has the indexed time."""
-        if self.base_offset is None:
-            return 0
-        timestamp, relative = offset_of(self.path, time)
-        offset = self.base_offset + relative
-        batch = self._peek(self._find_offset(offset), lambda batch: batch.last_offset < offset)
-        return batch.position if batch and batch.base_offset <= offset and batch.max_timestamp == timestamp else 0
-
-    def _peek(self, position: int, early: Callable[[Batch], bool]) -> Batch | None:
-        try:
-            batch = next(SegmentReader(self.path, position, early, verify=True, skip=False), None)
-            # For the base offset of a compressed message set its messages are read, which may fail as well.
-            return batch if batch and batch.base_offset >= 0 else None
-        except DecodeError:
-            return None
+        return SegmentReader(self.path, starts_at, early, verify=verify, skip=skip, limit=limit, policy=policy)
 
 
 class Checkpoint(LogSegment):
@@ -143,17 +114,18 @@ class SegmentReader:
     """An iterator over the batches of a file, up to its size when the iteration starts. It ends with the first
     error that it raises.
 
-    ``Batch.position`` counts from the start of the file. Afterwards ``truncated`` is the number of bytes of a last
-    batch that is not complete, as an active segment may have, ``padding`` the number of zeros at the end, which a
-    segment with ``log.preallocate`` has, and ``errors`` what was skipped.
+    ``Batch.position`` counts from the start of the file. Afterwards ``truncated`` is the number of bytes of an
+    incomplete last batch, which an active segment may have, ``padding`` the number of zeros at the end, which a
+    segment with ``log.preallocate`` has, and ``errors`` are those of skipped bytes. After invalid bytes, reading
+    continues with the next batch whose checksum is correct.
     """
 
-    __slots__ = ("_batches", "_limit", "_policy", "_skip", "_verify", "errors", "padding", "truncated")
+    __slots__ = ("_batches", "_skip", "errors", "padding", "truncated")
 
     def __init__(
         self,
         path: Path,
-        position: int,
+        starts_at: Callable[[Window], int],
         early: Callable[[Batch], bool],
         *,
         verify: bool,
@@ -161,11 +133,8 @@ class SegmentReader:
         limit: int | None = None,
         policy: Policy = STRICT,
     ) -> None:
-        self._verify = verify
         self._skip = skip
-        self._limit = limit
-        self._policy = policy
-        self._batches = self._read(path, position, early)
+        self._batches = dropwhile(early, self._read(path, starts_at, verify, limit, policy))
         self.truncated = 0
         self.padding = 0
         self.errors: list[DecodeError] = []
@@ -177,64 +146,38 @@ class SegmentReader:
         return next(self._batches)
 
     def with_records(self) -> Iterator[tuple[Batch, list[Record]]]:
-        """The batches with all their records: as ``BatchReader.with_records``."""
+        """The batches with all their records, as :meth:`kwire.records.BatchReader.with_records`."""
         return with_records(self, self._skip, self.errors)
 
-    def _read(self, path: Path, position: int, early: Callable[[Batch], bool]) -> Iterator[Batch]:
+    def _read(
+        self, path: Path, starts_at: Callable[[Window], int], verify: bool, limit: int | None, policy: Policy
+    ) -> Iterator[Batch]:
         with path.open("rb") as file:
-            yield from dropwhile(early, self._windows(file, position, file.seek(0, os.SEEK_END)))
-
-    def _windows(self, file: BinaryIO, position: int, size: int) -> Iterator[Batch]:
-        window = WINDOW
-        while position < size:
-            file.seek(position)
-            data = file.read(min(window, size - position))
-            whole, needed = _complete(data)
-            if whole:
-                part = memoryview(data)[:whole]
-                reader = read_batches(
-                    part,
-                    position=position,
-                    verify=self._verify,
-                    skip=self._skip,
-                    limit=self._limit,
-                    policy=self._policy,
-                )
-                reader.errors = self.errors
-                yield from reader
-                position += whole
-                window = WINDOW
-            elif window < needed <= min(MAX_BATCH, size - position):
-                window = needed
-            else:
-                self._end(file, data, needed, size - position)
-                return
-
-    def _end(self, file: BinaryIO, data: bytes, needed: int, left: int) -> None:
-        """Say what is behind the last batch: zeros, part of another batch, or damage."""
-        position = file.tell() - len(data)
-        if len(data) < OVERHEAD or len(data) < needed <= MAX_BATCH:
-            self.truncated = left
-        elif not any(data) and not any(any(chunk) for chunk in iter(lambda: file.read(WINDOW), b"")):
-            self.padding = left
-        else:
-            most = MAX_BATCH - OVERHEAD
-            reason = f"a batch of size {needed - OVERHEAD}: the minimum is {MIN_SIZE[0]}, the maximum is {most}"
-            error = CorruptRecordError(
-                reason, position=position, offset=position + 8, data=data[:MAX_KEPT], path="size"
-            )
-            if not self._skip:
-                raise error
-            self.errors.append(error)
+            window = Window(file, file.seek(0, os.SEEK_END), verify=verify)
+            end = starts_at(window)
+            try:
+                for position, size, reason, unfinished in extents(window, end):
+                    end = position + size
+                    if unfinished:
+                        self.truncated = size
+                    elif reason is None:
+                        yield Batch(window.read(position, size), position, verify=verify, limit=limit, policy=policy)
+                    elif self._skip:
+                        self.errors.append(_error(window, position, size, reason))
+                    else:
+                        raise _error(window, position, size, reason)
+                if not self.truncated:
+                    rest = window.size - end  # zeros, which may also begin an offset
+                    self.truncated, self.padding = (rest, 0) if rest < OVERHEAD else (0, rest)
+            except ShrunkFileError as error:
+                self.truncated = error.size - end
 
 
-def _complete(data: bytes) -> tuple[int, int]:
-    """How many bytes at the start of ``data`` are complete batches, and how many the next batch says that it has (0
-    if its size is not there)."""
-    position, end = 0, len(data) - OVERHEAD
-    while position <= end:
-        size: int = _SIZE.unpack_from(data, position + 8)[0]
-        if size < MIN_SIZE[0] or position + OVERHEAD + size > len(data):
-            return position, OVERHEAD + size
-        position += OVERHEAD + size
-    return position, 0
+def _error(window: Window, position: int, size: int, reason: str) -> RecordsError:
+    """The error that ``read_batches`` raises for invalid bytes, or else one for their size."""
+    try:
+        next(read_batches(window.read(position, size), position=position), None)
+    except RecordsError as error:
+        return error
+    data = bytes(window.read(position, min(size, MAX_KEPT)))
+    return CorruptRecordError(reason, position=position, offset=position + 8, data=data, path="size")

@@ -23,12 +23,23 @@ HEAD = Struct(">8xi4xB")
 CRC = Struct(">I")
 
 
+class ShrunkFileError(OSError):
+    """A file has only ``size`` bytes left, fewer than when it was opened."""
+
+    def __init__(self, size: int, expected: int) -> None:
+        super().__init__(f"the file ends at byte {size}, it had {expected} bytes")
+        self.size = size
+
+
 class Window:
-    """A file of ``size`` bytes, of which some are in memory: ``least`` of them, or a batch that is larger."""
+    """A file of ``size`` bytes, of which at least ``least``, or one larger batch, are in memory.
 
-    __slots__ = ("_file", "_old", "_view", "budget", "data", "least", "size", "start")
+    ``verify`` says whether a batch must have a correct checksum to be intact.
+    """
 
-    def __init__(self, file: BinaryIO, size: int, least: int = BLOCK) -> None:
+    __slots__ = ("_file", "_old", "_view", "budget", "data", "least", "size", "start", "verify")
+
+    def __init__(self, file: BinaryIO, size: int, least: int = BLOCK, *, verify: bool = True) -> None:
         self._file = file
         self.data = b""
         self.start = 0
@@ -36,10 +47,11 @@ class Window:
         self._old: bool | None = None
         self.size = size
         self.least = least
+        self.verify = verify
         self.budget = BUDGET
 
     def read(self, position: int, count: int) -> memoryview:
-        """``count`` bytes, or as many as there are up to the end. ``OSError`` if the file is shorter by now."""
+        """``count`` bytes, or as many as there are up to the end."""
         count = min(count, self.size - position)
         at = position - self.start
         if at < 0 or at + count > len(self.data):
@@ -48,7 +60,7 @@ class Window:
             self._view = memoryview(self.data)
             self.start, at = position, 0
             if len(self.data) < count:
-                raise OSError(f"the file ends at byte {position + len(self.data)}, before it had {self.size}")
+                raise ShrunkFileError(position + len(self.data), self.size)
         return self._view[at : at + count]
 
     def block(self, position: int, count: int) -> memoryview:
@@ -66,9 +78,12 @@ class Window:
         return size if fits else 0
 
     def intact(self, position: int, size: int) -> bool:
-        """Whether the checksum of a batch is right."""
-        stored, found = checksums(self.read(position, size))
-        return stored == found
+        """Whether the checksum of a batch is correct, or need not be."""
+        return not self.verify or self._correct(position, size)
+
+    def _correct(self, position: int, size: int) -> bool:
+        stored, computed = checksums(self.read(position, size))
+        return stored == computed
 
     def certain(self, position: int, size: int) -> bool:
         """Whether a batch is one that any reader finds who looks for it: intact, and with a header that can be true.
@@ -80,7 +95,7 @@ class Window:
         if not (header[MAGIC] == 2 or self.old) or not _plausible(header) or self.budget <= 0:
             return False
         self.budget -= size
-        return self.intact(position, size)
+        return self._correct(position, size)
 
     @property
     def old(self) -> bool:
