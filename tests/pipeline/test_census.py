@@ -98,7 +98,7 @@ def test_no_more_rows_than_asked_for(spark: SparkSession) -> None:
 
 def test_nothing_was_seen(spark: SparkSession) -> None:
     empty = census(clients_of(spark), exchanges_of(spark))
-    assert empty.summary == ("No request was seen.",)
+    assert empty.summary == ("No requests found.",)
     assert not empty.charts
 
 

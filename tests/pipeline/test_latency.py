@@ -76,7 +76,7 @@ def test_who_is_throttled(report: Report) -> None:
 def test_the_headline_counts_what_both_saw_once(report: Report) -> None:
     first, second, *_ = report.summary
     assert first == "106 requests, 1 unanswered, 2 answered with an error."  # not 108: two are of the log
-    assert second.endswith("something, Metadata is slowest: 7.5 ms at the 99th percentile.")  # Fetch waits
+    assert second.endswith("long polls, Metadata is slowest: 7.5 ms at the 99th percentile.")  # Fetch waits
 
 
 @pytest.mark.parametrize(("captured", "logged"), [(1, 3), (3, 1)])
@@ -102,7 +102,7 @@ def test_what_is_printed(report: Report, snapshot: SnapshotAssertion) -> None:
 
 def test_nothing_to_measure(spark: SparkSession) -> None:
     empty = latency(exchanges_of(spark))
-    assert empty.summary == ("No request was seen.",)
+    assert empty.summary == ("No requests found.",)
     assert not empty.charts
 
 

@@ -159,8 +159,8 @@ def test_what_cannot_be_read_is_told(spark: SparkSession) -> None:
     good = spark.read.format("kafka_log").load(folder).limit(1)
     broken = good.withColumns({"key": F.lit(b"\x7f\xffwhat"), "value": F.lit(b""), "control": F.lit(False)})
     report = offsets(broken)
-    assert report.table("unread").column("records") == [1]
-    assert report.summary[-1].startswith("1 record of internal topics cannot be read")
+    assert report.table("undecodable").column("records") == [1]
+    assert report.summary[-1].startswith("1 record of internal topics cannot be decoded")
 
 
 def test_partitions_as_text() -> None:

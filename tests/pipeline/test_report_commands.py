@@ -26,7 +26,7 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_census(spark: SparkSession, log: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert run(["census", str(log), "--out", str(tmp_path), "-q"]) == 0
     told = capfd.readouterr().out
-    assert "Who speaks what" in told
+    assert "Clients and API versions" in told
     assert "1 place could not be read" in told
     requests = parquet.read_table(tmp_path / "census-versions.parquet").column("requests").to_pylist()
     logged = spark.read.format("kafka_request_log").load(str(log)).where("_corrupt IS NULL")
@@ -38,7 +38,7 @@ def test_census(spark: SparkSession, log: Path, tmp_path: Path, capfd: pytest.Ca
 
 def test_latency(spark: SparkSession, log: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert run(["latency", str(log), "--out", str(tmp_path), "-q"]) == 0
-    assert "How long requests take" in capfd.readouterr().out
+    assert "Latency of requests" in capfd.readouterr().out
     rows = parquet.read_table(tmp_path / "latency-apis.parquet").to_pylist()
     assert {row["seen_in"] for row in rows} == {"request_log"}
     assert all(0 <= row["p50_ms"] <= row["p99_ms"] <= row["max_ms"] for row in rows)

@@ -55,8 +55,7 @@ def report(rows: Sequence[Any], more: int) -> Report:
         "refused",
         "last_seen",
     )
-    listed = cells([[row[column.name] for column in shape] for row in rows])
-    table = Table("list", "Clients and APIs", shape, listed, more=more, empty="No requests found.")
+    table = Table("list", "Clients and APIs", shape, cells(shape, rows), more=more, empty="No requests found.")
     uses = [row.asDict() | {"version": version} for row in rows for version in row["versions"]]
     total = counted(len({client for client, _ in by_client(uses)}), "client")
     return Report("clients", "Clients and API versions", (f"{'At least ' if more else ''}{total} seen.",), (table,))

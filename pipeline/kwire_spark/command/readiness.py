@@ -11,7 +11,7 @@ from kwire_spark.command.common import Run, no_requests, problems, with_inputs
 @click.option("--target", required=True, metavar="RELEASE", help="Kafka release you plan to upgrade to, e.g. 4.1.1.")
 @with_inputs()
 def command(run: Run, target: str) -> int:
-    """Which clients use versions that a release refuses.
+    """Report clients that use versions which a release refuses.
 
     Exit codes: 0 no client is refused, 1 some are, 2 usage error, 3 failure.
     """

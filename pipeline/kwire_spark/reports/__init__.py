@@ -1,1 +1,1 @@
-"""Reports: who breaks on a release, who speaks what, how long it takes, what groups have committed."""
+"""Reports on readiness for a release, usage of APIs, latency, and committed offsets."""

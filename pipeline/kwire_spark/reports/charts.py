@@ -1,8 +1,8 @@
 """Charts for reports, as figures of plotly: plain dicts of ``data`` and ``layout``, without colours.
 
-A trace says in ``meta.role`` which colour of the page it takes, ``bad``, ``warn``, ``good``, ``series-1`` and so on;
-the page paints it, once for light and once for dark. Labels stand beside numbers on an axis: plotly would take some
-texts for dates or numbers, and equal ones for the same place. It reads a kind of HTML in every text: :func:`plain`.
+``meta.role`` of a trace names its colour on the page: ``bad``, ``warn``, ``good``, ``series-1`` and so on, each in a
+light and a dark variant. Positions on an axis are numbers with labels, because plotly would interpret some texts as
+dates or numbers, and merge equal ones. It also interprets HTML in texts, hence :func:`plain`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Roles = Mapping[str, str]
 ROW = 26
 """Height of a row in pixels."""
 PALETTE = 8
-"""Colours of series that the page has; a ninth series would look like the first."""
+"""Number of series colours on the page; a ninth series would look like the first."""
 
 
 def bars(
@@ -34,12 +34,8 @@ def bars(
     roles: Roles | None = None,
     note: str = "",
 ) -> Chart:
-    """A horizontal bar for each label, made of the ``series``: a number for each label, in ``unit``."""
-    data = [
-        _trace("bar", key, index, roles, orientation="h", x=_finite(values), y=_places(labels), text=_texts(labels))
-        | {"hovertemplate": "%{text}<br>%{fullData.name}: %{x}<extra></extra>", "textposition": "none"}
-        for index, (key, values) in enumerate(series.items())
-    ]
+    """A horizontal stacked bar for each label; each of ``series`` has a number for each label, in ``unit``."""
+    data = _bars("x", series, roles, orientation="h", y=_places(labels), text=_texts(labels))
     layout = _rows(labels) | {"barmode": "stack", "xaxis": _amount(unit, series)}
     return Chart(name, title, _figure(data, layout), note)
 
@@ -54,12 +50,8 @@ def columns(
     roles: Roles | None = None,
     note: str = "",
 ) -> Chart:
-    """An upright bar for each label, in their order: for what has an order but no time, as releases."""
-    data = [
-        _trace("bar", key, index, roles, x=_places(labels), y=_finite(values), text=_texts(labels))
-        | {"hovertemplate": "%{text}<br>%{fullData.name}: %{y}<extra></extra>", "textposition": "none"}
-        for index, (key, values) in enumerate(series.items())
-    ]
+    """A vertical stacked bar for each label, in their order: for ordered labels such as releases."""
+    data = _bars("y", series, roles, x=_places(labels), text=_texts(labels))
     across = _axis("", tickvals=_places(labels), ticktext=_labels(labels), showgrid=False, zeroline=False)
     layout = {"barmode": "stack", "xaxis": across, "yaxis": _amount(unit, series), "height": 340}
     return Chart(name, title, _figure(data, layout), note)
@@ -76,30 +68,18 @@ def over_time(
     roles: Roles | None = None,
     note: str = "",
 ) -> Chart:
-    """What was counted in each ``step`` of time from one of ``starts`` on; times are shown in UTC."""
+    """A stacked bar for each interval of length ``step`` from one of ``starts`` on, shown in UTC."""
     milliseconds = step.total_seconds() * 1000
     middle = [_moment(start + step / 2) for start in starts]
     text = [f"{_moment(start)} UTC" for start in starts]
-    data = [
-        _trace("bar", key, index, roles, x=middle, y=_finite(values), text=text, width=milliseconds)
-        | {"hovertemplate": "%{text}<br>%{fullData.name}: %{y}<extra></extra>", "textposition": "none"}
-        for index, (key, values) in enumerate(series.items())
-    ]
+    data = _bars("y", series, roles, x=middle, text=text, width=milliseconds)
     across = _axis("UTC", type="date", range=[_moment(min(starts)), _moment(max(starts) + step)])
     layout = {"barmode": "stack", "xaxis": across, "yaxis": _amount(unit, series)}
     return Chart(name, title, _figure(data, layout | {"height": 360}), note)
 
 
-def points(
-    name: str,
-    title: str,
-    labels: Sequence[str],
-    series: Series,
-    *,
-    unit: str,
-    note: str = "",
-) -> Chart:
-    """A row for each label, with points for ``series`` on a logarithmic axis; none for what is not above 0."""
+def points(name: str, title: str, labels: Sequence[str], series: Series, *, unit: str, note: str = "") -> Chart:
+    """A row for each label, with points for ``series`` on a logarithmic axis; values of 0 or less have none."""
     data = [
         _trace("scatter", key, index, None, mode="markers", y=_places(labels), text=_texts(labels))
         | {"x": [value if value and value > 0 else None for value in _finite(values)], "marker": {"symbol": index}}
@@ -119,7 +99,7 @@ def heat(
     unit: str,
     note: str = "",
 ) -> Chart:
-    """A field for each of ``rows`` and ``across``, the darker the more, by powers of ten; ``None`` stays empty."""
+    """A cell for each of ``rows`` and ``across``, darker by powers of ten; empty for ``None``."""
     data = {
         "type": "heatmap",
         "x": _places(across),
@@ -139,13 +119,23 @@ def heat(
 
 
 def plain(text: str) -> str:
-    """A text that plotly shows as it is: it reads tags and entities in every text."""
+    """A text escaped for plotly, which interprets tags and entities in every text."""
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
-def _trace(kind: str, name: str, index: int, roles: Roles | None, **facts: Any) -> dict[str, Any]:
+def _bars(axis: str, series: Series, roles: Roles | None, **properties: Any) -> list[dict[str, Any]]:
+    """A trace of bars for each of ``series``, whose values are on ``axis``."""
+    hover = f"%{{text}}<br>%{{fullData.name}}: %{{{axis}}}<extra></extra>"
+    properties |= {"hovertemplate": hover, "textposition": "none"}
+    return [
+        _trace("bar", name, index, roles, **properties, **{axis: _finite(values)})
+        for index, (name, values) in enumerate(series.items())
+    ]
+
+
+def _trace(kind: str, name: str, index: int, roles: Roles | None, **properties: Any) -> dict[str, Any]:
     role = (roles or {}).get(name) or f"series-{index % PALETTE + 1}"
-    return {"type": kind, "name": plain(label(name)), "meta": {"role": role}, **facts}
+    return {"type": kind, "name": plain(label(name)), "meta": {"role": role}, **properties}
 
 
 def _figure(data: list[dict[str, Any]], layout: dict[str, Any]) -> dict[str, Any]:
@@ -159,19 +149,19 @@ def _rows(labels: Sequence[str]) -> dict[str, Any]:
     return {"yaxis": axis | {"range": [len(labels) - 0.5, -0.5]}, "height": 110 + ROW * max(len(labels), 2)}
 
 
-def _axis(title: str, **facts: Any) -> dict[str, Any]:
-    return {"title": {"text": plain(title)}, "automargin": True, "fixedrange": "tickvals" in facts, **facts}
+def _axis(title: str, **properties: Any) -> dict[str, Any]:
+    return {"title": {"text": plain(title)}, "automargin": True, "fixedrange": "tickvals" in properties, **properties}
 
 
 def _amount(unit: str, series: Series) -> dict[str, Any]:
-    """An axis from 0 on, without halves of what is only counted in wholes."""
+    """An axis from 0, without fractional ticks for small counts."""
     rows = [[value for value in row if value is not None] for row in zip(*series.values(), strict=True)]
     few = all(isinstance(value, int) for row in rows for value in row) and max(map(sum, rows), default=0) < 8
     return _axis(unit, rangemode="tozero", **({"dtick": 1} if few else {}))
 
 
 def _finite(values: Sequence[float | None]) -> list[float | None]:
-    """Numbers that JSON has: a log may say NaN."""
+    """Values without NaN and infinity, which JSON lacks and logs may have."""
     return [value if value is not None and isfinite(value) else None for value in values]
 
 
@@ -180,11 +170,11 @@ def _places(labels: Sequence[str]) -> list[int]:
 
 
 def _labels(labels: Sequence[str]) -> list[str]:
-    return [plain(label(one)) for one in labels]
+    return [plain(label(text)) for text in labels]
 
 
 def _texts(labels: Sequence[str]) -> list[str]:
-    return [plain(visible(one)) for one in labels]
+    return [plain(visible(text)) for text in labels]
 
 
 def _moment(moment: datetime) -> str:

@@ -1,4 +1,4 @@
-"""What clients use: the rows of CLIENTS, whose they are, and a use for each client, API and version. Plain Python."""
+"""Usage by client: from rows of CLIENTS to a :class:`Use` for each client, API and version. Plain Python."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 
 ANONYMOUS = "User:ANONYMOUS"
 MAX_ROWS = 200_000
-"""Rows of CLIENTS that a report looks at."""
+"""Maximum number of rows of CLIENTS in a report."""
 
 WHO = columns(
     Column("client_id", "client"),
     Column("client_host", "address"),
-    Column("software", comment="As the client introduced itself [KIP-511]; nothing if it did not."),
+    Column("software", comment="As the client reported it [KIP-511]; empty if it did not."),
     Column("principal"),
 )
 """The columns of :attr:`Client.cells`."""
@@ -37,7 +37,7 @@ WHO = columns(
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """Who sent requests, as far as this is known."""
+    """The sender of requests, as far as known."""
 
     client_id: str | None
     host: str | None
@@ -55,7 +55,7 @@ class Client:
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """A version of an API in use by a client. ``refusals`` are those that were seen; ``place`` is an example."""
+    """A version of an API in use by a client, with the number of observed refusals, and the place of an example."""
 
     client: Client
     api_key: int
@@ -68,7 +68,8 @@ class Use:
 
 
 def collected(clients: DataFrame, *order: Expression | str) -> tuple[list[Row], int]:
-    """At most :data:`MAX_ROWS` rows of CLIENTS, of too many the first in this order; and how many more there are."""
+    """At most :data:`MAX_ROWS` rows of CLIENTS, the first in this order if there are more, and the number of
+    others."""
     rows = clients.limit(MAX_ROWS + 1).collect()
     more = 0
     if len(rows) > MAX_ROWS:
@@ -79,25 +80,25 @@ def collected(clients: DataFrame, *order: Expression | str) -> tuple[list[Row], 
 def by_client(rows: Iterable[Row]) -> list[tuple[Client, Row]]:
     """Rows of CLIENTS with their clients.
 
-    Requests before a login have no principal, those before ApiVersions 3 no software. Of the same client id and
-    address, what is unknown is taken to be what is known, if that is one thing alone; otherwise they stay apart.
-    Server logs know no client id: what else was seen of the same address, API and version goes before their rows.
-    Logs of controllers know no address of those whose requests brokers passed on: so it is with the same client id.
+    Requests before a login have no principal, those before ApiVersions 3 no software. An unknown one is taken to be
+    the known one of the same client id and address if there is only one. Server logs have no client id: if another
+    input saw the same address, API and version, that row takes precedence. Logs of controllers have no address for
+    forwarded requests: if another input saw the same client id, API and version, that row takes precedence.
     """
     rows = list(rows)
     named = [row for row in rows if row["seen_in"] != SERVER_LOG]
-    whole_rows = [row for row in named if row["client_host"] is not None]
+    with_host = [row for row in named if row["client_host"] is not None]
     seen_at = {_use_by(row, "client_host") for row in named}
-    seen_of = {_use_by(row, "client_id") for row in whole_rows}
+    seen_of = {_use_by(row, "client_id") for row in with_host}
     kept = [
-        *whole_rows,
+        *with_host,
         *(row for row in named if row["client_host"] is None and _use_by(row, "client_id") not in seen_of),
         *(row for row in rows if row["seen_in"] == SERVER_LOG and _use_by(row, "client_host") not in seen_at),
     ]
     clients = [client_of(row) for row in kept]
-    whole = completed(client for client, row in zip(clients, kept, strict=True) if row["seen_in"] != SERVER_LOG)
+    complete = completed(client for client, row in zip(clients, kept, strict=True) if row["seen_in"] != SERVER_LOG)
     return [
-        (client if row["seen_in"] == SERVER_LOG else whole[client], row)
+        (client if row["seen_in"] == SERVER_LOG else complete[client], row)
         for client, row in zip(clients, kept, strict=True)
     ]
 
@@ -107,41 +108,42 @@ def _use_by(row: Row, who: str) -> tuple[Any, ...]:
 
 
 def completed(clients: Iterable[Client]) -> dict[Client, Client]:
-    """Each client, and the same with what others of its id and address alone can tell of it."""
-    told = set(clients)
+    """Each client → the same with an unknown software or principal filled in, if unique for its id and address."""
+    clients = set(clients)
     software: defaultdict[tuple[str | None, str | None], set[str]] = defaultdict(set)
     principals: defaultdict[tuple[str | None, str | None], set[str]] = defaultdict(set)
-    for one in told:
-        software[one.client_id, one.host].update([one.software] if one.software else [])
-        principals[one.client_id, one.host].update([one.principal] if one.principal else [])
+    for client in clients:
+        software[client.client_id, client.host].update([client.software] if client.software else [])
+        principals[client.client_id, client.host].update([client.principal] if client.principal else [])
     return {
-        one: replace(
-            one,
-            software=one.software or _only(software[one.client_id, one.host]),
-            principal=one.principal or _only(principals[one.client_id, one.host]),
+        client: replace(
+            client,
+            software=client.software or _only(software[client.client_id, client.host]),
+            principal=client.principal or _only(principals[client.client_id, client.host]),
         )
-        for one in told
+        for client in clients
     }
 
 
 def client_of(row: Row) -> Client:
-    """The client as the row alone has it; a column that is not there is not known."""
+    """The client of a row, without what other rows say; missing columns are unknown."""
     name, version, principal = row.get("software_name"), row.get("software_version"), row.get("principal")
     software = " ".join(part for part in (name, version) if part) or None
     return Client(row["client_id"], row["client_host"], software, None if principal == ANONYMOUS else principal)
 
 
 def uses_of(rows: Iterable[Row]) -> list[Use]:
-    """Rows of CLIENTS brought down to a use for each client, API and version.
+    """A use for each client, API and version.
 
-    What several kinds of input saw counts once, as often as the one that saw most of it; ports are added up.
+    Of several types of input only the highest count is used, since they may have seen the same requests; ports are
+    added up.
     """
     seen: defaultdict[tuple[Client, int, int], defaultdict[str, list[Row]]]
     seen = defaultdict(lambda: defaultdict(list))
     for client, row in by_client(rows):
         if row["api_key"] is not None and row["version"] is not None:
             seen[client, row["api_key"], row["version"]][row["seen_in"]].append(row)
-    return [_use(*about, kinds) for about, kinds in seen.items()]
+    return [_use(*key, by_input) for key, by_input in seen.items()]
 
 
 def api_name(api_key: int) -> str:
@@ -154,8 +156,8 @@ def _only(texts: set[str]) -> str | None:
     return next(iter(texts)) if len(texts) == 1 else None
 
 
-def _use(client: Client, api_key: int, version: int, kinds: Mapping[str, Sequence[Row]]) -> Use:
-    example, *_ = rows = [row for kind in sorted(kinds) for row in kinds[kind]]  # of captures, if they have any
+def _use(client: Client, api_key: int, version: int, by_input: Mapping[str, Sequence[Row]]) -> Use:
+    example, *_ = rows = [row for seen_in in sorted(by_input) for row in by_input[seen_in]]  # captures first
     place = ":".join(str(part) for part in (example["source"], example["position"]) if part is not None)
     names = (row["api"] for row in rows if row["api"])
     return Use(
@@ -163,8 +165,8 @@ def _use(client: Client, api_key: int, version: int, kinds: Mapping[str, Sequenc
         api_key,
         next(names, None) or api_name(api_key),
         version,
-        max(sum(row["requests"] for row in kind) for kind in kinds.values()),
-        max(sum(row["refused"] for row in kind) for kind in kinds.values()),
+        max(sum(row["requests"] for row in group) for group in by_input.values()),
+        max(sum(row["refused"] for row in group) for group in by_input.values()),
         max((row["last_seen"] for row in rows if row["last_seen"] is not None), default=None),
         place,
     )

@@ -1,4 +1,4 @@
-"""A report as files: its page, and each table as CSV and Parquet beside it."""
+"""A report as files: its page, and each table as CSV and Parquet."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from kwire_spark.reports.report import Cell, Report, Table
 from kwire_spark.reports.text import in_utc
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
-"""How texts begin that spreadsheets take for formulas."""
+"""First characters of texts that spreadsheets evaluate as formulas."""
 
 
 def write_report(report: Report, folder: str | Path) -> list[Path]:
     """Write ``<report>.html``, and for each table ``<report>-<table>.csv`` and ``.parquet``; the page comes first.
 
-    The same report gives the same files; each is there as a whole or not at all. Parquet has cells as they are. CSV
-    is for spreadsheets: lists become text, and a text that would be run as a formula gets a ``'`` in front.
+    The same report gives the same files, and no file is ever incomplete. Parquet has the exact cells. CSV is for
+    spreadsheets: lists become text, and a text that would be evaluated as a formula is prefixed with ``'``.
     """
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
@@ -36,7 +36,7 @@ def write_report(report: Report, folder: str | Path) -> list[Path]:
 
 
 def arrow_table(table: Table) -> Any:
-    """The rows as an Arrow table; a column without any value is one of texts."""
+    """The rows as an Arrow table; a column without any value has the type string."""
     arrays = [_array([row[place] for row in table.rows]) for place in range(len(table.columns))]
     fields = [
         pa.field(column.name, array.type, metadata={"comment": column.comment} if column.comment else None)
@@ -53,33 +53,30 @@ def _array(cells: Sequence[Cell]) -> Any:
 
 
 def _storable(value: Any) -> Any:
-    """Texts without lone surrogates, which UTF-8 cannot hold; times in UTC."""
+    """Texts with lone surrogates escaped, since UTF-8 cannot encode them; times in UTC."""
     if isinstance(value, list):
-        return [_storable(one) for one in value]
+        return [_storable(item) for item in value]
     if isinstance(value, datetime):
         return in_utc(value)
     return value.encode("utf-8", "backslashreplace").decode() if isinstance(value, str) else value
 
 
 def _flat(table: Any) -> Any:
+    """The table for CSV."""
     return pa.table({name: _flat_column(table.column(name)) for name in table.column_names})
 
 
 def _flat_column(column: Any) -> Any:
+    texts = column.to_pylist()
     if pa.types.is_list(column.type):
-        joined = [None if cell is None else ", ".join(map(str, cell)) for cell in column.to_pylist()]
-        return pa.array([_harmless(text) for text in joined], pa.string())
-    if pa.types.is_string(column.type):
-        return pa.array([_harmless(text) for text in column.to_pylist()], pa.string())
-    return column
-
-
-def _harmless(text: str | None) -> str | None:
-    return f"'{text}" if text and text.startswith(FORMULA) else text
+        texts = [None if cell is None else ", ".join(map(str, cell)) for cell in texts]
+    elif not pa.types.is_string(column.type):
+        return column
+    return pa.array([f"'{text}" if text and text.startswith(FORMULA) else text for text in texts], pa.string())
 
 
 def _put(path: Path, write: Any) -> Path:
-    """Write beside and rename: a kill leaves no half of a file."""
-    beside = path.with_name(f".{path.name}.part")
-    write(beside)
-    return beside.replace(path)
+    """Write to a temporary file and rename it, so that a killed process leaves no incomplete file."""
+    temporary = path.with_name(f".{path.name}.part")
+    write(temporary)
+    return temporary.replace(path)

@@ -19,17 +19,17 @@ def quantiles_chart(times: Table, note: str) -> Chart | None:
 
 
 def split_chart(times: Table) -> Chart | None:
-    """What a broker spends the time on; ``None`` if no request log told."""
+    """How brokers spend the time; ``None`` without request logs."""
     labels, (queues, local, remote) = _measured(times, ("queue_ms", "local_ms", "remote_ms"))
     if not labels:
         return None
     series = {"queues": queues, "local": local, "remote": remote}
-    note = "Mean per request, as request logs have it: waiting in queues, at work on the leader, waiting for others."
-    return charts.bars("split", "Where the broker spends it", labels, series, unit="milliseconds", note=note)
+    note = "Mean per request, from request logs: waiting in queues, at work on the leader, waiting for other brokers."
+    return charts.bars("split", "How brokers spend the time", labels, series, unit="milliseconds", note=note)
 
 
 def _measured(times: Table, names: Sequence[str]) -> tuple[list[str], list[list[Any]]]:
-    """Labels of the rows that have any of these measures, and the measures, a list for each name."""
+    """Labels of the rows with any of these measures, and a list of values for each measure."""
     apis, seen = times.column("api"), times.column("seen_in")
     both = len(set(seen)) > 1
     labels = [

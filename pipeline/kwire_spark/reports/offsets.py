@@ -1,7 +1,7 @@
-"""Groups, their members, what they have committed and how far they are behind; and transactions that are open.
+"""Groups with members, committed offsets and lag, and unfinished transactions.
 
-Takes RECORDS of ``__consumer_offsets`` and ``__transaction_state``, or the tables of ``tables.groups`` that follow
-from them, and the ends of the logs where they are known: all as a data directory had it when it was read.
+Takes RECORDS of ``__consumer_offsets`` and ``__transaction_state``, or the tables of ``tables.groups`` made of them,
+and the ends of logs where known: all as of the time at which the data directory was copied.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 TOP = 500
 BARS = 25
 OPEN = {"Ongoing": "warn", "PrepareCommit": "warn", "PrepareAbort": "warn", "Dead": "bad"}
-LAG_NOTE = "Records from the committed offset to the end of the log, where the data directory has the partition."
+LAG_NOTE = "Records from the committed offset to the end of the log, if the data directory has the partition."
 
 
 @dataclass(frozen=True, slots=True)
 class Tables:
-    """Tables of ``tables.groups``, and ``ends``: topic, partition and ``end``, the offset that comes next.
+    """Tables of ``tables.groups``, and ``ends`` with topic, partition and ``end``, the next offset.
 
-    ``unread``, if it is there, are the records that the others pass over, as ``tables.groups.unread`` has them.
+    ``undecodable`` are the records that the other tables skip.
     """
 
     committed: DataFrame
@@ -37,7 +37,7 @@ class Tables:
     members: DataFrame
     transactions: DataFrame
     ends: DataFrame | None = None
-    unread: DataFrame | None = None
+    undecodable: DataFrame | None = None
 
 
 def offsets(records: DataFrame, ends: DataFrame | None = None, *, top: int = TOP) -> Report:
@@ -48,21 +48,20 @@ def offsets(records: DataFrame, ends: DataFrame | None = None, *, top: int = TOP
     from pyspark.sql import functions as F
 
     names = tables.topics(records).select("topic_id", "topic").distinct()
-    found = with_topic_names(tables.coordinated(records), names).persist()
+    coordinated = with_topic_names(tables.coordinated(records), names).persist()
     committed, groups, members = (
-        found.where(F.col(name).isNotNull()).select(f"{name}.*") for name in ("committed", "groups", "members")
+        coordinated.where(F.col(name).isNotNull()).select(f"{name}.*") for name in ("committed", "groups", "members")
     )
-    transactions, unread = tables.transactions(records), tables.undecodable(records)
-    report = report_on(Tables(committed, groups, members, transactions, ends, unread), top=top)
-    found.unpersist()
+    transactions, undecodable = tables.transactions(records), tables.undecodable(records)
+    report = report_on(Tables(committed, groups, members, transactions, ends, undecodable), top=top)
+    coordinated.unpersist()
     return report
 
 
 def log_ends(records: DataFrame, bases: Sequence[tuple[str, int, int]] = ()) -> DataFrame:
     """The end offset of each partition. ``records`` needs only the columns topic, partition and offset.
 
-    ``bases`` are topics, partitions and the offsets with which their last segments begin. So a log has an end if all
-    of its records have expired.
+    ``bases`` has topic, partition and base offset of last segments: the ends of logs whose records have all expired.
     """
     from pyspark.sql import functions as F
 
@@ -73,43 +72,43 @@ def log_ends(records: DataFrame, bases: Sequence[tuple[str, int, int]] = ()) -> 
     return ends.groupBy("topic", "partition").agg(F.max("end").alias("end"))
 
 
-def report_on(found: Tables, *, top: int = TOP) -> Report:
-    """The report on tables that are there already."""
+def report_on(state: Tables, *, top: int = TOP) -> Report:
+    """The report on the tables."""
     from pyspark.sql import functions as F
 
-    lagging = _lagging(found).persist()
+    lagging = _lagging(state).persist()
     per_group = lagging.groupBy("group").agg(
         F.countDistinct("topic").alias("topics"),
         F.count("*").alias("partitions"),
         F.sum("lag").alias("lag"),
         F.max("committed").alias("committed"),
     )
-    groups, committed = _groups(found.groups.join(per_group, "group", "full"), top), _committed(lagging, top)
-    members, transactions = _members(found.members, top), _transactions(found.transactions, top)
+    groups, committed = _groups(state.groups.join(per_group, "group", "full"), top), _committed(lagging, top)
+    members, transactions = _members(state.members, top), _transactions(state.transactions, top)
     lagging.unpersist()
-    unread = _unread(found.unread, top)
-    chart, summary = _lag_chart(groups), _summary(groups, committed, transactions, unread)
-    shown = (groups, committed, members, transactions, *unread)
+    undecodable = _undecodable(state.undecodable, top) if state.undecodable is not None else None
+    chart, summary = _lag_chart(groups), _summary(groups, committed, transactions, undecodable)
+    shown = (groups, committed, members, transactions, *([undecodable] if undecodable else []))
     return Report("offsets", "Groups and their offsets", summary, shown, (chart,) if chart else ())
 
 
-def _lagging(found: Tables) -> DataFrame:
-    """Committed offsets with ``end`` and ``lag``, null where the end is not known."""
+def _lagging(state: Tables) -> DataFrame:
+    """Committed offsets with ``end`` and ``lag``, null where the end is unknown."""
     from pyspark.sql import functions as F
 
-    named = found.committed.withColumn("topic", F.coalesce("topic", "topic_id"))
-    if found.ends is None:
+    named = state.committed.withColumn("topic", F.coalesce("topic", "topic_id"))
+    if state.ends is None:
         return named.withColumns({"end": F.lit(None).cast("long"), "lag": F.lit(None).cast("long")})
-    # greatest() passes over nulls, and what is not known is not 0
-    behind = F.when(F.col("end").isNotNull(), F.greatest(F.col("end") - F.col("offset"), F.lit(0)))
-    return named.join(F.broadcast(found.ends), ["topic", "partition"], "left").withColumn("lag", behind)
+    # greatest() ignores nulls, but an unknown lag is not 0
+    lag = F.when(F.col("end").isNotNull(), F.greatest(F.col("end") - F.col("offset"), F.lit(0)))
+    return named.join(F.broadcast(state.ends), ["topic", "partition"], "left").withColumn("lag", lag)
 
 
 def _groups(table: DataFrame, top: int) -> Table:
     shape = columns(
         "group",
         "type",
-        Column("state", comment="What a coordinator makes of the records when it loads them."),
+        Column("state", comment="As a coordinator sees it on loading the records."),
         "members",
         Column("lag", comment=LAG_NOTE),
         "topics",
@@ -122,7 +121,7 @@ def _groups(table: DataFrame, top: int) -> Table:
         "changed",
     )
     rows, more = _first(table, shape, top, ["lag", "partitions"], ["group"])
-    return Table("groups", "Groups", shape, cells(rows), more=more, empty="There is no group.")
+    return Table("groups", "Groups", shape, cells(shape, rows), more=more, empty="No groups found.")
 
 
 def _committed(table: DataFrame, top: int) -> Table:
@@ -131,7 +130,7 @@ def _committed(table: DataFrame, top: int) -> Table:
         "topic",
         "partition",
         "offset",
-        Column("end", "log end", comment="The offset that the next record gets."),
+        Column("end", "log end", comment="The offset of the next record."),
         "lag",
         "committed",
         Column("leader_epoch", "leader epoch"),
@@ -141,9 +140,8 @@ def _committed(table: DataFrame, top: int) -> Table:
         Column("log_offset", "at offset"),
     )
     rows, more = _first(table, shape, top, ["lag"], ["group", "topic", "partition"])
-    return Table(
-        "committed", "Committed offsets", shape, cells(rows), LAG_NOTE, more, "No group has committed an offset."
-    )
+    empty = "No group has committed an offset."
+    return Table("committed", "Committed offsets", shape, cells(shape, rows), LAG_NOTE, more, empty)
 
 
 def _members(table: DataFrame, top: int) -> Table:
@@ -157,12 +155,11 @@ def _members(table: DataFrame, top: int) -> Table:
         "epoch",
         "topics",
         Column("assignment", comment="Topics with their partitions."),
-        Column("reason", comment="Why subscription or assignment cannot be read."),
+        Column("reason", comment="Why subscription or assignment cannot be decoded."),
     )
     rows, more = _first(table, shape, top, [], ["group", "client_id", "member_id"])
-    place = [column.name for column in shape].index("assignment")
-    told = cells([(*row[:place], assigned(row[place]), *row[place + 1 :]) for row in rows])
-    return Table("members", "Members", shape, told, more=more, empty="No group has a member.")
+    shown = cells(shape, [row.asDict() | {"assignment": assigned(row["assignment"])} for row in rows])
+    return Table("members", "Members", shape, shown, more=more, empty="No group has a member.")
 
 
 def _transactions(table: DataFrame, top: int) -> Table:
@@ -174,42 +171,39 @@ def _transactions(table: DataFrame, top: int) -> Table:
         Column("timeout_ms", "timeout ms"),
         "started",
         "updated",
-        Column("partitions", comment="Of the transaction that is not finished."),
+        Column("partitions", comment="Of an unfinished transaction."),
     )
     rows, more = _first(
         table.withColumn("open", table["state"].isin(*OPEN)), shape, top, ["open", "updated"], ["transactional_id"]
     )
-    told = cells([(*row[:-1], assigned(row[-1])) for row in rows])
-    return Table("transactions", "Transactions", shape, told, more=more, empty="There is no transactional id.")
+    shown = cells(shape, [row.asDict() | {"partitions": assigned(row["partitions"])} for row in rows])
+    return Table("transactions", "Transactions", shape, shown, more=more, empty="No transactional ids found.")
 
 
-def _unread(table: DataFrame | None, top: int) -> list[Table]:
-    """What cannot be read, if there is anything."""
+def _undecodable(table: DataFrame, top: int) -> Table | None:
     shape = columns(
         "topic",
-        Column("kind", comment="The kind of record, if that can be told."),
+        Column("kind", comment="Kind of record, if known."),
         "records",
         "reason",
-        Column("source", comment="File of the first of them; what follows is its place.", brief=file_name),
+        Column("source", comment="File of the first, and its place.", brief=file_name),
         "position",
         "partition",
         "offset",
     )
-    rows, more = _first(table, shape, top, ["records"], ["topic", "kind", "reason"]) if table is not None else ([], 0)
-    note = "All other tables pass over them: they may be of a newer release."
-    return [Table("unread", "Records that cannot be read", shape, cells(rows), note, more)] if rows else []
-
-
-def _told_unread(unread: Table) -> str:
-    count = sum(number for number in unread.column("records") if isinstance(number, int))
-    number = f"{'At least ' if unread.more else ''}{counted(count, 'record')}"
-    return f"{number} of internal topics cannot be read and {'is' if count == 1 else 'are'} missing here."
+    rows, more = _first(table, shape, top, ["records"], ["topic", "kind", "reason"])
+    note = "The other tables lack these records, which may be of a newer release."
+    return (
+        Table("undecodable", "Records that cannot be decoded", shape, cells(shape, rows), note, more)
+        if rows
+        else None
+    )
 
 
 def _first(
     table: DataFrame, shape: Sequence[Column], top: int, largest: list[str], then: list[str]
 ) -> tuple[list[Any], int]:
-    """The first rows, in this order, of the columns of ``shape``; and how many more there are."""
+    """The first rows in this order, with the columns of ``shape``, and the number of others."""
     from pyspark.sql import functions as F
 
     order = [F.col(name).desc_nulls_last() for name in largest] + [F.col(name).asc_nulls_last() for name in then]
@@ -219,8 +213,8 @@ def _first(
 
 def assigned(topics: Iterable[Any] | None) -> str | None:
     """Topics with their partitions as text: ``orders 0-2, 5; returns 0``. ``None`` if there are none."""
-    told = [f"{one['topic'] or one['topic_id']} {ranges(one['partitions'] or ())}".rstrip() for one in topics or ()]
-    return "; ".join(told) or None
+    names = [f"{topic['topic'] or topic['topic_id']} {ranges(topic['partitions'] or ())}" for topic in topics or ()]
+    return "; ".join(name.rstrip() for name in names) or None
 
 
 def ranges(numbers: Iterable[int]) -> str:
@@ -242,26 +236,32 @@ def _lag_chart(groups: Table) -> Chart | None:
     if not any(lags):
         return None
     names = [visible(str(group)) for group in groups.column("group")[: len(lags)]]
-    title = "Lag by group" if len(lags) < BARS else f"The {BARS} groups that lag most"
+    title = "Lag by group" if len(lags) < BARS else f"The {BARS} groups with the largest lag"
     return charts.bars("lag", title, names, {"lag": lags}, unit="records", note=LAG_NOTE)
 
 
-def _summary(groups: Table, committed: Table, transactions: Table, unread: Sequence[Table]) -> tuple[str, ...]:
-    told = _of_groups(groups, committed, transactions) if groups.rows else ["There is no group."]
-    return (*told, *map(_told_unread, unread))
+def _summary(groups: Table, committed: Table, transactions: Table, undecodable: Table | None) -> tuple[str, ...]:
+    sentences = _of_groups(groups, committed, transactions) if groups.rows else ["No groups found."]
+    if undecodable:
+        count = sum(number for number in undecodable.column("records") if isinstance(number, int))
+        records = f"{'At least ' if undecodable.more else ''}{counted(count, 'record')}"
+        sentences.append(
+            f"{records} of internal topics cannot be decoded and {'is' if count == 1 else 'are'} missing here."
+        )
+    return tuple(sentences)
 
 
 def _of_groups(groups: Table, committed: Table, transactions: Table) -> list[str]:
-    inhabited = sum(1 for members in groups.column("members") if members)
+    with_members = sum(1 for members in groups.column("members") if members)
     number, offsets = counted(len(groups.rows) + groups.more, "group"), len(committed.rows) + committed.more
-    told = [f"{number}, {inhabited or 'none'} with members; {counted(offsets, 'committed offset')}."]
+    sentences = [f"{number}, {with_members or 'none'} with members; {counted(offsets, 'committed offset')}."]
     lags = committed.column("lag")
     if lags and not any(isinstance(lag, int) for lag in lags):
-        told.append("Lag is not known: none of the partitions that they consume is among the inputs.")
+        sentences.append("Lag is unknown: add the data directories of the partitions that these groups consume.")
     if lags and isinstance(lags[0], int) and lags[0]:
         group, topic, partition = committed.rows[0][:3]
-        told.append(f"The largest lag is {lags[0]:,}: group {group} in partition {partition} of {topic}.")
+        sentences.append(f"The largest lag is {lags[0]:,}: group {group} in partition {partition} of {topic}.")
     pending = sum(1 for state in transactions.column("state") if state in OPEN and state != "Dead")
     if pending:
-        told.append(f"{counted(pending, 'transaction')} {'is' if pending == 1 else 'are'} not finished.")
-    return told
+        sentences.append(f"{counted(pending, 'transaction')} {'is' if pending == 1 else 'are'} not finished.")
+    return sentences

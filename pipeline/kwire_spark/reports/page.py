@@ -1,9 +1,8 @@
-"""A report as one HTML page that needs nothing else: no network, no files beside it.
+"""A report as one self-contained HTML page: it needs no network and no other files.
 
-Everything in it may have come from the wire, so it is hostile. Jinja escapes what becomes HTML; what charts need is
-JSON in a block that no browser executes, with ``<`` written as an escape. A policy in the page's head names the two
-scripts that may run by their hash and forbids everything else, connections included: should an escape ever be
-missing, there is still nothing that it could do.
+Any text in it may be from the wire, and so is untrusted. Jinja escapes HTML. Data of charts is JSON in a block that
+browsers do not execute, with ``<`` escaped. As a second line of defence, the page's Content-Security-Policy allows
+two scripts by their hash and forbids everything else, including connections.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from kwire_spark.reports.text import counted, shown, visible
 
 
 def page(report: Report) -> str:
-    """The whole page. plotly draws the charts and makes up most of its 4.8 MB; without charts it is left out."""
+    """The whole page: 4.8 MB, nearly all of which is plotly, left out if there are no charts."""
     plotting = _plotting() if report.charts else ""
     figures = {chart.name: chart.figure for chart in report.charts}
     text: str = _template().render(
@@ -35,14 +34,14 @@ def page(report: Report) -> str:
     return text
 
 
-def embedded(facts: Any) -> str:
-    """JSON that can stand in a ``script`` element: nothing in it ends the element or begins another."""
-    text = json.dumps(facts, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+def embedded(data: Any) -> str:
+    """JSON for a ``script`` element, escaped so that nothing in it can end the element or start another."""
+    text = json.dumps(data, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
 def sort_key(cell: Cell) -> str:
-    """What a column is sorted by when it is not what is shown: the exact number, or the time."""
+    """The exact number or time by which a cell is sorted; empty for texts."""
     if isinstance(cell, bool):
         return str(int(cell))
     if isinstance(cell, int | float):
@@ -51,33 +50,33 @@ def sort_key(cell: Cell) -> str:
 
 
 def kind(cell: Cell) -> str:
-    """How a cell is laid out: ``number``, ``time`` or as text."""
+    """The layout of a cell: ``number``, ``time``, or empty for text."""
     if isinstance(cell, int | float) and not isinstance(cell, bool):
         return "number"
     return "time" if isinstance(cell, datetime) else ""
 
 
 def is_numeric(table: Table, place: int) -> bool:
-    """Whether a column has numbers, so that its heading stands at the right as they do."""
+    """Whether a column has numbers, so that its heading is aligned right."""
     return any(kind(row[place]) == "number" for row in table.rows)
 
 
 def filled(table: Table) -> list[int]:
-    """The places of the columns with a value in any row. The others are for files, which have all columns always."""
+    """The indexes of columns with a value in any row. Empty columns are in files only."""
     return [
         place for place in range(len(table.columns)) if any(row[place] not in (None, "", ()) for row in table.rows)
     ]
 
 
 def summed(table: Table) -> str:
-    """The caption: how many rows there are, and what is not shown."""
-    told = counted(len(table.rows), "row") + (f", and {table.more:,} more that are not shown" if table.more else "")
+    """The caption: the number of rows, and what is not shown."""
+    rows = counted(len(table.rows), "row") + (f", and {table.more:,} more that are not shown" if table.more else "")
     empty = [column.heading for place, column in enumerate(table.columns) if place not in filled(table)]
-    return f"{told}; without values: {', '.join(map(visible, empty))}" if empty else told
+    return f"{rows}; without values: {', '.join(map(visible, empty))}" if empty else rows
 
 
 def marked(column: Column, cell: Cell) -> str:
-    """The colour of a cell: ``bad``, ``warn``, ``good`` or nothing."""
+    """The colour of a cell: ``bad``, ``warn``, ``good`` or empty."""
     return (column.mark or {}).get(str(cell), "")
 
 
@@ -87,13 +86,7 @@ def _template() -> Any:
 
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     environment.filters |= {"shown": shown, "visible": visible, "sort_key": sort_key}
-    environment.globals |= {
-        "marked": marked,
-        "kind": kind,
-        "is_numeric": is_numeric,
-        "filled": filled,
-        "summed": summed,
-    }
+    environment.globals |= {function.__name__: function for function in (marked, kind, is_numeric, filled, summed)}
     return environment.from_string(_part("page.html.jinja"))
 
 

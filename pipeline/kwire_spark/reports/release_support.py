@@ -1,6 +1,6 @@
-"""What releases of Kafka say to a version of an API: deprecated in which, refused by which [KIP-896, KAFKA-WIRE 2.1].
+"""Releases of Kafka that deprecate or refuse a version of an API [KIP-896, KAFKA-WIRE 2.1].
 
-The facts are keyed by exact release, since some were taken back: JoinGroup 0-1 is refused by 4.0.0 and by no other.
+Releases are exact, since some removals were reverted: JoinGroup 0-1 is refused by 4.0.0 alone.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from kwire_kafka.releases import RELEASES
 
 @cache
 def refused_by(api_key: int, version: int) -> tuple[str, ...]:
-    """The releases that refuse what one before them accepted, oldest first; not those that are too old for it."""
+    """The releases that refuse a version that an earlier one accepted, oldest first; not those that are too old for
+    it."""
     accepting = [name for name, release in RELEASES.items() if _accepts(name, api_key, version)]
     if not accepting:
         return ()
@@ -24,7 +25,7 @@ def refused_by(api_key: int, version: int) -> tuple[str, ...]:
 
 @cache
 def deprecated_in(api_key: int, version: int) -> tuple[str, ...]:
-    """The releases that call it deprecated, oldest first; none before 3.7 did."""
+    """The releases that deprecate a version, oldest first; from 3.7 on."""
     return tuple(
         name
         for name, release in RELEASES.items()
@@ -33,12 +34,12 @@ def deprecated_in(api_key: int, version: int) -> tuple[str, ...]:
 
 
 def is_known(api_key: int, version: int) -> bool:
-    """Whether any release accepts it."""
+    """Whether any release accepts this version."""
     return any(_accepts(name, api_key, version) for name in RELEASES)
 
 
 def spans(releases: Sequence[str]) -> str:
-    """Releases as text, neighbours joined.
+    """Releases as text, with adjacent ones joined.
 
     >>> spans(["3.7.2", "3.8.1", "4.0.0"]), spans(["4.0.1", "4.1.1"]), spans([])
     ('3.7.2 to 3.8.1, 4.0.0', '4.0.1 and newer', '')

@@ -1,25 +1,22 @@
-"""What a report is, before it is printed or laid out: sentences, small tables, charts and an exit code.
-
-Reports are made by Spark jobs whose results are small; what prints, lays out and saves them needs no Spark.
-"""
+"""Reports as data: sentences, small tables, charts and an exit code. Printing and saving them needs no Spark."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
 Cell = str | int | float | bool | datetime | None | tuple[str, ...] | tuple[int, ...]
-"""A cell; times have a zone, and ``None`` is shown as nothing."""
+"""A cell; times have a zone, and ``None`` is shown as an empty cell."""
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """``name`` is that in files, ``title`` that above the column; numbers stand at the right.
+    """``name`` is the name in files, ``title`` the heading.
 
-    ``mark`` says how a cell is coloured: its value → ``bad``, ``warn`` or ``good``. ``brief`` gives what of a text is
-    shown on a terminal, which has less room than a page.
+    ``mark`` maps values to the colour of their cells: ``bad``, ``warn`` or ``good``. ``brief`` shortens a text for
+    the terminal, which has less room than a page.
     """
 
     name: str
@@ -35,9 +32,9 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A small table: rows in the order in which they are worth reading. ``name`` is the stem of its files.
+    """A small table, with the most important rows first. ``name`` is part of its file names.
 
-    ``more`` is the number of rows that were left out, ``empty`` the sentence that stands for a table without rows.
+    ``more`` is the number of rows that were left out, ``empty`` the text shown instead of a table without rows.
     """
 
     name: str
@@ -49,14 +46,18 @@ class Table:
     empty: str = "Nothing."
 
     def column(self, name: str) -> list[Cell]:
-        """The cells below a column."""
-        place = [column.name for column in self.columns].index(name)
-        return [row[place] for row in self.rows]
+        """The cells of a column."""
+        index = [column.name for column in self.columns].index(name)
+        return [row[index] for row in self.rows]
+
+    def limited(self, top: int) -> Table:
+        """The table with its first ``top`` rows."""
+        return replace(self, rows=self.rows[:top], more=self.more + max(len(self.rows) - top, 0))
 
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """A figure of the plotting library with the sentence that says what is to be seen."""
+    """A plotly figure, with a sentence that explains it."""
 
     name: str
     title: str
@@ -66,7 +67,7 @@ class Chart:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """``name`` is the stem of the page's file. ``exit_code``: 0 if all is well, 1 if there is something to do."""
+    """``name`` is the stem of the page's file. ``exit_code`` is 0, or 1 if the report needs action."""
 
     name: str
     title: str
@@ -81,10 +82,11 @@ class Report:
 
 
 def columns(*names: str | Column) -> tuple[Column, ...]:
-    """Columns, of which plain ones are given by name."""
+    """Columns; a name stands for a column without further properties."""
     return tuple(name if isinstance(name, Column) else Column(name) for name in names)
 
 
-def cells(rows: Sequence[Any]) -> tuple[tuple[Cell, ...], ...]:
-    """Rows collected from Spark as rows of a table."""
-    return tuple(tuple(tuple(cell) if isinstance(cell, list) else cell for cell in row) for row in rows)
+def cells(shape: Sequence[Column], rows: Iterable[Any]) -> tuple[tuple[Cell, ...], ...]:
+    """Rows of a table from mappings by column name, such as rows of Spark."""
+    values = ([row[column.name] for column in shape] for row in rows)
+    return tuple(tuple(tuple(cell) if isinstance(cell, list) else cell for cell in row) for row in values)

@@ -1,4 +1,4 @@
-"""A report on the terminal: its sentences and its tables, the charts being on the page."""
+"""A report on the terminal: its sentences and tables, without charts."""
 
 from __future__ import annotations
 
@@ -15,20 +15,21 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 ROWS = 20
-"""Rows of a table that are printed; the page and the files have all of them."""
+"""Rows of a table that are printed; page and files have all of them."""
 WIDEST = 60
 NARROW = 16
-"""A text of this length stays in one line; longer ones are folded between words if there is no room."""
+"""Texts up to this length are not folded; longer ones are folded between words if necessary."""
 WORD = 28
-"""A word of this length is not folded, unless it would take a third of the line."""
+"""Words up to this length are not folded, unless they would take a third of the line."""
 GAP = 2
 STYLES = {"bad": "bold red", "warn": "yellow", "good": "green"}
 
 
 def print_report(report: Report, console: Console, rows: int = ROWS) -> None:
-    """Print it, at most ``rows`` rows of each table; no text is read as markup, no control character gets through.
+    """Print a report, with at most ``rows`` rows of each table. Texts are escaped and never interpreted as markup.
 
-    Columns without a value are left out, and from the right those for which there is no room, which is said.
+    Columns without values are left out, as are those at the right for which there is no room; a note names the
+    latter.
     """
     from rich.text import Text
 
@@ -49,7 +50,7 @@ def print_report(report: Report, console: Console, rows: int = ROWS) -> None:
 
 
 def _fitting(table: Table, places: list[int], width: int, rows: int) -> dict[int, int]:
-    """As many of the columns, from the left, as there is room for, one at least; with the width of each."""
+    """The columns that fit, from the left and at least one, with the width of each."""
     widths: dict[int, int] = {}
     room = width + GAP
     for place in places:
@@ -58,7 +59,7 @@ def _fitting(table: Table, places: list[int], width: int, rows: int) -> dict[int
             break
         widths[place] = min(least, width)
         room -= least + GAP
-    for place, least in widths.items():  # what is left over, to those that would be folded
+    for place, least in widths.items():  # distribute the rest to columns that would be folded
         more = min(max(room, 0), _full_width(table, place, rows) - least)
         widths[place] += max(more, 0)
         room -= max(more, 0)
@@ -83,7 +84,7 @@ def _texts(table: Table, place: int, rows: int) -> list[str]:
 
 
 def _is_exact(table: Table, place: int) -> bool:
-    """Whether a column has numbers or times, which are of no use in two lines."""
+    """Whether a column has numbers or times, which must not be folded."""
     return any(kind(row[place]) for row in table.rows)
 
 
@@ -113,16 +114,16 @@ def _cell(column: Column, cell: Cell) -> Text:
 
 
 def _text(column: Column, cell: Cell) -> str:
-    """A cell in brief: of a time the seconds, of a place in a file the name."""
+    """A cell in brief: times without fractions of seconds, texts shortened by ``brief``."""
     if isinstance(cell, datetime):
         return time(cell)[: len("2026-01-02 03:04:05")]
     return shown(column.brief(cell) if column.brief and isinstance(cell, str) else cell, WIDEST)
 
 
 def _left_out(table: Table, places: list[int], rows: int) -> str:
-    """The sentence on rows and columns that are not printed."""
+    """A note on rows and columns that are not printed."""
     more = table.more + max(len(table.rows) - rows, 0)
-    told = [f"and {more:,} more"] if more else []
+    notes = [f"and {more:,} more"] if more else []
     if places:
-        told.append(f"not shown here: {', '.join(visible(table.columns[place].heading) for place in places)}")
-    return "; ".join(told)
+        notes.append(f"not shown here: {', '.join(visible(table.columns[place].heading) for place in places)}")
+    return "; ".join(notes)

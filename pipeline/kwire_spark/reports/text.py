@@ -1,7 +1,7 @@
-"""Cells as text for people: what came from the wire is shown as it is, never obeyed and never without bounds.
+"""Cells as text for people. Texts from the wire, such as client ids, are untrusted: escaped, and limited in length.
 
-Client ids and the like are whatever a client sent. Everything that a terminal or a browser would not show, and what
-would change the order or the look of the text around it, becomes an escape as Python writes it.
+Everything that a terminal or browser would not show, or that would change the order or look of surrounding text, is
+shown as a Python escape.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from datetime import UTC, datetime
 from kwire_spark.reports.report import Cell
 
 LONGEST = 200
-"""Characters of a text that are shown; files have all of it."""
+"""Maximum number of characters shown; files have the whole text."""
 
 
 def shown(cell: Cell, longest: int = LONGEST) -> str:
-    """A cell for reading: times in UTC, floats to four digits, texts visible and of bounded length."""
+    """A cell as text: times in UTC, floats with four digits, texts escaped and shortened."""
     if cell is None:
         return ""
     if isinstance(cell, bool):
@@ -26,12 +26,12 @@ def shown(cell: Cell, longest: int = LONGEST) -> str:
     if isinstance(cell, float):
         return number(cell)
     if isinstance(cell, tuple):
-        return listed([visible(str(one), longest) for one in cell], longest)
+        return listed([visible(str(value), longest) for value in cell], longest)
     return visible(str(cell), longest)
 
 
 def visible(text: str, longest: int = LONGEST) -> str:
-    """``text`` with escapes for what cannot be seen: controls, marks of direction, lone surrogates, unusual spaces.
+    """``text`` with escapes for control characters, direction marks, lone surrogates and unusual spaces.
 
     >>> visible("a\\x1b[31m b\\u202ec")
     'a\\\\x1b[31m b\\\\u202ec'
@@ -43,36 +43,36 @@ def visible(text: str, longest: int = LONGEST) -> str:
 
 
 def shortened(text: str, longest: int = LONGEST) -> str:
-    """``text``, or its beginning and how long it is."""
+    """``text``, or its beginning and its length."""
     if len(text) <= longest:
         return text
     return f"{text[:longest]}… ({len(text):,} characters)"
 
 
 def listed(texts: Sequence[str], longest: int = LONGEST) -> str:
-    """Texts between commas: all, or the first of them and how many more there are.
+    """Texts with commas: all, or the first ones and the number of others.
 
     >>> listed(["Produce", "Fetch"]), listed(["Produce", "Fetch", "Metadata", "Heartbeat"], 20)
     ('Produce, Fetch', 'Produce, Fetch and 2 more')
     """
-    shown = list(texts)
-    while len(shown) > 1 and len(", ".join(shown)) > longest:
-        shown.pop()
-    more = f" and {len(texts) - len(shown):,} more" if len(shown) < len(texts) else ""
-    return ", ".join(shown) + more
+    first = list(texts)
+    while len(first) > 1 and len(", ".join(first)) > longest:
+        first.pop()
+    more = f" and {len(texts) - len(first):,} more" if len(first) < len(texts) else ""
+    return ", ".join(first) + more
 
 
-def file_name(place: str) -> str:
-    """The last part of a path, with what stands behind it.
+def file_name(path: str) -> str:
+    """The file name of a path, with a position after it if any.
 
     >>> file_name("/var/captures/a.pcap:17")
     'a.pcap:17'
     """
-    return place.replace("\\", "/").rsplit("/", 1)[-1]
+    return path.replace("\\", "/").rsplit("/", 1)[-1]
 
 
 def label(text: str, longest: int = 28) -> str:
-    """A short form for the axis of a chart: beginning and end, since what tells names apart is often the end."""
+    """A short form for the axis of a chart: the beginning and the end, in which names often differ."""
     text = visible(text)
     return text if len(text) <= longest else f"{text[: longest - 9]}…{text[-8:]}"
 
@@ -88,7 +88,7 @@ def number(value: float) -> str:
 
 
 def in_utc(moment: datetime) -> datetime:
-    """The moment with a zone. One without is local time: so Spark gives times to Python, whatever its own zone is."""
+    """The time in UTC. Spark returns times to Python as naive local times, whatever the zone of the session."""
     return moment.astimezone(UTC)
 
 

@@ -1,7 +1,4 @@
-"""What a release says to a request, and why: one version of one API, of a client that asks for versions or does not.
-
-Takes what was used and the :class:`~kwire.releases.Release` in question, gives a :class:`Verdict`. No Spark.
-"""
+"""Verdicts of a release on requests: how it treats a version of an API, and why. Needs no Spark."""
 
 from __future__ import annotations
 
@@ -44,15 +41,16 @@ BETWEEN_BROKERS = frozenset(
         ApiKey.READ_SHARE_GROUP_STATE_SUMMARY,
     }
 )
-"""APIs that brokers and controllers use; an upgrade changes both ends. Fetch and others, which clients use too, are
-not among them, nor are UpdateFeatures and UnregisterBroker, which are those of administrators."""
+"""APIs of brokers and controllers only: an upgrade changes both ends. Without APIs that clients use too, such as
+Fetch, and those of administrators, such as UpdateFeatures and UnregisterBroker."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """``state`` is one of :data:`SEVERITY`; ``reason`` is a sentence, empty if all is well.
+    """``state`` is one of :data:`SEVERITY`; ``reason`` is empty if the state is ok.
 
-    ``first`` is the first release that refuses what one before accepted, ``deprecated`` the first to call it so.
+    ``first`` is the first release that refuses a version that an earlier one accepted, ``deprecated`` the first
+    release that deprecates it.
     """
 
     state: str
@@ -62,11 +60,11 @@ class Verdict:
 
 
 def judge(api_key: int, version: int, target: Release, *, negotiates: bool = False) -> Verdict:
-    """What ``target`` does with it. ``negotiates``: the client was seen to ask for versions (ApiVersions).
+    """The verdict of ``target``. ``negotiates``: the client was seen to send ApiVersions requests.
 
-    The truth is what the release accepts, not what it advertises: Produce 0-2 is advertised by 4.x and refused, and
-    JoinGroup 0-1 is refused by 4.0.0 alone [KAFKA-18334, KAFKA-19444]. A version above all that the release accepts
-    is no danger to a client that asks: it takes a lower one.
+    What counts is which versions a release accepts, not which it advertises: 4.x advertises Produce 0-2 and refuses
+    it, and 4.0.0 alone refuses JoinGroup 0-1 [KAFKA-18334, KAFKA-19444]. A client that negotiates is not in danger
+    from a version that is too new for the release: it will use a lower one.
     """
     refusing, deprecating = refused_by(api_key, version), deprecated_in(api_key, version)
     first, deprecated = (refusing or (None,))[0], (deprecating or (None,))[0]
@@ -77,22 +75,17 @@ def judge(api_key: int, version: int, target: Release, *, negotiates: bool = Fal
 def _state(api_key: int, version: int, target: Release, negotiates: bool) -> tuple[str, str]:
     api = target.apis.get(api_key)
     if api is not None and (
-        api_key == ApiKey.API_VERSIONS or version in api.accepted
-    ):  # ApiVersions always has an answer
-        return (DEPRECATED, "it is going to be removed") if version in api.deprecated else (OK, "")
+        version in api.accepted or api_key == ApiKey.API_VERSIONS
+    ):  # the latter is always answered
+        return (DEPRECATED, "a future release will remove it") if version in api.deprecated else (OK, "")
     if api is not None and version in api.unstable:
-        return UNSURE, "accepted only where unstable.api.versions.enable is set"
+        return UNSURE, "accepted only if unstable.api.versions.enable is set"
     if not is_known(api_key, version):
-        return UNKNOWN, (
-            "no release that is known has it" if _has(api_key) else "no release that is known has this API"
-        )
+        has_api = any(api_key in release.apis for release in RELEASES.values())
+        return UNKNOWN, f"no known release has this {'version' if has_api else 'API'}"
     refusing = refused_by(api_key, version)
     if target.name in refusing:
         return REFUSED, f"refused by {spans(refusing)}"
     if negotiates:
-        return UNSURE, "newer than the target; the client asks for versions, and takes an older one if it has it"
-    return REFUSED, "newer than the target, and the client was not seen to ask for versions"
-
-
-def _has(api_key: int) -> bool:
-    return any(api_key in release.apis for release in RELEASES.values())
+        return UNSURE, "newer than the target; the client negotiates, so it should use an older one"
+    return REFUSED, "newer than the target, and the client was not seen to negotiate versions"

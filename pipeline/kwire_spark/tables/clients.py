@@ -1,6 +1,6 @@
 """The table CLIENTS from exchanges and refusals, in one pass over them.
 
-Takes DataFrames of EXCHANGES, from captures and request logs alike, and of REFUSALS, told apart by their columns.
+Takes DataFrames of EXCHANGES, from captures and request logs alike, and of REFUSALS, recognized by their columns.
 Only the columns in ``EXCHANGE_COLUMNS`` and ``REFUSAL_COLUMNS`` are needed.
 """
 

@@ -1,5 +1,5 @@
 "use strict";
-// Tables sort by the column whose heading is pressed: exact values first, else texts as people order them.
+// Tables sort by the column whose heading is clicked: by exact values, texts in natural order.
 const valueOf = (row, column) => {
   const cell = row.cells[column], key = cell.dataset.key;
   if (key === undefined) return cell.textContent;
@@ -7,30 +7,30 @@ const valueOf = (row, column) => {
 };
 const inOrder = (a, b) =>
   typeof a === "number" && typeof b === "number" ? a - b : String(a).localeCompare(String(b), "en", { numeric: true });
-const isNothing = value => value === "" || Number.isNaN(value);
+const isEmpty = value => value === "" || Number.isNaN(value);
 
 for (const table of document.querySelectorAll("table")) {
   const headings = [...table.tHead.rows[0].cells], body = table.tBodies[0];
   headings.forEach((heading, column) => heading.firstElementChild.addEventListener("click", () => {
     const down = heading.getAttribute("aria-sort") === "ascending";
     const rows = [...body.rows].map(row => [valueOf(row, column), row]);
-    // Empty cells stay at the end, whichever way the others go.
-    rows.sort(([a], [b]) => isNothing(a) - isNothing(b) || (down ? inOrder(b, a) : inOrder(a, b)));
+    // Empty cells stay at the end in both directions.
+    rows.sort(([a], [b]) => isEmpty(a) - isEmpty(b) || (down ? inOrder(b, a) : inOrder(a, b)));
     body.append(...rows.map(([, row]) => row));
     headings.forEach(other => other.setAttribute("aria-sort", "none"));
     heading.setAttribute("aria-sort", down ? "descending" : "ascending");
   }));
 }
 
-// Charts come without colours: they get those of the page, and get them again when it turns dark or light.
+// Charts get the colours of the page, and again when it switches between dark and light.
 const colour = name => getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim();
 const painted = trace => {
   const role = trace.meta.role;
   if (role === "heat") return { ...trace, colorscale: [[0, colour("heat-low")], [1, colour("heat-high")]] };
   return { ...trace, marker: { size: 11, ...trace.marker, color: colour(role) } };
 };
-const axis = given => ({
-  gridcolor: colour("line"), linecolor: colour("line"), zerolinecolor: colour("line"), tickcolor: colour("line"), ...given,
+const axis = properties => ({
+  gridcolor: colour("line"), linecolor: colour("line"), zerolinecolor: colour("line"), tickcolor: colour("line"), ...properties,
 });
 const laidOut = layout => ({
   paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", autosize: true, bargap: 0.25, hovermode: "closest",
