@@ -122,7 +122,7 @@ def _row(
         error_codes=codes,
         throttle_ms=throttle,
         latency_ms=float(total),
-        queue_ms=float(queued) + float(queued_again) + float(sending),
+        queue_ms=sum((float(queued), float(queued_again), float(sending))),  # from 3.12 on, + rounds in another way
         local_ms=float(local),
         remote_ms=float(remote),
         response_version=response_version,
