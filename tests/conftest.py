@@ -2,23 +2,27 @@
 
 - ``default``: a hundred examples of a usual property, chosen at random; where CI is set, they are always the same, so
   that what fails there is due to the change. ``deep``, for the night, tries twenty times as many.
-- Tests with Spark share one JVM, and tests of whole Kafka releases share what was read of them: each group runs on
-  one worker, before everything else because it takes longest. Other tests stay together by file.
+- Files with tests of Spark share one JVM, and those of whole Kafka releases share what was read of them: each group
+  runs on one worker, before everything else because it takes longest. Other tests stay together by file. This looks
+  at files, because the groups of xdist 3.8 (``xdist_group``) have no effect in pytest 9.2.
 """
 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 from xdist.remote import Producer
-from xdist.scheduler.loadgroup import LoadGroupScheduling
+from xdist.scheduler import LoadScopeScheduling
 
 EXAMPLES = 100
-GROUPS = ("spark", "releases")
+GROUPS = {"spark": r"\bspark: ", "releases": r"\bpytest\.mark\.releases\b"}
+"""What the source of a file of that group contains: the fixture, the marker."""
 
 UNTIMED = settings(
     deadline=None,
@@ -33,12 +37,18 @@ settings.register_profile("deep", UNTIMED, max_examples=20 * EXAMPLES, print_blo
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 
-class Scheduling(LoadGroupScheduling):  # type: ignore[misc]  # xdist has no types
-    """Tests of a group on one worker, the others file by file."""
+class Scheduling(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no types
+    """Files of a group on one worker, the others one by one."""
 
     def _split_scope(self, nodeid: str) -> str:
-        group: str = super()._split_scope(nodeid)
-        return group.partition("::")[0]
+        return group(self.config.rootpath / nodeid.partition("::")[0])
+
+
+@cache
+def group(path: Path) -> str:
+    """The group of a file of tests; the file itself if it is in none."""
+    source = path.read_text("utf-8")
+    return next((name for name, sign in GROUPS.items() if re.search(sign, source)), str(path))
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Scheduling:
@@ -47,13 +57,12 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Schedul
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    order = list(GROUPS)
     for item in items:
         if "spark" in getattr(item, "fixturenames", ()):
+            assert group(item.path) == "spark", f"{item.path} hides that it uses Spark: name the fixture's type"
             item.add_marker("spark")
-        for group in GROUPS:
-            if item.get_closest_marker(group):
-                item.add_marker(pytest.mark.xdist_group(group))
-    items.sort(key=lambda item: next((n for n, group in enumerate(GROUPS) if item.get_closest_marker(group)), 9))
+    items.sort(key=lambda item: order.index(name) if (name := group(item.path)) in order else len(order))
 
 
 @pytest.fixture(scope="session")
