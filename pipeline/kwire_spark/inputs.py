@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from kwire.logs.segment import FILE_NAME
 from kwire_spark.capture.pcap import MAGICS as PCAP
 from kwire_spark.capture.pcapng import MAGIC as PCAPNG
 from kwire_spark.capture.streams import DamagedStreamError, Window
@@ -25,7 +26,6 @@ UNREADABLE = "unreadable"
 PROBE_BYTES = 1 << 18
 """Number of decompressed bytes from which the type of a file is detected."""
 
-_SEGMENT = re.compile(r"\d{20}(\.log|-\d{10}\.checkpoint)|bootstrap\.checkpoint")
 _BESIDE_SEGMENTS = re.compile(
     r"\d{20}(-\d+)?\.(index|timeindex|txnindex|snapshot)|partition\.metadata|quorum-state|meta\.properties"
     r"|(leader-epoch|recovery-point-offset|replication-offset|log-start-offset|cleaner-offset)-checkpoint"
@@ -94,7 +94,7 @@ def find(paths: Iterable[str | Path]) -> Inputs:
 def sniff(path: str) -> tuple[str | None, str]:
     """The type of a file and an empty reason; or ``None`` or :data:`UNREADABLE` and why the file is skipped."""
     name = Path(path).name
-    if _SEGMENT.fullmatch(name):
+    if FILE_NAME.fullmatch(name):
         return LOG, ""
     if _BESIDE_SEGMENTS.fullmatch(name):
         return PART, ""

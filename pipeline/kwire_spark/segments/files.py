@@ -6,16 +6,13 @@ Takes paths, gives ``Split``s: ranges of files. A range stands for the batches t
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from kwire.logs import Checkpoint, LogSegment
+from kwire.logs.segment import FILE_NAME, log_file
 
-SNAPSHOT = ".checkpoint"
-BOOTSTRAP = "bootstrap.checkpoint"
-"""With which a data directory was formatted; the metadata log repeats it."""
 STATES = ("delete", "future", "stray")
 """Folders of partitions that are being removed, copied to another disk, or belong to another broker by now."""
 
@@ -63,10 +60,10 @@ def segment_files(
     selection = selection or Selection()
     chosen, found = [], []
     for path in files:
-        file = (Checkpoint if path.endswith(SNAPSHOT) else LogSegment)(path)
+        file = log_file(path)
         if path in named:
             chosen.append(file)
-        elif _is_one(file) and selection.wants(file):
+        elif FILE_NAME.fullmatch(file.path.name) and selection.wants(file):
             found.append(file)
     chosen += _with_snapshots(found, selection.checkpoints)
     return sorted(chosen, key=lambda file: (file.topic or "", file.partition or 0, file.state, str(file.path)))
@@ -92,12 +89,6 @@ def splits(files: Iterable[LogSegment], size: int | None = None) -> list[tuple[S
             groups[-1].append(Split(path, start, end, whole))
             room -= end - start
     return [tuple(group) for group in groups]
-
-
-def _is_one(file: LogSegment) -> bool:
-    if isinstance(file, Checkpoint):
-        return file.end_offset is not None or file.path.name == BOOTSTRAP
-    return file.path.suffix == ".log" and re.fullmatch(r"\d{20}", file.path.stem) is not None
 
 
 def _with_snapshots(files: list[LogSegment], which: str) -> Iterator[LogSegment]:

@@ -13,13 +13,12 @@ from typing import Any
 import pyarrow as pa
 
 from kwire.errors import DecodeError
-from kwire.logs import Checkpoint, LogSegment
+from kwire.logs.segment import log_file
 from kwire.logs.window import WINDOW
 from kwire.records import Batch
 from kwire_spark.rows import corrupt_batch
 from kwire_spark.segments.arrays import COLUMNS
 from kwire_spark.segments.bounds import Bounds
-from kwire_spark.segments.files import SNAPSHOT
 from kwire_spark.segments.record_columns import BELIEVED, Gathered, Read, Stored
 from kwire_spark.segments.secret_records import METADATA_TOPIC
 
@@ -43,7 +42,7 @@ class Rows:
     __slots__ = ("_bounds", "_file", "_hide", "_limit", "_one_by_one", "_read", "_schema", "_stored", "source")
 
     def __init__(self, source: str, schema: pa.Schema, bounds: Bounds, hide: bool, limit: int | None) -> None:
-        self._file = (Checkpoint if source.endswith(SNAPSHOT) else LogSegment)(source)
+        self._file = log_file(source)
         self._schema = schema
         self._bounds = None if bounds == Bounds() else bounds
         self._hide = hide and self._file.topic == METADATA_TOPIC

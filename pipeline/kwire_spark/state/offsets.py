@@ -1,4 +1,4 @@
-"""Committed offsets, with the same result as ``kwire.logs.committed_offsets``, and transactions."""
+"""Committed offsets and transactions."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import Any
 
+from kwire.logs.offsets import OffsetHistory
 from kwire_spark.columns import EPOCH
 from kwire_spark.state.replay import Logged
 
-OFFSETS = ("OffsetCommit", "LegacyOffsetCommit")
 TRANSACTION_STATES = (
     "Empty",
     "Ongoing",
@@ -21,10 +21,6 @@ TRANSACTION_STATES = (
     "PrepareEpochFence",
 )
 DEAD = TRANSACTION_STATES.index("Dead")
-
-Place = tuple[str, str, int]
-Committed = tuple[int, int, Any]
-"""Partition and offset of the record, and its value."""
 
 _TIMES = range(253_402_300_800_000)
 
@@ -39,32 +35,12 @@ def topic_id(value: Any) -> str | None:
     return str(value) if value is not None and any(value) else None
 
 
-class CommittedOffsets:
-    """The last offsets of all groups of a partition. Tombstones delete. Offsets of a transaction take effect when its
-    commit marker is read, unless newer ones were committed; those of open and aborted transactions never do."""
-
-    def __init__(self) -> None:
-        self.committed: dict[Place, Committed] = {}
-        self._pending: dict[int, dict[Place, Committed]] = {}
-
-    def add(self, row: Logged) -> None:
-        record = row.record
-        if record.control:
-            ended = self._pending.pop(row.producer_id, {})
-            for place, value in ended.items() if record.name == "commit" else ():
-                if place not in self.committed or self.committed[place][1] < value[1]:
-                    self.committed[place] = value
-        elif record.name in OFFSETS and record.reason is None:
-            offsets = self._pending.setdefault(row.producer_id, {}) if row.transactional else self.committed
-            key: Any = record.key
-            place = key.group, key.topic, key.partition
-            if record.value is None:
-                offsets.pop(place, None)
-            else:
-                offsets[place] = row.partition, row.offset, record.value
+class CommittedOffsets(OffsetHistory[Logged]):
+    """The last offsets of all groups of a partition."""
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        for (group, topic, partition), (log_partition, log_offset, value) in self.committed.items():
+        for (group, topic, partition), row in self.committed.items():
+            value: Any = row.record.value
             yield {
                 "group": group,
                 "topic": topic,
@@ -75,8 +51,8 @@ class CommittedOffsets:
                 "metadata": value.metadata,
                 "committed": moment(value.commit_timestamp),
                 "expires": moment(getattr(value, "expire_timestamp", -1)),
-                "log_partition": log_partition,
-                "log_offset": log_offset,
+                "log_partition": row.partition,
+                "log_offset": row.offset,
             }
 
 

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple, Protocol
 import pyarrow as pa
 
 from kwire.logs import Checkpoint, InternalRecord, decode_record
+from kwire.logs.segment import log_file
 from kwire.policy import LIKE_KAFKA
-from kwire.records import Record, decode_control
 from kwire_kafka import PROTOCOL
 
 COLUMNS = ("source", "topic", "partition", "offset", "producer_id", "transactional", "control", "key", "value")
@@ -60,10 +60,10 @@ class Several:
 def snapshot_end(source: str) -> int | None:
     """The offset after the last that a snapshot includes; -1 for the one that storage was formatted with, ``None``
     for a log segment."""
-    if not source.endswith(".checkpoint"):
+    file = log_file(source)
+    if not isinstance(file, Checkpoint):
         return None
-    end = Checkpoint(source).end_offset
-    return -1 if end is None else end
+    return -1 if file.end_offset is None else file.end_offset
 
 
 def replay(
@@ -100,16 +100,8 @@ def rows_of(batch: pa.RecordBatch, columns: Sequence[str] = COLUMNS) -> Iterator
 
 def logged(row: dict[str, Any]) -> Logged:
     """A row of RECORDS, decoded. Never raises; ``record.reason`` says why it cannot be decoded."""
-    decode = _control if row["control"] else decode_record
-    record = decode(PROTOCOL, row["topic"], row["key"], row["value"], LIKE_KAFKA)
+    record = decode_record(PROTOCOL, row["topic"], row["key"], row["value"], LIKE_KAFKA, control=row["control"])
     return Logged(row["partition"], row["offset"], row["producer_id"], row["transactional"], record)
-
-
-def _control(protocol: Any, topic: str, key: bytes | None, value: bytes | None, policy: Any) -> InternalRecord:
-    control = decode_control(protocol, Record(key, value), policy)
-    return InternalRecord(
-        topic, key, value, control=True, name=control.name, value=control.message, reason=control.reason
-    )
 
 
 def _chunks(rows: Iterable[dict[str, Any]], schema: pa.Schema) -> Iterator[pa.RecordBatch]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from kwire.logs.segment import FILE_NAME
 from kwire_spark.spark_types import spark_schema
 from kwire_spark.state import columns
 from kwire_spark.state.cluster import Acls, Brokers, Configs, Features, Quotas, ScramUsers, Topics
@@ -132,7 +133,7 @@ def _replayed(records: DataFrame, topic: str, new: Callable[[], State], schema: 
     from pyspark.sql import functions as F
 
     is_snapshot = F.col("source").endswith(".checkpoint")
-    end = F.regexp_extract("source", r"(\d{20})-\d{10}\.checkpoint$", 1)  # empty for bootstrap.checkpoint, the oldest
+    end = F.regexp_extract("source", f"(?:{FILE_NAME.pattern})$", 1)  # empty for bootstrap.checkpoint, the oldest
     ordered = (
         records.where(F.col("topic") == topic)
         .select(*COLUMNS)

@@ -1,15 +1,13 @@
-"""Whole folders of a broker: all segments of a data directory, all records of an internal topic's partition."""
+"""Folders of a broker: all segments of a data directory, all records of an internal topic's partition."""
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 from kwire.errors import DecodeError
 from kwire.logs.internal import InternalRecord, decode_record
-from kwire.logs.segment import Checkpoint, LogSegment
+from kwire.logs.segment import FILE_NAME, Checkpoint, LogSegment, log_file
 from kwire.policy import STRICT, Policy
-from kwire.records import Record, decode_control
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,12 +16,9 @@ if TYPE_CHECKING:
     from kwire.protocol import MessageRegistry
     from kwire.records import Batch
 
-_KINDS = {".log": LogSegment, ".checkpoint": Checkpoint}
-_NAME = re.compile(r"\d{20}\.log|(\d{20}-\d{10}|bootstrap)\.checkpoint")
-
 
 class LoggedRecord:
-    """A record of an internal topic, with its offset, its timestamp and the facts of its batch.
+    """A record of an internal topic, with its offset and timestamp, and its producer from the header of the batch.
 
     ``timestamp`` is in milliseconds since the epoch; ``producer_id`` and ``producer_epoch`` are -1 for records that
     no transactional or idempotent producer wrote. Offsets that a transaction committed count from its commit marker
@@ -47,14 +42,14 @@ class LoggedRecord:
 
 def scan(data_dir: str | Path) -> Iterator[LogSegment | Checkpoint]:
     """All segments and checkpoints of a broker's data directory (one of its ``log.dirs``): by topic and partition,
-    and within a partition by offset. A partition's folder may be given as well.
+    and within a partition by offset. ``data_dir`` may also be the folder of a partition.
 
     Files that are being written, swapped or deleted (``.log.deleted``, ``.checkpoint.part``, …) are left out.
     Partitions that are being deleted or moved are not: see ``LogSegment.state``.
     """
     root = Path(data_dir)
-    found = [_KINDS[path.suffix](path) for path in (*root.iterdir(), *root.glob("*/*")) if _NAME.fullmatch(path.name)]
-    yield from sorted(found, key=lambda file: (file.topic or "", file.partition or 0, file.state, file.path.name))
+    files = [log_file(path) for path in (*root.iterdir(), *root.glob("*/*")) if FILE_NAME.fullmatch(path.name)]
+    yield from sorted(files, key=lambda file: (file.topic or "", file.partition or 0, file.state, file.path.name))
 
 
 def internal_records(
@@ -69,44 +64,25 @@ def internal_records(
 ) -> Iterator[LoggedRecord]:
     """All records of an internal topic's partition, given its folder, or one ``.log`` or ``.checkpoint`` file of it.
 
-    The topic is that of the folder's name unless ``topic`` says otherwise. Of a folder, segments are read and
-    checkpoints, which repeat what was in segments, are not. A corrupt batch is a ``DecodeError``, or is left out and
-    noted in ``errors`` if there is such a list. What is in a record never raises: see :class:`InternalRecord`.
-    ``limit`` and ``policy`` are those of ``kwire.records.read_batches`` and :func:`decode_record`.
+    The topic is the one in the folder's name unless ``topic`` is given. In a folder only segments are read:
+    checkpoints repeat their contents. A corrupt batch raises ``DecodeError``, or with a list of ``errors`` is skipped
+    and added to it. The contents of a record never raise: see :class:`InternalRecord`. ``limit`` and ``policy`` are
+    those of ``kwire.records.read_batches`` and :func:`decode_record`.
     """
     for segment in _segments(Path(path)):
         name = topic or segment.topic
         if name is None:
-            raise ValueError(f"{segment.path} is not in the folder of a partition: say which topic it is of")
+            raise ValueError(f"{segment.path} is not in the folder of a partition: pass its topic")
         reader = segment.batches(verify=verify, skip=errors is not None, limit=limit, policy=policy)
         if errors is not None:
             reader.errors = errors
         for batch, records in reader.with_records():
-            decode = _control if batch.control else decode_record
             for record in records:
-                row = decode(protocol, name, record.key, record.value, policy)
+                row = decode_record(protocol, name, record.key, record.value, policy, control=batch.control)
                 yield LoggedRecord(batch, record.offset, record.timestamp, row)
 
 
 def _segments(path: Path) -> list[LogSegment]:
     if path.is_dir():
         return [file for file in scan(path) if not isinstance(file, Checkpoint)]
-    return [_KINDS.get(path.suffix, LogSegment)(path)]
-
-
-def _control(
-    protocol: MessageRegistry, topic: str, key: bytes | None, value: bytes | None, policy: Policy
-) -> InternalRecord:
-    """Transaction markers in ``__consumer_offsets``, elections and voters in ``__cluster_metadata``, and so on."""
-    control = decode_control(protocol, Record(key, value), policy)
-    return InternalRecord(
-        topic,
-        key,
-        value,
-        control=True,
-        type=control.type,
-        name=control.name,
-        version=control.version,
-        value=control.message,
-        reason=control.reason,
-    )
+    return [log_file(path)]

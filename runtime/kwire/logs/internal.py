@@ -1,7 +1,7 @@
 """The records of Kafka's internal topics: key and value bytes in, a row with the messages out.
 
-What such a log holds changes with every release, and a reader that stops at the first surprise is of no use: whatever
-cannot be read stays in its row as bytes, with the reason.
+Every release adds record types and versions, so errors do not stop the reader: what cannot be decoded stays in its
+row as bytes, with the reason.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from kwire.errors import DecodeError
 from kwire.policy import STRICT, Policy
 from kwire.primitives import read_int16, read_uvarint
+from kwire.records import Record, decode_control
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,7 +26,8 @@ TOPICS: dict[str, str] = {
 """The internal topics, each with the name that ``MessageRegistry.logs`` has for its records."""
 
 FRAME_VERSION = 1
-"""Of the framing in ``__cluster_metadata`` and ``__remote_log_metadata``; 0 was that of the preview in Kafka 2.8."""
+"""The version of the frame in ``__cluster_metadata`` and ``__remote_log_metadata``; the preview in Kafka 2.8 had
+0."""
 
 _FRAMED = ("metadata", "remote_storage")
 _OFFSET_COMMIT = 1
@@ -34,11 +36,11 @@ _OFFSET_COMMIT = 1
 class InternalRecord:
     """One record of an internal topic.
 
-    ``type`` is the number of the record type and ``name`` its name, as ``OffsetCommit`` or ``TopicRecord``; ``key``
-    and ``value`` are messages, ``version`` is that of the value. What could not be read is ``None``, and ``reason``
-    says why: one line without record contents for unknown types and versions, so that rows can be counted by it.
-    ``raw_key`` and ``raw_value`` are always there. Control records have ``control`` set and a type of their own
-    numbering.
+    ``type`` is the number of the record type and ``name`` its name, such as ``OffsetCommit`` or ``TopicRecord``;
+    ``key`` and ``value`` are messages, ``version`` is that of the value. Parts that cannot be decoded are ``None``,
+    and ``reason`` says why: for unknown types and versions a line without record contents, so that rows can be
+    grouped by it. ``raw_key`` and ``raw_value`` are always set. Control records have ``control`` set and their own
+    type numbers.
     """
 
     __slots__ = ("control", "key", "name", "raw_key", "raw_value", "reason", "topic", "type", "value", "version")
@@ -70,7 +72,7 @@ class InternalRecord:
 
     @property
     def tombstone(self) -> bool:
-        """Whether the record deletes what its key names: it was read, and it has no value."""
+        """Whether the record deletes the entry of its key: it was decoded and has no value."""
         return self.raw_value is None and self.reason is None
 
     def __repr__(self) -> str:
@@ -80,15 +82,24 @@ class InternalRecord:
 
 
 def decode_record(
-    protocol: MessageRegistry, topic: str, key: bytes | None, value: bytes | None, policy: Policy = STRICT
+    protocol: MessageRegistry,
+    topic: str,
+    key: bytes | None,
+    value: bytes | None,
+    policy: Policy = STRICT,
+    *,
+    control: bool = False,
 ) -> InternalRecord:
     """The decoded key and value of a record of an internal topic. Nothing in ``key`` and ``value`` raises.
 
-    ``ValueError`` for a topic that is not one of :data:`TOPICS`. ``policy`` is how tolerant the messages are read:
-    Kafka ignores bytes behind the messages of its coordinators, but not those behind metadata records.
+    ``control`` is that of its batch: transaction markers, elections and voters. ``ValueError`` for a topic that is
+    not one of :data:`TOPICS`. ``policy`` says how tolerant decoding is: Kafka ignores trailing bytes after the
+    messages of its coordinators, but not after metadata records.
     """
+    if control:
+        return _control(protocol, topic, key, value, policy)
     if topic not in TOPICS:
-        raise ValueError(f"{topic!r} is no internal topic, they are {', '.join(TOPICS)}")
+        raise ValueError(f"unknown internal topic {topic!r}; expected {', '.join(TOPICS)}")
     record = InternalRecord(topic, key, value)
     decode = _framed if TOPICS[topic] in _FRAMED else _coordinated
     try:
@@ -98,10 +109,27 @@ def decode_record(
     return record
 
 
+def _control(
+    protocol: MessageRegistry, topic: str, key: bytes | None, value: bytes | None, policy: Policy
+) -> InternalRecord:
+    control = decode_control(protocol, Record(key, value), policy)
+    return InternalRecord(
+        topic,
+        key,
+        value,
+        control=True,
+        type=control.type,
+        name=control.name,
+        version=control.version,
+        value=control.message,
+        reason=control.reason,
+    )
+
+
 def _coordinated(protocol: MessageRegistry, record: InternalRecord, policy: Policy) -> str | None:
     """Records of coordinators: an int16 type before the key, an int16 version before the value [KAFKA-WIRE 39].
 
-    Fills the record in as far as it gets, and returns what is in the way.
+    Fills in as much of the record as can be decoded, and returns the reason if that is not all.
     """
     log = TOPICS[record.topic]
     if record.raw_key is None:
@@ -118,7 +146,7 @@ def _coordinated(protocol: MessageRegistry, record: InternalRecord, policy: Poli
         return None
     record.version, start = read_int16(record.raw_value, 0)
     if record.version not in value.VALID_VERSIONS and log == "group" and record.type < _OFFSET_COMMIT:
-        # Before Kafka 4.1 called it a legacy, type 0 was the same message as type 1 and had all its versions.
+        # Until Kafka 4.1 made it a message of its own, type 0 was the same message as type 1, with all its versions.
         value = protocol.record(log, _OFFSET_COMMIT)[1]
         assert value is not None
     if record.version not in value.VALID_VERSIONS:
@@ -130,7 +158,7 @@ def _coordinated(protocol: MessageRegistry, record: InternalRecord, policy: Poli
 def _framed(protocol: MessageRegistry, record: InternalRecord, policy: Policy) -> str | None:
     """Metadata records: frame version, type and version, all unsigned varints, then the message [KAFKA-WIRE 41].
 
-    The records of tiered storage are framed alike. Kafka reads them with one class, which refuses trailing bytes.
+    The records of tiered storage have the same frame. Kafka's reader of both rejects trailing bytes.
     """
     log, data = TOPICS[record.topic], record.raw_value
     if data is None:

@@ -1,6 +1,8 @@
-"""Committed offsets: what the history in ``__consumer_offsets`` comes to."""
+"""Committed offsets: the state after all records of a partition of ``__consumer_offsets``."""
 
 from __future__ import annotations
+
+from typing import Generic, Protocol, TypeVar
 
 from kwire.logs.directory import internal_records
 from kwire.policy import STRICT, Policy
@@ -12,20 +14,33 @@ if TYPE_CHECKING:
 
     from kwire.errors import DecodeError
     from kwire.logs.directory import LoggedRecord
+    from kwire.logs.internal import InternalRecord
     from kwire.protocol import MessageRegistry
 
-    Place = tuple[str, str, int]
+    PartitionKey = tuple[str, str, int]
 
-TOPIC = "__consumer_offsets"
-OFFSETS = ("OffsetCommit", "LegacyOffsetCommit")
-COMMIT = "commit"
+
+class _Row(Protocol):
+    """A :class:`LoggedRecord`, or anything else with these attributes."""
+
+    @property
+    def offset(self) -> int: ...
+    @property
+    def producer_id(self) -> int: ...
+    @property
+    def transactional(self) -> bool: ...
+    @property
+    def record(self) -> InternalRecord: ...
+
+
+Row = TypeVar("Row", bound=_Row)
 
 
 class CommittedOffset:
     """The offset that a group committed for a partition.
 
-    ``timestamp`` is when it was committed, in milliseconds since the epoch; ``leader_epoch`` is -1 and ``metadata``
-    empty if the consumer gave none; ``record_offset`` is the offset of the record in ``__consumer_offsets``.
+    ``timestamp`` is the time of the commit in milliseconds since the epoch; ``leader_epoch`` is -1 and ``metadata``
+    empty if the consumer sent none; ``record_offset`` is the offset of the record in ``__consumer_offsets``.
     """
 
     __slots__ = ("leader_epoch", "metadata", "offset", "record_offset", "timestamp")
@@ -48,31 +63,45 @@ def committed_offsets(
     verify: bool = True,
     errors: list[DecodeError] | None = None,
     policy: Policy = STRICT,
-) -> dict[Place, CommittedOffset]:
+) -> dict[PartitionKey, CommittedOffset]:
     """The committed offsets at the end of a partition of ``__consumer_offsets``, by group, topic and partition.
 
-    A group is in one partition of the topic, whose folder ``path`` is; the other arguments are those of
-    :func:`internal_records`. Tombstones delete what was committed. Offsets that belong to a transaction count from
-    its commit marker on, unless the group has committed others since; those of open and aborted ones do not count.
+    ``path`` is the folder of the partition, which has all offsets of its groups; the other arguments are those of
+    :func:`internal_records`. :class:`OffsetHistory` says how tombstones and transactions count.
     """
-    committed: dict[Place, CommittedOffset] = {}
-    pending: dict[int, dict[Place, CommittedOffset]] = {}
-    for row in internal_records(protocol, path, topic=TOPIC, verify=verify, errors=errors, policy=policy):
-        if row.record.control:
-            ended = pending.pop(row.producer_id, {})
-            if row.record.name == COMMIT:
-                for place, value in ended.items():
-                    if place not in committed or committed[place].record_offset < value.record_offset:
-                        committed[place] = value
-        elif row.record.name in OFFSETS and row.record.reason is None:
-            _take(row, pending.setdefault(row.producer_id, {}) if row.transactional else committed)
-    return committed
+    history: OffsetHistory[LoggedRecord] = OffsetHistory()
+    for row in internal_records(
+        protocol, path, topic="__consumer_offsets", verify=verify, errors=errors, policy=policy
+    ):
+        history.add(row)
+    return {key: CommittedOffset(row.record.value, row.offset) for key, row in history.committed.items()}
 
 
-def _take(row: LoggedRecord, into: dict[Place, CommittedOffset]) -> None:
-    key: Any = row.record.key
-    place = key.group, key.topic, key.partition
-    if row.record.value is None:
-        into.pop(place, None)
-    else:
-        into[place] = CommittedOffset(row.record.value, row.offset)
+class OffsetHistory(Generic[Row]):
+    """The last commit for each partition, from records in order: ``committed`` has them by group, topic and
+    partition.
+
+    Tombstones delete. Commits of a transaction take effect at its commit marker, unless the group has committed newer
+    offsets since; those of open and aborted transactions never do.
+    """
+
+    def __init__(self) -> None:
+        self.committed: dict[PartitionKey, Row] = {}
+        self._pending: dict[int, dict[PartitionKey, Row]] = {}
+
+    def add(self, row: Row) -> None:
+        """Apply the next record of the partition."""
+        record = row.record
+        if record.control:
+            pending = self._pending.pop(row.producer_id, {})
+            for key, commit in pending.items() if record.name == "commit" else ():
+                if key not in self.committed or self.committed[key].offset < commit.offset:
+                    self.committed[key] = commit
+        elif record.name in ("OffsetCommit", "LegacyOffsetCommit") and record.reason is None:
+            commits = self._pending.setdefault(row.producer_id, {}) if row.transactional else self.committed
+            partition: Any = record.key
+            key = partition.group, partition.topic, partition.partition
+            if record.value is None:
+                commits.pop(key, None)
+            else:
+                commits[key] = row

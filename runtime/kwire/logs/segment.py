@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from kwire.records import Record
 
 _FOLDER = re.compile(r"(?P<topic>.+)-(?P<partition>\d+)(?:\.[0-9a-f]{32}-(?P<state>delete|future|stray))?")
-_SNAPSHOT = re.compile(r"(\d{20})-(\d{10})\.checkpoint")
+FILE_NAME = re.compile(r"\d{20}\.log|(?:(\d{20})-(\d{10})|bootstrap)\.checkpoint")
+"""Names of the files with records in a partition's folder; the groups are end offset and epoch of a checkpoint."""
 
 
 class LogSegment:
@@ -105,9 +106,14 @@ class Checkpoint(LogSegment):
         super().__init__(path)
         if self.topic is None:
             self.topic, self.partition = "__cluster_metadata", 0
-        found = _SNAPSHOT.fullmatch(self.path.name)
-        self.end_offset: int | None = int(found[1]) if found else None
-        self.epoch: int | None = int(found[2]) if found else None
+        name = FILE_NAME.fullmatch(self.path.name)
+        self.end_offset: int | None = int(name[1]) if name and name[1] else None
+        self.epoch: int | None = int(name[2]) if name and name[2] else None
+
+
+def log_file(path: str | Path) -> LogSegment:
+    """A ``Checkpoint`` or ``LogSegment``, depending on the suffix of the name."""
+    return (Checkpoint if str(path).endswith(".checkpoint") else LogSegment)(path)
 
 
 class SegmentReader:

@@ -217,7 +217,7 @@ def test_a_segment_of_tiered_storage() -> None:
 
 
 def test_other_topics_have_no_such_records() -> None:
-    with pytest.raises(ValueError, match="'orders' is no internal topic, they are __consumer_offsets, "):
+    with pytest.raises(ValueError, match="unknown internal topic 'orders'; expected __consumer_offsets, "):
         decode_record(PROTOCOL, "orders", b"", b"")
 
 
