@@ -1,4 +1,4 @@
-"""Which messages share a module, and what their classes are called.
+"""The modules of messages, and the names of their classes.
 
 The request and response of an API are one module, as are key and value of a coordinator record and all headers.
 """
@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
+from kwirec.emitters.artifact import Artifact
 from kwirec.ir.schema import Field, Message, MessageKind, Schema, Struct
 from kwirec.naming import RESERVED_CLASSES, python_name, snake_case
 
@@ -88,9 +89,15 @@ def group_modules(schema: Schema) -> list[ModuleGroup]:
     ]
 
 
+def empty_packages(groups: Iterable[ModuleGroup], prefix: str) -> list[Artifact]:
+    """The empty ``__init__.py`` of every folder with modules."""
+    folders = sorted({folder for group in groups if (folder := group.file.rpartition("/")[0])})
+    return [Artifact(path=f"{prefix}{folder}/__init__.py", text="") for folder in folders]
+
+
 def _module_path(message: Message) -> str:
-    folder, dot, name = _place(message).rpartition(".")
-    return f"{folder}{dot}{name}{'_' if keyword.iskeyword(name) else ''}"
+    path = _place(message)
+    return f"{path}_" if keyword.iskeyword(path.rpartition(".")[2]) else path
 
 
 def _place(message: Message) -> str:
@@ -111,18 +118,17 @@ def _place(message: Message) -> str:
 def class_names(messages: Iterable[Message]) -> dict[tuple[str, str], str]:
     """The class of every struct of the messages of one module.
 
-    A struct keeps its name, unless another message of the module has a struct of the same name or the module needs
-    the name itself: then it is prefixed with the name of its message.
+    A struct keeps its name, unless another message of the module has a struct of that name or the module needs the
+    name itself: then it is prefixed with the name of its message.
     """
     messages = tuple(messages)
     names = {(message.name, message.name): message.name for message in messages}
     nested = [(m.name, struct.name) for m in messages for struct in m.structs if struct is not m.root]
     uses = Counter(name for _, name in [*names, *nested])
+    unique = {(m, struct): struct for m, struct in nested if uses[struct] == 1 and struct not in RESERVED_CLASSES}
+    names |= unique
     for message, struct in nested:
-        if uses[struct] == 1 and struct not in RESERVED_CLASSES:
-            names[message, struct] = struct
-    for message, struct in nested:
-        if (message, struct) not in names:
+        if (message, struct) not in unique:
             name = f"{message}{struct}"
             while name in names.values():
                 name += "Struct"

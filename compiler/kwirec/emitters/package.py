@@ -1,4 +1,4 @@
-"""What surrounds the codec modules: the package itself, its index, error codes and entity types."""
+"""The modules around the codecs: the package itself, its index, error codes and entity types."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Any
 
 from kwirec.emitters.artifact import Artifact
 from kwirec.emitters.environment import render
-from kwirec.emitters.modules import ModuleGroup
+from kwirec.emitters.modules import ModuleGroup, empty_packages
 from kwirec.emitters.views import docstring
 from kwirec.ir.schema import ENTITY_TYPES, MessageKind
 from kwirec.naming import python_name, snake_case
@@ -50,29 +49,19 @@ def emit_package(groups: Sequence[ModuleGroup], *, name: str, errors: Sequence[E
         "responses": _by_key(groups, MessageKind.RESPONSE),
         "logs": _logs(groups),
     }
-    artifacts = [
-        Artifact(path="__init__.py", text=render("package/init.jinja", package=package)),
-        Artifact(path="index.py", text=render("package/index.jinja", package=package)),
-        Artifact(path="arrow.py", text=render("package/arrow.jinja", package=package)),
-        Artifact(
-            path="entity_types.py",
-            text=render(
-                "package/entity_types.jinja",
-                package=package,
-                entities=sorted(ENTITY_TYPES.items()),
-                entity_fields=_entity_fields(groups),
-            ),
-        ),
+    modules = ["__init__", "index", "arrow", "entity_types"]
+    modules += ["api_keys"] if package["api_keys"] else []
+    modules += ["errors"] if errors else []
+    entities = {"entities": sorted(ENTITY_TYPES.items()), "entity_fields": _entity_fields(groups)}
+    texts = {
+        module: render(f"package/{module.strip('_')}.jinja", package=package, errors=errors, **entities)
+        for module in modules
+    }
+    return [
+        *(Artifact(path=f"{module}.py", text=text) for module, text in texts.items()),
         Artifact(path="py.typed", text=""),
+        *empty_packages(groups, ""),
     ]
-    if package["api_keys"]:
-        artifacts.append(Artifact(path="api_keys.py", text=render("package/api_keys.jinja", package=package)))
-    if errors:
-        text = render("package/errors.jinja", package=package, errors=errors)
-        artifacts.append(Artifact(path="errors.py", text=text))
-    for folder in sorted({group.path.rpartition(".")[0] for group in groups} - {""}):
-        artifacts.append(Artifact(path=f"{folder.replace('.', '/')}/__init__.py", text=""))
-    return artifacts
 
 
 def read_errors(path: Path) -> list[ErrorView]:
@@ -80,22 +69,18 @@ def read_errors(path: Path) -> list[ErrorView]:
     if not path.exists():
         return []
     try:
-        return _error_views(json.loads(path.read_text(encoding="utf-8")))
+        return [
+            ErrorView(
+                code=error["code"],
+                name=error["name"],
+                retriable=error["retriable"],
+                doc=docstring(error["about"]),
+                text=json.dumps(error["about"], ensure_ascii=False),
+            )
+            for error in json.loads(path.read_text(encoding="utf-8"))
+        ]
     except (ValueError, KeyError, TypeError) as problem:
         raise OSError(f"{path.as_posix()} is not a list of error codes: {problem!r}") from problem
-
-
-def _error_views(entries: list[dict[str, Any]]) -> list[ErrorView]:
-    return [
-        ErrorView(
-            code=one["code"],
-            name=one["name"],
-            retriable=one["retriable"],
-            doc=docstring(one["about"]),
-            text=json.dumps(one["about"], ensure_ascii=False),
-        )
-        for one in entries
-    ]
 
 
 def _example(groups: Iterable[ModuleGroup]) -> str:
@@ -113,7 +98,7 @@ def _by_key(groups: Iterable[ModuleGroup], kind: MessageKind) -> list[tuple[int,
 
 
 def _logs(groups: Iterable[ModuleGroup]) -> list[tuple[str, list[tuple[int, str, str]]]]:
-    """For every log its record types, each with the literals of the names of key and value."""
+    """For every log its record types, each with the names of key and value as literals."""
     logs: dict[str, dict[int, list[str]]] = {}
     for group in groups:
         for message in group.messages:
