@@ -1,8 +1,8 @@
-"""What mypyc compiles, what it does not, and why.
+"""Compiles the runtime and a generated package with mypyc, and lists the modules that stay interpreted, and why.
 
-Takes the source folders of the runtime and of a generated package, gives a folder with both, compiled. The sources
-are compiled as they are: emitted modules are plain typed Python (docs/decisions/codec-shape.md). Nothing is written
-beside the sources, so that an interpreted and a compiled ``kwire`` never mix.
+Takes the source folders of both and returns a folder with both, compiled. The sources are compiled unchanged: emitted
+modules are plain typed Python (docs/decisions/codec-shape.md). Nothing is written next to the sources, so that an
+interpreted and a compiled ``kwire`` never mix.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -46,7 +46,7 @@ INTERPRETED: Mapping[str, str] = {
     "request_log": "reads text; all its time is spent in json and json_form",
     "connection": "splits streams and looks at the first bytes of frames; the codecs that it calls are compiled",
 }
-"""The modules of ``kwire`` that stay Python, each with its reason."""
+"""The modules of ``kwire`` that are not compiled, each with the reason."""
 
 SETUP = """\
 from mypyc.build import mypycify
@@ -61,7 +61,7 @@ setup(
 
 
 class BuildError(Exception):
-    """mypyc or the C compiler refused; the message is what they said."""
+    """mypyc or the C compiler failed; the message is their output."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,7 +112,7 @@ def build_native(
         folder=target,
         modules=tuple(files),
         lines=sum(len((target / file).read_text("utf-8").splitlines()) for file in files),
-        size=sum(path.stat().st_size for path in target.rglob(f"*{_library_suffix()}")),
+        size=sum(path.stat().st_size for suffix in ("so", "pyd") for path in target.rglob(f"*.{suffix}")),
         seconds=time.perf_counter() - start,
     )
 
@@ -120,20 +120,14 @@ def build_native(
 def _copy(sources: Sequence[Path], target: Path) -> None:
     if target.exists():
         if not any((target / source.name).is_dir() for source in sources) and any(target.iterdir()):
-            raise BuildError(f"{target} is not empty and holds no earlier build: name another folder")
+            raise BuildError(f"{target} is not empty and does not contain an earlier build: choose another folder")
         shutil.rmtree(target)
     for source in sources:
         shutil.copytree(source, target / source.name, ignore=shutil.ignore_patterns("__pycache__", "*.so", "*.pyd"))
 
 
-def _library_suffix() -> str:
-    return ".pyd" if os.name == "nt" else ".so"
-
-
 def _complaints(text: str) -> str:
-    """The lines that say what is wrong, or the last ones if none does."""
-    return "\n".join(list(_errors(text)) or text.splitlines()[-30:])
-
-
-def _errors(text: str) -> Iterator[str]:
-    return (line for line in text.splitlines() if re.search(r"\berror\b", line) and not line.startswith("gcc "))
+    """The lines that report errors, or the last ones if none does."""
+    lines = text.splitlines()
+    errors = [line for line in lines if re.search(r"\berror\b", line) and not line.startswith("gcc ")]
+    return "\n".join(errors or lines[-30:])

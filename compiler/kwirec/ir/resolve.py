@@ -1,18 +1,18 @@
 """Syntax trees → ``Schema``: names bound to structs, attributes given their values, defaults typed.
 
-Facts only: what cannot be bound is reported here (K1xx), whether the result is good is for ``validation``. A
-message with a problem is left out of the schema, the others are resolved, so that one run reports everything.
+Names that cannot be bound are reported here (K1xx); ``validation`` judges the result. A message with a problem is
+left out of the schema and the others are resolved, so that one run reports everything.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TypeVar
+from typing import TypeVar, Unpack
 
 from kwirec.diagnostics import codes
-from kwirec.diagnostics.diagnostic import Code, Report, did_you_mean
+from kwirec.diagnostics.diagnostic import Code, Details, Report, did_you_mean
 from kwirec.diagnostics.source import Span
-from kwirec.frontend.syntax import Document, FieldDecl, MessageDecl, Spanned, StructDecl, TypeExpr, walk_field_decls
+from kwirec.frontend.syntax import Document, FieldDecl, MessageDecl, Spanned, TypeExpr, walk_field_decls
 from kwirec.ir.literals import typed_default
 from kwirec.ir.schema import (
     IMPLICIT,
@@ -117,7 +117,16 @@ class _Resolver:
         ]
         self._add_inline(decl.fields or (), structs)
         for common in decl.common_structs:
-            structs.append(self._common(common))
+            structs.append(
+                Struct(
+                    name=common.name.value,
+                    versions=_value(common.versions, NONE),
+                    fields=self._fields(common.fields),
+                    common=True,
+                    doc=_value(common.about, ""),
+                    decl=common,
+                )
+            )
             self._add_inline(common.fields, structs)
         return tuple(structs)
 
@@ -133,30 +142,18 @@ class _Resolver:
                 helps=["give one of them another name, or define it once in `commonStructs`"],
             )
 
-    def _add_inline(self, fields: Sequence[FieldDecl], structs: list[Struct]) -> None:
-        for one in fields:
-            if one.fields is not None:
-                if one.type.name[:1].isupper():
-                    structs.append(
-                        Struct(
-                            name=one.type.name,
-                            versions=_field_versions(one),
-                            fields=self._fields(one.fields),
-                            doc=_value(one.struct_about, ""),
-                            decl=one,
-                        )
+    def _add_inline(self, fields: tuple[FieldDecl, ...], structs: list[Struct]) -> None:
+        for decl in walk_field_decls(fields):
+            if decl.fields is not None and decl.type.name[:1].isupper():
+                structs.append(
+                    Struct(
+                        name=decl.type.name,
+                        versions=_field_versions(decl),
+                        fields=self._fields(decl.fields),
+                        doc=_value(decl.struct_about, ""),
+                        decl=decl,
                     )
-                self._add_inline(one.fields, structs)
-
-    def _common(self, decl: StructDecl) -> Struct:
-        return Struct(
-            name=decl.name.value,
-            versions=_value(decl.versions, NONE),
-            fields=self._fields(decl.fields),
-            common=True,
-            doc=_value(decl.about, ""),
-            decl=decl,
-        )
+                )
 
     def _fields(self, fields: Sequence[FieldDecl]) -> tuple[Field, ...]:
         return tuple(field for field in map(self._field, fields) if field is not None)
@@ -222,25 +219,14 @@ class _Resolver:
             )
             return IMPLICIT
 
-    def _problem(
-        self,
-        code: Code,
-        message: str,
-        span: Span,
-        *,
-        label: str = "",
-        others: Iterable[tuple[Span, str]] = (),
-        helps: Iterable[str] = (),
-        notes: Iterable[str] = (),
-    ) -> None:
+    def _problem(self, code: Code, message: str, span: Span, label: str = "", **details: Unpack[Details]) -> None:
         self._failed = True
-        self._report.add(
-            code, message, span, label=label, others=others, helps=helps, notes=notes, message_name=self._name
-        )
+        details["message_name"] = self._name
+        self._report.add(code, message, span, label, **details)
 
 
 def _field_versions(decl: FieldDecl) -> VersionRange:
-    """``versions`` may be missing where ``taggedVersions`` says it all [KAFKA-WIRE 31]."""
+    """``versions``, or ``taggedVersions`` if the field has no other [KAFKA-WIRE 31]."""
     return _value(decl.versions or decl.tagged_versions, NONE)
 
 

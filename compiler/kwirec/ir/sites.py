@@ -1,13 +1,11 @@
-"""What rules look at: the messages, structs and fields of a schema, each with its place and its live versions.
+"""The messages, structs and fields of a schema as rules see them, each with its place and its live versions.
 
-Takes a ``Schema``, gives sites. A site knows how findings about it are addressed:
+Takes a ``Schema`` and returns sites. A site has the address of findings about it, which waivers refer to:
 
 - ``message_name`` is the name of the message.
-- ``field_path`` is the way through the message by field names, ``Topics.Partitions.ErrorCode``. A common struct
-  may be reached by several ways, so its fields start with its own name: ``Endpoint.Host``. A finding about a
-  common struct has the struct's name, one about the message itself has no path.
-
-Waivers name findings by these two.
+- ``field_path`` is a path of field names, ``Topics.Partitions.ErrorCode``. A common struct can have several paths, so
+  its fields start with its own name: ``Endpoint.Host``. A finding about a common struct has the struct's name, one
+  about the message itself has no path.
 """
 
 from __future__ import annotations
@@ -66,7 +64,7 @@ class FieldSite(Site):
 
     @cached_property
     def live(self) -> frozenset[int]:
-        """The valid versions in which the field is there."""
+        """The valid versions that have the field."""
         return self.within(self.field.versions)
 
     @cached_property
@@ -104,9 +102,8 @@ class StructSite(Site):
 
     @property
     def name_span(self) -> Span:
-        return (
-            self.struct.decl.type.name_span if isinstance(self.struct.decl, FieldDecl) else self.struct.decl.name.span
-        )
+        decl = self.struct.decl
+        return decl.type.name_span if isinstance(decl, FieldDecl) else decl.name.span
 
     @property
     def ranges(self) -> Iterator[tuple[str, Spanned[VersionRange]]]:
@@ -170,7 +167,7 @@ class Sites:
 
 
 def _message_site(message: Message) -> MessageSite:
-    """Structs come root first and parents before children, so every prefix is known when it is needed."""
+    """The root comes first and parents before children, so every prefix is known when it is needed."""
     prefixes: dict[str, str] = {message.root.name: ""}
     structs = []
     for struct in message.structs:

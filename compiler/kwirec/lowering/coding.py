@@ -1,4 +1,4 @@
-"""How every field is coded in every version of a message: decided here once, for layouts and for emitted codecs.
+"""How every field is coded in every version of a message, for both layouts and emitted codecs.
 
 A message has two halves, its classic and its flexible versions. A half is a tree: structs, their fields, and for each
 field the runs of versions in which it is coded alike. The layout of one version is that tree with one run picked for
@@ -26,7 +26,7 @@ Versions = tuple[int, ...]
 class Coding:
     """How a field is coded in one version.
 
-    A ``tagged`` field is in the tagged section of its struct, all others come before it in order. The length of a
+    A ``tagged`` field is in the tagged section of its struct, which follows all other fields. The length of a
     ``compact`` string, bytes or array is an unsigned varint.
     """
 

@@ -1,8 +1,8 @@
 """Layouts: the bytes of one message at one version, and nothing else.
 
-A layout has no versions, no descriptions and no attributes without effect on the wire. Names are there for people and
-take no part in equality: two versions with equal layouts are the same on the wire. ``text`` spells a layout out and
-``fingerprint`` is a digest of that, stable across runs and releases of kwire.
+A layout has no versions, no descriptions and no attributes without effect on the wire. Names are for people and are
+not compared: two versions with equal layouts are the same on the wire. ``text`` is a layout as text and
+``fingerprint`` its digest, stable across runs and releases of kwire.
 
 ::
 

@@ -49,9 +49,6 @@ class Layouts:
     by_message: Mapping[str, Mapping[int, MessageLayout]]
     halves: Mapping[str, tuple[Half, ...]]
 
-    def of(self, message: str, version: int) -> MessageLayout:
-        return self.by_message[message][version]
-
     @property
     def distinct(self) -> int:
         """How many different layouts there are among all messages and versions."""
@@ -81,11 +78,12 @@ def lower_message(message: Message, version: int) -> MessageLayout:
 
 
 def lower_halves(message: Message) -> tuple[Half, ...]:
-    """The classic and the flexible half of a message; one of them where all versions are of a kind."""
-    classic = tuple(v for v in message.valid if v not in message.flexible)
-    flexible = tuple(v for v in message.valid if v in message.flexible)
-    both = ((classic, False), (flexible, True))
-    return tuple(_half(message, versions, flexible=is_flexible) for versions, is_flexible in both if versions)
+    """The classic and the flexible half of a message, without empty ones."""
+    both = {
+        flexible: tuple(version for version in message.valid if (version in message.flexible) == flexible)
+        for flexible in (False, True)
+    }
+    return tuple(_half(message, versions, flexible=flexible) for flexible, versions in both.items() if versions)
 
 
 def _half(message: Message, versions: Versions, *, flexible: bool) -> Half:
@@ -109,7 +107,7 @@ def _struct(message: Message, struct: Struct, versions: Versions, path: str, *, 
 
 
 def _runs(message: Message, one: Field, versions: Versions, path: str, *, flexible: bool) -> Iterator[Run]:
-    """``versions`` cut where the coding of a field changes. The mark of a nullable struct is part of its coding."""
+    """``versions`` split where the coding of a field changes. The mark of a nullable struct is part of its coding."""
     codings = {version: coding(one, version, flexible=flexible) for version in versions}
     marked = isinstance(one.type, StructType)
 
@@ -136,22 +134,18 @@ def _layout(root: StructCoding, version: int) -> MessageLayout:
 def _struct_kind(struct: StructCoding, version: int, *, nullable: bool) -> StructKind:
     fields: list[FieldLayout] = []
     tags: list[TagLayout] = []
-    for coded in struct.fields:
-        run = coded.at(version)
-        if run is None:
-            continue
-        one = coded.field
-        kind = _kind(one.type, run, version, nullable=version in run.nullable)
-        if run.tagged and one.tag is not None:
-            tags.append(TagLayout(one.name, one.tag, kind, _default(one), one.since))
+    for field, run in ((coded.field, run) for coded in struct.fields if (run := coded.at(version))):
+        kind = _kind(field.type, run, version, nullable=version in run.nullable)
+        if run.tagged and field.tag is not None:
+            tags.append(TagLayout(field.name, field.tag, kind, _default(field), field.since))
         else:
-            fields.append(FieldLayout(one.name, kind))
+            fields.append(FieldLayout(field.name, kind))
     ordered = tuple(sorted(tags, key=lambda tag: tag.tag)) if struct.flexible else None
     return StructKind(struct.struct.name, tuple(fields), ordered, nullable)
 
 
 def _default(one: Field) -> Default | Implicit:
-    """The default, where it is not what a field has anyway: a zero that is written down changes no byte."""
+    """The default, implicit if it is zero: an explicit zero changes no bytes."""
     zeroes: tuple[object, ...] = (0, False, 0.0, "", bytes(16))
     return IMPLICIT if one.default in zeroes else one.default
 
