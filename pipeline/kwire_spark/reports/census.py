@@ -11,6 +11,9 @@ from collections.abc import Callable, Hashable, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
 from kwire_kafka.releases import RELEASES
 from kwire_spark.reports import charts
 from kwire_spark.reports.client_usage import WHO, Client, by_client, collected
@@ -20,7 +23,6 @@ from kwire_spark.reports.report import Chart, Column, Report, Table, columns
 from kwire_spark.reports.text import counted, time
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
 
     from kwire_spark.reports.client_usage import Row
     from kwire_spark.reports.report import Cell
@@ -48,8 +50,6 @@ def census(clients: DataFrame, exchanges: DataFrame | None = None, *, top: int =
     For each client, API and version only the type of input with the highest count is used, since captures and logs
     may have seen the same requests.
     """
-    from pyspark.sql import functions as F
-
     rows, more = collected(clients, F.desc("requests"))
     seen = by_client(rows)
     versions, people, software = _versions(seen, top), _clients(seen, top), _software(seen, top)
@@ -159,8 +159,6 @@ def _heat(versions: Table) -> Chart | None:
 
 
 def _over_time(exchanges: DataFrame, versions: Table) -> Chart | None:
-    from pyspark.sql import functions as F
-
     if not (span := _span(versions)):
         return None
     steps = Steps.of(*span)

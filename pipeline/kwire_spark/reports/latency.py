@@ -7,7 +7,10 @@ know how the time was spent. Quantiles are approximate, to about a thousandth of
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
 
 from kwire_kafka.errors import ErrorCode
 from kwire_spark.columns import EPOCH
@@ -17,9 +20,6 @@ from kwire_spark.reports.over_time import Steps, counted_over_time
 from kwire_spark.reports.report import Chart, Column, Report, Table, cells, columns
 from kwire_spark.reports.text import counted, file_name, number
 from kwire_spark.tables.clients import CAPTURE, REQUEST_LOG
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
 
 TOP = 100
 SLOWEST = 20
@@ -57,8 +57,6 @@ def latency(exchanges: DataFrame, *, top: int = TOP) -> Report:
 
 
 def _requests(exchanges: DataFrame) -> DataFrame:
-    from pyspark.sql import functions as F
-
     return exchanges.where("_corrupt is null and outcome is not null").withColumns(
         {
             "api": F.coalesce("api", F.concat(F.lit("key "), "api_key"), F.lit("unknown")),
@@ -69,8 +67,6 @@ def _requests(exchanges: DataFrame) -> DataFrame:
 
 def _times(requests: DataFrame, top: int) -> tuple[Table, Steps]:
     """The table, and the steps for charts over the time of the requests."""
-    from pyspark.sql import functions as F
-
     rows = (
         requests.groupBy("api", "seen_in")
         .agg(
@@ -98,8 +94,6 @@ def _derived(row: Any) -> dict[str, Any]:
 
 
 def _errors(requests: DataFrame, steps: Steps, top: int) -> tuple[Table, Chart | None]:
-    from pyspark.sql import functions as F
-
     shape = columns(
         Column("api", "API"),
         Column("seen_in", "seen in"),
@@ -129,8 +123,6 @@ def _errors(requests: DataFrame, steps: Steps, top: int) -> tuple[Table, Chart |
 
 def _throttled(requests: DataFrame, top: int) -> Table:
     """By client, with requests before and after its login, as in all reports."""
-    from pyspark.sql import functions as F
-
     throttled = requests.where("throttle_ms > 0").groupBy("client_id", "client_host", "principal", "api", "seen_in")
     counts = (
         F.count("*").alias("responses"),
@@ -166,8 +158,6 @@ def _throttled(requests: DataFrame, top: int) -> Table:
 
 
 def _slowest(requests: DataFrame) -> Table:
-    from pyspark.sql import functions as F
-
     shape = columns(
         Column("latency_ms", "ms"),
         Column("api", "API"),

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
 
 from kwire_spark.reports import charts
 from kwire_spark.reports.report import Chart, Column, Report, Table, cells, columns
 from kwire_spark.reports.text import counted, file_name, visible
 from kwire_spark.tables import groups as tables
 from kwire_spark.tables.topics import with_topic_names
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
 
 TOP = 500
 BARS = 25
@@ -45,8 +45,6 @@ def offsets(records: DataFrame, ends: DataFrame | None = None, *, top: int = TOP
 
     Names of topics that groups know by id are those of ``__cluster_metadata``, if that is among the records.
     """
-    from pyspark.sql import functions as F
-
     names = tables.topics(records).select("topic_id", "topic").distinct()
     coordinated = with_topic_names(tables.coordinated(records), names).persist()
     committed, groups, members = (
@@ -63,8 +61,6 @@ def log_ends(records: DataFrame, bases: Sequence[tuple[str, int, int]] = ()) -> 
 
     ``bases`` has topic, partition and base offset of last segments: the ends of logs whose records have all expired.
     """
-    from pyspark.sql import functions as F
-
     known = records.where("topic IS NOT NULL AND offset IS NOT NULL")
     ends = known.select("topic", "partition", (F.col("offset") + 1).alias("end"))
     if bases:
@@ -74,8 +70,6 @@ def log_ends(records: DataFrame, bases: Sequence[tuple[str, int, int]] = ()) -> 
 
 def report_on(state: Tables, *, top: int = TOP) -> Report:
     """The report on the tables."""
-    from pyspark.sql import functions as F
-
     lagging = _lagging(state).persist()
     per_group = lagging.groupBy("group").agg(
         F.countDistinct("topic").alias("topics"),
@@ -94,8 +88,6 @@ def report_on(state: Tables, *, top: int = TOP) -> Report:
 
 def _lagging(state: Tables) -> DataFrame:
     """Committed offsets with ``end`` and ``lag``, null where the end is unknown."""
-    from pyspark.sql import functions as F
-
     named = state.committed.withColumn("topic", F.coalesce("topic", "topic_id"))
     if state.ends is None:
         return named.withColumns({"end": F.lit(None).cast("long"), "lag": F.lit(None).cast("long")})
@@ -204,8 +196,6 @@ def _first(
     table: DataFrame, shape: Sequence[Column], top: int, largest: list[str], then: list[str]
 ) -> tuple[list[Any], int]:
     """The first rows in this order, with the columns of ``shape``, and the number of others."""
-    from pyspark.sql import functions as F
-
     order = [F.col(name).desc_nulls_last() for name in largest] + [F.col(name).asc_nulls_last() for name in then]
     rows = table.select(*(column.name for column in shape)).orderBy(*order).limit(top).collect()
     return rows, table.count() - top if len(rows) == top else 0

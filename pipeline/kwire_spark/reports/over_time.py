@@ -6,14 +6,13 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F
 
 from kwire_spark.columns import EPOCH
 from kwire_spark.reports import charts
 from kwire_spark.reports.report import Chart
-
-if TYPE_CHECKING:
-    from pyspark.sql import Column
 
 MAX_ROWS = 60
 """Maximum number of steps in a chart."""
@@ -39,8 +38,6 @@ class Steps:
 
     def number(self, time: str) -> Column:
         """The number of the step that contains the time in this column."""
-        from pyspark.sql import functions as F
-
         return F.floor(F.unix_micros(time) / (self.length.total_seconds() * 1_000_000)).cast("long")
 
     def start(self, number: int) -> datetime:

@@ -11,6 +11,10 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from pyspark.sql import Column as Expression
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
 from kwire.protocol import API_VERSIONS
 from kwire.releases import format_range
 from kwire_kafka.releases import RELEASES
@@ -23,8 +27,6 @@ from kwire_spark.reports.verdicts import BETWEEN_BROKERS, OK, REFUSED, SEVERITY,
 from kwire_spark.tables.clients import REQUEST_LOG
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column as Expression
-    from pyspark.sql import DataFrame
 
     from kwire.releases import Release
     from kwire_spark.reports.report import Cell
@@ -93,8 +95,6 @@ def judged(uses: Iterable[Use], target: Release) -> Judged:
 
 def _worst_first(target: Release) -> tuple[Expression | str, ...]:
     """The order of rows of CLIENTS: if there are too many, those that the target accepts are left out."""
-    from pyspark.sql import functions as F
-
     accepted = F.lit(False)
     for key, api in target.apis.items():
         fine = F.col("version").between(api.accepted.start, api.accepted.stop - 1)

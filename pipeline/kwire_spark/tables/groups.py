@@ -12,6 +12,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
 
 from kwire.logs.segment import FILE_NAME
 from kwire_spark.spark_types import spark_schema
@@ -26,8 +28,6 @@ from kwire_spark.tables.topics import with_topic_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from pyspark.sql import DataFrame
 
     from kwire_spark.state.replay import State
 
@@ -115,8 +115,6 @@ def undecodable(records: DataFrame) -> DataFrame:
     A row for each ``topic``, ``kind`` and ``reason``: the number of ``records``, and ``partition``, ``offset``,
     ``source`` and ``position`` of the first.
     """
-    from pyspark.sql import functions as F
-
     internal = records.where(F.col("topic").isin(*INTERNAL)).select(*NEEDED)
     failures = internal.mapInArrow(undecodable_records, spark_schema(UNDECODABLE))
     first = F.min(F.struct("partition", "offset", "source", "position")).alias("first")
@@ -130,8 +128,6 @@ def _names(records: DataFrame) -> DataFrame:
 
 def _replayed(records: DataFrame, topic: str, new: Callable[[], State], schema: pa.Schema) -> DataFrame:
     """Each partition in one task, sorted: snapshots first, the newest last of them, then the log by offset."""
-    from pyspark.sql import functions as F
-
     is_snapshot = F.col("source").endswith(".checkpoint")
     end = F.regexp_extract("source", f"(?:{FILE_NAME.pattern})$", 1)  # empty for bootstrap.checkpoint, the oldest
     ordered = (

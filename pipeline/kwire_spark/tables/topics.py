@@ -10,13 +10,12 @@ the response has it, as those to Metadata do from version 2.
 from __future__ import annotations
 
 from functools import reduce
-from typing import TYPE_CHECKING
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import ArrayType, DataType, StructType
 
 from kwire_spark.tables.typed import messages, typed_records
-
-if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
-    from pyspark.sql.types import DataType
 
 NO_ID = "AAAAAAAAAAAAAAAAAAAAAA"
 """The id of all zeros, which stands for a missing id."""
@@ -29,8 +28,6 @@ def topic_names(*tables: DataFrame) -> DataFrame:
 
     Rows with a cluster take precedence.
     """
-    from pyspark.sql import functions as F
-
     if not tables:
         raise ValueError("expected at least one table of exchanges or records")
     names = reduce(lambda left, right: left.union(right), [part for table in tables for part in _names_in(table)])
@@ -46,8 +43,6 @@ def with_topic_names(typed: DataFrame, names: DataFrame) -> DataFrame:
     Names go into the field for the name if that is empty, or into a new one, ``topic``, if there is no such field;
     they stay empty for ids that ``names`` lacks. ``names`` has to fit into the memory of a worker.
     """
-    from pyspark.sql import functions as F
-
     by_id = names.where("topic_id IS NOT NULL").agg(
         F.map_from_entries(F.collect_list(F.struct("topic_id", "topic"))).alias("_names")
     )
@@ -60,8 +55,6 @@ def with_topic_names(typed: DataFrame, names: DataFrame) -> DataFrame:
 
 
 def _names_in(table: DataFrame) -> list[DataFrame]:
-    from pyspark.sql import functions as F
-
     no_cluster = F.lit(None).cast("string").alias("cluster_id")
     if "response" in table.columns:
         answered = table.where("outcome = 'answered' AND response IS NOT NULL")
@@ -79,8 +72,6 @@ def _names_in(table: DataFrame) -> list[DataFrame]:
 
 
 def _has_ids(kind: DataType) -> bool:
-    from pyspark.sql.types import ArrayType, StructType
-
     if isinstance(kind, ArrayType):
         return _has_ids(kind.elementType)
     return isinstance(kind, StructType) and (
@@ -90,8 +81,6 @@ def _has_ids(kind: DataType) -> bool:
 
 def _filled(column: Column, kind: DataType, names: Column) -> Column:
     """The column with missing names filled in; only structs that have ids are rebuilt."""
-    from pyspark.sql import functions as F
-    from pyspark.sql.types import ArrayType, StructType
 
     if isinstance(kind, ArrayType):
         element_kind = kind.elementType

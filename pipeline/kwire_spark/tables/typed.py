@@ -11,18 +11,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import reduce
 from operator import or_
-from typing import TYPE_CHECKING
+
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
 
 from kwire.errors import UnknownApiError
 from kwire_kafka import PROTOCOL
 from kwire_spark.spark_types import spark_schema
 from kwire_spark.tables.record_structs import RecordKind, RecordStructs, record_kind
 from kwire_spark.tables.structs import REASON, ExchangeStructs
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-    from pyspark.sql import Column, DataFrame
-    from pyspark.sql.types import StructType
 
 PARTS = ("request", "response")
 
@@ -60,8 +59,6 @@ def typed_records(records: DataFrame, name: str) -> DataFrame:
 def is_of(records: DataFrame, kind: RecordKind) -> Column:
     """Whether a record is of this kind, by its topic and the type that its key or value starts with: without decoding
     it."""
-    from pyspark.sql import functions as F
-
     typed = records["key"] if kind.key or kind.topic is None else records["value"]
     starts = reduce(or_, [F.substring(typed, 1, len(start)) == F.lit(start) for start in kind.starts])
     if kind.topic is None:
@@ -71,8 +68,6 @@ def is_of(records: DataFrame, kind: RecordKind) -> Column:
 
 def _schema(table: DataFrame, replaced: Sequence[str], fields: list[pa.Field]) -> StructType:
     """The counterpart of ``structs.schema_with`` in Spark types, which other columns keep."""
-    import pyarrow as pa
-    from pyspark.sql.types import StructType
 
     gone = {*replaced, "_corrupt", *(field.name for field in fields)}
     kept = [field for field in table.schema if field.name not in gone]

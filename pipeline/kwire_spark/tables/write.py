@@ -7,10 +7,10 @@ folder may be ``hdfs://`` or ``s3a://`` as well as local.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 
 FILES = frozenset({"parquet", "orc", "json", "csv", "text", "avro"})
 """Formats that are folders of files. Others, such as Delta Lake, replace a table atomically themselves."""
@@ -82,8 +82,6 @@ def _save(table: DataFrame, format: str, path: str, partition_by: Sequence[str],
 
 def _dated(table: DataFrame) -> DataFrame:
     """The table with ``date``, computed in UTC whatever the time zone of the session."""
-    from pyspark.sql import functions as F
-
     day = F.date_from_unix_date(F.floor(F.unix_micros("time") / F.lit(86_400_000_000)).cast("int"))
     return table.withColumn(DATE, day)
 
