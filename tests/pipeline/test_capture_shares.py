@@ -11,8 +11,7 @@ import pytest
 
 from kwire.connection import CLIENT, SERVER
 from kwire_spark.capture import Broken, Peer, Piece, read_pieces
-from kwire_spark.capture.connections import Connections
-from kwire_spark.capture.reading import capture_packets
+from kwire_spark.capture.reading import Connections, capture_packets
 from tests.pipeline.capture_files import (
     EPOCH,
     Conversation,

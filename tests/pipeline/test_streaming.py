@@ -18,8 +18,8 @@ from pyspark.sql.streaming.datasource import ReadMaxFiles
 from pyspark.sql.streaming.query import StreamingQuery
 
 from kwire_spark.capture import Peer, read_pieces
-from kwire_spark.capture.files import file_packets
 from kwire_spark.capture.packets import Packet, reverse
+from kwire_spark.capture.reading import file_packets
 from kwire_spark.columns import CLIENTS, EXCHANGES, PACKETS
 from kwire_spark.frames import frame_batches
 from kwire_spark.frames.projection import ConnectionProjection

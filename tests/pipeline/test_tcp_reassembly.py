@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from kwire.connection import CLIENT, SERVER, Direction
 from kwire_spark.capture import Piece, TcpConnection
-from kwire_spark.capture.connections import Connections
 from kwire_spark.capture.packets import Packet, reverse
+from kwire_spark.capture.reading import Connections
 from kwire_spark.capture.tcp_stream import FAR, MASK, TcpStream
 from tests.pipeline.capture_files import (
     ACK,

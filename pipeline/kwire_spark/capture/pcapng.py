@@ -6,8 +6,7 @@ import struct
 from collections.abc import Iterator
 
 from kwire_spark.capture.packets import LINKS, Link
-from kwire_spark.capture.pcap import search
-from kwire_spark.capture.records import BELIEVED, LARGEST, LATEST, Record, Report
+from kwire_spark.capture.pcap import BELIEVED, LARGEST, LATEST, Record, Report, search
 from kwire_spark.capture.streams import Window
 
 SECTION, INTERFACE, OLD_PACKET, SIMPLE_PACKET, PACKET = 0x0A0D0D0A, 1, 2, 3, 6

@@ -1,14 +1,160 @@
-"""The files of a capture to pieces of its connections."""
+"""The files of a capture to pieces of its connections: packets by time, then each packet to its connection."""
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Collection, Container, Iterator, Sequence
+from zlib import crc32
 
-from kwire_spark.capture.connections import Connections
-from kwire_spark.capture.files import ALWAYS, NEVER, file_packets, first_time
-from kwire_spark.capture.packets import Packet
+from kwire_spark.capture.packets import RST, IncompletePacketError, Packet, packet, ports_of, reverse
+from kwire_spark.capture.pcap import MAGICS, Record, Report, pcap_records
+from kwire_spark.capture.pcapng import MAGIC, pcapng_records
 from kwire_spark.capture.pieces import Broken, Piece
+from kwire_spark.capture.streams import DamagedStreamError, Window
+from kwire_spark.capture.tcp import GRACE, TcpConnection
+
+ALWAYS, NEVER = float("-inf"), float("inf")
+BEGINNING = 64
+"""Bytes that tell what a file is: compressed ones may begin with fewer at a time."""
+
+
+def file_packets(
+    path: str, passed: Container[bytes] = (), start: float = ALWAYS, end: float = NEVER
+) -> Iterator[Packet | Broken]:
+    """The TCP packets from ``start`` until before ``end`` in a file, and what is broken about it.
+
+    Packets whose key is in ``passed`` are passed over as fast as can be: it may grow meanwhile.
+    """
+    report = Report(path)
+    window = Window(path)
+    try:
+        yield from _packets(window, path, passed, start, end, report)
+    except OSError as error:
+        report.add(0, f"cannot be read: {error.strerror or error}")
+    except DamagedStreamError as error:
+        report.add(window.base + len(window.buffer), str(error))
+    finally:
+        window.close()
+    yield from report.take()
+
+
+def first_time(path: str) -> float:
+    """When the first packet of a file was seen; 0 if it has none."""
+    window = Window(path)
+    try:
+        return next((time for time, *_ in _records(window, Report(path))), 0.0)
+    except (OSError, DamagedStreamError):
+        return 0.0
+    finally:
+        window.close()
+
+
+def _packets(
+    window: Window, path: str, passed: Container[bytes], start: float, end: float, report: Report
+) -> Iterator[Packet | Broken]:
+    for time, begin, stop, length, at, link in _records(window, report):
+        buffer = window.buffer
+        if stop - begin < length:
+            cut = f"packets are cut: of {length} bytes here {stop - begin} were captured"
+            report.add(window.base + at, cut, "cut")
+        four, six = begin + link.four, begin + link.six
+        if buffer[four : four + 12] in passed or buffer[six : six + 36] in passed or not start <= time < end:
+            continue
+        try:
+            found = packet(buffer, begin, stop, length, link.network, time, path, window.base + at)
+        except IncompletePacketError as error:
+            report.add(window.base + at, str(error), "headers")
+            continue
+        if report.new:
+            yield from report.take()
+        if found is not None:
+            yield found
+
+
+def _records(window: Window, report: Report) -> Iterator[Record]:
+    while len(window.buffer) < BEGINNING and window.advance(0):
+        pass
+    if not window.buffer:
+        report.add(0, "not a capture: the file is empty")
+        return iter(())
+    kind = window.buffer[:4]
+    if kind in MAGICS:
+        return pcap_records(window, report)
+    if kind == MAGIC:
+        return pcapng_records(window, report)
+    report.add(0, f"not a capture: it begins with {kind.hex(' ')}")
+    return iter(())
+
+
+MOST_PASSED = 1 << 17
+
+
+class Connections:
+    """``share`` (i, n) has the connections whose hash is i of n; ``ports``, if any, only those with such a server.
+
+    ``passed`` has keys of packets that are of no interest here: readers may leave these packets out. At most ``most``
+    connections are kept; of more, those in which nothing happened for the longest time are closed.
+    """
+
+    def __init__(self, share: tuple[int, int] = (0, 1), ports: Collection[int] = (), most: int = 100_000) -> None:
+        self.passed: set[bytes] = set()
+        self._number, self._shares = share
+        self._ports = frozenset(ports)
+        self._most = most
+        self._known: dict[bytes, TcpConnection] = {}
+        self._reset: deque[TcpConnection] = deque()
+
+    def add(self, packet: Packet) -> list[Piece]:
+        """What the next packet brings."""
+        connection = self._known.get(packet.key)
+        if connection is None:
+            if not self._is_mine(packet.key):
+                return []
+            evicted = self._evicted() if len(self._known) >= 2 * self._most else []
+            connection = TcpConnection(packet.key, self._ports)
+            self._known[packet.key] = self._known[reverse(packet.key)] = connection
+            return evicted + self._watched(connection, packet)
+        if self._reset or packet.flags & RST:
+            return self._watched(connection, packet)
+        return connection.add(packet)
+
+    def close(self) -> Iterator[Piece]:
+        """What is left of all connections when the capture ends."""
+        for connection in self._known.values():
+            yield from connection.close()
+        self._known.clear()
+
+    def _is_mine(self, key: bytes) -> bool:
+        """The two directions of a connection have the same hash, in all processes."""
+        back = reverse(key)
+        mine = self._shares == 1 or crc32(min(key, back)) % self._shares == self._number
+        if mine and (not self._ports or not self._ports.isdisjoint(ports_of(key))):
+            return True
+        if len(self.passed) >= MOST_PASSED:
+            self.passed.clear()
+        self.passed |= {key, back}
+        return False
+
+    def _watched(self, connection: TcpConnection, packet: Packet) -> list[Piece]:
+        """As ``add``; closes connections some time after they were reset."""
+        was_reset = connection.reset is not None
+        pieces = connection.add(packet)
+        if connection.reset is not None and not was_reset:
+            self._reset.append(connection)
+        while self._reset and (since := self._reset[0].reset or 0.0) + GRACE < packet.time:
+            ended = self._reset.popleft()
+            pieces += ended.close() if since else []
+        return pieces
+
+    def _evicted(self) -> list[Piece]:
+        """Close a tenth of the connections, so that this happens rarely."""
+        idle = sorted(self._known.items(), key=lambda one: one[1].time)[: max(len(self._known) // 10, 2)]
+        pieces: list[Piece] = []
+        for key, connection in idle:
+            pieces += connection.close()
+            self._known.pop(key, None)
+            self._known.pop(reverse(key), None)
+        return pieces
 
 
 def read_pieces(

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Collection
 
 from kwire.connection.events import CLIENT, SERVER
 from kwire_spark.capture.ordering import Ordering
-from kwire_spark.capture.packets import ACK, FIN, RST, SYN, Packet
-from kwire_spark.capture.peers import from_client, peers
-from kwire_spark.capture.pieces import Connection, Piece
+from kwire_spark.capture.packets import ACK, FIN, RST, SYN, Packet, ports_of
+from kwire_spark.capture.pieces import Connection, Peer, Piece
 from kwire_spark.capture.tcp_stream import FAR, MASK, TcpStream, length, unwrapped
 
 GRACE = 1.0
@@ -186,3 +186,27 @@ def _connection(packet: Packet, asks: bool, started: float, complete: bool) -> C
     """``asks`` is whether the packet is the client's."""
     source, target = peers(packet.key)
     return Connection(source, target, started, complete) if asks else Connection(target, source, started, complete)
+
+
+USUAL = {port for start in (9092, 19092, 29092, 39092) for port in range(start, start + 8)}
+"""Where brokers and controllers listen in examples, images and most installations."""
+
+
+def peers(key: bytes) -> tuple[Peer, Peer]:
+    """Source and target of packets with this key."""
+    half = len(key) // 2 - 2
+    family = socket.AF_INET if half == 4 else socket.AF_INET6
+    source, target = ports_of(key)
+    return (
+        Peer(socket.inet_ntop(family, key[:half]), source),
+        Peer(socket.inet_ntop(family, key[half : 2 * half]), target),
+    )
+
+
+def from_client(key: bytes, ports: Collection[int]) -> bool:
+    """Whether packets with this key are a client's, probably: servers have the ports given, usual or lower."""
+    source, target = ports_of(key)
+    for servers in (ports, USUAL):
+        if (source in servers) != (target in servers):
+            return target in servers
+    return target <= source

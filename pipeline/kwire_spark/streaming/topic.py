@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from kwire_spark.capture import Broken
 from kwire_spark.capture.packets import LINKS, IncompletePacketError, Link, Packet, packet
-from kwire_spark.capture.records import LATEST
+from kwire_spark.capture.pcap import LATEST
 from kwire_spark.columns import PACKETS
 from kwire_spark.spark_types import spark_schema
 from kwire_spark.streaming.packets import packet_batches
