@@ -1,6 +1,6 @@
 """The codes of the first passes: K0xx for reading and parsing, K1xx for resolving.
 
-The codes of the rules stand beside their checks in ``kwirec.validation``; ``kwirec.catalogue`` lists them all.
+The codes of rules are defined with their checks in ``kwirec.validation``; ``kwirec.catalogue`` lists all codes.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from kwirec.diagnostics.diagnostic import Code, Severity
 UNREADABLE = Code(
     number="K001",
     name="unreadable",
-    what="A path that was named cannot be read: it does not exist, access is denied or an archive is damaged.",
-    why="Going on without it would silently compile a smaller protocol than was asked for.",
+    what="A given path cannot be read: it does not exist, access is denied or an archive is damaged.",
+    why="Continuing without it would silently compile an incomplete protocol.",
     offending="kwirec check message_dfes/",
     corrected="kwirec check message_defs/",
 )
@@ -19,8 +19,8 @@ UNREADABLE = Code(
 NOT_UTF8 = Code(
     number="K002",
     name="not-utf8",
-    what="A definition file holds bytes that are not UTF-8.",
-    why="Every offset and column would be a guess, and descriptions would be garbled in the generated code.",
+    what="A definition file contains bytes that are not valid UTF-8.",
+    why="Positions would be unreliable, and descriptions would be garbled in the generated code.",
     offending='{ "type": "data", "about": "\\xff", … }',
     corrected='{ "type": "data", "about": "ÿ", … } saved as UTF-8',
 )
@@ -28,8 +28,8 @@ NOT_UTF8 = Code(
 UNTERMINATED = Code(
     number="K003",
     name="unterminated",
-    what="A string, block comment, list or object is opened and never closed.",
-    why="Everything behind the opening would be taken for its content.",
+    what="A string, block comment, list or object is not closed.",
+    why="Everything after the opening would be read as its content.",
     offending="""{ "type": "data", "name": "Clock", "about": "A time.", "validVersions": "0",
   "flexibleVersions": "0+", "fields": []""",
     corrected="""{ "type": "data", "name": "Clock", "about": "A time.", "validVersions": "0",
@@ -39,8 +39,8 @@ UNTERMINATED = Code(
 BAD_ESCAPE = Code(
     number="K004",
     name="bad-escape",
-    what="A string holds a backslash sequence that JSON does not know.",
-    why="It would mean one thing to us and another to the next JSON reader.",
+    what="A string contains an escape sequence that is not valid JSON.",
+    why="JSON readers would interpret it differently.",
     offending=r"""{ "type": "data", "name": "Clock", "about": "Time in \q.", "validVersions": "0",
   "flexibleVersions": "0+", "fields": [] }""",
     corrected=r"""{ "type": "data", "name": "Clock", "about": "Time in \"q\".", "validVersions": "0",
@@ -50,8 +50,8 @@ BAD_ESCAPE = Code(
 UNEXPECTED_TOKEN = Code(
     number="K005",
     name="unexpected-token",
-    what="The JSON grammar wants something else at this place: a comma, a colon, a value, a bracket.",
-    why="A missing comma usually means that an attribute was added in a hurry; what follows could be misread.",
+    what="The file is not valid JSON: a comma, colon, value or bracket is missing or misplaced.",
+    why="The rest of the definition could be misread.",
     offending="""{ "type": "data" "name": "Clock", "about": "A time.", "validVersions": "0",
   "flexibleVersions": "0+", "fields": [] }""",
     corrected="""{ "type": "data", "name": "Clock", "about": "A time.", "validVersions": "0",
@@ -62,8 +62,8 @@ TRAILING_TOKENS = Code(
     number="K006",
     name="trailing-tokens",
     what="Something follows the closing brace of the definition.",
-    why="Old Kafka releases contain such files and their reader ignored the rest; so do we, but a second "
-    "definition in one file would be lost, hence the warning.",
+    why="Old Kafka releases contain such files, and their reader ignored the rest. kwirec also ignores it, but "
+    "warns because a second definition in the file would be lost.",
     severity=Severity.WARNING,
     relaxable=True,
     offending="""{ "type": "data", "name": "Clock", "about": "A time.", "validVersions": "0",
@@ -75,8 +75,8 @@ TRAILING_TOKENS = Code(
 EMPTY_FILE = Code(
     number="K007",
     name="empty-file",
-    what="A file has no definition in it, only white space or comments.",
-    why="An empty definition file is a lost definition more often than it is meant.",
+    what="A file contains no definition, only white space or comments.",
+    why="An empty file is usually a definition that was lost by accident.",
     offending="// to be written",
     corrected="""// A moment in time.
 { "type": "data", "name": "Clock", "about": "A time.", "validVersions": "0", "flexibleVersions": "0+",
@@ -86,8 +86,8 @@ EMPTY_FILE = Code(
 REPEATED_ATTRIBUTE = Code(
     number="K008",
     name="repeated-attribute",
-    what="The same attribute is written twice in one object, with the same value.",
-    why="Nothing is lost, and Kafka 3.9 has such files, but the next change may reach only one of the two.",
+    what="An attribute appears twice in one object, with the same value.",
+    why="Nothing is lost, and Kafka 3.9 has such files, but a later change may update only one of the two.",
     severity=Severity.WARNING,
     relaxable=True,
     offending="""{ "type": "data", "name": "Clock", "about": "A time.", "validVersions": "0", "validVersions": "0",
@@ -99,7 +99,7 @@ REPEATED_ATTRIBUTE = Code(
 NO_DEFINITIONS = Code(
     number="K009",
     name="no-definitions",
-    what="A folder or archive that was named holds no message definition.",
+    what="A given folder or archive contains no message definitions.",
     why="A mistyped path would otherwise pass every check.",
     offending="kwirec check docs/",
     corrected="kwirec check message_defs/",
@@ -108,9 +108,9 @@ NO_DEFINITIONS = Code(
 WRONG_KIND = Code(
     number="K010",
     name="wrong-kind",
-    what="An attribute has a value of the wrong JSON kind: a list where a string belongs, a word for a number.",
-    why="Kafka's releases write some numbers and booleans as strings and some lists as single values; these are "
-    "accepted. Everything else has no meaning.",
+    what="An attribute has a value of the wrong JSON type, such as a list instead of a string.",
+    why="Numbers and booleans written as strings, and single values instead of lists, are accepted because Kafka's "
+    "releases contain them. Anything else is an error.",
     offending="""{ "type": "data", "name": "Clock", "about": "A time.", "validVersions": ["0"],
   "flexibleVersions": "0+", "fields": [] }""",
     corrected="""{ "type": "data", "name": "Clock", "about": "A time.", "validVersions": "0",
@@ -121,7 +121,7 @@ UNKNOWN_ATTRIBUTE = Code(
     number="K011",
     name="unknown-attribute",
     what="A message, struct or field has an attribute that does not exist.",
-    why="A misspelt `nullableVersions` would otherwise be a field that is never nullable, on every release to come.",
+    why="With a misspelt `nullableVersions`, for example, the field would never be nullable.",
     offending="""{ "type": "data", "name": "Clock", "about": "A time.", "validVersions": "0",
   "flexibleVersions": "0+", "feilds": [] }""",
     corrected="""{ "type": "data", "name": "Clock", "about": "A time.", "validVersions": "0",
@@ -131,8 +131,8 @@ UNKNOWN_ATTRIBUTE = Code(
 DUPLICATE_ATTRIBUTE = Code(
     number="K012",
     name="duplicate-attribute",
-    what="The same attribute is written twice in one object, with different values.",
-    why="JSON readers disagree about which of the two counts.",
+    what="An attribute appears twice in one object, with different values.",
+    why="JSON readers disagree about which value to use.",
     offending="""{ "type": "data", "name": "Clock", "about": "A time.", "validVersions": "0", "validVersions": "0-1",
   "flexibleVersions": "0+", "fields": [] }""",
     corrected="""{ "type": "data", "name": "Clock", "about": "A time.", "validVersions": "0-1",
@@ -142,9 +142,9 @@ DUPLICATE_ATTRIBUTE = Code(
 MISSING_ATTRIBUTE = Code(
     number="K013",
     name="missing-attribute",
-    what="A message, struct or field lacks an attribute that it cannot do without.",
-    why="A message needs a type, a name and its valid versions, and unless it has no versions also fields; a field "
-    "needs a name, a type and versions (or tagged versions).",
+    what="A message, struct or field lacks a required attribute.",
+    why="A message needs a type, a name, valid versions and, unless it has no versions, fields; a field needs a "
+    "name, a type and versions (or tagged versions).",
     offending="""{ "type": "data", "name": "Clock", "about": "A time.", "validVersions": "0",
   "flexibleVersions": "0+",
   "fields": [ { "name": "Millis", "type": "int64", "about": "Milliseconds since the epoch." } ] }""",
@@ -157,8 +157,8 @@ MISSING_ATTRIBUTE = Code(
 BAD_VERSION_RANGE = Code(
     number="K014",
     name="bad-version-range",
-    what="A range of versions is not written as `N`, `N-M`, `N+` or `none`, or a bound does not fit an int16.",
-    why="There is no safe guess: `1..3` or `<4` may mean different versions to different people.",
+    what="A version range is not written as `N`, `N-M`, `N+` or `none`, or a bound does not fit an int16.",
+    why="Guessing is not safe: `1..3` or `<4` can be understood in different ways.",
     offending="""{ "type": "data", "name": "Clock", "about": "A time.", "validVersions": "0..2",
   "flexibleVersions": "0+", "fields": [] }""",
     corrected="""{ "type": "data", "name": "Clock", "about": "A time.", "validVersions": "0-2",
@@ -168,7 +168,7 @@ BAD_VERSION_RANGE = Code(
 BAD_TYPE = Code(
     number="K015",
     name="bad-type",
-    what="A type is not a name with any number of `[]` before it.",
+    what="A type is not a name, optionally preceded by `[]`.",
     why="`[]` needs an element type, and names consist of letters and digits.",
     offending="""{ "type": "data", "name": "Clock", "about": "A time.", "validVersions": "0",
   "flexibleVersions": "0+",
@@ -181,7 +181,7 @@ BAD_TYPE = Code(
 UNKNOWN_MESSAGE_TYPE = Code(
     number="K016",
     name="unknown-message-type",
-    what="The `type` of a message is none of request, response, header, data, metadata, coordinator-key and "
+    what="The `type` of a message is not one of request, response, header, data, metadata, coordinator-key and "
     "coordinator-value.",
     why="The type decides which attributes a message needs and how its bytes are framed.",
     offending="""{ "type": "reqest", "name": "ClockRequest", "about": "Asks for the time.", "apiKey": 900,
@@ -193,9 +193,9 @@ UNKNOWN_MESSAGE_TYPE = Code(
 UNKNOWN_TYPE = Code(
     number="K101",
     name="unknown-type",
-    what="A field has a type that is neither a primitive nor a struct of its message.",
+    what="The type of a field is neither a primitive type nor a struct of its message.",
     why="Names in lower case are primitives: bool, int8, int16, uint16, int32, uint32, int64, float64, string, "
-    "uuid, bytes, records. Capitalised names are structs, defined inline by the field's own `fields` or once in "
+    "uuid, bytes, records. Capitalised names are structs, defined inline by `fields` of the field or in "
     "`commonStructs`.",
     offending="""{ "type": "data", "name": "Clock", "about": "A time.", "validVersions": "0",
   "flexibleVersions": "0+",
@@ -209,8 +209,8 @@ STRUCT_REDEFINED = Code(
     number="K102",
     name="struct-redefined",
     what="Two structs of one message have the same name.",
-    why="The name of an inline struct is its field's type, and a message has one name space for all its structs; "
-    "each becomes a class.",
+    why="The type of a field names its inline struct, and all structs of a message, each of which becomes a class, "
+    "share one namespace.",
     offending="""{ "type": "data", "name": "Clock", "about": "Two times.", "validVersions": "0",
   "flexibleVersions": "0+",
   "fields": [
@@ -230,10 +230,10 @@ STRUCT_REDEFINED = Code(
 BAD_DEFAULT = Code(
     number="K103",
     name="bad-default",
-    what="A default is not a value of its field's type: no number, out of range, or not `null` for what can only "
-    "be empty or null.",
-    why="Integers may be decimal or hexadecimal (`0x7fffffff`) and must fit; a bool is `true` or `false`; a uuid is "
-    "the base64 of 16 bytes; bytes, arrays and structs default to empty, or to `null`.",
+    what="A default is not a valid value for the type of its field: not a number, out of range, or neither empty nor "
+    "`null` for bytes, arrays and structs.",
+    why="Integers are decimal or hexadecimal (`0x7fffffff`) and must be in range; a bool is `true` or `false`; a "
+    "uuid is 16 bytes in base64; bytes, arrays and structs default to empty or `null`.",
     offending="""{ "type": "data", "name": "Clock", "about": "A time.", "validVersions": "0",
   "flexibleVersions": "0+",
   "fields": [ { "name": "Zone", "type": "int8", "versions": "0+", "default": "200",
@@ -248,7 +248,7 @@ MESSAGE_REDEFINED = Code(
     number="K104",
     name="message-redefined",
     what="Two messages have the same name.",
-    why="Every message becomes one class, and request logs identify messages by name.",
+    why="Each message becomes a class, and request logs identify messages by name.",
     offending="""{ "type": "data", "name": "Clock", "about": "A time.", "validVersions": "0",
   "flexibleVersions": "0+", "fields": [] }
 --- another file ---

@@ -9,7 +9,7 @@
        |                                                     - first used here
     ...
     41 |     { "name": "ReplicaState", "type": "ReplicaState", "tag": 0 },
-       |                                                              ^ taken already in versions 12+
+       |                                                              ^ already used in versions 12+
        |
        = help: the next free tag is 2
 """

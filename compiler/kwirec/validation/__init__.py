@@ -1,4 +1,4 @@
-"""Judging a schema: ``validate(schema, report)`` applies every rule; the schema itself is not changed."""
+"""Validation: ``validate(schema, report)`` applies all rules without changing the schema."""
 
 from kwirec.validation.rule import Rule
 from kwirec.validation.validate import RULES, validate

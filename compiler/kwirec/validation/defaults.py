@@ -1,4 +1,4 @@
-"""K5xx: defaults that have the right type but cannot be, or do not mean what they look like."""
+"""K5xx: defaults that have the right type but are invalid or misleading."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from kwirec.versions import in_words
     corrected=clock(field("Zone", nullableVersions="0+", default="null")),
 )
 def null_default(at: FieldSite) -> Iterator[Finding]:
-    """The default of a field is null although it cannot be null in all of its versions.
+    """The default of a field is null, but the field is not nullable in all of its versions.
 
-    A message that was not filled in could not be written in those versions. Records are exempt: their default is
-    always null, in Kafka too.
+    A message with the default could not be written in the other versions. Records are exempt: their default is always
+    null, as in Kafka.
     """
     required = at.live - at.within(at.field.nullable)
     if at.decl.default is None or at.field.default is not None or str(at.field.type) == "records" or not required:
@@ -30,9 +30,9 @@ def null_default(at: FieldSite) -> Iterator[Finding]:
     yield at.finding(
         f"the default of `{at.field.name}` is null, but it is not nullable in {in_words(required)}",
         at.decl.default.span,
-        "null by default",
-        others=[(nullable.span, "nullable in these versions only")] if nullable else (),
-        helps=[f"make `nullableVersions` {at.field.versions}, or choose another default"],
+        "the default",
+        others=[(nullable.span, "nullable only in these versions")] if nullable else (),
+        helps=[f"set `nullableVersions` to `{at.field.versions}`, or use another default"],
     )
 
 
@@ -45,17 +45,16 @@ def null_default(at: FieldSite) -> Iterator[Finding]:
     corrected=clock(field("Zones", "[]string", nullableVersions="0+", default="null")),
 )
 def json_null_default(at: FieldSite) -> Iterator[Finding]:
-    """A default is the JSON word null, without quotes.
+    """A default is JSON null instead of the string "null".
 
-    Kafka's generator reads it as no default at all: the field is empty by default, not null. The null default is
-    the string "null".
+    Kafka's generator treats JSON null as a missing default, so the field is empty by default, not null.
     """
     if at.decl.default is not None and at.decl.default.value is None:
         nullable = bool(at.live & at.within(at.field.nullable))
         yield at.finding(
-            f"the default of `{at.field.name}` is not null but empty" if nullable else "null is no default",
+            f"the default of `{at.field.name}` is empty, not null" if nullable else "null is not a default",
             at.decl.default.span,
-            "the same as no default",
+            "JSON null means no default",
             helps=['write `"null"` for null, or remove `default`' if nullable else "remove `default`"],
         )
 

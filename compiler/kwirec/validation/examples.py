@@ -1,7 +1,7 @@
-"""Writes the example definitions of rules: whole files in the notation, from the few attributes that matter.
+"""Builds the example definitions of rules from the attributes that matter.
 
-Takes attributes by their JSON names, gives text. ``clock(field("Zone", "string", nullableVersions="1+"))`` is a
-definition without fault unless an attribute says otherwise; ``ABSENT`` leaves out an attribute.
+``clock(field("Zone", "string", nullableVersions="1+"))`` returns the text of a complete definition. Attributes have
+their JSON names; ``ABSENT`` omits one.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Final
 from kwirec.naming import snake_case
 
 ABSENT: Final = object()
-"""The value of an attribute that is not written."""
+"""The value of an attribute to omit."""
 
 ANOTHER_FILE: Final = "\n--- another file ---\n"
 """Separates the files of one example."""
@@ -47,12 +47,12 @@ def request(*fields: Node, **attributes: object) -> str:
 
 def response(*fields: Node, **attributes: object) -> str:
     """The response to :func:`request`."""
-    head = {"type": "response", "apiKey": 900, "name": "ClockResponse", "about": "Tells the time."}
+    head = {"type": "response", "apiKey": 900, "name": "ClockResponse", "about": "Returns the time."}
     return clock(*fields, **{**head, **attributes})
 
 
 def field(name: str, type: str = "string", **attributes: object) -> Node:
-    """A field that is there in all versions; ``fields`` makes its struct inline."""
+    """A field in all versions; ``fields`` defines its struct inline."""
     about = f"The {snake_case(name).replace('_', ' ')}."
     node = {"name": name, "type": type, "versions": "0+", "about": about}
     if "fields" in attributes and type.strip("[]")[:1].isupper():
@@ -61,7 +61,7 @@ def field(name: str, type: str = "string", **attributes: object) -> Node:
 
 
 def struct(name: str, *fields: Node, **attributes: object) -> Node:
-    """A common struct that is there in all versions."""
+    """A common struct in all versions."""
     about = f"One {snake_case(name).replace('_', ' ')}."
     return _present({"name": name, "versions": "0+", "about": about, **attributes, "fields": list(fields)})
 
@@ -72,7 +72,7 @@ def files(*definitions: str) -> str:
 
 
 def _present(node: Node, first: tuple[str, ...] = _FIELD_HEAD) -> Node:
-    """The attributes that are written, in the order in which Kafka's files have them."""
+    """The attributes to write, in the order of Kafka's files."""
     head = [name for name in first if name in node]
     tail = [name for name in _TAIL if name in node]
     between = [name for name in node if name not in (*head, *tail)]
@@ -89,7 +89,7 @@ def _lines(node: Node, indent: str) -> Iterator[str]:
     items = list(node.items())
     for index, (name, value) in enumerate(items):
         end = " }" if index == len(items) - 1 else ","
-        nested = [one for one in value if isinstance(one, Mapping)] if isinstance(value, list) else []
+        nested = [item for item in value if isinstance(item, Mapping)] if isinstance(value, list) else []
         text = f" {json.dumps(name)}: " + ("[" if nested else json.dumps(value, ensure_ascii=False) + end)
         if len(line) + len(text) > WIDTH:
             yield line
@@ -97,8 +97,8 @@ def _lines(node: Node, indent: str) -> Iterator[str]:
         line += text
         if nested:
             yield line
-            for number, one in enumerate(nested):
-                *first, last = _lines(one, indent + "  ")
+            for number, item in enumerate(nested):
+                *first, last = _lines(item, indent + "  ")
                 yield from first
                 if number < len(nested) - 1:
                     yield last + ","

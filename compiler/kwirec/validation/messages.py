@@ -1,11 +1,11 @@
-"""K7xx: messages as a whole and in relation to each other: keys, pairs, listeners, coordinator records."""
+"""K7xx: api keys, pairs of messages, listeners and coordinator records."""
 
 from __future__ import annotations
 
 import itertools
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 
 from kwirec.diagnostics.diagnostic import Finding, Severity, did_you_mean
 from kwirec.diagnostics.source import Span
@@ -23,7 +23,7 @@ KEYED = {
     MessageKind.COORDINATOR_KEY: "coordinator key",
     MessageKind.COORDINATOR_VALUE: "coordinator value",
 }
-"""The kinds of messages that are identified by an api key, in the words of findings."""
+"""The kinds of messages that need an api key, as named in findings."""
 
 RPC = (MessageKind.REQUEST, MessageKind.RESPONSE)
 COORDINATOR = (MessageKind.COORDINATOR_KEY, MessageKind.COORDINATOR_VALUE)
@@ -43,14 +43,14 @@ def _key_span(at: MessageSite) -> Span:
 def missing_api_key(at: MessageSite) -> Iterator[Finding]:
     """A request, response, metadata record or coordinator record has no `apiKey`.
 
-    The number is how a reader knows which message follows.
+    Readers identify the message by this number.
     """
     if at.decl.api_key is None and at.message.kind in KEYED:
         yield at.finding(
             f"{KEYED[at.message.kind]} `{at.message.name}` has no `apiKey`",
             at.decl.name.span,
-            "needs a number to be known by",
-            others=[(at.decl.type.span, "because of its type")],
+            "needs an `apiKey`",
+            others=[(at.decl.type.span, "required for this type")],
             helps=["add `apiKey`"],
         )
 
@@ -66,7 +66,7 @@ def missing_api_key(at: MessageSite) -> Iterator[Finding]:
 def duplicate_api_key(sites: Sites) -> Iterator[Finding]:
     """Two requests, or two responses, have the same `apiKey`.
 
-    The key in the header of a request is all that says which request follows.
+    A request is identified only by the key in its header.
     """
     yield from _same_key(sites, RPC)
 
@@ -81,9 +81,9 @@ def duplicate_api_key(sites: Sites) -> Iterator[Finding]:
 def duplicate_record_id(sites: Sites) -> Iterator[Finding]:
     """Two metadata records, coordinator keys or coordinator values of one log have the same `apiKey`.
 
-    The number at the beginning of a record says which one it is. Every log numbers its own, and the definitions of
-    one folder belong to one log. A union of releases may hold a number twice if it changed its meaning between
-    releases: waive that finding with the story.
+    A record is identified by the number at its beginning. Each log has its own numbers, and the definitions in one
+    folder belong to one log. A union of releases can contain a number twice if its meaning changed between releases:
+    waive such findings with the reason.
     """
     yield from _same_key(sites, (MessageKind.METADATA, *COORDINATOR))
 
@@ -98,13 +98,13 @@ def _same_key(sites: Sites, kinds: Collection[MessageKind]) -> Iterator[Finding]
             if earlier is not at:
                 clashes.append((earlier, at))
     for earlier, at in clashes:
-        taken = groups[at.message.kind, at.message.log]
+        used = groups[at.message.kind, at.message.log]
         yield at.finding(
             f"api key {at.message.api_key} is used by two messages of type {at.message.kind.value}",
             _key_span(at),
             f"also the key of `{earlier.message.name}`",
             others=[(_key_span(earlier), "first used here")],
-            helps=[f"the next free key is {next(key for key in itertools.count(max(taken)) if key not in taken)}"],
+            helps=[f"the next free key is {next(key for key in itertools.count(max(used)) if key not in used)}"],
         )
 
 
@@ -115,16 +115,16 @@ def _same_key(sites: Sites, kinds: Collection[MessageKind]) -> Iterator[Finding]
     corrected=clock(type="metadata", apiKey=4000),
 )
 def api_key_range(at: MessageSite) -> Iterator[Finding]:
-    """An `apiKey` is negative or larger than 32767.
+    """An `apiKey` is negative or greater than 32767.
 
-    Api keys travel as int16.
+    Api keys are encoded as int16.
     """
     written = at.decl.api_key
     if written is not None and not 0 <= written.value <= MAX_VERSION:
         yield at.finding(
-            f"api key {written.value} of `{at.message.name}` does not fit",
+            f"api key {written.value} of `{at.message.name}` is out of range",
             written.span,
-            f"0 to {MAX_VERSION}",
+            f"expected 0 to {MAX_VERSION}",
         )
 
 
@@ -136,9 +136,9 @@ def api_key_range(at: MessageSite) -> Iterator[Finding]:
     corrected=files(request(), response()),
 )
 def unpaired(sites: Sites) -> Iterator[Finding]:
-    """A request has no response, or a response no request.
+    """A request has no response, or a response has no request.
 
-    They belong together by their `apiKey`. A client could send the one and not understand the other.
+    They are paired by `apiKey`. Without the response, a client could send the request but not read the answer.
     """
     yield from _without_partner(sites, RPC)
 
@@ -152,13 +152,13 @@ def unpaired(sites: Sites) -> Iterator[Finding]:
 def valid_versions_differ(sites: Sites) -> Iterator[Finding]:
     """A request and its response have different valid versions.
 
-    A response has the version of its request, always.
+    A response always has the version of its request.
     """
-    for asked, told in _pairs(sites):
-        mine, theirs = told.message.valid, asked.message.valid
-        settled = not any(one.is_inverted or one.is_open for one in (mine, theirs))
-        if settled and mine != theirs:
-            yield _disagreement("valid", asked, asked.decl.valid_versions, told, told.decl.valid_versions)
+    for request_, response_ in _pairs(sites):
+        ranges = request_.message.valid, response_.message.valid
+        well_formed = not any(versions.is_inverted or versions.is_open for versions in ranges)
+        if well_formed and ranges[0] != ranges[1]:
+            yield _disagreement("valid", request_, response_, lambda site: site.decl.valid_versions)
 
 
 @on_schema(
@@ -171,12 +171,12 @@ def valid_versions_differ(sites: Sites) -> Iterator[Finding]:
 def flexible_versions_differ(sites: Sites) -> Iterator[Finding]:
     """A request and its response become flexible in different versions.
 
-    The version of the header follows from it on both sides. Proxies and captures rely on one answer for the pair.
+    The header version depends on it in both directions, and proxies and captures expect both to agree.
     """
-    for asked, told in _pairs(sites):
-        shared = asked.message.valid.intersect(told.message.valid)
-        if told.message.flexible.intersect(shared) != asked.message.flexible.intersect(shared):
-            yield _disagreement("flexible", asked, asked.decl.flexible_versions, told, told.decl.flexible_versions)
+    for request_, response_ in _pairs(sites):
+        shared = request_.message.valid.intersect(response_.message.valid)
+        if request_.message.flexible.intersect(shared) != response_.message.flexible.intersect(shared):
+            yield _disagreement("flexible", request_, response_, lambda site: site.decl.flexible_versions)
 
 
 @on_schema(
@@ -189,9 +189,9 @@ def flexible_versions_differ(sites: Sites) -> Iterator[Finding]:
     ),
 )
 def coordinator_unpaired(sites: Sites) -> Iterator[Finding]:
-    """A coordinator key has no value, or a value no key.
+    """A coordinator key has no value, or a coordinator value has no key.
 
-    The key carries the type of the record; the value is read by what the key says.
+    The key contains the type of the record, which determines how the value is read.
     """
     yield from _without_partner(sites, COORDINATOR)
 
@@ -209,23 +209,17 @@ def coordinator_unpaired(sites: Sites) -> Iterator[Finding]:
     ),
 )
 def coordinator_key_versions(at: MessageSite) -> Iterator[Finding]:
-    """A coordinator key has other versions than exactly 0, or is flexible.
+    """A coordinator key has versions other than 0, or is flexible.
 
-    Keys decide which records a compacted log keeps. A key in two forms would be two keys.
+    Log compaction compares the bytes of keys, so the same key must not have two encodings.
     """
     if at.message.kind is not MessageKind.COORDINATOR_KEY:
         return
     valid, flexible = at.decl.valid_versions, at.decl.flexible_versions
     if valid and valid.value != VersionRange(0, 0) and not valid.value.is_inverted:
-        yield at.finding(
-            f"coordinator key `{at.message.name}` has versions {valid.value}", valid.span, "has to be `0`"
-        )
+        yield at.finding(f"coordinator key `{at.message.name}` has versions {valid.value}", valid.span, "must be `0`")
     if flexible and flexible.value:
-        yield at.finding(
-            f"coordinator key `{at.message.name}` is flexible",
-            flexible.span,
-            "has to be `none`",
-        )
+        yield at.finding(f"coordinator key `{at.message.name}` is flexible", flexible.span, "must be `none`")
 
 
 @on_message(
@@ -237,7 +231,7 @@ def coordinator_key_versions(at: MessageSite) -> Iterator[Finding]:
 def listeners_not_request(at: MessageSite) -> Iterator[Finding]:
     """A message that is not a request has listeners.
 
-    They say which servers accept the request.
+    Listeners are the kinds of servers that accept a request.
     """
     if at.decl.listeners and at.message.kind is not MessageKind.REQUEST:
         yield at.finding(
@@ -258,16 +252,16 @@ def listeners_not_request(at: MessageSite) -> Iterator[Finding]:
     corrected=files(request(listeners=["broker"]), response()),
 )
 def unknown_listener(at: MessageSite) -> Iterator[Finding]:
-    """A listener is none of broker, controller and zkBroker.
+    """A listener is not one of broker, controller and zkBroker.
 
-    Kafka's generator knows no others; protocols of one's own may well, hence no error.
+    Kafka's generator accepts no others. This is only a warning because other protocols can have their own listeners.
     """
     for listener in at.decl.listeners or ():
         if at.message.kind is MessageKind.REQUEST and listener.value not in LISTENERS:
             yield at.finding(
-                f"there is no listener `{listener.value}`",
+                f"unknown listener `{listener.value}`",
                 listener.span,
-                "unknown listener",
+                "does not exist",
                 helps=[did_you_mean(listener.value, LISTENERS) or f"listeners are {', '.join(LISTENERS)}"],
             )
 
@@ -279,9 +273,9 @@ def unknown_listener(at: MessageSite) -> Iterator[Finding]:
     corrected=files(request(latestVersionUnstable=True), response()),
 )
 def unstable_not_request(at: MessageSite) -> Iterator[Finding]:
-    """A message that is not a request has an unstable latest version.
+    """A message that is not a request has `latestVersionUnstable`.
 
-    The attribute is written on the request and holds for its response too.
+    The attribute of a request also applies to its response.
     """
     written = at.decl.latest_version_unstable
     if written and written.value and at.message.kind is not MessageKind.REQUEST:
@@ -290,12 +284,12 @@ def unstable_not_request(at: MessageSite) -> Iterator[Finding]:
             written.span,
             "only for requests",
             others=[(at.decl.type.span, "its type")],
-            helps=["write it on the request" if at.message.kind is MessageKind.RESPONSE else "remove it"],
+            helps=["move it to the request" if at.message.kind is MessageKind.RESPONSE else "remove it"],
         )
 
 
 def _by_key(sites: Sites, kind: MessageKind) -> dict[tuple[str, int], MessageSite]:
-    """The first message of each key; others with the same key are K702 and K703."""
+    """The first message of each key; K702 and K703 report others with the same key."""
     found: dict[tuple[str, int], MessageSite] = {}
     for at in sites.messages:
         if at.message.kind is kind and at.message.api_key is not None:
@@ -305,16 +299,16 @@ def _by_key(sites: Sites, kind: MessageKind) -> dict[tuple[str, int], MessageSit
 
 def _pairs(sites: Sites) -> Iterator[tuple[MessageSite, MessageSite]]:
     responses = _by_key(sites, MessageKind.RESPONSE)
-    for key, asked in _by_key(sites, MessageKind.REQUEST).items():
+    for key, request_ in _by_key(sites, MessageKind.REQUEST).items():
         if key in responses:
-            yield asked, responses[key]
+            yield request_, responses[key]
 
 
 def _without_partner(sites: Sites, kinds: tuple[MessageKind, MessageKind]) -> Iterator[Finding]:
     for mine, other in (kinds, kinds[::-1]):
         partners = _by_key(sites, other)
-        for (place, key), at in _by_key(sites, mine).items():
-            if (place, key) not in partners:
+        for (log, key), at in _by_key(sites, mine).items():
+            if (log, key) not in partners:
                 yield at.finding(
                     f"{KEYED[mine]} `{at.message.name}` has no {KEYED[other]}",
                     _key_span(at),
@@ -324,7 +318,7 @@ def _without_partner(sites: Sites, kinds: tuple[MessageKind, MessageKind]) -> It
 
 
 def _partner_hint(at: MessageSite, other: MessageKind, partners: Iterable[MessageSite]) -> list[str]:
-    """The message that has the fitting name but another key, if there is one."""
+    """A message with a matching name but another key, else the advice to add one."""
     for partner in partners:
         if _subject(partner.message.name) == _subject(at.message.name):
             return [f"`{partner.message.name}` has api key {partner.message.api_key}"]
@@ -332,24 +326,24 @@ def _partner_hint(at: MessageSite, other: MessageKind, partners: Iterable[Messag
 
 
 def _subject(name: str) -> str:
-    """What a message is about: ``Fetch`` of ``FetchRequest``."""
+    """The name without its suffix: ``Fetch`` for ``FetchRequest``."""
     return re.sub("(Request|Response|Key|Value)$", "", name)
 
 
 def _disagreement(
-    what: str,
-    asked: MessageSite,
-    theirs: Spanned[VersionRange] | None,
-    told: MessageSite,
-    mine: Spanned[VersionRange] | None,
+    kind: str,
+    request_: MessageSite,
+    response_: MessageSite,
+    written: Callable[[MessageSite], Spanned[VersionRange] | None],
 ) -> Finding:
-    """A range that was not written is ``none`` and pointed at by the name of its message."""
-    return told.finding(
-        f"`{asked.message.name}` and `{told.message.name}` have different {what} versions",
-        (mine or told.decl.name).span,
-        f"{mine.value if mine else 'none'} in the response",
-        others=[((theirs or asked.decl.name).span, f"{theirs.value if theirs else 'none'} in the request")],
-        helps=["write the same for both"],
+    """Missing ranges are ``none``; the finding then points at the name of the message."""
+    asked, answered = written(request_), written(response_)
+    return response_.finding(
+        f"`{request_.message.name}` and `{response_.message.name}` have different {kind} versions",
+        (answered or response_.decl.name).span,
+        f"{answered.value if answered else 'none'} in the response",
+        others=[((asked or request_.decl.name).span, f"{asked.value if asked else 'none'} in the request")],
+        helps=["use the same versions for both"],
     )
 
 

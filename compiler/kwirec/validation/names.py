@@ -18,7 +18,7 @@ _TYPE_NAME = re.compile(r"[A-Z][A-Za-z0-9]*")
 
 
 def _camel_case(name: str) -> str:
-    """The nearest name that is allowed, or an empty string."""
+    """``name`` in camel case, or an empty string if it contains no letters or digits."""
     words = re.findall(r"[A-Za-z0-9]+", name)
     joined = "".join(word[0].upper() + word[1:] for word in words).lstrip("0123456789")
     return joined[:1].upper() + joined[1:]
@@ -33,15 +33,14 @@ def _camel_case(name: str) -> str:
 def field_name(at: FieldSite) -> Iterator[Finding]:
     """The name of a field is not a letter followed by letters and digits.
 
-    Names become attributes of classes, columns of tables and keys of JSON objects; only letters and digits mean
-    the same in all of them.
+    Names become class attributes, table columns and JSON keys; only letters and digits are valid in all of them.
     """
     if not _FIELD_NAME.fullmatch(at.field.name):
         better = _camel_case(at.field.name)
         yield at.finding(
-            f"`{at.field.name}` cannot be the name of a field",
+            f"invalid field name `{at.field.name}`",
             at.decl.name.span,
-            "a letter followed by letters and digits",
+            "expected a letter followed by letters and digits",
             helps=[f"write `{better}`"] if better else [],
         )
 
@@ -55,22 +54,22 @@ def field_name(at: FieldSite) -> Iterator[Finding]:
 def type_name(at: StructSite) -> Iterator[Finding]:
     """The name of a message or struct is not a capital letter followed by letters and digits.
 
-    It becomes the name of a class, and the capital is what tells structs from primitive types.
+    It becomes the name of a class, and the capital distinguishes structs from primitive types.
     """
     if not _TYPE_NAME.fullmatch(at.struct.name):
         better = _camel_case(at.struct.name)
         yield at.finding(
-            f"`{at.struct.name}` cannot be the name of a {'message' if at.is_root else 'struct'}",
+            f"invalid {'message' if at.is_root else 'struct'} name `{at.struct.name}`",
             at.name_span,
-            "a capital followed by letters and digits",
+            "expected a capital letter followed by letters and digits",
             helps=[f"write `{better}`"] if better else [],
         )
     elif at.is_root and at.struct.name in RESERVED_CLASSES:
         yield at.finding(
-            f"`{at.struct.name}` cannot be the name of a message",
+            f"reserved message name `{at.struct.name}`",
             at.name_span,
-            "generated modules need this name themselves",
-            helps=["give the message another name"],
+            "generated modules use this name",
+            helps=["rename the message"],
         )
 
 
@@ -83,18 +82,18 @@ def type_name(at: StructSite) -> Iterator[Finding]:
 def duplicate_field(at: StructSite) -> Iterator[Finding]:
     """Two fields of one struct have the same name.
 
-    A struct becomes one class for all its versions, with one attribute for each name, even when the fields are
-    never there together.
+    A struct becomes one class for all versions with one attribute per name, even if the fields never occur in the
+    same version.
     """
     first: dict[str, FieldSite] = {}
-    for one in at.fields:
-        if (earlier := first.setdefault(one.field.name, one)) is not one:
-            yield one.finding(
-                f"`{at.struct.name}` has two fields `{one.field.name}`",
-                one.decl.name.span,
-                "named again here",
-                others=[(earlier.decl.name.span, "first named here")],
-                helps=["give one of them another name"],
+    for site in at.fields:
+        if (earlier := first.setdefault(site.field.name, site)) is not site:
+            yield site.finding(
+                f"`{at.struct.name}` has two fields `{site.field.name}`",
+                site.decl.name.span,
+                "defined again here",
+                others=[(earlier.decl.name.span, "first defined here")],
+                helps=["rename one of them"],
             )
 
 
@@ -105,22 +104,21 @@ def duplicate_field(at: StructSite) -> Iterator[Finding]:
     corrected=clock(field("ZoneId"), field("ZoneNumber", "int8", versions="1+")),
 )
 def attribute_clash(at: StructSite) -> Iterator[Finding]:
-    """Two fields of one struct differ by name but become the same attribute in Python.
+    """Two fields of one struct have different names but become the same attribute in Python.
 
-    Attributes and columns are written in snake case: `ZoneId` and `ZoneID` are both `zone_id`, and one would hide
-    the other.
+    Attributes and columns are named in snake case: `ZoneId` and `ZoneID` would both be `zone_id`.
     """
     first: dict[str, FieldSite] = {}
-    for one in at.fields:
-        attribute = snake_case(one.field.name)
-        earlier = first.setdefault(attribute, one)
-        if earlier.field.name != one.field.name:
-            yield one.finding(
-                f"fields `{earlier.field.name}` and `{one.field.name}` would both be `{attribute}` in Python",
-                one.decl.name.span,
-                f"`{attribute}`",
-                others=[(earlier.decl.name.span, f"`{attribute}` as well")],
-                helps=["give one of them a name with other words"],
+    for site in at.fields:
+        attribute = snake_case(site.field.name)
+        earlier = first.setdefault(attribute, site)
+        if earlier.field.name != site.field.name:
+            yield site.finding(
+                f"fields `{earlier.field.name}` and `{site.field.name}` would both be `{attribute}` in Python",
+                site.decl.name.span,
+                f"becomes `{attribute}`",
+                others=[(earlier.decl.name.span, f"also becomes `{attribute}`")],
+                helps=["rename one of them"],
             )
 
 
@@ -131,25 +129,24 @@ def attribute_clash(at: StructSite) -> Iterator[Finding]:
     corrected=clock(field("Zone", aliases=["Region"]), field("Country")),
 )
 def alias_clash(at: StructSite) -> Iterator[Finding]:
-    """A former name of a field is the name or a former name of another field that is there in the same versions.
+    """An alias of a field is the name or an alias of another field in the same version.
 
-    Request logs carry the names of the broker's release. A name that stands for two fields of one version cannot
-    be read back.
+    Request logs use the names of the broker's release. A name that refers to two fields of one version is ambiguous.
     """
-    known = [(one, one.field.name, one.decl.name.span) for one in at.fields]
-    for one in at.fields:
-        for alias in one.decl.aliases:
+    known = [(site, site.field.name, site.decl.name.span) for site in at.fields]
+    for site in at.fields:
+        for alias in site.decl.aliases:
             for other, name, span in known:
-                shared = one.field.versions.intersect(other.field.versions)
-                if other is not one and name == alias.value and shared:
-                    yield one.finding(
-                        f"alias `{alias.value}` of `{one.field.name}` also stands for `{other.field.name}`",
+                shared = site.field.versions.intersect(other.field.versions)
+                if other is not site and name == alias.value and shared:
+                    yield site.finding(
+                        f"alias `{alias.value}` of `{site.field.name}` also refers to `{other.field.name}`",
                         alias.span,
-                        f"both are there in {in_words(shared)}",
-                        others=[(span, f"`{name}` is taken here")],
-                        helps=["remove the alias, or keep the versions of the two fields apart"],
+                        f"both exist in {in_words(shared)}",
+                        others=[(span, f"`{name}` is also defined here")],
+                        helps=["remove the alias, or make the versions of the two fields disjoint"],
                     )
-            known.append((one, alias.value, alias.span))
+            known.append((site, alias.value, alias.span))
 
 
 @on_field(
@@ -161,13 +158,13 @@ def alias_clash(at: StructSite) -> Iterator[Finding]:
     corrected=clock(field("Start", "int64", about="The beginning.")),
 )
 def python_keyword(at: FieldSite) -> Iterator[Finding]:
-    """The name of a field is a keyword of Python.
+    """The name of a field is a Python keyword.
 
-    The attribute gets an underscore at its end. That works, but whoever uses the generated class has to know it.
+    The attribute gets a trailing underscore, which users of the generated class have to know.
     """
     if is_python_keyword(at.field.name):
         yield at.finding(
-            f"field `{at.field.name}` will be `{python_name(at.field.name)}` in Python",
+            f"field `{at.field.name}` becomes `{python_name(at.field.name)}` in Python",
             at.decl.name.span,
             f"`{snake_case(at.field.name)}` is a keyword",
         )
@@ -184,16 +181,16 @@ def python_keyword(at: FieldSite) -> Iterator[Finding]:
 def missing_description(at: StructSite) -> Iterator[Finding]:
     """A message, struct or field has no description.
 
-    Descriptions are the docstrings of the generated classes and the text of the protocol guide. A message, a
-    common struct and a field have `about`; an inline struct has `structAbout` beside the `about` of its field.
+    Descriptions become the docstrings of the generated classes. Messages, common structs and fields have `about`;
+    an inline struct has `structAbout` next to the `about` of its field.
     """
     attribute = "structAbout" if isinstance(at.struct.decl, FieldDecl) else "about"
     if not at.struct.doc.strip():
         what = "message" if at.is_root else "struct"
         yield _undescribed(at, f"{what} `{at.struct.name}`", attribute)
-    for one in at.fields:
-        if not one.field.doc.strip():
-            yield _undescribed(one, f"field `{one.field.name}`", "about")
+    for site in at.fields:
+        if not site.field.doc.strip():
+            yield _undescribed(site, f"field `{site.field.name}`", "about")
 
 
 def _undescribed(at: StructSite | FieldSite, what: str, attribute: str) -> Finding:
@@ -208,9 +205,9 @@ def _undescribed(at: StructSite | FieldSite, what: str, attribute: str) -> Findi
     corrected=files(clock(), clock(name="Alarm", about="Another clock.")),
 )
 def message_name_clash(sites: Sites) -> Iterator[Finding]:
-    """Two messages become the same module, or a former name of one is a name of the other.
+    """Two messages become the same module, or an alias of one is a name or an alias of the other.
 
-    Every message is generated into a module named in snake case, and request logs identify messages by name.
+    Modules are named in snake case, and request logs identify messages by name.
     """
     modules: dict[str, MessageSite] = {}
     for at in sites.messages:
@@ -219,9 +216,9 @@ def message_name_clash(sites: Sites) -> Iterator[Finding]:
             yield at.finding(
                 f"messages `{earlier.message.name}` and `{at.message.name}` would both be the module `{module}`",
                 at.decl.name.span,
-                f"`{module}`",
-                others=[(earlier.decl.name.span, f"`{module}` as well")],
-                helps=["give one of them a name with other words"],
+                f"becomes `{module}`",
+                others=[(earlier.decl.name.span, f"also becomes `{module}`")],
+                helps=["rename one of them"],
             )
     yield from _alias_clashes(sites)
 
@@ -233,10 +230,10 @@ def _alias_clashes(sites: Sites) -> Iterator[Finding]:
             owner, span = known.setdefault(alias.value, (at, alias.span))
             if owner is not at:
                 yield at.finding(
-                    f"alias `{alias.value}` of `{at.message.name}` also stands for `{owner.message.name}`",
+                    f"alias `{alias.value}` of `{at.message.name}` also refers to `{owner.message.name}`",
                     alias.span,
                     "the alias",
-                    others=[(span, "taken here")],
+                    others=[(span, "also defined here")],
                     helps=["remove the alias"],
                 )
 
@@ -250,10 +247,9 @@ def _alias_clashes(sites: Sites) -> Iterator[Finding]:
     corrected="// Clock.json\n" + clock(),
 )
 def file_name(at: MessageSite) -> Iterator[Finding]:
-    """The file of a message has another name than the message.
+    """The file name differs from the message name.
 
-    One message to a file with the message's name is how people find definitions, and how they are compared
-    between releases.
+    Definitions are easier to find and to compare between releases if each file is named after its message.
     """
     source = at.decl.name.span.source
     if source.name.endswith(".json") and source.stem != at.message.name:

@@ -1,16 +1,16 @@
-"""What a rule is: a code and the check that finds its violations.
+"""Rules: a code and the check that finds its violations.
 
-A check is a generator function over one kind of site. Its docstring is the explanation that users read: first
-paragraph what is found, second paragraph why it matters. The decorator turns it into a ``Rule``::
+A check is a generator function over one kind of site. Users read its docstring: the first paragraph describes the
+problem, the second why it matters. A decorator turns the check into a ``Rule``::
 
     @on_field("K601", "negative-tag", offending=clock(...), corrected=clock(...))
     def negative_tag(at: FieldSite) -> Iterator[Finding]:
         \"\"\"A tag is negative.
 
-        Tags travel as unsigned numbers.
+        Tags are encoded as unsigned numbers.
         \"\"\"
 
-``relaxable`` marks rules whose violations compile soundly: projects may give them another severity.
+``relaxable`` marks rules whose violations can be compiled: projects can change their severity.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Rule:
 
 
 class Explained(TypedDict):
-    """What a decorator takes besides number and name: examples are whole definitions, the tests compile them."""
+    """Arguments of the decorators besides number and name. Examples are complete definitions that tests compile."""
 
     offending: str
     corrected: str

@@ -1,4 +1,4 @@
-"""K6xx: tagged fields, their numbers and the versions in which they are tagged."""
+"""K6xx: tagged fields, their tags and their tagged versions."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ MAX_TAG = 0x7FFFFFFE
     corrected=clock(field("Zone", versions="1+", taggedVersions="1+", tag=0)),
 )
 def negative_tag(at: FieldSite) -> Iterator[Finding]:
-    """The tag of a field is negative, or larger than Kafka's largest.
+    """The tag of a field is negative or too large.
 
-    Tags travel as unsigned numbers and are counted from 0; 2147483646 is the last that Kafka writes.
+    Tags are encoded as unsigned numbers; the largest tag that Kafka writes is 2147483646.
     """
     if at.decl.tag is not None and not 0 <= at.decl.tag.value <= MAX_TAG:
         yield at.finding(
             f"tag {at.decl.tag.value} of `{at.field.name}` is {'negative' if at.decl.tag.value < 0 else 'too large'}",
             at.decl.tag.span,
-            "tags are counted from 0",
+            f"expected 0 to {MAX_TAG}",
             helps=[_next_free(at.struct)],
         )
 
@@ -49,24 +49,24 @@ def negative_tag(at: FieldSite) -> Iterator[Finding]:
 def duplicate_tag(at: StructSite) -> Iterator[Finding]:
     """Two fields of one struct have the same tag in the same versions.
 
-    The tag is all that tells tagged fields apart on the wire.
+    Tagged fields are identified only by their tags on the wire.
     """
     seen: list[FieldSite] = []
-    for one in at.fields:
-        if one.decl.tag is None:
+    for site in at.fields:
+        if site.decl.tag is None:
             continue
         for earlier in seen:
-            shared = one.field.tagged.intersect(earlier.field.tagged)
-            if earlier.decl.tag and earlier.field.tag == one.field.tag and shared:
-                yield one.finding(
-                    f"tag {one.field.tag} is used by two fields",
-                    one.decl.tag.span,
-                    f"taken already in {in_words(shared)}",
+            shared = site.field.tagged.intersect(earlier.field.tagged)
+            if earlier.decl.tag and earlier.field.tag == site.field.tag and shared:
+                yield site.finding(
+                    f"tag {site.field.tag} is used by two fields",
+                    site.decl.tag.span,
+                    f"already used in {in_words(shared)}",
                     others=[(earlier.decl.tag.span, "first used here")],
                     helps=[_next_free(at.struct)],
                 )
                 break
-        seen.append(one)
+        seen.append(site)
 
 
 @on_struct(
@@ -84,24 +84,24 @@ def duplicate_tag(at: StructSite) -> Iterator[Finding]:
     ),
 )
 def tag_gap(at: StructSite) -> Iterator[Finding]:
-    """The tags of a struct are not 0, 1, 2 and so on.
+    """The tags of a struct are not consecutive numbers from 0.
 
-    A gap hints at a field that was removed, and its tag could be given away again. Kafka's generator demands
-    tags without gaps; private extensions that take large tags on purpose turn this rule off.
+    A gap can be the tag of a removed field, which might be reused by mistake. Kafka's generator requires tags without
+    gaps; turn this rule off for private extensions that use large tags.
     """
     tagged = sorted(
-        (one for one in at.fields if one.decl.tag is not None and one.decl.tag.value >= 0),
-        key=lambda one: one.field.tag or 0,
+        (site for site in at.fields if site.decl.tag is not None and site.decl.tag.value >= 0),
+        key=lambda site: site.field.tag or 0,
     )
     expected = 0
-    for one in tagged:
-        tag = one.field.tag or 0
-        if tag > expected and one.decl.tag is not None:
-            yield one.finding(
-                f"tag {tag} of `{one.field.name}` leaves a gap in `{at.struct.name}`",
-                one.decl.tag.span,
+    for site in tagged:
+        tag = site.field.tag or 0
+        if tag > expected and site.decl.tag is not None:
+            yield site.finding(
+                f"tag {tag} of `{site.field.name}` leaves a gap in `{at.struct.name}`",
+                site.decl.tag.span,
                 f"the next tag is {expected}",
-                helps=[f"write `{expected}`, or turn K603 off if the gap is meant"],
+                helps=[f"write `{expected}`, or turn K603 off if the gap is intended"],
             )
         expected = tag + 1
 
@@ -115,15 +115,15 @@ def tag_gap(at: StructSite) -> Iterator[Finding]:
 def incomplete_tag(at: FieldSite) -> Iterator[Finding]:
     """A field has a tag but no tagged versions, or tagged versions but no tag.
 
-    Both are needed: the number by which the field is known, and the versions in which it is tagged.
+    A tagged field needs both: a tag, and the versions in which it is tagged.
     """
     decl, tagged = at.decl, at.decl.tagged_versions
     if decl.tag is not None and (tagged is None or (tagged.value.is_empty and not tagged.value.is_inverted)):
         yield at.finding(
-            f"field `{at.field.name}` has a tag but is tagged in no version",
+            f"field `{at.field.name}` has a tag but no tagged versions",
             decl.tag.span,
             "never used",
-            others=[(tagged.span, "holds no version")] if tagged else (),
+            others=[(tagged.span, "an empty range")] if tagged else (),
             helps=["add `taggedVersions`, or remove `tag`"],
         )
     if decl.tag is None and tagged is not None and tagged.value:
@@ -142,16 +142,16 @@ def incomplete_tag(at: FieldSite) -> Iterator[Finding]:
     corrected=clock(field("Zone", versions="1+", taggedVersions="1+", tag=0)),
 )
 def tagged_not_open(at: FieldSite) -> Iterator[Finding]:
-    """The tagged versions of a field have an upper end.
+    """The tagged versions of a field have an upper bound.
 
-    A tag is never given to another field. A field that is no longer wanted keeps its tag and is not set any more.
+    A tag must never be reused. An obsolete field keeps its tag and is left unset.
     """
     written = at.decl.tagged_versions
     if written is not None and written.value and not written.value.is_open:
         yield at.finding(
-            f"`taggedVersions` of `{at.field.name}` has an upper end",
+            f"`taggedVersions` of `{at.field.name}` has an upper bound",
             written.span,
-            "has to be open-ended",
+            "must be open-ended",
             helps=[f"write `{written.value.low}+`"],
         )
 
@@ -163,10 +163,9 @@ def tagged_not_open(at: FieldSite) -> Iterator[Finding]:
     corrected=clock(field("Zone", versions="1+", taggedVersions="1+", tag=0)),
 )
 def tagged_not_in_versions(at: FieldSite) -> Iterator[Finding]:
-    """A field is tagged in versions that are not among its own.
+    """The tagged versions of a field are not within its versions.
 
-    It would be unclear whether the field is there. Leave out `versions` if the field is tagged wherever it is
-    there.
+    It would be unclear whether the field exists. Omit `versions` if the field is tagged in all its versions.
     """
     versions, tagged = at.decl.versions, at.decl.tagged_versions
     if versions and tagged and versions.value and not versions.value.covers(tagged.value):
@@ -189,8 +188,8 @@ def tagged_not_in_versions(at: FieldSite) -> Iterator[Finding]:
 def tagged_not_flexible(at: FieldSite) -> Iterator[Finding]:
     """A field is tagged in versions that are not flexible.
 
-    Only flexible versions have a section for tagged fields. The flexible versions of the field count if it has
-    its own, else those of the message.
+    Only flexible versions have tagged fields. The flexible versions are those of the field, if it has its own, or of
+    the message.
     """
     tagged = at.decl.tagged_versions
     flexible = at.message.flexible if at.field.flexible is None else at.field.flexible
@@ -217,8 +216,7 @@ def tagged_not_flexible(at: FieldSite) -> Iterator[Finding]:
 def tagged_records(at: FieldSite) -> Iterator[Finding]:
     """A field of type `records` is tagged.
 
-    Records are handed over without being copied or measured, which a tagged field, written behind its size, does
-    not allow.
+    Tagged fields are written after their size, but records are passed on without computing it.
     """
     if at.is_tagged and str(at.base) == "records":
         yield at.finding(
@@ -241,7 +239,7 @@ def tagged_records(at: FieldSite) -> Iterator[Finding]:
 def tagged_map_key(at: FieldSite) -> Iterator[Finding]:
     """A map key is tagged.
 
-    A tagged field may be missing, and elements are looked up by their key.
+    A tagged field can be absent, but elements are looked up by their key.
     """
     if at.is_tagged and at.field.map_key and at.decl.map_key:
         others = [(at.decl.tag.span, "tagged here")] if at.decl.tag else []
@@ -261,14 +259,14 @@ def tagged_map_key(at: FieldSite) -> Iterator[Finding]:
     corrected=clock(field("Zone", versions="1+", nullableVersions="1+", taggedVersions="1+", tag=0)),
 )
 def partly_nullable_tag(at: FieldSite) -> Iterator[Finding]:
-    """A tagged field is nullable in some of its tagged versions and not in others.
+    """A tagged field is nullable in only some of its tagged versions.
 
-    A tagged field that equals its default is not sent, so its default has to mean the same in all of them.
+    A tagged field that equals its default is not sent, so its default must be the same in all of these versions.
     """
     nullable, tagged = at.live_tagged & at.within(at.field.nullable), at.decl.tagged_versions
     if at.decl.nullable_versions and tagged and nullable and nullable != at.live_tagged:
         yield at.finding(
-            f"tagged field `{at.field.name}` is nullable in {in_words(nullable)} only",
+            f"tagged field `{at.field.name}` is nullable only in {in_words(nullable)}",
             at.decl.nullable_versions.span,
             f"not in {in_words(at.live_tagged - nullable)}",
             others=[(tagged.span, "tagged in these versions")],
@@ -277,8 +275,8 @@ def partly_nullable_tag(at: FieldSite) -> Iterator[Finding]:
 
 
 def _next_free(struct: Struct) -> str:
-    """What to do about a wrong or missing tag."""
-    taken = {one.tag for one in struct.fields}
+    """A help with the next free tag."""
+    taken = {field.tag for field in struct.fields}
     free = next(tag for tag in range(len(taken) + 1) if tag not in taken)
     return f"the next free tag is {free}"
 

@@ -1,4 +1,4 @@
-"""K4xx: types and the attributes that only some types can have; structs that hold themselves or are not used."""
+"""K4xx: types, attributes that apply only to some types, and recursive, unused or deeply nested structs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kwirec.validation.examples import clock, field, struct
 from kwirec.validation.rule import on_field, on_message, on_struct
 
 MAX_NESTING = 16
-"""So many levels of structs a message may have below itself."""
+"""The maximum number of levels of structs below a message."""
 
 
 @on_field(
@@ -21,15 +21,15 @@ MAX_NESTING = 16
     corrected=clock(field("Rows", "[]Row", fields=[field("Cells", "[]int32")])),
 )
 def nested_array(at: FieldSite) -> Iterator[Finding]:
-    """The elements of an array are arrays.
+    """A field is an array of arrays.
 
-    The protocol has no such thing. A struct between the two arrays leaves room for more fields later.
+    The protocol does not support nested arrays. A struct between the two also allows more fields to be added later.
     """
     if at.decl.type.array_depth > 1:
         yield at.finding(
             f"field `{at.field.name}` is an array of arrays",
             at.decl.type.span,
-            "one `[]` at most",
+            "at most one `[]`",
             helps=[f"make the elements a struct with a field of type `[]{at.decl.type.name}`"],
         )
 
@@ -41,19 +41,19 @@ def nested_array(at: FieldSite) -> Iterator[Finding]:
     corrected=clock(field("Hour", "int8", default="-1")),
 )
 def not_nullable(at: FieldSite) -> Iterator[Finding]:
-    """A field is nullable whose type has no null.
+    """A field is nullable, but its type is not.
 
-    Strings, bytes, records, arrays and structs can be null. Numbers, booleans and uuids have no bytes for it: a
-    default such as -1, or the zero uuid, stands for "not there".
+    Strings, bytes, records, arrays and structs can be null. Numbers, booleans and uuids cannot: use a default such
+    as -1 or the zero uuid for an absent value.
     """
     written, type_ = at.decl.nullable_versions, at.field.type
     if written and written.value and isinstance(type_, PrimitiveType) and type_.name not in NULLABLE_PRIMITIVES:
         yield at.finding(
             f"field `{at.field.name}` cannot be null",
             written.span,
-            f"`{type_}` has no null",
-            others=[(at.decl.type.span, "type given here")],
-            helps=["remove `nullableVersions` and choose a default that stands for its absence"],
+            f"`{type_}` is not nullable",
+            others=[(at.decl.type.span, "the type")],
+            helps=["remove `nullableVersions` and use a default for an absent value"],
         )
 
 
@@ -64,17 +64,17 @@ def not_nullable(at: FieldSite) -> Iterator[Finding]:
     corrected=clock(field("Owner", "int32", entityType="brokerId")),
 )
 def unknown_entity_type(at: FieldSite) -> Iterator[Finding]:
-    """The `entityType` of a field is not one that exists.
+    """The `entityType` of a field is unknown.
 
-    Reports and type aliases are made by entity type; a misspelt one would leave the field out of them. Known are
-    transactionalId, producerId, groupId, topicName and brokerId.
+    Reports and type aliases use entity types, so a field with a misspelt one would be missing there. The entity types
+    are transactionalId, producerId, groupId, topicName and brokerId.
     """
     written = at.decl.entity_type
     if written is not None and written.value not in ENTITY_TYPES:
         yield at.finding(
-            f"there is no entity type `{written.value}`",
+            f"unknown entity type `{written.value}`",
             written.span,
-            "unknown entity type",
+            "does not exist",
             helps=[did_you_mean(written.value, ENTITY_TYPES) or f"entity types are {', '.join(ENTITY_TYPES)}"],
         )
 
@@ -86,10 +86,10 @@ def unknown_entity_type(at: FieldSite) -> Iterator[Finding]:
     corrected=clock(field("Owner", "int32", entityType="brokerId")),
 )
 def entity_type_mismatch(at: FieldSite) -> Iterator[Finding]:
-    """A field has another type than its `entityType` stands on.
+    """The type of a field does not match its `entityType`.
 
-    A broker id is an int32 wherever it occurs, a producer id an int64, the others are strings. For an array the
-    type of the elements counts.
+    Broker ids are int32, producer ids are int64 and the other entity types are strings. For arrays, the element type
+    must match.
     """
     written = at.decl.entity_type
     wanted = ENTITY_TYPES.get(written.value) if written else None
@@ -98,7 +98,7 @@ def entity_type_mismatch(at: FieldSite) -> Iterator[Finding]:
         yield at.finding(
             f"entity type `{written.value}` needs type `{wanted}`, not `{at.base}`",
             at.decl.type.name_span,
-            f"has to be `{wanted}`",
+            f"must be `{wanted}`",
             others=[(written.span, "because of this")],
             helps=[f"entity types for `{at.base}`: {', '.join(fitting)}"] if fitting else ["remove `entityType`"],
         )
@@ -113,16 +113,16 @@ def entity_type_mismatch(at: FieldSite) -> Iterator[Finding]:
 def fields_without_struct(at: FieldSite) -> Iterator[Finding]:
     """A field has sub-fields although its type is not a struct.
 
-    Sub-fields define the struct that the type names. Beside a primitive type they would be lost.
+    Sub-fields define the struct named by the type. They would be ignored for a primitive type.
     """
     if at.decl.fields is not None and isinstance(at.base, PrimitiveType):
         name = at.field.name[:1].upper() + at.field.name[1:]
         yield at.finding(
-            f"field `{at.field.name}` has sub-fields but is no struct",
+            f"field `{at.field.name}` has sub-fields but is not a struct",
             at.decl.type.name_span,
             "a primitive type",
             others=[(at.decl.fields[0].name.span, "the first sub-field")] if at.decl.fields else (),
-            helps=[f"name the struct as the type, for example `{name}`, or remove `fields`"],
+            helps=[f"use the name of the struct as the type, such as `{name}`, or remove `fields`"],
         )
 
 
@@ -135,14 +135,13 @@ def fields_without_struct(at: FieldSite) -> Iterator[Finding]:
 def map_key_on_top_level(at: StructSite) -> Iterator[Finding]:
     """A field at the top level of a message is a map key.
 
-    `mapKey` makes an array of structs a collection that is looked up by this field. A message is not an element of
-    anything.
+    `mapKey` makes an array of structs a map with this field as its key. A message is not an element of an array.
     """
-    for one in at.fields:
-        if at.is_root and one.field.map_key and one.decl.map_key:
-            yield one.finding(
-                f"top-level field `{one.field.name}` cannot be a map key",
-                one.decl.map_key.span,
+    for site in at.fields:
+        if at.is_root and site.field.map_key and site.decl.map_key:
+            yield site.finding(
+                f"top-level field `{site.field.name}` cannot be a map key",
+                site.decl.map_key.span,
                 f"`{at.message.name}` is not an element of an array",
                 helps=["remove `mapKey`, or move it to a field of a struct in an array"],
             )
@@ -155,9 +154,9 @@ def map_key_on_top_level(at: StructSite) -> Iterator[Finding]:
     corrected=clock(field("Zone", "bytes", zeroCopy=True)),
 )
 def zero_copy_type(at: FieldSite) -> Iterator[Finding]:
-    """A field that is not of type `bytes` is marked for zero copy.
+    """A field with a type other than `bytes` has `zeroCopy`.
 
-    Zero copy hands out a view of the received bytes. Every other type has to be decoded.
+    Zero copy returns a view of the received bytes. All other types must be decoded.
     """
     if at.field.zero_copy and at.decl.zero_copy and str(at.field.type) != "bytes":
         yield at.finding(
@@ -176,15 +175,15 @@ def zero_copy_type(at: FieldSite) -> Iterator[Finding]:
     corrected=clock(field("Zone", "string", flexibleVersions="none")),
 )
 def flexible_type(at: FieldSite) -> Iterator[Finding]:
-    """A field has its own flexible versions but is neither string nor bytes.
+    """A field has `flexibleVersions` but is neither a string nor bytes.
 
-    The attribute says in which versions the length of the field is compact. Numbers have no length, and arrays and
-    structs follow their message.
+    The attribute sets the versions in which the length of the field is compact. Numbers have no length, and arrays
+    and structs use the flexible versions of the message.
     """
     written = at.decl.flexible_versions
     if written is not None and str(at.field.type) not in ("string", "bytes"):
         yield at.finding(
-            f"field `{at.field.name}` cannot have flexible versions of its own",
+            f"field `{at.field.name}` cannot have its own flexible versions",
             written.span,
             "only for `string` and `bytes`",
             others=[(at.decl.type.span, f"this is `{at.field.type}`")],
@@ -205,53 +204,53 @@ def flexible_type(at: FieldSite) -> Iterator[Finding]:
     ),
 )
 def recursive_struct(at: MessageSite) -> Iterator[Finding]:
-    """A struct holds itself, directly, through an array or through other structs.
+    """A struct contains itself, directly, through an array or through other structs.
 
-    The layout of a version is a finite list of fields, and a struct of defaults could never be built. Trees are
-    sent as a list of nodes that refer to each other by number.
+    Layouts are finite, and the default value of such a struct could not be constructed. Send a tree as a list of
+    nodes that refer to each other by number.
     """
     for cycle in _cycles(_edges(at)):
         first, *rest = cycle
-        way = " → ".join([first.struct.name, *(str(one.base) for one in cycle)])
+        path = " → ".join([first.struct.name, *(str(site.base) for site in cycle)])
         yield first.finding(
-            f"struct `{first.struct.name}` holds itself",
+            f"struct `{first.struct.name}` contains itself",
             first.decl.type.name_span,
-            f"`{first.base}` is reached here" if rest else "the struct that this field is in",
-            others=[(one.decl.type.name_span, f"then `{one.base}`") for one in rest],
-            notes=[f"the way is {way}"] if rest else [],
+            f"contains `{first.base}` here" if rest else "the struct of this field",
+            others=[(site.decl.type.name_span, f"then `{site.base}`") for site in rest],
+            notes=[f"the cycle is {path}"] if rest else [],
             helps=["send a list of elements that refer to each other by number"],
         )
 
 
 def _edges(at: MessageSite) -> dict[str, list[FieldSite]]:
-    """For every struct its fields that are structs or arrays of them."""
+    """The fields of each struct that are structs or arrays of structs."""
     return {
-        struct.struct.name: [one for one in struct.fields if isinstance(one.base, StructType)]
+        struct.struct.name: [site for site in struct.fields if isinstance(site.base, StructType)]
         for struct in at.structs
     }
 
 
 def _cycles(edges: Mapping[str, Iterable[FieldSite]]) -> Iterator[list[FieldSite]]:
-    """Ways from a struct to itself, so many that cutting each once leaves none; a depth-first search.
+    """Cycles found by a depth-first search: breaking each of them leaves none.
 
-    Without recursion: a chain of common structs may be longer than Python's stack.
+    It does not recurse because a chain of common structs can be longer than Python's stack.
     """
     done: set[str] = set()
     for start in edges:
         if start in done:
             continue
-        names, way, open_edges = [start], list[FieldSite](), [iter(edges[start])]
+        names, path, open_edges = [start], list[FieldSite](), [iter(edges[start])]
         while open_edges:
-            one = next(open_edges[-1], None)
-            if one is None:
+            site = next(open_edges[-1], None)
+            if site is None:
                 open_edges.pop()
                 done.add(names.pop())
-                del way[-1:]
-            elif (target := str(one.base)) in names:
-                yield [*way, one][names.index(target) :]
+                del path[-1:]
+            elif (target := str(site.base)) in names:
+                yield [*path, site][names.index(target) :]
             elif target not in done:
                 names.append(target)
-                way.append(one)
+                path.append(site)
                 open_edges.append(iter(edges[target]))
 
 
@@ -264,23 +263,23 @@ def _cycles(edges: Mapping[str, Iterable[FieldSite]]) -> Iterator[list[FieldSite
     corrected=clock(field("Start", "Time"), commonStructs=[struct("Time", field("Millis", "int64"))]),
 )
 def unused_struct(at: MessageSite) -> Iterator[Finding]:
-    """No version of the message uses a common struct.
+    """A common struct is not used in any version of the message.
 
-    Its class would be generated and never filled. Usually the last field of its type was removed. A note, because
-    it costs nothing on the wire and Kafka 4.1 has one.
+    Its class would be generated but never used. Usually the last field of its type was removed. This is only a note
+    because the wire format is not affected and Kafka 4.1 has such a struct.
     """
     if not at.message.valid or at.message.valid.is_open:
         return
-    mentioned = {str(one.base) for one in at.fields if one.reachable}
-    for one in at.structs:
-        name = one.struct.name
-        if one.struct.common and name not in mentioned:
+    used = {str(site.base) for site in at.fields if site.reachable}
+    for declared in at.structs:
+        name = declared.struct.name
+        if declared.struct.common and name not in used:
             users = [f for f in at.fields if str(f.base) == name and f.struct.name != name]
-            yield one.finding(
+            yield declared.finding(
                 f"common struct `{name}` is not used",
-                one.name_span,
-                "no live field has this type",
-                others=[(f.decl.type.name_span, f"only `{f.struct.name}` mentions it, unused itself") for f in users],
+                declared.name_span,
+                "not the type of any field in a valid version",
+                others=[(f.decl.type.name_span, f"used only by unused `{f.struct.name}`") for f in users],
                 helps=["remove the struct"],
             )
 
@@ -300,20 +299,20 @@ def unused_struct(at: MessageSite) -> Iterator[Finding]:
 def deep_nesting(at: MessageSite) -> Iterator[Finding]:
     """Structs are nested more than 16 levels deep, with or without arrays between them.
 
-    Codecs read and write a struct where it stands, an array as a loop in the loop around it, and Python nests at
-    most 20 blocks. Kafka's deepest message has five levels.
+    Codecs read and write nested arrays with nested loops, and Python allows at most 20 nested blocks. Kafka's deepest
+    message has five levels.
     """
     edges = _edges(at)
     if any(_cycles(edges)):
         return  # that is K409
     level = {at.message.root.name}
     for _ in range(MAX_NESTING):
-        level = {str(one.base) for name in level for one in edges[name] if one.live}
-    for one in (one for name in edges if name in level for one in edges[name] if one.live):
-        yield one.finding(
+        level = {str(site.base) for name in level for site in edges[name] if site.live}
+    for site in (site for name in edges if name in level for site in edges[name] if site.live):
+        yield site.finding(
             f"structs are nested more than {MAX_NESTING} levels deep",
-            one.decl.type.name_span,
-            f"`{one.base}` is level {MAX_NESTING + 1} of `{at.message.name}`",
+            site.decl.type.name_span,
+            f"`{site.base}` is level {MAX_NESTING + 1} of `{at.message.name}`",
             helps=["send a list of elements that refer to each other by number"],
         )
         return

@@ -1,7 +1,7 @@
-"""The rules in the order in which they are listed everywhere, and the loop that applies them.
+"""All rules in their order, and ``validate``, which applies them to a schema.
 
-Takes a ``Schema``, gives findings into the report. Rules do not depend on each other: each stays silent where
-another applies first, so that one mistake is one finding.
+Rules do not depend on each other. A rule finds nothing where another rule applies first, so that each mistake is
+reported once.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""K3xx: version ranges of messages, structs and fields, each by itself and against the message's own."""
+"""K3xx: version ranges of messages, structs and fields, and how they relate to the valid versions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kwirec.validation.rule import on_field, on_message
 from kwirec.versions import VersionRange, in_words
 
 MAX_VALID_VERSIONS = 1000
-"""So many versions of one message are compiled without asking."""
+"""The maximum number of valid versions of a message, unless the rule is relaxed."""
 
 
 @on_message(
@@ -23,17 +23,17 @@ MAX_VALID_VERSIONS = 1000
     corrected=clock(field("Zone", versions="0-2")),
 )
 def inverted_range(at: MessageSite) -> Iterator[Finding]:
-    """A range of versions has its bounds the wrong way round.
+    """The lower bound of a version range is greater than the upper bound.
 
-    `2-0` holds no version at all: a field with it would never be sent. Kafka's generator accepts it silently.
+    `2-0` is an empty range: a field with it would never be sent. Kafka's generator accepts it silently.
     """
     for site, attribute, written in at.all_ranges:
         if written.value.is_inverted:
             low, high = written.value.low, written.value.high
             yield site.finding(
-                f"`{attribute}` is `{low}-{high}`, which holds no version",
+                f"`{attribute}` is `{low}-{high}`, an empty range",
                 written.span,
-                "the bounds are the wrong way round",
+                "the bounds are reversed",
                 helps=[f"write `{high}-{low}`"],
             )
 
@@ -45,18 +45,17 @@ def inverted_range(at: MessageSite) -> Iterator[Finding]:
     corrected=clock(validVersions="0-2"),
 )
 def open_valid_versions(at: MessageSite) -> Iterator[Finding]:
-    """The valid versions of a message have no upper end.
+    """The valid versions of a message have no upper bound.
 
-    Peers negotiate the highest version both know, so the highest has to be a number. It is raised with every
-    change to the message.
+    Peers negotiate the highest version both support, so it must be a number. Every change to the message raises it.
     """
     written = at.decl.valid_versions
     if written is not None and written.value.is_open:
         yield at.finding(
-            f"`validVersions` of `{at.message.name}` has no upper end",
+            f"`validVersions` of `{at.message.name}` has no upper bound",
             written.span,
-            "the highest version has to be a number",
-            helps=[f"write `{written.value.low}-N` with N the highest version that is defined"],
+            "the highest version must be a number",
+            helps=[f"write `{written.value.low}-N` with the highest defined version for N"],
         )
 
 
@@ -67,10 +66,10 @@ def open_valid_versions(at: MessageSite) -> Iterator[Finding]:
     corrected=clock(field("Zone", versions="2+")),
 )
 def never_live(at: FieldSite) -> Iterator[Finding]:
-    """The versions of a field never meet the versions in which its struct is used.
+    """A field is not in any version in which its struct is used.
 
-    Such a field is never sent. Usually the valid versions of the message were not raised with it, or the struct
-    around it begins later than somebody thought.
+    The field would never be sent. Usually the valid versions of the message were not raised, or the enclosing struct
+    begins in a later version.
     """
     versions = at.field.versions
     if not at.reachable or at.live or versions.is_inverted or _is_outlived(at, versions):
@@ -78,7 +77,7 @@ def never_live(at: FieldSite) -> Iterator[Finding]:
     written = at.decl.versions or at.decl.tagged_versions
     raised = versions.low > at.message.valid.high
     yield at.finding(
-        f"field `{at.field.name}` is in no version of `{at.struct.name}`",
+        f"field `{at.field.name}` is not in any version of `{at.struct.name}`",
         written.span if written else at.decl.name.span,
         f"`{at.struct.name}` is used in {in_words(at.reachable)}",
         others=at.valid_label,
@@ -97,10 +96,10 @@ def never_live(at: FieldSite) -> Iterator[Finding]:
     corrected=clock(field("Zone", versions="1-2")),
 )
 def beyond_valid_versions(at: MessageSite) -> Iterator[Finding]:
-    """A range ends with a version that is higher than the highest valid version of the message.
+    """A range ends after the highest valid version of the message.
 
-    It states what becomes of a version that does not exist yet. Whoever adds that version will not expect an
-    answer to be there. A range without an end, `1+`, is the way to say: until further notice.
+    The range would also apply to future versions, which authors of these versions might not notice. Use an open
+    range such as `1+` for all versions from 1.
     """
     top = at.message.valid.high
     for site, attribute, written in at.all_ranges:
@@ -123,10 +122,9 @@ def beyond_valid_versions(at: MessageSite) -> Iterator[Finding]:
     corrected=clock(field("Zone", versions="0+", nullableVersions="2+")),
 )
 def idle_range(at: FieldSite) -> Iterator[Finding]:
-    """The nullable, tagged or flexible versions of a field never meet the versions in which the field is there.
+    """The nullable, tagged or flexible versions of a field do not overlap its versions.
 
-    The range has no effect, although somebody thought it would. Beginning earlier than the field, or going on
-    longer, is fine.
+    The range has no effect. It may begin before the versions of the field or end after them.
     """
     if not at.live:
         return
@@ -141,7 +139,7 @@ def idle_range(at: FieldSite) -> Iterator[Finding]:
                 written.span,
                 f"the field is in {in_words(at.live)}",
                 others=[(at.decl.versions.span, "its versions")] if at.decl.versions else (),
-                helps=["write `none` or leave it out, or correct the versions"],
+                helps=["write `none` or omit it, or correct the versions"],
             )
 
 
@@ -152,14 +150,14 @@ def idle_range(at: FieldSite) -> Iterator[Finding]:
     corrected=clock(flexibleVersions="1+"),
 )
 def flexible_not_open(at: MessageSite) -> Iterator[Finding]:
-    """The flexible versions of a message have an upper end.
+    """The flexible versions of a message have an upper bound.
 
-    A message that became flexible stays flexible: write `N+`, or `none` if no version is.
+    A flexible message stays flexible in later versions: write `N+`, or `none` if no version is flexible.
     """
     written = at.decl.flexible_versions
     if written is not None and written.value and not written.value.is_open:
         yield at.finding(
-            f"`flexibleVersions` of `{at.message.name}` has an upper end",
+            f"`flexibleVersions` of `{at.message.name}` has an upper bound",
             written.span,
             "neither `none` nor open-ended",
             helps=[f"write `{written.value.low}+`"],
@@ -175,16 +173,16 @@ def flexible_not_open(at: MessageSite) -> Iterator[Finding]:
     corrected=clock(flexibleVersions="none"),
 )
 def missing_flexible_versions(at: MessageSite) -> Iterator[Finding]:
-    """A message does not say which of its versions are flexible.
+    """A message has no `flexibleVersions`.
 
-    Without the attribute none is, which is seldom meant for a new message: only flexible versions carry tagged
-    fields. Definitions older than Kafka 2.4 do not have it.
+    By default no version is flexible, which is rarely intended for a new message: only flexible versions have tagged
+    fields. Definitions before Kafka 2.4 do not have the attribute.
     """
     if at.decl.flexible_versions is None and at.message.valid:
         yield at.finding(
             f"message `{at.message.name}` has no `flexibleVersions`",
             at.decl.name.span,
-            "taken as never flexible",
+            "no version is flexible by default",
             helps=["add `flexibleVersions`: `N+`, or `none` if no version is flexible"],
         )
 
@@ -198,10 +196,10 @@ def missing_flexible_versions(at: MessageSite) -> Iterator[Finding]:
     corrected=clock(deprecatedVersions="0-1"),
 )
 def deprecated_not_valid(at: MessageSite) -> Iterator[Finding]:
-    """Versions are deprecated that the message does not have.
+    """The deprecated versions of a message are not valid versions.
 
-    Deprecation warns users of a version before it is removed. Versions above the highest valid one cannot be
-    meant; a range that holds no valid version is left over from a removal.
+    Deprecation warns users before a version is removed. A bound above the highest valid version is a mistake; a range
+    without valid versions is left over from a removal.
     """
     written, valid = at.decl.deprecated_versions, at.message.valid
     if written is None or not written.value or not valid:
@@ -209,7 +207,7 @@ def deprecated_not_valid(at: MessageSite) -> Iterator[Finding]:
     outside = not written.value.intersect(valid)
     if outside or (written.value.high > valid.high and not written.value.is_open):
         yield at.finding(
-            f"`deprecatedVersions` of `{at.message.name}` names versions that are not valid",
+            f"`deprecatedVersions` of `{at.message.name}` includes versions that are not valid",
             written.span,
             "none of them is valid" if outside else f"there is no version {written.value.high}",
             others=at.valid_label,
@@ -230,9 +228,9 @@ def deprecated_not_valid(at: MessageSite) -> Iterator[Finding]:
     ),
 )
 def struct_not_in_version(at: FieldSite) -> Iterator[Finding]:
-    """A field uses a common struct in versions that the struct does not have.
+    """A field uses a common struct in versions in which the struct does not exist.
 
-    Kafka's generated classes refuse to read or write the struct there, at run time.
+    Kafka's generated classes fail at run time when they read or write the struct in these versions.
     """
     if not isinstance(at.base, StructType) or not (used := at.message.struct(at.base.name)).common:
         return
@@ -257,14 +255,14 @@ def struct_not_in_version(at: FieldSite) -> Iterator[Finding]:
     corrected=clock(validVersions="2-3"),
 )
 def outlived(at: FieldSite) -> Iterator[Finding]:
-    """The versions of a field, or its nullable versions, ended before the lowest valid version of the message.
+    """The versions of a field, or its nullable versions, end before the lowest valid version of the message.
 
-    They belong to versions that were removed and have no effect any more. Kafka leaves such remains now and then.
+    They refer to versions that were removed and have no effect. Kafka's definitions contain some of them.
     """
     for attribute, written in at.ranges:
         if at.reachable and _is_outlived(at, written.value):
             yield at.finding(
-                f"`{attribute}` of `{at.field.name}` ended before `{at.message.name}` begins",
+                f"`{attribute}` of `{at.field.name}` ends before the first version of `{at.message.name}`",
                 written.span,
                 f"the lowest valid version is {at.message.valid.low}",
                 others=at.valid_label,
@@ -283,8 +281,8 @@ def outlived(at: FieldSite) -> Iterator[Finding]:
 def many_versions(at: MessageSite) -> Iterator[Finding]:
     """A message has more than 1000 valid versions.
 
-    Every version is laid out by itself and checked against all fields: thousands take minutes. Kafka's longest
-    range has 19 versions, so this is usually a slip for `0+`, which `validVersions` may not be.
+    Each version has its own layout, so compiling thousands of versions takes minutes. Kafka's longest range has 19
+    versions.
     """
     written, count = at.decl.valid_versions, len(at.message.valid)
     if written is not None and count > MAX_VALID_VERSIONS and not at.message.valid.is_open:
@@ -292,7 +290,7 @@ def many_versions(at: MessageSite) -> Iterator[Finding]:
             f"message `{at.message.name}` has {count} versions",
             written.span,
             f"more than {MAX_VALID_VERSIONS}",
-            helps=["end with the highest version that is defined"],
+            helps=["end with the highest defined version"],
         )
 
 
