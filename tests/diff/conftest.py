@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 import pytest
 
@@ -14,9 +14,7 @@ from kwirec.diff import Judgement, Level, compare, judge
 from kwirec.frontend import parse
 from kwirec.ir import Schema, resolve
 from kwirec.validation.examples import ANOTHER_FILE
-
-Diff = Callable[..., Judgement]
-Load = Callable[..., Schema]
+from tests.diff.support import Diff, Load
 
 
 @pytest.fixture

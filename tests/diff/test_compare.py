@@ -5,27 +5,26 @@ A finding is compared as rule, path and versions; notes only where a case is abo
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kwirec.diagnostics.diagnostic import Report, Severity
 from kwirec.diagnostics.source import Source
+from kwirec.diff import Judgement, compare
 from kwirec.diff import changes as c
-from kwirec.diff import compare
 from kwirec.frontend import parse
 from kwirec.ir import Schema, resolve
 from kwirec.lowering import lower_message
 from kwirec.lowering.layout import describe
 from kwirec.validation.examples import ABSENT, Node, clock, field, files, request, response, struct
+from tests.diff.support import Diff, Load
 
 TAG = {"versions": "1+", "taggedVersions": "1+"}
 FROM_2 = {"flexibleVersions": "2+"}
 
 
-def facts(judgement: Any, *, notes: bool = False) -> list[str]:
+def facts(judgement: Judgement, *, notes: bool = False) -> list[str]:
     """``RULE path versions`` of all findings, without those that are mere notes."""
     return [
         f"{one.rule.name} {one.diagnostic.field_path or '-'} {','.join(map(str, sorted(one.change.versions)))}"
@@ -266,18 +265,18 @@ CASES: dict[str, tuple[str, str, list[str]]] = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_facts(diff: Any, case: str) -> None:
+def test_facts(diff: Diff, case: str) -> None:
     before, after, expected = CASES[case]
     assert sorted(facts(diff(before, after))) == sorted(expected)
 
 
-def test_the_order_of_listeners_is_no_change(load: Any) -> None:
+def test_the_order_of_listeners_is_no_change(load: Load) -> None:
     before, after = (load(request(listeners=names)) for names in (["broker", "controller"], ["controller", "broker"]))
     assert compare(before, after) == []
     assert [type(one) for one in compare(before, load(request(listeners=["broker"])))] == [c.ListenersChanged]
 
 
-def test_what_is_new_in_a_version(diff: Any) -> None:
+def test_what_is_new_in_a_version(diff: Diff) -> None:
     before = clock(field("A"), field("B", nullableVersions="0+"), validVersions="0-1", flexibleVersions="2+")
     after = clock(
         field("A", versions="0-1"),
@@ -296,7 +295,7 @@ def test_what_is_new_in_a_version(diff: Any) -> None:
     assert three.diagnostic.message == "`Clock` has the new version 3: no wire change"
 
 
-def test_trap_47_a_version_with_the_same_bytes_is_no_wire_change(diff: Any) -> None:
+def test_trap_47_a_version_with_the_same_bytes_is_no_wire_change(diff: Diff) -> None:
     before, after = request(field("A", versions="0-1")), request(field("A", versions="0-1"), validVersions="0-3")
     [one] = diff(before, after).findings
     assert (one.rule.name, one.diagnostic.notes) == (
@@ -305,7 +304,7 @@ def test_trap_47_a_version_with_the_same_bytes_is_no_wire_change(diff: Any) -> N
     )
 
 
-def test_trap_34_a_response_is_as_unstable_as_its_request(diff: Any) -> None:
+def test_trap_34_a_response_is_as_unstable_as_its_request(diff: Diff) -> None:
     unstable = request(field("A"), field("B"), latestVersionUnstable=True)
     before = files(unstable, response(field("A"), field("B")))
     after = files(request(field("A"), field("B", versions="0-1")), response(field("A"), field("B", versions="0-1")))
@@ -319,29 +318,29 @@ def test_trap_34_a_response_is_as_unstable_as_its_request(diff: Any) -> None:
 class TestDefectsOfKafkasChecker:
     """Section by section what `metadata-schema-checker` is known to get wrong."""
 
-    def test_a_dropped_trailing_field_ends_and_is_found(self, diff: Any) -> None:
+    def test_a_dropped_trailing_field_ends_and_is_found(self, diff: Diff) -> None:
         """KAFKA-18955: looped for ever, then (before PR 22946) said nothing."""
         before = clock(zones(field("A"), field("B")), field("C"))
         assert facts(diff(before, clock(zones(field("A")), field("C")))) == [
             "FIELD_REMOVED_FROM_VERSION Zones.B 0,1,2"
         ]
 
-    def test_the_direction_is_old_to_new(self, diff: Any) -> None:
+    def test_the_direction_is_old_to_new(self, diff: Diff) -> None:
         short, long = clock(validVersions="0-1"), clock(validVersions="0-2")
         assert facts(diff(short, long)) == []
         assert facts(diff(long, short)) == ["VERSION_MAX_LOWERED - 2"]
 
-    def test_versions_may_come_back(self, diff: Any) -> None:
+    def test_versions_may_come_back(self, diff: Diff) -> None:
         judgement = diff(request(validVersions="2-9"), request(validVersions="0-9"))
         assert facts(judgement, notes=True) == ["VERSION_RESTORED - 0,1"]
         assert not judgement.breaking
 
-    def test_ranges_of_the_two_sides_are_not_mixed(self, diff: Any) -> None:
+    def test_ranges_of_the_two_sides_are_not_mixed(self, diff: Diff) -> None:
         before = clock(field("A", nullableVersions="0+"), validVersions="0-2")
         after = clock(field("A", nullableVersions="0+", versions="1+"), validVersions="1-2")
         assert facts(diff(before, after)) == ["VERSION_MIN_RAISED - 0"]
 
-    def test_a_rename_is_no_error_on_the_wire(self, diff: Any) -> None:
+    def test_a_rename_is_no_error_on_the_wire(self, diff: Diff) -> None:
         [one] = diff(clock(field("A")), clock(field("B"))).findings
         assert one.rule.level.word == "json"
 

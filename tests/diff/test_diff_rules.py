@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any
 
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from kwirec.diagnostics.diagnostic import Report
 from kwirec.diagnostics.render_text import render_text
@@ -17,17 +17,18 @@ from kwirec.frontend import parse
 from kwirec.ir import resolve
 from kwirec.validation import validate
 from kwirec.validation.examples import ANOTHER_FILE
+from tests.diff.support import Diff
 
 CASES = [pytest.param(rule, id=rule.name) for rule in RULES]
 
 
-def case(diff: Any, rule: Rule) -> Judgement:
+def case(diff: Diff, rule: Rule) -> Judgement:
     judgement: Judgement = diff(rule.code.offending, rule.code.corrected, rule.level)
     return judgement
 
 
 @pytest.mark.parametrize("rule", CASES)
-def test_case(diff: Any, rule: Rule, snapshot: Any) -> None:
+def test_case(diff: Diff, rule: Rule, snapshot: SnapshotAssertion) -> None:
     alike = [
         one for one in case(diff, rule).findings if (one.rule.level, one.severity) == (rule.level, rule.code.severity)
     ]
@@ -36,7 +37,7 @@ def test_case(diff: Any, rule: Rule, snapshot: Any) -> None:
 
 
 @pytest.mark.parametrize("rule", CASES)
-def test_nothing_is_found_where_nothing_changed(diff: Any, rule: Rule) -> None:
+def test_nothing_is_found_where_nothing_changed(diff: Diff, rule: Rule) -> None:
     for example in (rule.code.offending, rule.code.corrected):
         assert diff(example, example).findings == ()
 
@@ -54,7 +55,7 @@ def test_case_is_made_of_definitions_that_compile(rule: Rule) -> None:
 
 
 @pytest.mark.parametrize("rule", CASES)
-def test_wording(diff: Any, rule: Rule) -> None:
+def test_wording(diff: Diff, rule: Rule) -> None:
     """A purpose is one sentence; messages and labels start in lower case or with a name and have no full stop."""
     assert re.fullmatch(r"[A-Z]+(_[A-Z]+)+", rule.name)
     assert re.fullmatch(r"[^.]+\.", rule.purpose)
@@ -69,7 +70,7 @@ def test_names_are_unique() -> None:
     assert len({rule.name for rule in RULES}) == len(RULES)
 
 
-def test_the_list_names_every_rule(snapshot: Any) -> None:
+def test_the_list_names_every_rule(snapshot: SnapshotAssertion) -> None:
     assert list_rules(RULES) == snapshot
     assert [json.loads(line)["rule"] for line in list_rules(RULES, "json").splitlines()] == [r.name for r in RULES]
     assert all(f"| `{rule.name}` | {rule.level.word} |" in list_rules(RULES, "markdown") for rule in RULES)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -12,19 +13,21 @@ from kwirec.config import ConfigError
 from kwirec.diagnostics.diagnostic import Severity, Waiver
 from kwirec.diff import Level
 from kwirec.diff.config import load_diff_config
+from kwirec.diff.judge import JudgedChange
 from kwirec.validation.examples import clock, field, request
 from kwirec.versions import VersionRange
+from tests.diff.support import Diff
 
 BEFORE = request(field("A", "int8"), field("B"), field("C", versions="1+", default="x"), deprecatedVersions="0")
 AFTER = request(field("A", "int16"), field("X"), field("C", versions="1+", default="y"), validVersions="1-2")
 JUNE = datetime.date(2026, 6, 1)
 
 
-def names(findings: Any) -> set[str]:
+def names(findings: Iterable[JudgedChange]) -> set[str]:
     return {one.rule.name for one in findings}
 
 
-def test_each_level_includes_those_before_it(diff: Any) -> None:
+def test_each_level_includes_those_before_it(diff: Diff) -> None:
     found = [names(diff(BEFORE, AFTER, level).findings) for level in Level]
     wire = {"FIELD_TYPE_CHANGED", "VERSION_MIN_RAISED"}
     json = wire | {"FIELD_RENAMED"}
@@ -36,13 +39,13 @@ def test_each_level_includes_those_before_it(diff: Any) -> None:
     }
 
 
-def test_notes_do_not_break(diff: Any) -> None:
+def test_notes_do_not_break(diff: Diff) -> None:
     assert diff(clock(), clock(validVersions="0-3")).findings
     assert not diff(clock(), clock(validVersions="0-3")).breaking
     assert diff(clock(), clock(validVersions="0-1")).breaking
 
 
-def test_what_was_unstable_breaks_nobody(diff: Any) -> None:
+def test_what_was_unstable_breaks_nobody(diff: Diff) -> None:
     before = request(field("A"), field("B", "int8", versions="2+"), latestVersionUnstable=True)
     judgement = diff(before, request(field("A"), field("B", "int16", versions="2+")), Level.SOURCE)
     [one] = judgement.findings
@@ -51,12 +54,12 @@ def test_what_was_unstable_breaks_nobody(diff: Any) -> None:
     assert not judgement.breaking
 
 
-def test_a_change_of_stable_versions_too_stays_an_error(diff: Any) -> None:
+def test_a_change_of_stable_versions_too_stays_an_error(diff: Diff) -> None:
     before = request(field("A"), field("B", "int8", versions="1+"), latestVersionUnstable=True)
     assert diff(before, request(field("A"), field("B", "int16", versions="1+"))).breaking
 
 
-def test_an_unstable_version_of_the_new_side_excuses_nothing(diff: Any) -> None:
+def test_an_unstable_version_of_the_new_side_excuses_nothing(diff: Diff) -> None:
     before = request(field("A", "int8", versions="2+"))
     assert diff(before, request(field("A", "int16", versions="2+"), latestVersionUnstable=True), Level.WIRE).breaking
 
@@ -80,25 +83,25 @@ def waiver(**changes: Any) -> Waiver:
         (False, {"expires": JUNE - datetime.timedelta(1)}),
     ],
 )
-def test_waiver(diff: Any, accepts: bool, changes: dict[str, Any]) -> None:
+def test_waiver(diff: Diff, accepts: bool, changes: dict[str, Any]) -> None:
     judgement = diff(BEFORE, AFTER, Level.WIRE, [waiver(**changes)], JUNE)
     assert ("FIELD_TYPE_CHANGED" in names(judgement.waived)) is accepts
     assert ("FIELD_TYPE_CHANGED" in names(judgement.findings)) is not accepts
 
 
-def test_a_renamed_field_is_waived_by_either_name(diff: Any) -> None:
+def test_a_renamed_field_is_waived_by_either_name(diff: Diff) -> None:
     for name in ("B", "X"):
         judgement = diff(BEFORE, AFTER, Level.JSON, [waiver(code="FIELD_RENAMED", field=name)])
         assert names(judgement.waived) == {"FIELD_RENAMED"}
 
 
-def test_waived_findings_do_not_break(diff: Any) -> None:
+def test_waived_findings_do_not_break(diff: Diff) -> None:
     judgement = diff(clock(), clock(validVersions="0-1"), waivers=[waiver(code="VERSION_MAX_LOWERED", message="*")])
     assert not judgement.breaking
-    assert [one.waiver.reason for one in judgement.waived] == ["never used"]
+    assert [one.waiver.reason for one in judgement.waived if one.waiver] == ["never used"]
 
 
-def test_an_expired_waiver_is_said_so(diff: Any) -> None:
+def test_an_expired_waiver_is_said_so(diff: Diff) -> None:
     expired = waiver(expires=JUNE)
     judgement = diff(BEFORE, AFTER, Level.WIRE, [expired], JUNE + datetime.timedelta(1))
     [one] = [one for one in judgement.findings if one.rule.name == "FIELD_TYPE_CHANGED"]
@@ -106,7 +109,7 @@ def test_an_expired_waiver_is_said_so(diff: Any) -> None:
     assert judgement.unused == ()
 
 
-def test_a_waiver_that_covers_nothing_is_named_unless_its_level_was_not_looked_at(diff: Any) -> None:
+def test_a_waiver_that_covers_nothing_is_named_unless_its_level_was_not_looked_at(diff: Diff) -> None:
     idle, beyond = waiver(field="B"), waiver(code="FIELD_RENAMED", message="Nothing")
     assert diff(BEFORE, AFTER, Level.WIRE, [idle, beyond]).unused == (idle,)
     assert diff(BEFORE, AFTER, Level.JSON, [idle, beyond]).unused == (idle, beyond)

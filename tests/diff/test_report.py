@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 from xml.etree import ElementTree
 
 import pytest
 from click.testing import CliRunner, Result
+from syrupy.assertion import SnapshotAssertion
 
 from kwirec.cli import main
 from kwirec.diff import RULES
@@ -73,7 +73,7 @@ def kwirec(*arguments: str) -> Result:
 
 
 @pytest.mark.parametrize("form", FORMATS)
-def test_format(form: str, snapshot: Any) -> None:
+def test_format(form: str, snapshot: SnapshotAssertion) -> None:
     Path("pyproject.toml").write_text(WAIVER)
     result = kwirec("diff", "old", "new", "--format", form, "--level", "policy")
     assert result.exit_code == 1

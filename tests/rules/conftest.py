@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 
 import pytest
 
@@ -13,8 +13,7 @@ from kwirec.frontend import parse
 from kwirec.ir import resolve
 from kwirec.validation import validate
 from kwirec.validation.examples import ANOTHER_FILE
-
-Check = Callable[..., list[Diagnostic]]
+from tests.rules.support import Check, CheckFiles
 
 
 def sources(example: str) -> list[Source]:
@@ -51,7 +50,7 @@ def check() -> Check:
 
 
 @pytest.fixture
-def check_files() -> Check:
+def check_files() -> CheckFiles:
     """``check_files({name: text})`` → the findings of definitions in files of these names."""
 
     def run(files: Mapping[str, str]) -> list[Diagnostic]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from kwirec import catalogue
 
@@ -26,7 +26,7 @@ def test_find_nothing() -> None:
 
 
 @pytest.mark.parametrize("number", ["K603", "K703", "K001", "K409"])
-def test_explanation(number: str, snapshot: Any) -> None:
+def test_explanation(number: str, snapshot: SnapshotAssertion) -> None:
     code = catalogue.find(number)
     assert code is not None
     assert catalogue.explain_text(code) == snapshot

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from kwirec import catalogue
 from kwirec.diagnostics.diagnostic import Code, Report
 from kwirec.diagnostics.reading import read_sources
 from kwirec.diagnostics.render import render_text
+from tests.rules.support import Check
 
 READ_FROM_DISK = {"K001", "K002", "K009"}
 """Codes about files that cannot be read: their examples are commands and bytes, not definitions."""
@@ -21,7 +22,7 @@ DEFINITIONS = [pytest.param(code, id=f"{code.number}-{code.name}") for code in C
 
 
 @pytest.mark.parametrize("code", DEFINITIONS)
-def test_offending(check: Any, code: Code, snapshot: Any) -> None:
+def test_offending(check: Check, code: Code, snapshot: SnapshotAssertion) -> None:
     findings = check(code.offending)
     assert {one.code.number for one in findings} == {code.number}
     assert {one.severity for one in findings} == {code.severity}
@@ -29,12 +30,12 @@ def test_offending(check: Any, code: Code, snapshot: Any) -> None:
 
 
 @pytest.mark.parametrize("code", DEFINITIONS)
-def test_corrected(check: Any, code: Code) -> None:
+def test_corrected(check: Check, code: Code) -> None:
     assert render_text(check(code.corrected)) == ""
 
 
 @pytest.mark.parametrize("code", DEFINITIONS)
-def test_rules_name_the_message_of_their_findings(check: Any, code: Code) -> None:
+def test_rules_name_the_message_of_their_findings(check: Check, code: Code) -> None:
     """Without it nobody could waive them."""
     if code.number >= "K2":
         assert all(one.message_name for one in check(code.offending))
@@ -49,7 +50,7 @@ def test_explanation(code: Code) -> None:
 
 
 @pytest.mark.parametrize("code", DEFINITIONS)
-def test_wording(check: Any, code: Code) -> None:
+def test_wording(check: Check, code: Code) -> None:
     """Messages and labels start in lower case, or with a name, and have no full stop."""
     for one in check(code.offending):
         for text in (one.message, one.primary.text, *(label.text for label in one.others), *one.helps):

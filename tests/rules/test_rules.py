@@ -18,6 +18,7 @@ from kwirec.ir import resolve
 from kwirec.lowering import lower
 from kwirec.validation.examples import ABSENT, ANOTHER_FILE, clock, field, files, request, response, struct
 from kwirec.validation.types import MAX_NESTING
+from tests.rules.support import Check, CheckFiles
 
 TAG = {"versions": "1+", "taggedVersions": "1+"}
 
@@ -438,17 +439,17 @@ CLEAN: dict[str, str] = {
 
 
 @pytest.mark.parametrize("case", FINDINGS)
-def test_findings(check: Any, case: str) -> None:
+def test_findings(check: Check, case: str) -> None:
     example, expected = FINDINGS[case]
     assert [facts(one) for one in check(example)] == expected
 
 
 @pytest.mark.parametrize("case", CLEAN)
-def test_clean(check: Any, case: str) -> None:
+def test_clean(check: Check, case: str) -> None:
     assert [facts(one) for one in check(CLEAN[case])] == []
 
 
-def test_structs_that_are_shared_over_and_over_take_no_time(check: Any) -> None:
+def test_structs_that_are_shared_over_and_over_take_no_time(check: Check) -> None:
     """There are 2**40 ways from the first of these structs to the last, and one finding about them."""
     structs = [struct(f"S{n}", field("A", f"S{n + 1}"), field("B", f"[]S{n + 1}")) for n in range(40)]
     last = struct("S40", field("Millis", "int64"))
@@ -467,7 +468,7 @@ DEEP: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("case", DEEP)
-def test_what_may_be_nested_can_be_compiled(check: Any, case: str) -> None:
+def test_what_may_be_nested_can_be_compiled(check: Check, case: str) -> None:
     """Python nests at most 20 loops; the deepest message that no rule refuses must fit."""
     text = chain(MAX_NESTING, **DEEP[case])
     assert check(text) == []
@@ -479,7 +480,7 @@ def test_what_may_be_nested_can_be_compiled(check: Any, case: str) -> None:
     ]
 
 
-def test_trap_33_a_reserved_key_is_taken_and_has_no_codec(check: Any) -> None:
+def test_trap_33_a_reserved_key_is_taken_and_has_no_codec(check: Check) -> None:
     """Without versions a message needs no fields; nobody else may have its key."""
     gone = {"validVersions": "none", "flexibleVersions": ABSENT, "fields": ABSENT}
     reserved = files(request(**gone), response(**gone))
@@ -491,14 +492,14 @@ def test_trap_33_a_reserved_key_is_taken_and_has_no_codec(check: Any) -> None:
     assert list(group_modules(schema)) == []
 
 
-def test_records_of_different_logs_have_numbers_of_their_own(check_files: Any) -> None:
+def test_records_of_different_logs_have_numbers_of_their_own(check_files: CheckFiles) -> None:
     record = {"type": "metadata", "apiKey": 0}
     here, there = clock(**record), clock(**record, name="Alarm")
     assert check_files({"cluster/Clock.json": here, "remote/Alarm.json": there}) == []
     assert [facts(one) for one in check_files({"log/Clock.json": here, "log/Alarm.json": there})] == ["K703 - 0 + 0"]
 
 
-def test_records_of_different_modules_have_numbers_of_their_own(check_files: Any) -> None:
+def test_records_of_different_modules_have_numbers_of_their_own(check_files: CheckFiles) -> None:
     def bundle(*modules: str) -> dict[str, str]:
         names = ("Clock", "Alarm")
         lines = [
@@ -511,7 +512,7 @@ def test_records_of_different_modules_have_numbers_of_their_own(check_files: Any
     assert [facts(one) for one in check_files(bundle("metadata", "metadata"))] == ["K703 - 0 + 0"]
 
 
-def test_requests_of_different_folders_share_their_keys(check_files: Any) -> None:
+def test_requests_of_different_folders_share_their_keys(check_files: CheckFiles) -> None:
     definitions = {
         "a/ClockRequest.json": request(),
         "b/ClockResponse.json": response(),
@@ -520,11 +521,11 @@ def test_requests_of_different_folders_share_their_keys(check_files: Any) -> Non
     assert [facts(one) for one in check_files(definitions)] == ["K702 - 900 + 900"]
 
 
-def test_bundles_have_no_file_names(check_files: Any) -> None:
+def test_bundles_have_no_file_names(check_files: CheckFiles) -> None:
     assert check_files({"4.1.1.jsonl": " ".join(clock().split("\n"))}) == []
 
 
-def test_help_knows_what_is_free(check: Any) -> None:
+def test_help_knows_what_is_free(check: Check) -> None:
     tags = check(clock(*(field(name, **TAG, tag=tag) for name, tag in [("A", 0), ("B", 1), ("C", 3), ("D", 1)])))
     assert [one.helps[0] for one in tags if one.code.number == "K602"] == ["the next free tag is 2"]
     keys = check(
@@ -533,12 +534,12 @@ def test_help_knows_what_is_free(check: Any) -> None:
     assert [one.helps for one in keys] == [("the next free key is 6",)]
 
 
-def test_help_lists_entity_types_when_none_is_near(check: Any) -> None:
+def test_help_lists_entity_types_when_none_is_near(check: Check) -> None:
     found = check(clock(field("Zone", entityType="planet")))
     assert found[0].helps == ("entity types are transactionalId, producerId, groupId, topicName, brokerId",)
 
 
-def test_help_knows_the_partner(check: Any) -> None:
+def test_help_knows_the_partner(check: Check) -> None:
     findings = check(files(request(), response(apiKey=901)))
     assert [one.helps for one in findings] == [
         ("`ClockResponse` has api key 901",),
@@ -548,12 +549,12 @@ def test_help_knows_the_partner(check: Any) -> None:
     assert [one.helps for one in check(files(*alarm, request()))] == [("add the response",)]
 
 
-def test_help_lists_listeners_when_none_is_near(check: Any) -> None:
+def test_help_lists_listeners_when_none_is_near(check: Check) -> None:
     found = check(files(request(listeners=["planet"]), response()))
     assert found[0].helps == ("listeners are broker, controller, zkBroker",)
 
 
-def test_versions_in_words(check: Any) -> None:
+def test_versions_in_words(check: Check) -> None:
     """The struct is used in versions 0, 2, 3 and 5 of its message."""
     uses = [field("A", "Time", versions="0"), field("B", "Time", versions="2-3"), field("C", "Time", versions="5")]
     time = struct("Time", field("Millis", "int64"), field("Zone", versions="4"), field("Leap", versions="1"))
@@ -561,7 +562,7 @@ def test_versions_in_words(check: Any) -> None:
     assert [one.primary.text for one in found] == ["`Time` is used in versions 0, 2-3 and 5"] * 2
 
 
-def test_help_knows_which_range_is_wrong(check: Any) -> None:
+def test_help_knows_which_range_is_wrong(check: Check) -> None:
     beyond = check(clock(field("Zone", versions="3+")))
     assert beyond[0].helps == ("raise `validVersions`, or correct the field's versions",)
     around = check(clock(field("Zone", "Zone", versions="0-1", fields=[field("City", versions="2+")])))

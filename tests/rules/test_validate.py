@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 import pytest
 
@@ -14,6 +13,7 @@ from kwirec.frontend import parse
 from kwirec.ir import resolve
 from kwirec.validation import RULES, Rule, defaults, messages, names, tags, types, validate, versions
 from kwirec.validation.examples import clock, field, files, struct
+from tests.rules.support import Check
 
 TAG = {"versions": "1+", "taggedVersions": "1+"}
 DEFINITIONS = Path(__file__).parents[2] / "message_defs" / "kafka"
@@ -31,7 +31,7 @@ TEN_MISTAKES = clock(
 )
 
 
-def test_ten_mistakes_are_ten_findings(check: Any) -> None:
+def test_ten_mistakes_are_ten_findings(check: Check) -> None:
     codes = [(one.code.number, one.field_path) for one in check(TEN_MISTAKES)]
     assert codes == [
         ("K308", None),
@@ -47,19 +47,19 @@ def test_ten_mistakes_are_ten_findings(check: Any) -> None:
     ]
 
 
-def test_findings_are_sorted_by_file_and_place(check: Any) -> None:
+def test_findings_are_sorted_by_file_and_place(check: Check) -> None:
     found = check(files(clock(field("A-"), field("B-"), name="Zebra"), clock(field("C-"), name="Ant")))
     assert [one.field_path for one in found] == ["C-", "A-", "B-"]
 
 
-def test_a_common_struct_is_judged_once(check: Any) -> None:
+def test_a_common_struct_is_judged_once(check: Check) -> None:
     """However many fields use it, and although every use reaches its mistake."""
     time = struct("Time", field("Millis", "int64", nullableVersions="0+"))
     found = check(clock(field("A", "Time"), field("B", "[]Time"), field("C", "Time"), commonStructs=[time]))
     assert [(one.code.number, one.field_path) for one in found] == [("K402", "Time.Millis")]
 
 
-def test_validating_twice_finds_nothing_new(check: Any) -> None:
+def test_validating_twice_finds_nothing_new(check: Check) -> None:
     report = Report()
     source = read_sources([DEFINITIONS / "headers"], report)
     schema = resolve([parse(one, report) for one in source], report)
@@ -69,31 +69,31 @@ def test_validating_twice_finds_nothing_new(check: Any) -> None:
     assert report.diagnostics == before
 
 
-def test_severities_of_relaxable_rules(check: Any) -> None:
+def test_severities_of_relaxable_rules(check: Check) -> None:
     example = clock(field("Zone", about=""), field("Leap", "bool", **TAG, tag=1))
     changed = check(example, {"K207": Severity.OFF, "K603": Severity.ERROR})
     assert [(one.code.number, one.severity) for one in changed] == [("K603", Severity.ERROR)]
 
 
-def test_severities_of_other_rules_stay(check: Any) -> None:
+def test_severities_of_other_rules_stay(check: Check) -> None:
     found = check(clock(field("time-zone")), {"K201": Severity.OFF})
     assert [one.severity for one in found] == [Severity.ERROR]
 
 
-def test_waiver_for_one_field(check: Any) -> None:
+def test_waiver_for_one_field(check: Check) -> None:
     undescribed = field("Zone", "Zone", fields=[field("City", about=""), field("Street", about="")])
     waiver = Waiver(code="K207", message="Clock", field="Zone.City", reason="the name says it all")
     found = check(clock(undescribed), waivers=[waiver])
     assert [one.field_path for one in found] == ["Zone.Street"]
 
 
-def test_waiver_for_a_message(check: Any) -> None:
+def test_waiver_for_a_message(check: Check) -> None:
     waiver = Waiver(code="K207", message="Clock", field="*", reason="written by somebody else")
     example = files(clock(field("A", about=""), about=""), clock(field("B", about=""), name="Alarm"))
     assert [(one.message_name, one.field_path) for one in check(example, waivers=[waiver])] == [("Alarm", "B")]
 
 
-def test_waivers_of_other_rules_have_no_effect(check: Any) -> None:
+def test_waivers_of_other_rules_have_no_effect(check: Check) -> None:
     waiver = Waiver(code="K201", message="*", field="*", reason="we like it")
     assert [one.code.number for one in check(clock(field("time-zone")), waivers=[waiver])] == ["K201"]
 
