@@ -1,6 +1,6 @@
 """Compressed records: Kafka's codecs, each in the framing that Kafka uses for it [KAFKA-WIRE 45].
 
-Output is bounded by ``limit``, whatever size a stream claims. Reading accepts what Kafka's own classes accept,
+``limit`` bounds the output, not the size that a stream claims. Reading accepts what Kafka's own classes accept,
 including what they ignore after the end of a stream. Writing is deterministic, with the block sizes and default
 levels of the Java producer.
 """

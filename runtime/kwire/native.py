@@ -1,4 +1,4 @@
-"""What makes one source fast both interpreted and compiled by mypyc.
+"""Makes the same source fast both interpreted and compiled by mypyc.
 
 Type checkers and mypyc read ``native.pyi``, where the integer names are mypyc's fixed-width types. At run time they
 are plain ``int``: annotations cost nothing, and neither ``typing`` nor ``mypy_extensions`` is imported, which would

@@ -162,7 +162,7 @@ class PresentField(Field):
     is_compact: bool
     """Whether its length is an unsigned varint, larger by one, instead of an integer of fixed size [KIP-482]."""
     default: Any
-    """The value of a new object. Not to be changed: lists and structs are shared."""
+    """The value of a new object. Do not change it: lists and structs are shared."""
 
     def __init__(self, field: Field, default: Any, version: int, *, flexible: bool) -> None:
         _copy(field, self)
@@ -173,7 +173,7 @@ class PresentField(Field):
 
 
 class AbsentField(Field):
-    """A field in a version that lacks it and must not ignore it: only its default can be encoded."""
+    """A field that a version lacks and does not ignore: only its default can be encoded."""
 
     __slots__ = ("default",)
 
@@ -298,7 +298,7 @@ def document(cls: type[Struct]) -> str:
     valid: range | None = getattr(cls, "VALID_VERSIONS", None)
     if valid:
         flexible = format_versions(cls.FLEXIBLE_VERSIONS, valid)
-        lines += ["", f"Versions {valid.start}-{valid.stop - 1}, flexible {flexible}."]
+        lines += ["", f"Versions {format_versions(valid, NEVER)}, flexible {flexible}."]
     if cls.FIELDS:
         lines += ["", "Fields:"]
     for field in cls.FIELDS:

@@ -1,8 +1,8 @@
 """Primitives for emitted codecs: the parts of reading and writing that are not worth repeating inline.
 
 Functions read at ``pos`` of ``data`` and return the value, with the new position where that is not obvious. They
-raise whatever comes first (``IndexError``, ``ValueError``, ``TypeError``): the caller decodes again with
-``kwire.interpreter``, which reports what is wrong and where. A slice beyond the end is short and leaves ``pos`` after
+raise ``IndexError``, ``ValueError`` or ``TypeError`` without details: the caller decodes again with
+``kwire.interpreter``, which reports the error and its place. A slice beyond the end is short and leaves ``pos`` after
 the end; the next read or the final check notices.
 """
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
 MAX_STRING = 0x7FFF
-"""The longest string Kafka accepts, in bytes, compact or not (KAFKA-WIRE 14)."""
+"""The longest string Kafka accepts, in bytes, compact or not [KAFKA-WIRE 14]."""
 
 MAX_TAG = 0x7FFFFFFE
 """The largest tag: Kafka refuses to write the next one, which it uses as a mark."""
@@ -187,7 +187,7 @@ def read_tag(data: bytes, pos: i64) -> tuple[i64, i64, i64]:
 
 
 def read_tags(data: bytes, pos: i64) -> tuple[tuple[tuple[int, bytes], ...], i64]:
-    """A tagged section of which no tag is known."""
+    """A tagged section without known tags."""
     count, pos = read_uvarint(data, pos)
     if count < 0:
         give_up()

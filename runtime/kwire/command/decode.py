@@ -100,12 +100,8 @@ def _run(options: argparse.Namespace) -> int:
     for part in traces.values():
         if part.error:
             print(f"\n{part.error}", file=sys.stderr)
-    return 1 if any(part.error or _unreadable(part) for part in traces.values()) else 0
-
-
-def _unreadable(part: Trace) -> bool:
-    """Whether it contains records that cannot be decoded."""
-    return any(span.kind == "?" for span in part.spans)
+    # Spans of kind "?" are bytes that could not be read, also in records.
+    return 1 if any(part.error or any(span.kind == "?" for span in part.spans) for part in traces.values()) else 0
 
 
 def _check(options: argparse.Namespace) -> None:

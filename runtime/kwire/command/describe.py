@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from kwire.command.decode import registry
 from kwire.errors import UnknownNameError
 from kwire.message import Message, Struct
-from kwire.schema import Field, description, format_versions, struct_class, valid_version, walk
+from kwire.schema import NEVER, Field, description, format_versions, struct_class, valid_version, walk
 from kwire.uuids import ZERO_UUID, Uuid
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def _run(options: argparse.Namespace) -> int:
     found = {
         "name": cls.__name__,
         "api_key": message.API_KEY,
-        "versions": _all_versions(message),
+        "versions": format_versions(message.VALID_VERSIONS, NEVER),
         "flexible": format_versions(message.FLEXIBLE_VERSIONS, message.VALID_VERSIONS),
         "description": " ".join((cls.__doc__ or "").partition("\n\n")[0].split()),
         "fields": list(_fields(message, cls, options.version)),
@@ -83,7 +83,7 @@ def _fields(message: type[Message], cls: type[Struct], version: int | None) -> I
         yield {
             "path": path,
             "type": field.type,
-            **(_of_all_versions(message, field) if version is None else _of_version(field, version)),
+            **_of_versions(message, field, version),
             "tag": field.tag if version is None or version in field.tagged else None,
             "ignorable": field.ignorable,
             "default": _plain(getattr(owner(), field.name)),
@@ -92,17 +92,15 @@ def _fields(message: type[Message], cls: type[Struct], version: int | None) -> I
         }
 
 
-def _of_all_versions(message: type[Message], field: Field) -> dict[str, Any]:
+def _of_versions(message: type[Message], field: Field, version: int | None) -> dict[str, Any]:
+    if version is not None:
+        return {"nullable": version in field.nullable, "tagged": version in field.tagged}
     valid = message.VALID_VERSIONS
     return {
         "versions": format_versions(field.versions, valid),
         "nullable": format_versions(field.nullable, valid) if field.nullable else None,
         "tagged": format_versions(field.tagged, valid) if field.tagged else None,
     }
-
-
-def _of_version(field: Field, version: int) -> dict[str, Any]:
-    return {"nullable": version in field.nullable, "tagged": version in field.tagged}
 
 
 def _plain(value: Any) -> Any:
@@ -139,8 +137,3 @@ def _facts(field: dict[str, Any]) -> Iterator[str]:
         yield f"default {json.dumps(field['default'])}"
     if field["former_names"]:
         yield f"formerly {', '.join(field['former_names'])}"
-
-
-def _all_versions(message: type[Message]) -> str:
-    valid = message.VALID_VERSIONS
-    return f"{valid.start}-{valid.stop - 1}" if len(valid) > 1 else f"{valid.start}"

@@ -52,7 +52,7 @@ class ClientConnection:
         self._protocol = protocol
         self._reader = EventReader(ApiCatalog(protocol), policy, bodies=True)
         self._frames = FrameReader(max_frame)
-        self._in_flight: deque[InFlightRequest | None] = deque()  # None stands for a SASL token
+        self._in_flight: deque[InFlightRequest | None] = deque()  # None: a SASL token
         self._next_id = 0
         self._sent = 0
         self._received = 0

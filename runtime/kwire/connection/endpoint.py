@@ -1,4 +1,4 @@
-"""What both ends of a connection share: how they give up on it."""
+"""How both ends of a connection report violations of the protocol."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ _SIZE = Struct(">i")
 
 @dataclass(slots=True, eq=False)
 class DamagedFrame:
-    """A frame with a hole, of which ``left`` bytes are still to come."""
+    """A frame with missing bytes; ``left`` bytes have not arrived yet."""
 
     position: int
     started: float
@@ -93,7 +93,7 @@ class FrameSplitter:
         yield from self._split(time)
 
     def close(self, time: float) -> Iterator[Frame | Event]:
-        """Whatever is left over at the end of the stream."""
+        """The remaining frames and events at the end of the stream."""
         if self._ignored is None:
             yield from self._give_up(time, "the stream ends after them")
         if self._ignored:

@@ -1,8 +1,8 @@
 """Resynchronising: finding the next frame in a stream whose frame boundaries are unknown.
 
 Every place where a frame may begin is a candidate, and is followed to the end that its size field gives. The first
-whole message wins, that is the one that ends first: a false candidate that claims a hundred megabytes delays nothing.
-The work is proportional to the number of bytes, whatever they are.
+message that is complete wins, so a false candidate that claims a hundred megabytes delays nothing. The work is
+proportional to the number of bytes.
 """
 
 from __future__ import annotations
@@ -29,8 +29,7 @@ _SIZE = Struct(">i")
 class Candidate(NamedTuple):
     """A place where a frame may begin, to be decided on when the stream reaches the position ``due``.
 
-    The ``expected`` candidate is where the last frame ended or the stream was joined; all others were found by
-    searching.
+    The ``expected`` one is where the last frame ended or the stream was joined; the others were found by searching.
     """
 
     due: int

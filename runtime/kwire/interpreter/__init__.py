@@ -1,4 +1,4 @@
-"""The slow path: reads and writes field by field from ``FIELDS``, and knows path and offset at every step.
+"""The slow path: reads and writes field by field from ``FIELDS``, and tracks path and offset.
 
 Emitted codecs keep no record of where they are. When one of them fails, or when a policy asks for tolerance, the
 message is decoded or encoded again here: an independent implementation of the same rules, which either succeeds under

@@ -1,4 +1,4 @@
-"""What reading and writing share: the place in the message that they are at."""
+"""The current field of a reader or writer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is wrong with a value in Kafka's JSON form, and where."""
+"""Errors of values in Kafka's JSON form, with their paths."""
 
 from __future__ import annotations
 

@@ -40,8 +40,8 @@ def _struct(cls: Any, version: int, empty_records: bool) -> Convert:
         read = _field(cls, version, field, empty_records)
         known |= dict.fromkeys(field.json_names, (field.name, read))
         if field.type == "records":
-            sizes = [name + SIZE_NAME for name in field.json_names]
-            known |= dict.fromkeys(sizes, (field.name, _size_only(empty_records)))
+            read = functools.partial(_no_records, empty_records)
+            known |= {name + SIZE_NAME: (field.name, read) for name in field.json_names}
     required = frozenset(field.name for field in fields if not field.is_tagged)
 
     def read_struct(value: Any) -> Struct:
@@ -110,10 +110,8 @@ def array(convert: Convert, *types: type) -> Convert:
     return convert_array
 
 
-def _size_only(empty_records: bool) -> Convert:
-    def read_size(value: Any) -> bytes:
-        if size(value) and not empty_records:
-            raise InvalidValueError("the log has only the size of these records, not the records")
-        return b""
-
-    return read_size
+def _no_records(empty_records: bool, value: Any) -> bytes:
+    """``b""`` for the size of records that the log left out."""
+    if size(value) and not empty_records:
+        raise InvalidValueError("the log has only the size of these records, not the records")
+    return b""

@@ -1,6 +1,6 @@
 """Pydantic models of messages, to validate messages, inspect them, or exchange them as JSON.
 
-A generated package has a module of them beside each of its codecs, so that both share names::
+A generated package has a module of models for each module of codecs::
 
     from kwire_kafka.models import FetchRequestModel
 

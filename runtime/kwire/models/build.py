@@ -75,8 +75,8 @@ def _annotation(model: type[ModelOf[Any]], version: int, field: ModelField) -> A
 
 
 def _nested(model: type[ModelOf[Any]], name: str) -> type[ModelOf[Any]]:
-    found: type[ModelOf[Any]] = getattr(sys.modules[model.__module__], name + SUFFIX)
-    return found
+    nested: type[ModelOf[Any]] = getattr(sys.modules[model.__module__], name + SUFFIX)
+    return nested
 
 
 def _default(model: type[ModelOf[Any]], version: int, field: ModelField) -> dict[str, Any]:

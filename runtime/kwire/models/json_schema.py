@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from kwire.json_form.read import SIZE_NAME
 from kwire.models.fields import SIZE_ATTRIBUTE, ModelField
@@ -24,8 +24,7 @@ def without_serializer(core_schema: CoreSchema) -> CoreSchema:
     twin: Any = {key: value for key, value in core_schema.items() if key != "serialization"}
     if twin["type"] != "model" and "schema" in twin:  # the validators around it
         twin["schema"] = without_serializer(twin["schema"])
-    found: CoreSchema = twin
-    return found
+    return cast("CoreSchema", twin)
 
 
 def complete(model: type[ModelOf[Any]], schema: Schema) -> None:

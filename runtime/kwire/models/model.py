@@ -82,13 +82,13 @@ class ModelOf(_Typed[S]):
     def from_codec(cls, struct: S) -> Self:
         """``struct`` as a model of this version.
 
-        As in encoding, fields that the version lacks are left out if they may be ignored. Anything else that
-        the version cannot have is in the ``ValidationError``, by its path.
+        As in encoding, ignorable fields that the version lacks are left out. Other values that the version does not
+        support are a ``ValidationError``.
         """
         return cls.model_validate(struct)
 
     def to_codec(self) -> S:
-        """The codec object with these values. ``ValueError`` if a log left records out: they are unknown."""
+        """The codec object with these values; ``ValueError`` if only the size of records is known."""
         values = {field.codec.name: _to_codec(getattr(self, field.name)) for field in self.LIVE}
         for field in self.LIVE:
             if field.is_records and values[field.codec.name] is None:

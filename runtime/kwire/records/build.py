@@ -204,7 +204,7 @@ def _payload(rows: list[Record], base_offset: int, base_timestamp: int, exact: b
 
 
 def _payload_slowly(rows: list[Record], base_offset: int, base_timestamp: int, exact: bool) -> tuple[bytes, int, int]:
-    """The same with errors; deltas overflow as in Java, so that whatever was read can be written."""
+    """The same with errors. Deltas overflow as in Java, so everything that was read can be written."""
     parts, newest = [], -1
     offset = base_offset - 1
     for number, row in enumerate(rows):

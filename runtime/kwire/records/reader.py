@@ -20,7 +20,7 @@ class BatchReader:
 
     An invalid batch raises; the next call continues after it, if its size is valid. With ``skip``, invalid batches
     are skipped and their errors collected in ``errors``. ``position`` is the current position in the input; at the
-    end it is the end of the input, or the start of an incomplete last batch, of which there are ``truncated`` bytes.
+    end it is the end of the input, or the start of an incomplete last batch of ``truncated`` bytes.
     Only a batch with an invalid size stops the iteration elsewhere.
     """
 

@@ -11,16 +11,16 @@ from kwire.trace.batches import expand_records
 from kwire.trace.spans import Span, Trace, trace_message
 
 Note = Callable[[Span], str]
-"""What there is to say about a value beyond itself, like the name of an error code; empty for nothing."""
+"""A note on a value, such as the name of an error code; empty for none."""
 
 HEX = 24
 VALUE = 72
+_ERROR = ("message_name", "version", "path", "offset", "reason")
 _TITLES = ("offset", "bytes", "field", "type", "value")
 
 
 def show(found: Trace, note: Note | None = None, *, last: int | None = None) -> str:
-    """All lines, or ``last`` ones: those up to the byte that is wrong, or else to the end. Below a byte that is wrong
-    stands a mark with the reason."""
+    """All lines, or the ``last`` ones up to the invalid byte or the end; a mark below that byte gives the reason."""
     spans = [*found.spans, *_unread(found)]
     marked = _marked(found, spans)
     hidden, after = _hidden(spans, marked, last)
@@ -71,22 +71,12 @@ def as_json(found: Trace, note: Note | None = None) -> dict[str, object]:
     return {
         "size": len(found.data),
         "spans": spans,
-        "error": (
-            None
-            if error is None
-            else {
-                "message_name": error.message_name,
-                "version": error.version,
-                "path": error.path,
-                "offset": error.offset,
-                "reason": error.reason,
-            }
-        ),
+        "error": error and {name: getattr(error, name) for name in _ERROR},
     }
 
 
 def _unread(found: Trace) -> Iterator[Span]:
-    """What no span covers. A new line starts at the byte that is wrong, to be marked."""
+    """Spans for the bytes that were not read. One starts at the invalid byte, to be marked."""
     end, size, error = found.end, len(found.data), found.error
     if error and end < error.offset <= size:
         yield _rest(found, end, error.offset)
@@ -103,7 +93,7 @@ def _rest(found: Trace, start: int, end: int) -> Span:
 
 
 def _marked(found: Trace, spans: list[Span]) -> Span | None:
-    """The line to put the mark under: the one that begins with the wrong byte, or else the one that has it."""
+    """The span to be marked: the one with the invalid byte."""
     if found.error is None:
         return None
     at = found.error.offset
@@ -113,7 +103,7 @@ def _marked(found: Trace, spans: list[Span]) -> Span | None:
 
 def _hidden(spans: list[Span], marked: Span | None, last: int | None) -> tuple[int, int]:
     """How many lines to leave out before and after, so that ``last`` are left and the marked one is among them. It
-    need not be near the end: a wrong checksum stands before the records."""
+    need not be near the end: a checksum precedes the records."""
     if last is None or last >= len(spans):
         return 0, 0
     before = len(spans) - last
