@@ -293,7 +293,7 @@ def test_good_records_of_internal_topics(draw: st.DataObject) -> None:
 
 def test_records_of_internal_topics_without_key_or_value() -> None:
     assert trace_record(PROTOCOL, "__consumer_offsets", None, None) == (None, None)
-    with pytest.raises(ValueError, match="no internal topic"):
+    with pytest.raises(ValueError, match="unknown internal topic"):
         trace_record(PROTOCOL, "mine", b"", b"")
 
 
