@@ -298,7 +298,7 @@ def test_times_have_notes(run: Any) -> None:
         (["--response", "--api-key", "Nix", "--version", "1", "00"], "unknown API 'Nix'"),
         (["--protocol", "no_such_package", "00"], "no_such_package"),
         (["--protocol", "json", "00"], "json"),
-        (["--topic", "mine", "--key", "00"], "no internal topic"),
+        (["--topic", "mine", "--key", "00"], "unknown internal topic"),
         (["--topic", "__consumer_offsets"], "--key"),
         (["zz"], "neither hex nor base64"),
         (["--coding", "raw", "zz"], "no such file"),
