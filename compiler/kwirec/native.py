@@ -40,7 +40,7 @@ INTERPRETED: Mapping[str, str] = {
     "arrow": "loops over attributes, one column at a time; all else is pyarrow",
     "json_form": "reads what json gives; closures and tables of them, which compiling does not make faster",
     "models": "pydantic makes the classes, when they are asked for",
-    "logs": "reads files and looks classes up; the codecs and loops behind it are compiled",
+    "logs": "reads files and looks classes up; the codecs and loops that it calls are compiled",
     "compression": "all its time is spent in zlib and cramjam",
     "releases": "looks facts up in tables; used by people and tools, not by codecs",
     "request_log": "reads text; all its time is spent in json and json_form",
@@ -94,8 +94,8 @@ def build_native(
 ) -> Build:
     """Compile the runtime and ``modules`` of a generated package in ``target``, which is created again.
 
-    ``separate`` gives a library per module: they are compiled in parallel and loaded one by one, and calls between
-    them, of which the fast path has none, are a little slower.
+    ``separate`` makes a library per module: they are compiled in parallel and loaded one by one. Calls between them
+    are a little slower, but the fast path has none.
     """
     start = time.perf_counter()
     _copy((runtime, package), target)

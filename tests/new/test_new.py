@@ -129,7 +129,7 @@ def test_nothing_is_written_where_something_is() -> None:
     Path("acme/mine.txt").write_text("mine")
     result = kwirec("new", "acme")
     assert result.exit_code == 2
-    assert "acme is there already and not empty" in result.stderr
+    assert "acme exists and is not empty" in result.stderr
     assert [path.name for path in Path("acme").iterdir()] == ["mine.txt"]
     assert kwirec("new", "other", "acme/mine.txt").exit_code == 2
 

@@ -1,4 +1,4 @@
-"""The Jinja environment: templates are text, an undefined name in one is an error."""
+"""The Jinja environment: templates are text, and an undefined name is an error."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _CHECKOUT = Path(__file__).parent.parent.parent.parent / "templates"
 
 
 def template_folder() -> Path:
-    """Where the templates are: inside the installed package, or beside the compiler in a checkout."""
+    """The folder of the templates: in the installed package, or next to the compiler in a checkout."""
     return _PACKAGED if _PACKAGED.is_dir() else _CHECKOUT
 
 
 def _nested(text: str, width: int = 4) -> str:
-    """A block of lines for a place that is ``width`` columns deep; the template provides the first indentation."""
+    """Lines indented by ``width`` columns, except for the first, which the template indents."""
     return text.strip("\n").replace("\n", "\n" + " " * width)
 
 
@@ -44,7 +44,7 @@ def render(template: str, **context: object) -> str:
 
 
 class Imported(dict[str, str]):
-    """The names of one module that emitted text uses: a template that looks one up imports it."""
+    """The names that emitted text uses of one module: looking one up imports it."""
 
     def __missing__(self, name: str) -> str:
         self[name] = name
@@ -55,7 +55,7 @@ class CodeRenderer:
     """Renders one module of code.
 
     Its templates write ``{{ wire.read_tag }}`` for a name of ``kwire.wire`` and ``{{ code(nodes) }}`` for statements,
-    each of which names its macro.
+    which name their macros.
     """
 
     def __init__(self) -> None:

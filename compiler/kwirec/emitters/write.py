@@ -1,7 +1,7 @@
-"""Artifacts → files: format what changed, remove what nothing produces any more, keep a manifest.
+"""Artifacts → files: format changed ones, remove files that are no longer produced, keep a manifest.
 
 The manifest holds, for every file, the digest of its unformatted text and of what is on disk. A file is formatted
-and written only when one of them tells that it has to be; formatting is what takes the time.
+and written only if one of them differs, because formatting takes most of the time.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ LINE_LENGTH = 118
 PROCESSES = 2
 
 Progress = Callable[[int, int], None]
-"""Told how many files of how many are formatted."""
+"""Called with the number of formatted files and of all files."""
 
 
 @dataclass
 class WriteOutcome:
-    """What writing did, or with ``check`` would have done."""
+    """The result of writing, or with ``check`` of what would have been written."""
 
     written: list[str] = field(default_factory=list)
     removed: list[str] = field(default_factory=list)
@@ -49,11 +49,11 @@ def write(
     check: bool = False,
     progress: Progress = lambda done, total: None,
 ) -> WriteOutcome:
-    """Make ``folder`` hold exactly ``artifacts``; with ``check`` only say what differs."""
+    """Make ``folder`` hold exactly ``artifacts``; with ``check`` only find differences."""
     origin = origin | {"black": f"{version('black')}, lines of {LINE_LENGTH}"}
     manifest = _read_manifest(folder)
     same_black = manifest.get("origin", {}).get("black") == origin["black"]
-    # Checking trusts nothing that somebody may have edited, the manifest included.
+    # Checking trusts no file that may have been edited, including the manifest.
     known: dict[str, Any] = manifest.get("files", {}) if same_black and not check else {}
     outcome = WriteOutcome()
     entries: dict[str, dict[str, str]] = {}
@@ -86,7 +86,7 @@ def write(
 
 
 def _formatted(artifacts: Sequence[Artifact], progress: Progress) -> list[str]:
-    """The texts as black formats them. Two processes pay off from a dozen modules on."""
+    """The texts formatted by black. Two processes pay off from a dozen modules on."""
     total = len(artifacts)
     results: list[str] = []
     if total < 12 or (os.cpu_count() or 1) < 2:
@@ -96,7 +96,7 @@ def _formatted(artifacts: Sequence[Artifact], progress: Progress) -> list[str]:
         return results
     order = sorted(range(total), key=lambda index: -len(artifacts[index].text))
     texts: dict[int, str] = {}
-    # Forking a process that shows its progress from a thread can deadlock, hence spawn.
+    # Forking a process with a thread that shows progress can deadlock, hence spawn.
     with ProcessPoolExecutor(PROCESSES, mp_context=get_context("spawn")) as pool:
         for index, text in zip(order, pool.map(format_text, [artifacts[i] for i in order]), strict=True):
             texts[index] = text
@@ -115,7 +115,7 @@ def format_text(artifact: Artifact) -> str:
 
 
 def _remove(folder: Path, wanted: set[str], *, check: bool) -> list[str]:
-    """Remove every file that is not wanted: the folder belongs to the compiler."""
+    """Remove all other files: the folder belongs to the compiler."""
     removed = []
     for path in sorted(folder.rglob("*")) if folder.exists() else ():
         relative = path.relative_to(folder)
@@ -132,7 +132,7 @@ def _remove(folder: Path, wanted: set[str], *, check: bool) -> list[str]:
 
 
 def is_generated(folder: Path) -> bool:
-    """Whether ``folder`` is empty, missing, or was written by the compiler: nothing else is ever touched."""
+    """Whether ``folder`` is empty, missing, or was written by the compiler, which never touches others."""
     return not folder.exists() or not any(folder.iterdir()) or (folder / MANIFEST).exists()
 
 

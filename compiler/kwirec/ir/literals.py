@@ -22,7 +22,7 @@ MAX_STRING = 0x7FFF
 
 
 def typed_default(literal: Literal, type_: Type) -> Default | Implicit:
-    """The value of a default; ``ValueError`` says in a few words why it has none."""
+    """The value of a default; ``ValueError`` says why it is not one."""
     if literal is None or literal == "":
         return "" if literal == "" and str(type_) == "string" else IMPLICIT
     if isinstance(type_, ArrayType | StructType):

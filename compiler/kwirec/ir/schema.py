@@ -1,7 +1,6 @@
 """The rich intermediate representation: messages as their authors think of them, names bound, defaults typed.
 
-Ranges stay as declared; the ``effective_*`` methods say what they amount to. Every node keeps the syntax it came
-from in ``decl``, so that rules can point at it.
+Ranges stay as declared. Every node keeps its syntax in ``decl``, so that rules can point at it.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ class Named(Protocol):
 
 
 class MessageKind(enum.Enum):
-    """What a message is for; decides its framing and which attributes it needs."""
+    """The purpose of a message, which decides its framing and its attributes."""
 
     REQUEST = "request"
     RESPONSE = "response"
@@ -54,7 +53,7 @@ ENTITY_TYPES = {
     "topicName": "string",
     "brokerId": "int32",
 }
-"""The entity types of Kafka's schemas and the primitive each stands on."""
+"""The entity types of Kafka's schemas and the primitive type of each."""
 
 
 @dataclass(frozen=True)

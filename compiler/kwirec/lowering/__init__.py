@@ -1,4 +1,4 @@
-"""From ``Schema`` to the halves of messages, which codecs are emitted from, and to the ``Layout`` of each version."""
+"""``Schema`` → the halves of messages, from which codecs are emitted, and the ``Layout`` of each version."""
 
 from kwirec.lowering.coding import Half, StructCoding
 from kwirec.lowering.layout import MessageLayout

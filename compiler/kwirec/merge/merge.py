@@ -1,4 +1,4 @@
-"""Takes one release into the union of all: ``kwirec merge --release 4.1.1 SOURCE --into message_defs/kafka``.
+"""Merges one release into the union of all: ``kwirec merge --release 4.1.1 SOURCE --into message_defs/kafka``.
 
 read both → pair messages → let one side win where bytes differ → join → write → read back → prove. Nothing is
 written unless the proof holds.
@@ -34,12 +34,12 @@ FOLDERS = {
     MessageKind.COORDINATOR_KEY: "coordinators",
     MessageKind.COORDINATOR_VALUE: "coordinators",
 }
-"""Where the file of a new message goes. Maintainers may move files at will: a message is found by its identity."""
+"""The folder for the file of a new message. Files can be moved: messages are not found by their path."""
 
 
 @dataclass
 class MergeOutcome:
-    """What a merge did and found. ``written`` is empty when it failed."""
+    """The result of a merge. ``written`` is empty if it failed."""
 
     release: str
     added: list[str] = field(default_factory=list)
@@ -112,7 +112,7 @@ class _Merger:
         self._newest = not merged or release_key(release) > release_key(merged[-1])
 
     def check_nothing_is_lost(self) -> None:
-        """Merging a release again with fewer of its modules must not forget what is known of the others."""
+        """Merging a release again with fewer of its modules must not lose the facts about the others."""
         lost = sorted({message for message, _ in self._evidence - self.history.evidence_of(self._release)})
         if lost:
             shown = ", ".join(lost[:5]) + (f" and {len(lost) - 5} more" if len(lost) > 5 else "")
@@ -131,7 +131,7 @@ class _Merger:
                 texts[path] = message.decl.span.source.text
                 continue
             draft = self._merged(message, theirs)
-            # A file that nobody has moved follows the kind of its message.
+            # A file that was never moved follows the kind of its message.
             unmoved = path.parent == root / FOLDERS[message.kind]
             folder = root / FOLDERS[draft.kind] if unmoved else path.parent
             texts[folder / f"{draft.name}.json"] = self._text(draft, message)
@@ -154,7 +154,7 @@ class _Merger:
         return text
 
     def _partner(self, message: Message) -> Message | None:
-        """The message of the union that ``message`` is: by api key and direction, else by a name it has or had."""
+        """The message of the union that ``message`` is: by api key and direction, or by a name it has or had."""
         if message.is_rpc:
             same = (m for m in self._union.messages if (m.kind, m.api_key) == (message.kind, message.api_key))
             return next(same, None)
@@ -163,8 +163,8 @@ class _Merger:
         return next(named, None) or next((m for m in others if self._is_renamed(m, message)), None)
 
     def _is_renamed(self, ours: Message, theirs: Message) -> bool:
-        """Whether a record with another name is the same: it has the same number and most of the same fields, and
-        neither name exists on the other side. (Different logs use the same numbers, so these do not suffice.)"""
+        """Whether a record was renamed: both have the same number and mostly the same fields, and neither name exists
+        on the other side. The number alone does not suffice, because different logs use the same ones."""
         if ours.api_key is None or (ours.kind, ours.api_key) != (theirs.kind, theirs.api_key):
             return False
         if self._incoming.message(ours.name) is not None or self._union.message(theirs.name) is not None:
@@ -172,7 +172,7 @@ class _Merger:
         return name_overlap(ours.root.fields, theirs.root.fields) > 0.5
 
     def _stripped(self, message: Message) -> MessageDraft:
-        """The incoming message without its prose, each of its tagged fields marked with this release."""
+        """The incoming message without descriptions, former names and ``since``."""
         draft = draft_of(message)
         for struct in draft.structs.values():
             struct.doc = ""
@@ -196,7 +196,7 @@ class _Merger:
         return replace(draft, comment=comment, doc=doc, deprecated=deprecated)
 
     def _deprecated(self, name: str, mine: MessageDraft, incoming: MessageDraft) -> frozenset[int]:
-        """Of each version the newest release that has it says whether it is deprecated."""
+        """The newest release that has a version decides whether it is deprecated."""
         decides = frozenset(v for v in incoming.valid if self._is_newest_with(name, v))
         return (incoming.deprecated & decides) | (mine.deprecated - decides)
 
@@ -223,7 +223,7 @@ class _Merger:
     def _settle(
         self, ours: Message, theirs: Message, mine: MessageDraft, incoming: MessageDraft
     ) -> tuple[MessageDraft, MessageDraft]:
-        """Where both have a version with different bytes the newer release keeps it."""
+        """Where both have a version with different bytes, the newer release keeps it."""
         mine_lose: set[int] = set()
         theirs_lose: set[int] = set()
         for version in sorted(mine.valid & incoming.valid):
@@ -271,7 +271,7 @@ class _Merger:
         return min((r for r in releases if release_key(r) > release_key(self._release)), key=release_key)
 
     def _earlier_tags(self, mine: MessageDraft, incoming: MessageDraft) -> None:
-        """A tagged field that this older release has already came earlier than the union says."""
+        """A tagged field that this older release already has was added earlier than the union says."""
         if self._newest:
             return
         for my_name, their_name in align(mine, incoming).structs:
@@ -282,7 +282,7 @@ class _Merger:
                         fields[index] = replace(one, since=self._release)
 
     def _record(self, message: Message) -> None:
-        """Remember the bytes and the facts of one message of this release."""
+        """Record the layouts and the facts of one message of this release."""
         partner = self._partner(message)
         name = message.name if self._newest or partner is None else partner.name
         for version, layout in self._layouts.by_message[message.name].items():
@@ -299,7 +299,7 @@ class _Merger:
             self.history.releases.setdefault(self._release, {})[message.api_key] = facts
 
     def _advertised(self, api_key: int, accepts: VersionRange) -> str | None:
-        """What the release before advertised below what it accepted is taken to go on [KAFKA-18659].
+        """Assume that versions which the previous release advertised and did not accept still are [KAFKA-18659].
 
         No definition says what is advertised; what was noted of this very release is kept.
         """

@@ -1,4 +1,4 @@
-"""A first protocol of somebody's own, to start from: ``kwirec new``."""
+"""Creates a starter protocol: ``kwirec new``."""
 
 from kwirec.scaffold.scaffold import create
 

@@ -1,4 +1,4 @@
-"""A name → a folder with a small protocol, its tests and what builds it, from ``templates/new``."""
+"""A name → a folder with a small protocol, its tests and its Makefile, from ``templates/new``."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ FILES: Mapping[str, str] = {
     "defs/OrderResponse.json": "OrderResponse.json",
     "tests/test_{name}.py": "test_protocol.py",
 }
-"""What is laid down, by path, and the template of each."""
+"""The path of each file → its template."""
 
 
 def create(name: str, folder: Path) -> list[Path]:
-    """Write the protocol ``name``, which is that of its package, into ``folder``: missing before, or empty.
+    """Write a protocol with the package ``name`` into ``folder``, which must be missing or empty; return the files.
 
-    Gives the files written. Raises ``OSError``: if there is something in the folder, before anything is written.
+    Raises ``FileExistsError`` before anything is written if the folder is not empty.
     """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise FileExistsError(f"{folder.as_posix()} is there already and not empty")
+        raise FileExistsError(f"{folder.as_posix()} exists and is not empty")
     written = []
     for path, template in FILES.items():
         target = folder / path.format(name=name)
