@@ -1,8 +1,8 @@
 """Request and response headers, which precede the body of every request and response.
 
-They are messages: ``encode``, ``decode_from``, policies and errors work as usual. They are not generated because they
-are needed before any generated package is known, and because their version follows from the message after them: API
-key and version of a request are read first and determine the rest of its header [KAFKA-WIRE 5].
+They are messages: ``encode``, ``decode_from``, policies and errors work as usual. They are not generated because the
+runtime needs them before it knows a generated package; packages re-export these classes. API key and version of a
+request are read first and determine the version of its header [KAFKA-WIRE 5].
 ``Message.header_version`` returns the version for every API key and version, with Kafka's exceptions.
 """
 
