@@ -287,12 +287,12 @@ def test_what_is_new_in_a_version(diff: Diff) -> None:
     )
     two, three = diff(before, after).findings
     assert two.diagnostic.notes == (
-        "it is the first that is flexible",
-        "it has `C`",
-        "it lacks `A`",
-        "nullable or tagged, or no longer: `B`",
+        "it is the first flexible version",
+        "added: `C`",
+        "removed: `A`",
+        "changed nullability or tagging: `B`",
     )
-    assert three.diagnostic.message == "`Clock` has the new version 3: no wire change"
+    assert three.diagnostic.message == "`Clock` has the new version 3 with an unchanged layout"
 
 
 def test_trap_47_a_version_with_the_same_bytes_is_no_wire_change(diff: Diff) -> None:
@@ -300,7 +300,7 @@ def test_trap_47_a_version_with_the_same_bytes_is_no_wire_change(diff: Diff) -> 
     [one] = diff(before, after).findings
     assert (one.rule.name, one.diagnostic.notes) == (
         "VERSION_ADDED_SAME_BYTES",
-        ("its bytes are those of version 2",),
+        ("its layout is that of version 2",),
     )
 
 

@@ -110,7 +110,7 @@ def test_a_renamed_api_is_renamed_and_no_new_one() -> None:
     found = findings("4.0.1", "4.1.1", Level.JSON)
     renamed = {one.diagnostic.message for one in found if one.rule.name == "MESSAGE_RENAMED"}
     assert renamed == {
-        f"`ListClientMetricsResources{half}` is named `ListConfigResources{half}` now"
+        f"`ListClientMetricsResources{half}` was renamed to `ListConfigResources{half}`"
         for half in ("Request", "Response")
     }
     assert not [one for one in found if one.rule.name == "API_KEY_REUSED"]

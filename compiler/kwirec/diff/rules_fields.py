@@ -1,4 +1,4 @@
-"""Rules about untagged fields, and about what tagged and untagged fields have in common."""
+"""Rules about untagged fields, and about attributes shared by tagged and untagged fields."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from kwirec.versions import in_words
 
 
 def full(it: c.FieldChange) -> str:
-    """``FetchRequest.Topics.Partitions``: the message and the path of the field."""
+    """The message and the path of the field: ``FetchRequest.Topics.Partitions``."""
     return f"{it.message.name}.{it.path}"
 
 
 def surviving(it: c.FieldChange) -> Span:
-    """Where on the new side something about a field that is gone can be shown: the field, else its struct."""
+    """Where to show a removed field on the new side: at the field if it still exists, else at its struct."""
     return ranges_of(it.after) if it.after else it.struct.name_span
 
 
 def ranges_of(site: FieldSite) -> Span:
-    """Where the versions of a field are written."""
+    """The span of the versions of a field."""
     written = site.decl.versions or site.decl.tagged_versions
     return written.span if written else site.decl.name.span
 
 
 def was(site: FieldSite | None, words: str) -> Iterator[tuple[Span, str]]:
-    """The old place of a field."""
+    """The label of the field on the old side, if it exists there."""
     if site is not None:
         yield site.decl.name.span, words
 
@@ -42,16 +42,16 @@ def was(site: FieldSite | None, words: str) -> Iterator[tuple[Span, str]]:
     after=clock(field("Zone")),
 )
 def field_removed_from_version(it: c.FieldRemovedFromVersion) -> Finding | None:
-    """A version lost a field that it had.
+    """A field was removed from an existing version.
 
-    Everything behind it is read from the wrong place. To remove a field, close its range before the next version.
+    All bytes after it are misread. To remove a field, end its versions before the next new version.
     """
     return finding(
-        f"`{full(it)}` is gone from {in_words(it.versions)}",
+        f"`{full(it)}` was removed from {in_words(it.versions)}",
         surviving(it),
-        "other versions still have it" if it.after else f"`{it.before.field.name}` was in here",
-        others=was(it.before, "the field that is gone"),
-        helps=["take it out of a new version only"],
+        "other versions still have it" if it.after else f"contained `{it.before.field.name}`",
+        others=was(it.before, "the removed field"),
+        helps=["remove it only from a new version"],
     )
 
 
@@ -62,17 +62,17 @@ def field_removed_from_version(it: c.FieldRemovedFromVersion) -> Finding | None:
     after=clock(field("Zone"), field("Hour", "int8")),
 )
 def field_added_to_version(it: c.FieldAddedToVersion) -> Finding | None:
-    """A version got a field that it did not have.
+    """A field was added to an existing version.
 
-    Everything behind it is read from the wrong place. An untagged field needs a new version.
+    All bytes after it are misread. An untagged field needs a new version.
     """
-    others = list(was(it.before, "versions it was in")) or [(it.struct.name_span, "not in here")]
+    others = list(was(it.before, "its old versions")) or [(it.struct.name_span, "did not exist here")]
     return finding(
         f"`{full(it)}` was added to {in_words(it.versions)}",
         ranges_of(it.after) if it.before else it.after.decl.name.span,
-        "came to versions that existed" if it.before else "new in versions that existed",
+        "added to existing versions" if it.before else "new in existing versions",
         others=others,
-        helps=["let it begin with a new version, or make it a tagged field"],
+        helps=["add it in a new version, or make it a tagged field"],
     )
 
 
@@ -83,26 +83,27 @@ def field_added_to_version(it: c.FieldAddedToVersion) -> Finding | None:
     after=clock(field("Zone"), field("Minute", "int8"), field("Hour", "int8")),
 )
 def field_reordered(it: c.FieldReordered) -> Finding | None:
-    """A field stands at another place among the fields of its struct.
+    """A field changed its position in its struct.
 
-    Fields are known by their place alone: others are now read as this one, silently where their types agree.
+    Fields are identified only by their position: other fields are now read as this one, without an error if their
+    types match.
     """
     return finding(
-        f"`{full(it)}` moved among its neighbours in {in_words(it.versions)}",
+        f"`{full(it)}` changed its position in {in_words(it.versions)}",
         it.after.decl.name.span,
         "moved here",
-        others=was(it.before, "its old place"),
-        helps=["keep the order of fields that exist; new ones may go anywhere"],
+        others=was(it.before, "its old position"),
+        helps=["keep the order of existing fields; new fields can have any position"],
     )
 
 
 @rule(c.FieldTypeChanged, Level.WIRE, before=clock(field("Hour", "int8")), after=clock(field("Hour", "int16")))
 def field_type_changed(it: c.FieldTypeChanged) -> Finding | None:
-    """A field has a type with other bytes.
+    """A field has a new type with a different encoding.
 
-    Its value, and everything behind it, is misread.
+    Its value and all bytes after it are misread.
     """
-    return _retyped(it, "changes its bytes")
+    return _retyped(it, "which changes its encoding")
 
 
 @rule(
@@ -112,17 +113,17 @@ def field_type_changed(it: c.FieldTypeChanged) -> Finding | None:
     after=clock(field("Hours", "[]Hour", versions="0", fields=[field("Value", "int32")]), flexibleVersions="1+"),
 )
 def field_type_changed_same_bytes(it: c.FieldTypeChangedSameBytes) -> Finding | None:
-    """A field has another type with the same bytes.
+    """A field has a new type with the same encoding.
 
-    Peers see no difference, unless a value is beyond the range of the other type; readers of JSON and users of the
-    generated class do.
+    Peers are not affected, unless a value is out of range for the other type. Readers of JSON and users of the
+    generated class are.
     """
-    return _retyped(it, "keeps its bytes")
+    return _retyped(it, "with the same encoding")
 
 
 def _retyped(it: c.FieldPersists, effect: str) -> Finding:
     old, new = it.before.decl.type, it.after.decl.type
-    text = f"`{full(it)}` is `{new}` and no longer `{old}`, which {effect} in {in_words(it.versions)}"
+    text = f"the type of `{full(it)}` changed from `{old}` to `{new}`, {effect}, in {in_words(it.versions)}"
     return finding(text, new.span, f"was `{old}`", others=[(old.span, "the old type")])
 
 
@@ -133,11 +134,11 @@ def _retyped(it: c.FieldPersists, effect: str) -> Finding:
     after=clock(field("Zone", nullableVersions="1+")),
 )
 def field_nullability_widened(it: c.FieldNullabilityWidened) -> Finding | None:
-    """A field may be null in versions in which it could not be.
+    """A field became nullable in an existing version.
 
-    Peers that know the version do not expect a null; a struct even gets a byte that was not there.
+    Peers that support the version do not expect null, and nullable structs are encoded with an additional byte.
     """
-    return _nullability(it, "may be null")
+    return _nullability(it, "became nullable")
 
 
 @rule(
@@ -147,11 +148,11 @@ def field_nullability_widened(it: c.FieldNullabilityWidened) -> Finding | None:
     after=clock(field("Zone", nullableVersions="2+")),
 )
 def field_nullability_narrowed(it: c.FieldNullabilityNarrowed) -> Finding | None:
-    """A field cannot be null in versions in which it could be.
+    """A field is no longer nullable in an existing version.
 
-    The null that a peer may send, or that was stored, can no longer be read.
+    Null values from peers or from stored data can no longer be read.
     """
-    return _nullability(it, "can no longer be null")
+    return _nullability(it, "is no longer nullable")
 
 
 def _nullability(it: c.FieldPersists, words: str) -> Finding:
@@ -159,7 +160,7 @@ def _nullability(it: c.FieldPersists, words: str) -> Finding:
     return finding(
         f"`{full(it)}` {words} in {in_words(it.versions)}",
         (new.nullable_versions or new.name).span,
-        f"null in versions {it.after.field.nullable} now",
+        f"nullable in versions {it.after.field.nullable} now",
         others=[((old.nullable_versions or old.name).span, f"was {it.before.field.nullable}")],
     )
 
@@ -171,28 +172,28 @@ def _nullability(it: c.FieldPersists, words: str) -> Finding:
     after=clock(field("Zone", flexibleVersions="none")),
 )
 def field_length_coding_changed(it: c.FieldLengthCodingChanged) -> Finding | None:
-    """A string or bytes field codes its length differently, by flexible versions of its own.
+    """The length of a string or bytes field is encoded differently because of its own flexible versions.
 
-    The length, and everything behind it, is misread.
+    The length and all bytes after it are misread.
     """
     old, new = it.before.decl, it.after.decl
     return finding(
-        f"`{full(it)}` codes its length differently in {in_words(it.versions)}",
+        f"the length of `{full(it)}` is encoded differently in {in_words(it.versions)}",
         (new.flexible_versions or new.name).span,
-        "because of this" if new.flexible_versions else "has no flexible versions of its own any more",
-        others=[((old.flexible_versions or old.name).span, "the field before")],
+        "because of this" if new.flexible_versions else "no longer has its own flexible versions",
+        others=[((old.flexible_versions or old.name).span, "the old definition")],
     )
 
 
 @rule(c.FieldRenamed, Level.JSON, before=clock(field("Zone")), after=clock(field("Region")))
 def field_renamed(it: c.FieldRenamed) -> Finding | None:
-    """A field has another name.
+    """A field was renamed.
 
-    Request logs and generated classes know it by its name. `aliases` keeps a former one understood.
+    Request logs and generated classes use its name. Former names listed in `aliases` can still be read.
     """
     old, new = it.before.field.name, it.after.field.name
     return finding(
-        f"`{it.message.name}.{it.before.path}` is named `{new}` now",
+        f"`{it.message.name}.{it.before.path}` was renamed to `{new}`",
         it.after.decl.name.span,
         "the new name",
         others=was(it.before, "the old name"),
@@ -207,15 +208,15 @@ def field_renamed(it: c.FieldRenamed) -> Finding | None:
     after=clock(field("Zone"), validVersions="1-2"),
 )
 def field_removed(it: c.FieldRemoved) -> Finding | None:
-    """A field is gone together with the versions that had it.
+    """A field was removed together with all of its versions.
 
-    The attribute of the generated class is gone too, and code that sets or reads it breaks.
+    The generated class no longer has the attribute, and code that uses it breaks.
     """
     return finding(
-        f"`{full(it)}` is gone together with {in_words(it.versions)}",
+        f"`{full(it)}` was removed together with {in_words(it.versions)}",
         surviving(it),
-        f"`{it.before.field.name}` was in here",
-        others=was(it.before, "the field that is gone"),
+        f"contained `{it.before.field.name}`",
+        others=was(it.before, "the removed field"),
     )
 
 
@@ -226,13 +227,13 @@ def field_removed(it: c.FieldRemoved) -> Finding | None:
     after=clock(field("Zones", "[]Region", fields=[field("Name")])),
 )
 def struct_renamed(it: c.StructRenamed) -> Finding | None:
-    """The struct of a field has another name.
+    """The struct of a field was renamed.
 
-    The generated class has it too, and code that makes one breaks. Nothing is seen outside of Python.
+    The generated class is renamed too, and code that uses it breaks. Bytes and JSON do not change.
     """
     old, new = it.before.decl.type, it.after.decl.type
     return finding(
-        f"struct `{old.name}` of `{full(it)}` is named `{new.name}` now",
+        f"struct `{old.name}` of `{full(it)}` was renamed to `{new.name}`",
         new.name_span,
         "the new name",
         others=[(old.name_span, "the old name")],
@@ -246,9 +247,9 @@ def struct_renamed(it: c.StructRenamed) -> Finding | None:
     after=clock(field("Hour", "int8", versions="1+", default="2")),
 )
 def field_default_changed(it: c.FieldAttributeChanged) -> Finding | None:
-    """An untagged field has another default.
+    """The default of an untagged field changed.
 
-    It is what versions without the field are read as, and what the generated class starts with.
+    It is the value in versions without the field, and the initial value in the generated class.
     """
     old, new = it.before.decl, it.after.decl
     return _attribute(it, "default", (old.default or old.name).span, (new.default or new.name).span)
@@ -261,9 +262,9 @@ def field_default_changed(it: c.FieldAttributeChanged) -> Finding | None:
     after=clock(field("Hour", "int8", versions="1+")),
 )
 def field_ignorable_changed(it: c.FieldAttributeChanged) -> Finding | None:
-    """A field became ignorable, or stopped being so.
+    """A field became ignorable, or is no longer ignorable.
 
-    For versions without the field it decides whether a value is silently left out or refused.
+    In versions without the field, the value of an ignorable field is dropped silently; otherwise writing fails.
     """
     old, new = it.before.decl, it.after.decl
     return _attribute(it, "ignorable", (old.ignorable or old.name).span, (new.ignorable or new.name).span)
@@ -277,9 +278,9 @@ def field_ignorable_changed(it: c.FieldAttributeChanged) -> Finding | None:
     severity=Severity.NOTE,
 )
 def field_entity_type_changed(it: c.FieldAttributeChanged) -> Finding | None:
-    """A field is marked as another kind of entity.
+    """The entity type of a field changed.
 
-    No byte and no name changes, only what tools can tell about the field.
+    Bytes and names stay the same; only tools that use entity types are affected.
     """
     old, new = it.before.decl, it.after.decl
     return _attribute(it, "entityType", (old.entity_type or old.name).span, (new.entity_type or new.name).span)
@@ -293,9 +294,9 @@ def field_entity_type_changed(it: c.FieldAttributeChanged) -> Finding | None:
     severity=Severity.NOTE,
 )
 def field_map_key_changed(it: c.FieldAttributeChanged) -> Finding | None:
-    """A field became a map key, or stopped being one.
+    """A field became a map key, or is no longer a map key.
 
-    It chooses the collection in Kafka's Java classes. No byte changes, and nothing in Python.
+    This affects only the collections in Kafka's Java classes.
     """
     old, new = it.before.decl, it.after.decl
     return _attribute(it, "mapKey", (old.map_key or old.name).span, (new.map_key or new.name).span)
@@ -304,8 +305,8 @@ def field_map_key_changed(it: c.FieldAttributeChanged) -> Finding | None:
 def _attribute(it: c.FieldAttributeChanged, attribute: str, old: Span, new: Span) -> Finding | None:
     if it.attribute != attribute:
         return None
-    text = f"`{attribute}` of `{full(it)}` is {it.now} and no longer {it.was}"
-    return finding(text, new, f"was {it.was}", others=[(old, "the field before")])
+    text = f"`{attribute}` of `{full(it)}` changed from {it.was} to {it.now}"
+    return finding(text, new, f"was {it.was}", others=[(old, "the old definition")])
 
 
 RULES: tuple[Rule, ...] = (

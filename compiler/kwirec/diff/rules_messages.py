@@ -1,4 +1,4 @@
-"""Rules about the message itself: its number, its name, what stands before its bytes and who serves it."""
+"""Rules about messages: api key, flexible versions, header, name, type and listeners."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from kwirec.versions import in_words
 
 @rule(c.ApiKeyChanged, Level.WIRE, before=request(), after=request(apiKey=901))
 def api_key_changed(it: c.ApiKeyChanged) -> Finding | None:
-    """A message has another api key.
+    """The api key of a message changed.
 
-    The number on the wire is all that says which message follows.
+    Messages are identified only by their api key on the wire.
     """
     old, new = it.old.decl, it.new.decl
     was, now = it.old.message.api_key, it.new.message.api_key
     return finding(
-        f"`{it.message.name}` has the api key {now} and no longer {was}",
+        f"the api key of `{it.message.name}` changed from {was} to {now}",
         (new.api_key or new.name).span,
         f"was {was}",
-        others=[((old.api_key or old.name).span, "the old number")],
+        others=[((old.api_key or old.name).span, "the old key")],
     )
 
 
@@ -33,28 +33,28 @@ def api_key_changed(it: c.ApiKeyChanged) -> Finding | None:
     after=request(field("Volume", "int8"), name="AlarmRequest"),
 )
 def api_key_reused(it: c.ApiKeyReused) -> Finding | None:
-    """The api key of one request now belongs to another.
+    """The api key of a request is now used by another request.
 
-    Peers that know the number from before send and expect something else under it, for good.
+    Peers with the old definition still send and expect the old request.
     """
     old, new = it.old.decl, it.new.decl
     return finding(
-        f"api key {it.message.api_key} was that of `{it.old.message.name}` and is now that of `{it.message.name}`",
+        f"api key {it.message.api_key} of `{it.message.name}` was the api key of `{it.old.message.name}`",
         (new.api_key or new.name).span,
-        "taken before",
+        "was used before",
         others=[((old.api_key or old.name).span, f"by `{it.old.message.name}`")],
-        helps=["take a number that was never used"],
+        helps=["use a key that was never used"],
     )
 
 
 @rule(c.FlexibleVersionsChanged, Level.WIRE, before=clock(), after=clock(flexibleVersions="2+"))
 def flexible_versions_changed(it: c.FlexibleVersionsChanged) -> Finding | None:
-    """Versions became flexible, or stopped being so, that existed before.
+    """An existing version became flexible, or is no longer flexible.
 
-    Lengths are coded in another way and tagged fields come or go, in every struct and in the header.
+    Every struct and the header gain or lose tagged fields, and lengths are encoded differently.
     """
     new, old = it.new.decl.flexible_versions, it.old.decl.flexible_versions
-    verb = "became flexible" if it.flexible else "stopped being flexible"
+    verb = "became flexible" if it.flexible else "ceased to be flexible"
     return finding(
         f"{in_words(it.versions)} of `{it.message.name}` {verb}",
         place(it.new, new),
@@ -70,15 +70,15 @@ def flexible_versions_changed(it: c.FlexibleVersionsChanged) -> Finding | None:
     after=request(field("BrokerId", "int32"), name="StopRequest", apiKey=7),
 )
 def header_version_changed(it: c.HeaderVersionChanged) -> Finding | None:
-    """Another header stands before versions that existed before.
+    """The header version of an existing version changed.
 
-    No definition says which header a message has; it follows from name, api key and flexible versions.
+    Definitions do not contain the header version; it depends on the name, api key and flexible versions.
     """
     return finding(
-        f"{in_words(it.versions)} of `{it.message.name}` has header {it.after} and no longer {it.before}",
+        f"{in_words(it.versions)} of `{it.message.name}` changed from header version {it.before} to {it.after}",
         it.new.decl.name.span,
-        "its header follows from this",
-        others=[(it.old.decl.name.span, f"had header {it.before}")],
+        "determines the header version",
+        others=[(it.old.decl.name.span, f"had header version {it.before}")],
     )
 
 
@@ -89,13 +89,13 @@ def header_version_changed(it: c.HeaderVersionChanged) -> Finding | None:
     after=request(field("Zone"), name="AlarmRequest"),
 )
 def message_renamed(it: c.MessageRenamed) -> Finding | None:
-    """A message has another name.
+    """A message was renamed.
 
-    Request logs, metrics and generated classes are known by it. `aliases` keeps a former name understood.
+    Request logs, metrics and generated classes use its name. Former names listed in `aliases` can still be read.
     """
     old, new = it.old.message.name, it.new.message.name
     return finding(
-        f"`{old}` is named `{new}` now",
+        f"`{old}` was renamed to `{new}`",
         it.new.decl.name.span,
         "the new name",
         others=[(it.old.decl.name.span, "the old name")],
@@ -105,13 +105,13 @@ def message_renamed(it: c.MessageRenamed) -> Finding | None:
 
 @rule(c.MessageKindChanged, Level.SOURCE, before=clock(), after=clock(type="metadata", apiKey=9))
 def message_kind_changed(it: c.MessageKindChanged) -> Finding | None:
-    """A message has another type.
+    """The type of a message changed.
 
-    Its bytes are the same, but not what stands around them, nor the place of its class in the generated package.
+    Its bytes stay the same, but its header and the module of its class in the generated package can change.
     """
     old, new = it.old.decl.type, it.new.decl.type
     return finding(
-        f"`{it.message.name}` is of type `{new.value}` and no longer `{old.value}`",
+        f"the type of `{it.message.name}` changed from `{old.value}` to `{new.value}`",
         new.span,
         f"was `{old.value}`",
         others=[(old.span, "the old type")],
@@ -125,9 +125,9 @@ def message_kind_changed(it: c.MessageKindChanged) -> Finding | None:
     after=files(request(), response(validVersions="0-1")),
 )
 def request_response_versions_diverged(it: c.RequestResponseVersionsDiverged) -> Finding | None:
-    """A request and its response, whose versions were the same, have different ones now.
+    """A request and its response no longer have the same versions.
 
-    The response is written in the version of its request, so both need all versions.
+    A response has the version of its request, so both need the same versions.
     """
     request_, response_ = it.old, it.new
     return finding(
@@ -147,13 +147,14 @@ def request_response_versions_diverged(it: c.RequestResponseVersionsDiverged) ->
     severity=Severity.NOTE,
 )
 def listeners_changed(it: c.ListenersChanged) -> Finding | None:
-    """A request is served by other listeners.
+    """The listeners of a request changed.
 
-    Where a listener stops serving it, clients that ask there are turned away.
+    Servers reject the request on listeners that no longer serve it.
     """
     old, new = it.old.message.listeners, it.new.message.listeners
-    changed = [f"gone: {', '.join(gone)}"] if (gone := [one for one in old if one not in new]) else []
-    changed += [f"new: {', '.join(added)}"] if (added := [one for one in new if one not in old]) else []
+    removed, added = ([name for name in a if name not in b] for a, b in ((old, new), (new, old)))
+    changed = [f"removed: {', '.join(removed)}"] if removed else []
+    changed += [f"added: {', '.join(added)}"] if added else []
     return finding(
         f"`{it.message.name}` is served by {', '.join(new) or 'no listener'}",
         it.new.decl.name.span,

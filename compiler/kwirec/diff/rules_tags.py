@@ -14,12 +14,12 @@ from kwirec.versions import in_words
 
 
 def tagged(name: str, tag: int, type_: str = "string", **attributes: object) -> Node:
-    """A field that is tagged in all flexible versions."""
+    """A field tagged in all flexible versions."""
     return field(name, type_, **{"versions": "1+", "taggedVersions": "1+", "tag": tag, **attributes})
 
 
 def tag_place(site: FieldSite) -> Span:
-    """Where the number of a tagged field is written."""
+    """The span of the tag of a field."""
     return (site.decl.tag or site.decl.name).span
 
 
@@ -31,11 +31,11 @@ def tag_place(site: FieldSite) -> Span:
     severity=Severity.NOTE,
 )
 def tag_added(it: c.TagAdded) -> Finding | None:
-    """A tagged field came to versions that existed before.
+    """A tagged field was added to an existing version.
 
-    This is what tags are for: peers that do not know it skip it.
+    This is safe: peers that do not know the tag skip the field.
     """
-    text = f"tagged field `{full(it)}` came to {in_words(it.versions)}"
+    text = f"tagged field `{full(it)}` was added to {in_words(it.versions)}"
     return finding(text, it.after.decl.name.span, f"new, with tag {it.after.field.tag}")
 
 
@@ -46,16 +46,16 @@ def tag_added(it: c.TagAdded) -> Finding | None:
     after=clock(tagged("Zone", 0)),
 )
 def tag_removed(it: c.TagRemoved) -> Finding | None:
-    """A version lost a tagged field that it had.
+    """A tagged field was removed from an existing version.
 
-    Its bytes are still skipped or kept as those of an unknown tag, but its value no longer has a name. Nobody may
-    use the number again.
+    Its bytes are now skipped or kept as an unknown tag, and its value no longer has a name. The tag must not be
+    reused.
     """
     return finding(
-        f"tagged field `{full(it)}` (tag {it.before.field.tag}) is gone from {in_words(it.versions)}",
+        f"tagged field `{full(it)}` (tag {it.before.field.tag}) was removed from {in_words(it.versions)}",
         surviving(it),
-        "other versions still have it" if it.after else f"`{it.before.field.name}` was in here",
-        others=was(it.before, "the field that is gone"),
+        "other versions still have it" if it.after else f"contained `{it.before.field.name}`",
+        others=was(it.before, "the removed field"),
     )
 
 
@@ -66,32 +66,32 @@ def tag_removed(it: c.TagRemoved) -> Finding | None:
     after=clock(tagged("Hour", 0, "int8")),
 )
 def tag_reused(it: c.TagReused) -> Finding | None:
-    """The number of a tagged field now belongs to another field.
+    """The tag of a field is now used by another field.
 
-    Peers that know the number from before read the new field as the old one, in whichever version it comes.
+    Peers with the old definition read the new field as the old one, even in a new version.
     """
     tag, other = it.after.field.tag, it.before.field.name
     return finding(
-        f"tag {tag} of `{full(it)}` was that of `{other}`",
+        f"tag {tag} of `{full(it)}` was the tag of `{other}`",
         tag_place(it.after),
-        "taken before",
+        "was used before",
         others=[(tag_place(it.before), f"by `{other}`")],
-        helps=["take a number that was never used in this struct"],
+        helps=["use a tag that was never used in this struct"],
     )
 
 
 @rule(c.TagNumberChanged, Level.WIRE, before=clock(tagged("Zone", 0)), after=clock(tagged("Zone", 1)))
 def tag_number_changed(it: c.TagNumberChanged) -> Finding | None:
-    """A tagged field has another number.
+    """The tag of a field changed.
 
-    Under the old number nobody finds it any more, and under the new one old peers do not know it.
+    New peers do not recognise the old tag, and old peers do not recognise the new one.
     """
     was_, now = it.before.field.tag, it.after.field.tag
     return finding(
-        f"`{full(it)}` has tag {now} and no longer {was_} in {in_words(it.versions)}",
+        f"the tag of `{full(it)}` changed from {was_} to {now} in {in_words(it.versions)}",
         tag_place(it.after),
         f"was {was_}",
-        others=[(tag_place(it.before), "the old number")],
+        others=[(tag_place(it.before), "the old tag")],
     )
 
 
@@ -102,17 +102,17 @@ def tag_number_changed(it: c.TagNumberChanged) -> Finding | None:
     after=clock(tagged("Hour", 0, "int8", default="2")),
 )
 def tag_default_changed(it: c.TagDefaultChanged) -> Finding | None:
-    """A tagged field has another default.
+    """The default of a tagged field changed.
 
-    A tagged field that is left out means its default, so old and new peers understand its absence differently.
+    A tagged field is omitted if it has its default, so old and new peers read an absent field differently.
     """
     old, new = it.before.decl, it.after.decl
     was_, now = default_text(it.before.field), default_text(it.after.field)
     return finding(
-        f"`{full(it)}` is left out when it is {now} and no longer when it is {was_}, in {in_words(it.versions)}",
+        f"the default of tagged field `{full(it)}` changed from {was_} to {now} in {in_words(it.versions)}",
         (new.default or new.name).span,
         f"was {was_}",
-        others=[((old.default or old.name).span, "the field before")],
+        others=[((old.default or old.name).span, "the old definition")],
     )
 
 
@@ -123,9 +123,9 @@ def tag_default_changed(it: c.TagDefaultChanged) -> Finding | None:
     after=clock(field("Zone"), tagged("Hour", 0, "int8")),
 )
 def field_tagging_changed(it: c.FieldTaggingChanged) -> Finding | None:
-    """A field moved into the tagged fields of versions that existed before, or out of them.
+    """A field became tagged, or is no longer tagged, in an existing version.
 
-    It is looked for at the wrong end of its struct.
+    Peers expect it in another part of the struct.
     """
     old, new = it.before.decl, it.after.decl
     became = any(version in it.after.field.tagged for version in it.versions)
@@ -133,7 +133,7 @@ def field_tagging_changed(it: c.FieldTaggingChanged) -> Finding | None:
         f"`{full(it)}` {'became' if became else 'is no longer'} tagged in {in_words(it.versions)}",
         (new.tagged_versions or new.name).span,
         "because of this" if new.tagged_versions else "not tagged now",
-        others=[((old.tagged_versions or old.name).span, "the field before")],
+        others=[((old.tagged_versions or old.name).span, "the old definition")],
     )
 
 

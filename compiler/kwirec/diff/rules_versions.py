@@ -1,4 +1,4 @@
-"""Rules about messages and versions that come, go, age and settle."""
+"""Rules about added, removed, deprecated and unstable versions."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ WORDS = {MessageKind.DATA: "message", MessageKind.METADATA: "metadata record"}
 
 
 def named(message: Message) -> str:
-    """``request `FetchRequest` (api key 1)``"""
+    """The message with its type and api key: ``request `FetchRequest` (api key 1)``."""
     key = "" if message.api_key is None else f" (api key {message.api_key})"
     return f"{WORDS.get(message.kind, message.kind.value.replace('-', ' '))} `{message.name}`{key}"
 
 
 def place(site: MessageSite, written: Spanned[VersionRange] | None = None) -> Span:
-    """Where a range is written, else the name of the message."""
+    """The span of a range, or of the name of the message if the range is missing."""
     return written.span if written else site.decl.name.span
 
 
@@ -34,44 +34,45 @@ def place(site: MessageSite, written: Spanned[VersionRange] | None = None) -> Sp
     c.MessageRemoved, Level.WIRE, before=files(request(), response()), after=files(request(**GONE), response(**GONE))
 )
 def message_removed(it: c.MessageRemoved) -> Finding | None:
-    """A message has no version any more.
+    """A message was removed, or no longer has any versions.
 
-    Whoever speaks one of its versions is no longer understood. A definition without versions keeps the number
-    reserved.
+    Peers that use it are no longer understood. A definition without versions keeps the api key reserved.
     """
-    text = f"{named(it.old.message)} with {in_words(it.versions)} is gone"
+    text = f"{named(it.old.message)} with {in_words(it.versions)} was removed"
     old = place(it.old, it.old.decl.valid_versions)
     if it.new is None:
         return finding(text, it.old.decl.name.span, "was defined here")
-    return finding(text, place(it.new, it.new.decl.valid_versions), "has no versions", others=[(old, "had these")])
+    return finding(
+        text, place(it.new, it.new.decl.valid_versions), "has no versions", others=[(old, "the old versions")]
+    )
 
 
 @rule(c.MessageAdded, Level.WIRE, before=clock(), after=files(clock(), clock(name="Alarm")), severity=Severity.NOTE)
 def message_added(it: c.MessageAdded) -> Finding | None:
-    """A message is new.
+    """A message was added.
 
-    Nobody speaks it yet, so it breaks nobody.
+    This breaks nothing because the message is not used yet.
     """
-    text = f"{named(it.new.message)} is new, with {in_words(it.versions)}"
-    return finding(text, it.new.decl.name.span, "is new")
+    text = f"{named(it.new.message)} was added with {in_words(it.versions)}"
+    return finding(text, it.new.decl.name.span, "new message")
 
 
 @rule(c.VersionMinRaised, Level.WIRE, before=request(), after=request(validVersions="1-2"))
 def version_min_raised(it: c.VersionMinRaised) -> Finding | None:
-    """The lowest versions of a message are gone.
+    """The lowest versions of a message were removed.
 
-    Peers that speak nothing newer are no longer understood; of Kafka's own APIs it takes a KIP.
+    Peers that support only these versions are no longer understood. In Kafka, this requires a KIP.
     """
     return _range_changed(it, f"`{it.message.name}` no longer has {in_words(it.versions)}")
 
 
 @rule(c.VersionMaxLowered, Level.WIRE, before=request(), after=request(validVersions="0-1"))
 def version_max_lowered(it: c.VersionMaxLowered) -> Finding | None:
-    """The highest versions of a message are gone.
+    """The highest versions of a message were removed.
 
-    A released version stays: peers that have agreed on it, or data that was stored with it, can no longer be read.
+    Peers that use them, and data stored in them, can no longer be read. Released versions must not be removed.
     """
-    return _range_changed(it, f"`{it.message.name}` no longer has {in_words(it.versions)}, its newest")
+    return _range_changed(it, f"`{it.message.name}` no longer has {in_words(it.versions)}, its highest")
 
 
 @rule(
@@ -82,11 +83,11 @@ def version_max_lowered(it: c.VersionMaxLowered) -> Finding | None:
     severity=Severity.NOTE,
 )
 def version_restored(it: c.VersionRestored) -> Finding | None:
-    """Versions are there that are lower than the lowest before: as a rule they were removed once and came back.
+    """Versions below the lowest version were added, usually because a removal was reverted.
 
-    Peers that speak nothing newer are understood again, and nobody else is concerned.
+    Peers that support only these versions are understood again; others are not affected.
     """
-    return _range_changed(it, f"`{it.message.name}` has {in_words(it.versions)} again, below its lowest so far")
+    return _range_changed(it, f"`{it.message.name}` regained {in_words(it.versions)}")
 
 
 def _range_changed(it: c.MessageChange, text: str) -> Finding:
@@ -103,9 +104,9 @@ def _range_changed(it: c.MessageChange, text: str) -> Finding:
     severity=Severity.NOTE,
 )
 def version_added(it: c.VersionAdded) -> Finding | None:
-    """A message has a new version with bytes of its own.
+    """A message has a new version with a new layout.
 
-    Nobody speaks it yet, so it breaks nobody. The finding says which fields are in it and which are not.
+    This breaks nothing because the version is not used yet. The finding lists the fields that differ.
     """
     if it.same_bytes:
         return None
@@ -114,14 +115,14 @@ def version_added(it: c.VersionAdded) -> Finding | None:
 
 
 def _news(it: c.VersionAdded) -> Iterator[str]:
-    """What is in the version that was not in the one before, and the other way round."""
+    """The differences from the previous version."""
     flexible = it.new.message.flexible
     if it.before is not None and any(version in flexible for version in it.versions) and it.before not in flexible:
-        yield "it is the first that is flexible"
+        yield "it is the first flexible version"
     for words, sites in (
-        ("it has", it.added),
-        ("it lacks", it.removed),
-        ("nullable or tagged, or no longer:", it.changed),
+        ("added:", it.added),
+        ("removed:", it.removed),
+        ("changed nullability or tagging:", it.changed),
     ):
         if sites:
             yield f"{words} {_listed(sites)}"
@@ -139,14 +140,14 @@ def _listed(sites: tuple[FieldSite, ...]) -> str:
     severity=Severity.NOTE,
 )
 def version_added_same_bytes(it: c.VersionAdded) -> Finding | None:
-    """A message has a new version without any change on the wire.
+    """A message has a new version with the layout of the previous one.
 
-    Only the meaning is another one, which the definition does not tell: look for it in the description of the API.
+    Only its meaning differs, which is not part of the definition: see the description of the API.
     """
     if not it.same_bytes:
         return None
-    text = f"`{it.message.name}` has the new {in_words(it.versions)}: no wire change"
-    note = f"its bytes are those of version {it.before}"
+    text = f"`{it.message.name}` has the new {in_words(it.versions)} with an unchanged layout"
+    note = f"its layout is that of version {it.before}"
     return finding(text, place(it.new, it.new.decl.valid_versions), "new version", notes=[note])
 
 
@@ -157,25 +158,21 @@ def version_added_same_bytes(it: c.VersionAdded) -> Finding | None:
     after=request(validVersions="2"),
 )
 def version_min_raised_undeprecated(it: c.VersionMinRaised) -> Finding | None:
-    """The lowest versions of a request are gone without having been deprecated.
+    """The lowest versions of a request were removed without having been deprecated.
 
-    Operators look for users of deprecated versions before they upgrade; for these there was nothing to look for.
+    Operators could not look for users of these versions before the upgrade.
     """
     old = it.old.message
-    silent = {version for version in it.versions if version not in old.deprecated}
-    if old.kind is not MessageKind.REQUEST or not silent:
+    undeprecated = {version for version in it.versions if version not in old.deprecated}
+    if old.kind is not MessageKind.REQUEST or not undeprecated:
         return None
+    decl = it.old.decl
+    words = "does not include all of them" if decl.deprecated_versions else "none of these was deprecated"
     return finding(
-        f"{in_words(silent)} of `{it.message.name}` went without having been deprecated",
+        f"`{it.message.name}` lost {in_words(undeprecated)} without a deprecation",
         place(it.new, it.new.decl.valid_versions),
         f"is {it.new.message.valid} now",
-        others=[
-            (
-                (place(it.old, it.old.decl.deprecated_versions or it.old.decl.valid_versions), "not all deprecated")
-                if it.old.decl.deprecated_versions
-                else (place(it.old, it.old.decl.valid_versions), "none of these was deprecated")
-            )
-        ],
+        others=[(place(it.old, decl.deprecated_versions or decl.valid_versions), words)],
     )
 
 
@@ -186,15 +183,15 @@ def version_min_raised_undeprecated(it: c.VersionMinRaised) -> Finding | None:
     after=request(latestVersionUnstable=True),
 )
 def version_destabilized(it: c.VersionDestabilized) -> Finding | None:
-    """A stable version is marked as unstable.
+    """A stable version became unstable.
 
-    Brokers stop offering it, although peers may rely on it already.
+    Brokers no longer offer it by default, although peers may already use it.
     """
     return finding(
-        f"{in_words(it.versions)} of `{it.message.name}` is marked as unstable",
+        f"{in_words(it.versions)} of `{it.message.name}` became unstable",
         place(it.new, it.new.decl.valid_versions),
-        "newest of these",
-        others=[(place(it.old, it.old.decl.valid_versions), "was stable here")],
+        "the highest of these versions",
+        others=[(place(it.old, it.old.decl.valid_versions), "was stable")],
     )
 
 
@@ -206,15 +203,15 @@ def version_destabilized(it: c.VersionDestabilized) -> Finding | None:
     severity=Severity.NOTE,
 )
 def version_stabilized(it: c.VersionStabilized) -> Finding | None:
-    """An unstable version is stable now.
+    """An unstable version became stable.
 
-    From here on its bytes are frozen, and brokers offer it without being asked to.
+    From now on its layout must not change, and brokers offer it by default.
     """
     return finding(
-        f"{in_words(it.versions)} of `{it.message.name}` is stable now",
+        f"{in_words(it.versions)} of `{it.message.name}` became stable",
         place(it.new, it.new.decl.valid_versions),
-        "newest of these",
-        others=[(place(it.old, it.old.decl.valid_versions), "was unstable here")],
+        "the highest of these versions",
+        others=[(place(it.old, it.old.decl.valid_versions), "was unstable")],
     )
 
 
@@ -226,17 +223,17 @@ def version_stabilized(it: c.VersionStabilized) -> Finding | None:
     severity=Severity.NOTE,
 )
 def deprecated_versions_changed(it: c.DeprecatedVersionsChanged) -> Finding | None:
-    """Versions became deprecated, or are no longer.
+    """Versions became deprecated, or are no longer deprecated.
 
-    A deprecated version still works; brokers count and log who uses it, and it may go in the next major release.
+    Deprecated versions still work. Brokers count and log their use, and the next major release can remove them.
     """
-    verb = "became deprecated" if it.deprecated else "no longer deprecated"
+    verb = "became deprecated" if it.deprecated else "ceased to be deprecated"
     old, new = it.old.decl, it.new.decl
     was = [(place(it.old, old.deprecated_versions), f"was {it.old.message.deprecated}")]
     return finding(
         f"{in_words(it.versions)} of `{it.message.name}` {verb}",
         place(it.new, new.deprecated_versions or new.valid_versions),
-        f"is {it.new.message.deprecated} now" if new.deprecated_versions else "none of these is now",
+        f"is {it.new.message.deprecated} now" if new.deprecated_versions else "none of these is deprecated now",
         others=was if old.deprecated_versions else (),
     )
 
