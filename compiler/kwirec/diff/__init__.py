@@ -1,4 +1,4 @@
-"""What changes between two schemas: ``compare(old, new)`` finds facts, ``judge(changes, level)`` weighs them."""
+"""Comparison of schemas: ``compare(old, new)`` finds changes, ``judge(changes, level)`` applies rules to them."""
 
 from kwirec.diff.compare import compare
 from kwirec.diff.judge import JudgedChange, Judgement, judge

@@ -1,7 +1,7 @@
-"""Facts about messages: two schemas → ``Change``s, in the order of message names.
+"""Finds the changes between two schemas, ordered by message name.
 
-Versions are compared one by one as layouts, never as ranges: what a definition says in other words is no change.
-Below messages, ``compare_fields`` goes on.
+Layouts of single versions are compared, not ranges: a definition that is only written differently has not changed.
+``compare_fields`` finds the changes of fields.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def compare(old: Schema, new: Schema) -> list[c.Change]:
 
 
 def _added_and_removed(pairing: Pairing) -> Iterator[c.Change]:
-    """Messages with versions on one side only; a definition without versions just keeps a number reserved."""
+    """Messages with versions on one side only; a definition without versions only reserves an api key."""
     removed: list[tuple[MessageSite, MessageSite | None]] = [(site, None) for site in pairing.removed]
     removed += [(one.old, one.new) for one in pairing.persisted if not one.new.message.valid]
     for old, reserved in removed:
@@ -45,7 +45,7 @@ def _added_and_removed(pairing: Pairing) -> Iterator[c.Change]:
 
 
 def _numbers(pairing: Pairing) -> Iterator[c.Change]:
-    """Api keys that went to another message. That of a request speaks for its response."""
+    """Api keys of requests that are now used by other requests; their responses are not reported again."""
     before = [*pairing.removed, *(one.old for one in pairing.persisted)]
     newly = [
         *pairing.added,
@@ -59,7 +59,7 @@ def _numbers(pairing: Pairing) -> Iterator[c.Change]:
 
 
 def _ranges(old: Schema, new: Schema, pairing: Pairing) -> Iterator[c.Change]:
-    """Requests and responses whose versions differ now; where they differed before, nothing has changed."""
+    """Requests and responses whose versions differ now but did not before."""
     sites = {id(one.message): one for one in (*pairing.added, *(both.new for both in pairing.persisted))}
     agreed = {key: a.valid == b.valid for key, a, b in old.pairs() if a is not None and b is not None}
     for key, request, response in new.pairs():

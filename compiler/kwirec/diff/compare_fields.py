@@ -1,6 +1,6 @@
-"""Facts about fields: one message on both sides → ``Change``s.
+"""Finds the changes of the fields of one message.
 
-Every version that both sides have is looked at on its own; the same fact in several versions is one change.
+Versions that both sides have are compared one by one; the same change in several versions is reported once.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from kwirec.ir.schema import INTEGER_RANGES, Field, Implicit, StructType, base_t
 from kwirec.lowering.layout import ArrayKind, BlobKind, Kind, ScalarKind, StructKind
 
 TWINS = ({"int16", "uint16"}, {"int32", "uint32"}, {"int8", "bool"})
-"""Types of the same size: one reads what the other writes, as far as both have the value."""
+"""Types of the same size: each can read values of the other that are in its own range."""
 
 
 def compare_fields(one: MessagePair) -> Iterator[c.Change]:
@@ -60,7 +60,7 @@ def _added(one: MessagePair, struct: StructPair) -> Iterator[c.Change]:
 
 
 def _reused_tags(one: MessagePair, struct: StructPair) -> Iterator[c.Change]:
-    """A number that was one field's and is another's, in whichever versions."""
+    """Tags that are now used by another field, in any version."""
     before = {site.field.tag: site for site in struct.old.fields if site.live_tagged}
     same = {(id(pair.old), id(pair.new)) for pair in struct.fields.values()}
     for site in struct.new.fields:
@@ -77,7 +77,7 @@ def _reused_tags(one: MessagePair, struct: StructPair) -> Iterator[c.Change]:
 
 
 def _in_versions(one: MessagePair, struct: StructPair, field: FieldPair) -> Iterator[c.FieldPersists]:
-    """What the layouts of shared versions say about one field, versions with the same fact together."""
+    """Changes of one field in the layouts of shared versions, grouped by kind."""
     facts: dict[type[c.FieldPersists], set[int]] = {}
     for version, (before, after) in field.entries.items():
         same_coding = (version in one.old.message.flexible) == (version in one.new.message.flexible)
@@ -135,7 +135,7 @@ def _nullability(before: bool, after: bool) -> Iterator[type[c.FieldPersists]]:
 
 
 def _same_bytes(before: Kind, after: Kind) -> bool:
-    """Whether every value is written the same, or at least one of every size is."""
+    """Whether both have the same encoding, or at least values of the same size."""
     match before, after:
         case ArrayKind(), ArrayKind():
             same = (before.compact, before.nullable) == (after.compact, after.nullable)
@@ -150,7 +150,7 @@ def _same_bytes(before: Kind, after: Kind) -> bool:
 
 
 def _attributes(one: MessagePair, struct: StructPair, field: FieldPair) -> Iterator[c.Change]:
-    """What a definition says about a field beyond its bytes. A default of tagged fields is part of the bytes."""
+    """Changes of attributes that do not affect the encoding. The default of a tagged field does affect it."""
     tagged = any(before.tag and after.tag for before, after in field.entries.values())
     # Whether a value may be left out only matters where both sides have versions without the field.
     lacking = (field.old.reachable - field.old.live) & (field.new.reachable - field.new.live)
@@ -180,14 +180,14 @@ def _word(value: bool) -> str:
 
 
 def _defaults(old: Field, new: Field) -> tuple[str, str]:
-    """The defaults of an untagged field. Where both sides spell none, these follow the type."""
+    """The defaults of an untagged field; implicit defaults on both sides count as equal."""
     if isinstance(old.default, Implicit) and isinstance(new.default, Implicit):
         return "", ""
     return default_text(old), default_text(new)
 
 
 def default_text(field: Field) -> str:
-    """The default of a field as a definition spells it, also where it spells none."""
+    """The default of a field as written in a definition, also if it is implicit."""
     default = field.default
     zeroes: tuple[object, ...] = (0, False, 0.0, "", bytes(16))
     if isinstance(default, Implicit) or default in zeroes:

@@ -1,7 +1,7 @@
-"""Changes → judgement: every rule looks at every change; instability, waivers and the level are applied here.
+"""Applies all rules to all changes, then instability, waivers and the level to their findings.
 
-A finding that concerns only versions which were unstable on the old side is a warning, because such versions carry no
-promise. Warnings and notes are shown but do not count as breaking.
+A finding that concerns only versions that were unstable on the old side is a warning, because such versions may
+change. Warnings and notes are reported but are not breaking.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from kwirec.versions import in_words
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class JudgedChange:
-    """A change that a rule objects to. ``waiver`` is the one that accepts it, if any."""
+    """A change that a rule objects to, and the waiver that accepts it, if any."""
 
     rule: Rule
     change: Change
@@ -35,7 +35,7 @@ class JudgedChange:
 
 @dataclass(frozen=True)
 class Judgement:
-    """What the rules up to a level object to, what of it is waived, and the waivers that covered nothing."""
+    """Findings of the rules up to a level, waived findings, and waivers that match no finding."""
 
     findings: tuple[JudgedChange, ...]
     waived: tuple[JudgedChange, ...]
@@ -54,7 +54,7 @@ def judge(
     waivers: Iterable[Waiver] = (),
     today: datetime.date | None = None,
 ) -> Judgement:
-    """Apply all rules up to ``level``. ``old`` is the schema that says which versions were unstable."""
+    """Apply all rules up to ``level``. Findings about unstable versions of ``old`` are warnings."""
     known = tuple(waivers)
     day = today or datetime.date.today()
     findings: list[JudgedChange] = []
@@ -79,7 +79,7 @@ def judge(
 
 
 def covers(waiver: Waiver, rule: Rule, change: Change) -> bool:
-    """Whether a waiver accepts what ``rule`` finds in ``change``; the names on either side count."""
+    """Whether a waiver accepts the finding of ``rule`` about ``change``; it can use old or new names."""
     messages = [site.message.name for site in (change.old, change.new) if site is not None]
     sides = (change.before, change.after) if isinstance(change, FieldChange) else ()
     return waiver.covers(rule.name, messages, [site.path for site in sides if site is not None], change.versions)

@@ -1,4 +1,4 @@
-"""Pairs up the fields of one struct in one version: what is the same, moved, renamed, removed and added.
+"""Pairs the fields of one struct in one version: same, moved, renamed, removed and added fields.
 
 ::
 
@@ -19,7 +19,7 @@ from kwirec.lowering.layout import ArrayKind, Kind, StructKind, TagLayout
 
 @dataclass(frozen=True, eq=False)
 class Entry:
-    """A field as one version has it. ``tag`` is there for tagged ones."""
+    """A field in one version; ``tag`` is set for tagged fields."""
 
     site: FieldSite
     kind: Kind
@@ -35,7 +35,7 @@ Pair = tuple[Entry, Entry]
 
 @dataclass(frozen=True)
 class Matching:
-    """``moved`` are those of ``pairs`` whose place among the others is another one."""
+    """Paired, removed and added fields. ``moved`` has the pairs whose position changed."""
 
     pairs: list[Pair]
     moved: list[Pair]
@@ -44,7 +44,7 @@ class Matching:
 
 
 def match(old: Sequence[Entry], new: Sequence[Entry]) -> Matching:
-    """By name, by former names, then by place or tag."""
+    """Pair fields by name, then by former names, then by position or tag."""
     pairs = _by_name(old, new)
     plain = [pair for pair in pairs if pair[0].tag is None and pair[1].tag is None]
     places = [new.index(after) for _, after in plain]
@@ -60,7 +60,7 @@ def match(old: Sequence[Entry], new: Sequence[Entry]) -> Matching:
 
 
 def _by_name(old: Sequence[Entry], new: Sequence[Entry]) -> list[Pair]:
-    """In the order of ``old``. A name that both sides have decides; former names come after."""
+    """Pairs in the order of ``old``. Names on both sides take precedence over former names."""
     theirs = {entry.name: entry for entry in new}
     mine = {entry.name for entry in old}
     found: dict[str, Entry] = {name: theirs[name] for name in mine if name in theirs}
@@ -73,7 +73,7 @@ def _by_name(old: Sequence[Entry], new: Sequence[Entry]) -> list[Pair]:
 
 
 def _by_place(old: Sequence[Entry], new: Sequence[Entry], pairs: list[Pair], steady: list[Pair]) -> list[Pair]:
-    """Renames: where as many fields are left between two steady neighbours on both sides, in their order."""
+    """Renames: unpaired fields between the same neighbours, if there are as many on both sides."""
     found: list[Pair] = []
     rest = _rest(old, [before for before, _ in pairs]), _rest(new, [after for _, after in pairs])
     starts = (-1, -1)
@@ -89,7 +89,7 @@ def _by_place(old: Sequence[Entry], new: Sequence[Entry], pairs: list[Pair], ste
 
 
 def _by_tag(old: Sequence[Entry], new: Sequence[Entry], pairs: list[Pair]) -> list[Pair]:
-    """Renames of tagged fields: the same number with the same bytes."""
+    """Renames of tagged fields: the same tag with the same encoding."""
     mine = [one.tag for one in _rest(old, [before for before, _ in pairs])]
     theirs = {tag.tag: one for one in _rest(new, [after for _, after in pairs]) if (tag := one.tag)}
     by_tag = {one.tag: one for one in old}
@@ -99,7 +99,7 @@ def _by_tag(old: Sequence[Entry], new: Sequence[Entry], pairs: list[Pair]) -> li
 
 
 def _same_shape(a: Kind, b: Kind) -> bool:
-    """Whether one may be the other under a new name: the same bytes, or structs that have half their fields alike."""
+    """Whether a field may have been renamed: same encoding, or structs that share half of their fields."""
     if isinstance(a, ArrayKind) and isinstance(b, ArrayKind):
         return _same_shape(a.element, b.element)
     if isinstance(a, StructKind) and isinstance(b, StructKind):
@@ -113,7 +113,7 @@ def _rest(entries: Sequence[Entry], taken: Sequence[Entry]) -> list[Entry]:
 
 
 def _longest_increasing(numbers: Sequence[int]) -> list[int]:
-    """The indexes of one longest increasing subsequence: what stays put when the others are moved."""
+    """The indexes of a longest increasing subsequence: the elements that were not moved."""
     tails: list[int] = []
     ends: list[int] = []
     before: dict[int, int | None] = {}

@@ -1,16 +1,16 @@
-"""What a rule is: an identifier, one sentence of purpose, a level, and a check that sees one change.
+"""Rules of ``kwirec diff``: an identifier, a purpose in one sentence, a level, and a check of a single change.
 
 ::
 
     @rule(c.FieldRenamed, Level.JSON, before=clock(field("Zone")), after=clock(field("Region")))
     def field_renamed(it: c.FieldRenamed) -> Finding | None:
-        \"\"\"A field has another name.
+        \"\"\"A field was renamed.
 
-        Request logs print names, and so …
+        Request logs contain names, so …
         \"\"\"
 
-The name of the function in capitals is the identifier, the first paragraph of its docstring the purpose, the second
-the reason. A check that returns ``None`` has nothing to say about this change.
+The name of the function in capitals is the identifier; the first paragraph of its docstring is the purpose, the second
+the reason. A check returns ``None`` if it does not object to the change.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ LEVELS = tuple(level.word for level in Level)
 
 @dataclass(frozen=True)
 class Rule:
-    """A code with its level and its check. In ``code`` the examples are the case before and after the change."""
+    """A code with its level and check. The examples in ``code`` are definitions before and after a change."""
 
     code: Code
     level: Level
@@ -65,14 +65,14 @@ class Rule:
         return self.code.what
 
     def look_at(self, change: Change) -> Finding | None:
-        """What the rule says about a change, ``None`` if it is not about such changes."""
+        """The finding about a change; ``None`` if the rule does not object to it."""
         return self.check(change) if type(change) is self.kind else None
 
 
 def rule(
     kind: type[C], level: Level, *, before: str, after: str, severity: Severity = Severity.ERROR
 ) -> Callable[[Callable[[C], Finding | None]], Rule]:
-    """Make a rule of a check for changes of one kind."""
+    """A decorator that turns a check for changes of one kind into a rule."""
 
     def decorate(check: Callable[[C], Finding | None]) -> Rule:
         what, why = explanation(check.__doc__)

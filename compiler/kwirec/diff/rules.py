@@ -1,4 +1,4 @@
-"""All rules, in the order in which they are listed everywhere."""
+"""All rules, ordered by level."""
 
 from __future__ import annotations
 
