@@ -9,7 +9,7 @@
         Request logs contain names, so …
         \"\"\"
 
-The name of the function in capitals is the identifier; the first paragraph of its docstring is the purpose, the second
+The function name in capitals is the identifier; the first paragraph of its docstring is the purpose, the second
 the reason. A check returns ``None`` if it does not object to the change.
 """
 
