@@ -45,6 +45,7 @@ def accepts(model: Model, value: Any) -> bool:
     return taken
 
 
+@pytest.mark.slow
 @each_message
 def test_schema_and_model_agree(name: str) -> None:
     chosen = random.Random(name)

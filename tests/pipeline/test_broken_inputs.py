@@ -65,7 +65,7 @@ def test_nothing_of_a_cluster(mode: str, tmp_path: Path, capsys: pytest.CaptureF
         ("empty", "no capture and no broker log"),
         ("garbage", "no capture and no broker log"),
         ("none", "no such file or folder"),
-        ("*.pcap", "nothing matches"),
+        ("*.pcap", "no file matches this pattern"),
     ):
         assert readiness(tmp_path / path, "--out", tmp_path / "out", "--mode", mode) == 2
         assert told in capsys.readouterr().err
