@@ -1,4 +1,4 @@
-"""Packet captures to pieces of TCP streams, in order: no Spark, no Kafka.
+"""Reads packet captures into ordered pieces of TCP streams, without Spark or Kafka.
 
 Files of pcap and pcapng, plain or compressed, go in; a ``Piece`` for each run of bytes, gap and end of a connection
 comes out, and a ``Broken`` for whatever is wrong with a file.

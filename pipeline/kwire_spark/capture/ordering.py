@@ -1,9 +1,9 @@
-"""The packets of one connection to its bytes in order, with lost, repeated and late packets [RFC 9293].
+"""Puts the bytes of one connection in order, despite lost, repeated and late packets [RFC 9293].
 
-What a capture shows is not what the ends saw: it may begin late, lose packets that arrived, have them twice or in
-another order. The other side's acknowledgements tell what did arrive. A packet is delivered when it continues its
-direction and when what it acknowledges of the other has been delivered, so that no response comes before its
-request. Packets wait for that; when they wait for too long, what they wait for is a gap.
+A capture differs from what the ends saw: it may begin late, miss packets that arrived, repeat them or reorder them.
+The other side's acknowledgements show what did arrive. A packet is delivered when it continues its direction and when
+what it acknowledges of the other has been delivered, so that no response comes before its request. Packets wait for
+that; when they wait for too long, what they wait for is a gap.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from kwire_spark.capture.tcp_stream import TcpStream, length, unwrapped
 
 MOST_BYTES = 4 << 20
 MOST_PACKETS = 1000
-"""What may wait on a connection."""
+"""How many bytes and packets may wait on a connection."""
 PATIENCE = 1.0
-"""Seconds that a packet waits for bytes that the other side has got already."""
+"""How many seconds a packet waits for bytes that the other side has already received."""
 
 
 class Ordering:
-    """Both directions of a connection: ``forward`` is that of the packets whose key is the one that names it.
+    """Both directions of a connection; packets in the ``forward`` direction have the connection's own key.
 
     ``waiting`` packets are held by the two; ``time`` is when something was last delivered; ``source`` and
     ``position`` are the packet that was seen last; ``closing`` is the direction that was the first to end.
@@ -51,7 +51,7 @@ class Ordering:
         self.waiting = self._order = self._bytes = 0
 
     def add(self, packet: Packet, lane: TcpStream, other: TcpStream, seq: int) -> list[Piece]:
-        """What a packet brings whose data begins at ``seq``: what is in order now."""
+        """Process a packet whose data begins at ``seq``; return the pieces that are now in order."""
         pieces: list[Piece] = []
         self.source, self.position = packet.source, packet.position
         self._take(packet, lane, other, seq)
@@ -63,7 +63,7 @@ class Ordering:
         return pieces
 
     def close(self) -> list[Piece]:
-        """What is left when nothing more comes."""
+        """The pieces left when no more packets follow."""
         pieces: list[Piece] = []
         while self.waiting:
             self._give_up(pieces)
@@ -78,7 +78,7 @@ class Ordering:
         return (self.forward, self.backward), (self.backward, self.forward)
 
     def _take(self, packet: Packet, lane: TcpStream, other: TcpStream, seq: int) -> None:
-        """Note what a packet says, and have it wait if it has something new."""
+        """Note the sequence numbers of a packet, and let it wait if it has new data."""
         size = length(packet)
         if lane.next is None:
             lane.begin_at(seq, size, handshake=self.connection.complete)
@@ -95,7 +95,7 @@ class Ordering:
             lane.hold(count, self._order, packet)
 
     def _drain(self, pieces: list[Piece]) -> None:
-        """Deliver what is in order."""
+        """Deliver the data that is in order."""
         progress = bool(self.waiting)
         while progress:
             progress = False
@@ -105,7 +105,7 @@ class Ordering:
                     progress = True
 
     def _deliver(self, lane: TcpStream, pieces: list[Piece]) -> None:
-        """The packet of a direction that is next: what of it is new."""
+        """The new data of the next packet of a direction."""
         count, packet = lane.release()
         size = length(packet)
         self.waiting -= 1
@@ -116,7 +116,7 @@ class Ordering:
             return
         self.time = max(self.time, packet.time)
         data, missing = packet.data[old:], packet.missing - max(old - len(packet.data), 0)
-        if lane.ended and (data or missing > 0):  # so that was no FIN
+        if lane.ended and (data or missing > 0):  # so it was not a FIN
             pieces.append(self._piece("gap", lane, b"", 1, packet))
             lane.ended = False
         if data:
@@ -127,7 +127,7 @@ class Ordering:
         lane.next = count + size
 
     def _too_much(self, now: float) -> bool:
-        """Whether packets wait that should not any longer."""
+        """Whether packets have waited too long."""
         if not self.waiting:
             return False
         if self.waiting > MOST_PACKETS or self._bytes > MOST_BYTES:
@@ -136,7 +136,8 @@ class Ordering:
         return now > oldest + PATIENCE and bool(self.forward.hole or self.backward.hole)
 
     def _give_up(self, pieces: list[Piece]) -> None:
-        """Have what waits go on: bytes that the other side has are missing, or else those before the next packet."""
+        """Deliver waiting data after a gap: bytes that the other side has, or else those before the next packet, are
+        missing."""
         lanes = (self.forward, self.backward)
         for lane, other in self._both():
             if hole := lane.hole:

@@ -1,6 +1,6 @@
-"""Frames of a link to TCP packets: Ethernet with tags, Linux cooked, loopback, raw; IPv4 and IPv6.
+"""Extracts TCP packets from link-layer frames: Ethernet with tags, Linux cooked, loopback, raw; IPv4 and IPv6.
 
-Link types are those of https://www.tcpdump.org/linktypes.html.
+The link types are listed at https://www.tcpdump.org/linktypes.html.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ HOP_BY_HOP, ROUTING, FRAGMENT, AUTHENTICATION, OPTIONS, MOBILITY = 0, 43, 44, 51
 EXTENSIONS = {HOP_BY_HOP, ROUTING, FRAGMENT, AUTHENTICATION, OPTIONS, MOBILITY}
 
 PLAIN = 0x45
-"""How IPv4 without options begins."""
+"""The first byte of an IPv4 header without options."""
 
 _PLAIN = struct.Struct(">BxHxxHxBxx12sIIBB").unpack_from
 """Of IPv4 without options and TCP: all that counts."""
@@ -26,7 +26,7 @@ _ENDS = struct.Struct(">HH").unpack_from
 
 
 class Packet:
-    """A TCP packet, or what a capture has of it.
+    """A TCP packet, or the part of it that was captured.
 
     ``key`` is source address, target address, source port, target port as they stand in the packet; ``data`` is what
     was captured of its payload, ``missing`` how many bytes of it were not. ``source`` and ``position`` say where.
@@ -58,7 +58,7 @@ class Packet:
 
 
 def reverse(key: bytes) -> bytes:
-    """The key of packets the other way."""
+    """The key of packets in the other direction."""
     half = len(key) // 2 - 2
     return key[half : 2 * half] + key[:half] + key[-2:] + key[-4:-2]
 
@@ -70,7 +70,7 @@ def ports_of(key: bytes) -> tuple[int, int]:
 
 
 class IncompletePacketError(Exception):
-    """A packet that may be of TCP but whose headers are not all there."""
+    """A packet that may be a TCP packet but has incomplete headers."""
 
 
 def packet(
@@ -78,7 +78,7 @@ def packet(
 ) -> Packet | None:
     """The TCP packet in ``buffer[start:stop]``, of whose ``length`` bytes those were captured; None if it is none.
 
-    Raises ``IncompletePacketError`` for a fragment that is not the first, and if not even the headers were captured.
+    Raises ``IncompletePacketError`` for a fragment other than the first, and if the headers were not fully captured.
     """
     try:
         ip = network(buffer, start)
@@ -98,7 +98,7 @@ def packet(
             seq, ack, offset, flags = _TCP(buffer, at + 4)
     except (IndexError, struct.error):
         if buffer[ip] >> 4 == 4 and ip + 9 < stop and buffer[ip + 9] != TCP:
-            return None  # so small that TCP would not fit
+            return None  # too small for a TCP header
         raise IncompletePacketError(_short(start, stop, length)) from None
     if fragment & 0x1FFF:
         raise IncompletePacketError("IP fragments are not put together: what is in all but the first is missing")
@@ -117,14 +117,15 @@ def _short(start: int, stop: int, length: int) -> str:
 
 
 def _ipv4(buffer: bytes, ip: int) -> tuple[int, int, bytes]:
-    """Where TCP begins behind options, -1 if there is none; the fragment's offset; the key."""
+    """The position of the TCP header after the options, -1 if there is none; the fragment offset; the key."""
     at = ip + (buffer[ip] & 15) * 4
     fragment = int.from_bytes(buffer[ip + 6 : ip + 8], "big")
     return (at if buffer[ip + 9] == TCP else -1), fragment, buffer[ip + 12 : ip + 20] + buffer[at : at + 4]
 
 
 def _ipv6(buffer: bytes, ip: int, stop: int) -> tuple[int, int, int, bytes]:
-    """Where TCP begins behind extension headers, or -1; size of the packet; fragment's offset; key [RFC 8200]."""
+    """The position of the TCP header after the extension headers, or -1; packet size; fragment offset; key [RFC
+    8200]."""
     size, kind = _IPV6(buffer, ip)
     at, fragment = ip + 40, 0
     while kind in EXTENSIONS and at < stop and not fragment:
@@ -141,11 +142,11 @@ def _ipv6(buffer: bytes, ip: int, stop: int) -> tuple[int, int, int, bytes]:
 
 
 Network = Callable[[bytes, int], int]
-"""Where in a buffer the IP packet begins of the frame at an offset; -1 if it is none."""
+"""Finds the IP packet in the frame at an offset of a buffer; -1 if there is none."""
 
 
 def _typed(buffer: bytes, at: int) -> int:
-    """Behind an EtherType at ``at``, and any tags of VLANs [IEEE 802.1Q, 802.1ad]."""
+    """The position after an EtherType at ``at`` and any VLAN tags [IEEE 802.1Q, 802.1ad]."""
     kind, at = buffer[at : at + 2], at + 2
     while kind in TAGS:
         kind, at = buffer[at + 2 : at + 4], at + 4
@@ -161,7 +162,7 @@ def _cooked(buffer: bytes, start: int) -> int:
 
 
 def _cooked2(buffer: bytes, start: int) -> int:
-    """The protocol stands in front, what it tells of behind the header of 20 bytes: tags too."""
+    """The protocol comes first; its data, tags included, follows the header of 20 bytes."""
     kind = buffer[start : start + 2]
     if kind in TAGS:
         return _typed(buffer, start + 22)
@@ -169,7 +170,8 @@ def _cooked2(buffer: bytes, start: int) -> int:
 
 
 def _loopback(buffer: bytes, start: int) -> int:
-    """The address family in front has as many numbers as there are systems: IP itself says which it is."""
+    """Operating systems number the leading address family differently, so the IP version is read from the IP
+    header."""
     return start + 4
 
 
@@ -178,7 +180,7 @@ def _raw(buffer: bytes, start: int) -> int:
 
 
 class Link:
-    """A link type: what finds the IP packet, and where the addresses are if there are no tags and no options."""
+    """A link type: how to find the IP packet, and where the addresses are if there are no tags and no options."""
 
     __slots__ = ("four", "network", "six")
 
@@ -200,4 +202,4 @@ LINKS = {
     229: Link(0, _raw),
     276: Link(20, _cooked2),
 }
-"""The link types that are known, by their number in files."""
+"""The supported link types by their number in files."""

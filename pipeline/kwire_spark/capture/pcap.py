@@ -1,4 +1,4 @@
-"""Files of pcap, as libpcap writes them: a header, then packets, each with its own [draft-ietf-opsawg-pcap].
+"""The pcap format of libpcap: a file header, then packets, each with its own header [draft-ietf-opsawg-pcap].
 
 Also what both formats share: where in a window the packets are, limits, the report of errors, and the search for the
 next packet after damage.
@@ -18,22 +18,22 @@ Record = tuple[float, int, int, int, int, Link]
 begins in the buffer, its link."""
 
 LARGEST = 1 << 18
-"""Bytes that a packet may have, unless the file itself says that it has larger ones: libpcap's own limit."""
+"""The largest packet in bytes, unless the file announces larger ones: libpcap's own limit."""
 BELIEVED = 1 << 24
 """The largest packets that a file can announce."""
 
 LATEST = 1 << 33
-"""Seconds since the epoch, in 2242: packets are not believed to be later, nor to be older than the epoch. Spark and
-pandas have no such times, and a stream takes the latest for the present."""
+"""Seconds since the epoch, in 2242: packets with a later time, or one before the epoch, are rejected. Spark and
+pandas cannot represent such times, and a stream takes the latest time as the present."""
 
 
 def limit_of(snaplen: int) -> int:
-    """How large the packets of a file may be that says ``snaplen``; 0 means without limit."""
+    """The largest packet size to accept in a file with this ``snaplen``; a ``snaplen`` of 0 means no limit."""
     return max(LARGEST, snaplen if snaplen <= BELIEVED else 0)
 
 
 class Report:
-    """What is wrong with a file: each kind of thing once, where it is first met."""
+    """The problems of a file: each kind once, at its first position."""
 
     __slots__ = ("_known", "_source", "new")
 
@@ -43,7 +43,7 @@ class Report:
         self.new: list[Broken] = []
 
     def add(self, position: int, reason: str, kind: str = "") -> None:
-        """``kind`` tells what is the same although it is told in other words."""
+        """``kind`` identifies the same problem when the messages differ."""
         if (kind or reason) not in self._known:
             self._known.add(kind or reason)
             self.new.append(Broken(self._source, position, reason))
@@ -73,7 +73,7 @@ def pcap_records(window: Window, report: Report) -> Iterator[Record]:
         return
     order, magic = MAGICS[window.buffer[:4]]
     snaplen, number = struct.unpack_from(order + "II", window.buffer, 16)
-    number &= 0x03FFFFFF  # above it: whether frames have checksums, which IP does not count
+    number &= 0x03FFFFFF  # the higher bits say whether frames have checksums, which are not part of the IP packet
     if number not in LINKS:
         report.add(20, f"packets of link type {number} cannot be read")
         return
@@ -109,7 +109,7 @@ def pcap_records(window: Window, report: Report) -> Iterator[Record]:
 
 
 class _Header:
-    """What the header of a packet looks like in a file whose first is of ``seconds``."""
+    """A pattern for packet headers in a file whose first packet has the time ``seconds``."""
 
     def __init__(self, order: str, size: int, seconds: int, limit: int) -> None:
         self.size = size
@@ -120,7 +120,7 @@ class _Header:
         self.before = 0 if order == ">" else 3
 
     def follows(self, buffer: bytes, at: int) -> int:
-        """Where the next begins if one begins here; -1 if none does."""
+        """Where the next packet begins if there is a packet here, otherwise -1."""
         if at + self.size > len(buffer):
             return -1
         seconds, fraction, size, length = self._unpack(buffer, at)
@@ -130,7 +130,7 @@ class _Header:
 
 
 def _resumed(window: Window, at: int, header: _Header) -> int:
-    """Where packets go on: at two headers, one behind the other, of about the same time; or the end."""
+    """Where packets resume: at two consecutive headers with similar times, or at the end."""
 
     def plausible(buffer: bytes, place: int) -> bool:
         following = header.follows(buffer, place)
@@ -142,9 +142,10 @@ def _resumed(window: Window, at: int, header: _Header) -> int:
 def search(
     window: Window, at: int, needle: bytes, before: int, plausible: Callable[[bytes, int], bool], reach: int
 ) -> int:
-    """Where from ``at`` on ``needle`` stands, ``before`` bytes into something plausible; else the end of the file.
+    """The next position from ``at`` on where ``needle`` is found ``before`` bytes into something plausible, or the
+    end of the file.
 
-    ``plausible`` is asked with ``reach`` bytes behind the place, or all that there are.
+    ``plausible`` is called with ``reach`` bytes after the position, or all that are left.
     """
     more = True
     while True:

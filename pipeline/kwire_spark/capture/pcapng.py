@@ -1,4 +1,4 @@
-"""Files of pcapng: blocks in sections, each with its interfaces [draft-ietf-opsawg-pcapng]."""
+"""The pcapng format: sections of blocks, each with its interfaces [draft-ietf-opsawg-pcapng]."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from kwire_spark.capture.streams import Window
 
 SECTION, INTERFACE, OLD_PACKET, SIMPLE_PACKET, PACKET = 0x0A0D0D0A, 1, 2, 3, 6
 MAGIC = struct.pack("<I", SECTION)
-"""The same in both byte orders: which it is, the next field but one tells."""
+"""The same in both byte orders; the field after the next one indicates the order."""
 ORDERS = {b"\x4d\x3c\x2b\x1a": "<", b"\x1a\x2b\x3c\x4d": ">"}
 TSRESOL, TSOFFSET = 9, 14
 MOST_INTERFACES = 1 << 16
-"""Of a section: what describes more is not a capture, and would take memory without end."""
+"""The most interfaces of a section: more would exhaust memory, and no real capture has them."""
 SMALLEST = 28
-"""Bytes that are looked at at once: what is shorter at the end of a file has no packet."""
+"""How many bytes are examined at once: a shorter rest of a file has no packet."""
 
 
 class _Interface:
@@ -31,7 +31,7 @@ class _Interface:
 
 
 def pcapng_records(window: Window, report: Report) -> Iterator[Record]:
-    """The packets of a file whose beginning is in ``window``. Blocks that are not known are passed over.
+    """The packets of a file whose beginning is in ``window``. Unknown blocks are skipped.
 
     Simple packets have no time: they get that of the packet before them, as do those whose time is impossible.
     """
@@ -90,7 +90,7 @@ def pcapng_records(window: Window, report: Report) -> Iterator[Record]:
 
 
 def _instead(seen: float, before: float, place: int, report: Report) -> float:
-    """The time of a packet whose own is not believed."""
+    """The time of a packet whose own time is rejected."""
     report.add(
         place, f"packets with impossible times, as {seen:g} seconds since 1970: the time before is theirs", "time"
     )
@@ -98,7 +98,7 @@ def _instead(seen: float, before: float, place: int, report: Report) -> float:
 
 
 def _is_whole(buffer: bytes, at: int, order: str) -> bool:
-    """Whether what is left is a block that is too small to have a packet."""
+    """Whether the rest is a block too small to have a packet."""
     size = len(buffer) - at
     return size >= 12 and struct.unpack_from(order + "I", buffer, at + 4)[0] == size
 
@@ -132,7 +132,7 @@ def _options(data: bytes, order: str) -> Iterator[tuple[int, bytes]]:
 def _other(
     buffer: bytes, at: int, kind: int, size: int, order: str, interfaces: list[_Interface], time: float
 ) -> Record | None:
-    """The packet in a block of the two kinds that are rare; None if there is none or it cannot be read."""
+    """The packet in one of the two rare kinds of blocks; None if there is none or it cannot be read."""
     if not interfaces:
         return None
     if kind == SIMPLE_PACKET:
@@ -158,7 +158,8 @@ def _wrong(number: int, interfaces: list[_Interface], captured: int, room: int) 
 
 
 def _resumed(window: Window, at: int, order: str) -> int:
-    """Where the next block with a packet begins, which tells its size in front and behind; or the end of the file."""
+    """Where the next block with a packet begins, found by its size, which is both its first and last field; or the
+    end of the file."""
 
     def plausible(buffer: bytes, place: int) -> bool:
         size = int.from_bytes(buffer[place + 4 : place + 8], "little" if order == "<" else "big")

@@ -1,4 +1,4 @@
-"""What a capture is turned into: pieces of TCP connections, and what is broken about its files."""
+"""The output of a capture: pieces of TCP connections, and problems of its files."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ class Peer:
 class Connection:
     """One TCP connection; ``started`` is when it was first seen, in seconds since the epoch.
 
-    ``complete`` says that its handshake was seen, so that the first bytes are the first of the connection, and that
-    who is the client is known and not guessed.
+    ``complete`` is true if its handshake was captured: then nothing is missing at the beginning, and which side is
+    the client is certain.
     """
 
     client: Peer
@@ -36,7 +36,7 @@ class Connection:
 
     @property
     def id(self) -> str:
-        """As ``10.0.0.1:50412-10.0.0.9:9092@1700000000.123456``: client, server, first seen."""
+        """Client, server and time first seen, such as ``10.0.0.1:50412-10.0.0.9:9092@1700000000.123456``."""
         return f"{self.client}-{self.server}@{self.started:.6f}"
 
 
@@ -82,7 +82,7 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Broken:
-    """Something that is wrong with a file of a capture, once for each cause."""
+    """A problem of a capture file, reported once for each cause."""
 
     source: str
     position: int

@@ -1,4 +1,5 @@
-"""The files of a capture to pieces of its connections: packets by time, then each packet to its connection."""
+"""Reads the files of a capture into pieces of its connections: orders packets by time, then assigns each to its
+connection."""
 
 from __future__ import annotations
 
@@ -15,15 +16,15 @@ from kwire_spark.capture.tcp import GRACE, TcpConnection
 
 ALWAYS, NEVER = float("-inf"), float("inf")
 BEGINNING = 64
-"""Bytes that tell what a file is: compressed ones may begin with fewer at a time."""
+"""How many bytes identify the format of a file; decompression may yield fewer at first."""
 
 
 def file_packets(
     path: str, passed: Container[bytes] = (), start: float = ALWAYS, end: float = NEVER
 ) -> Iterator[Packet | Broken]:
-    """The TCP packets from ``start`` until before ``end`` in a file, and what is broken about it.
+    """The TCP packets of a file from ``start`` to ``end``, exclusive, and the file's problems.
 
-    Packets whose key is in ``passed`` are passed over as fast as can be: it may grow meanwhile.
+    Packets whose key is in ``passed`` are skipped as fast as possible; the set may grow meanwhile.
     """
     report = Report(path)
     window = Window(path)
@@ -92,7 +93,7 @@ MOST_PASSED = 1 << 17
 class Connections:
     """``share`` (i, n) has the connections whose hash is i of n; ``ports``, if any, only those with such a server.
 
-    ``passed`` has keys of packets that are of no interest here: readers may leave these packets out. At most ``most``
+    ``passed`` has the keys of packets that are not needed: readers may skip these packets. At most ``most``
     connections are kept; of more, those in which nothing happened for the longest time are closed.
     """
 
@@ -105,7 +106,7 @@ class Connections:
         self._reset: deque[TcpConnection] = deque()
 
     def add(self, packet: Packet) -> list[Piece]:
-        """What the next packet brings."""
+        """Process the next packet; return its pieces."""
         connection = self._known.get(packet.key)
         if connection is None:
             if not self._is_mine(packet.key):
@@ -119,7 +120,7 @@ class Connections:
         return connection.add(packet)
 
     def close(self) -> Iterator[Piece]:
-        """What is left of all connections when the capture ends."""
+        """The pieces left in all connections when the capture ends."""
         for connection in self._known.values():
             yield from connection.close()
         self._known.clear()
@@ -136,7 +137,7 @@ class Connections:
         return False
 
     def _watched(self, connection: TcpConnection, packet: Packet) -> list[Piece]:
-        """As ``add``; closes connections some time after they were reset."""
+        """Like ``add``; also closes connections some time after they were reset."""
         was_reset = connection.reset is not None
         pieces = connection.add(packet)
         if connection.reset is not None and not was_reset:
@@ -169,11 +170,11 @@ def read_pieces(
     """All files together are one capture: they are read in the order of their first packets, side by side where they
     overlap in time.
 
-    ``share`` (i, n) gives the connections whose hash is i of n; the n shares together are the whole, and what is
-    wrong with files is in the first. ``ports`` are those of servers: only connections to them are given. Without,
-    whoever sent the SYN is the client; if none was seen, the server is whose port is usual for Kafka, or lower.
-    ``start`` and ``end``, in seconds since the epoch, leave out the packets before and from then on. At most ``most``
-    connections are kept in memory. Nothing that is in a file raises, nor does a file that cannot be read.
+    ``share`` (i, n) selects the connections whose hash is i of n; problems of files are only in the first share.
+    ``ports`` are server ports: only connections to them are returned. Without it, the sender of the SYN is the
+    client; if there was none, the server is the side whose port is usual for Kafka, or lower. ``start`` (inclusive)
+    and ``end`` (exclusive), in seconds since the epoch, limit the packets. At most ``most`` connections are kept in
+    memory. Neither the content of a file nor an unreadable file raises an error.
     """
     connections = Connections(share, ports, most)
     first = ALWAYS if start is None else start
@@ -202,7 +203,7 @@ def capture_packets(
 
 
 class _Reader:
-    """The packets of a file, of which the next is known."""
+    """The packets of a file, with access to the next one."""
 
     def __init__(self, packets: Iterator[Packet | Broken]) -> None:
         self._packets = packets

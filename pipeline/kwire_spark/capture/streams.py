@@ -9,19 +9,19 @@ from pathlib import Path
 from typing import BinaryIO
 
 CHUNK = 1 << 17
-"""Bytes that are read at a time: so few that they stay in the cache of a core while they are looked at."""
+"""How many bytes are read at a time: few enough to stay in a core's cache while they are processed."""
 GZIP = b"\x1f\x8b"
 ZSTD = b"\x28\xb5\x2f\xfd"
 SKIPPABLE = b"\x2a\x4d\x18"
 """Behind any byte: a frame of zstd for other purposes."""
 STEP = 1 << 11
-"""Bytes of zstd that are decompressed at a time: at most 64 MB come of them, since a block has at least 4."""
+"""How many bytes of zstd are decompressed at a time: they yield at most 64 MB, since a block has at least 4 bytes."""
 LARGEST_WINDOW = 1 << 27
-"""What zstd may ask for in memory: the most that its command line tool accepts by itself."""
+"""The memory limit for zstd: the default limit of its command line tool."""
 
 
 class DamagedStreamError(Exception):
-    """The file ends or goes on in a way that it should not; what came before stays good."""
+    """The file is truncated or continues with invalid data; the data before that is valid."""
 
 
 class Window:
@@ -35,7 +35,7 @@ class Window:
         self._chunks = _chunks(path)
 
     def advance(self, at: int) -> bool:
-        """Drop what is before ``at`` and add more behind; false if there is no more.
+        """Drop the data before ``at`` and append more; false if there is no more.
 
         Raises ``OSError``, or ``DamagedStreamError`` where decompression fails; nothing is dropped then.
         """
@@ -63,7 +63,7 @@ def _chunks(path: str) -> Generator[bytes, None, None]:
 
 
 def _gunzipped(file: BinaryIO) -> Iterator[bytes]:
-    """All members of a gzip file. Zeros behind the last are padding, as gzip itself has it."""
+    """All members of a gzip file. Zeros after the last member are padding, as for gzip itself."""
     rest = b""
     while rest := rest.lstrip(b"\0") or file.read(CHUNK).lstrip(b"\0"):
         member = zlib.decompressobj(wbits=31)
@@ -85,7 +85,7 @@ def _gunzipped(file: BinaryIO) -> Iterator[bytes]:
 
 
 def _until_broken(member: zlib._Decompress, rest: bytes) -> Iterator[bytes]:
-    """What comes before an error, a little at a time."""
+    """The data before an error, in small pieces."""
     with suppress(zlib.error):
         while rest and not member.eof:
             yield member.decompress(rest, 64)

@@ -1,4 +1,4 @@
-"""The packets between two ports to pieces of the connections that follow each other there."""
+"""Splits the packets between two ports into pieces of successive connections."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kwire_spark.capture.pieces import Connection, Peer, Piece
 from kwire_spark.capture.tcp_stream import FAR, MASK, TcpStream, length, unwrapped
 
 GRACE = 1.0
-"""Seconds after a reset in which packets still come that were sent before it arrived."""
+"""For how many seconds after a reset packets can arrive that were sent before it."""
 BEHIND = 1 << 20
 """Bytes before the first of a connection that may be seen late, and between packets that follow each other."""
 
@@ -20,11 +20,11 @@ SIGNALS = SYN | FIN | RST | ACK
 
 
 class TcpConnection:
-    """What goes on between two ports: one connection after the other, told apart by their handshakes.
+    """The traffic between two ports: successive connections, distinguished by their handshakes.
 
     Small, and can be pickled between any two packets. ``key`` is that of the packets of either side; ``ports`` are
-    those of servers, if known. ``reset`` is when a reset was seen: ``close`` it some seconds later, when nothing
-    comes that was sent before the reset arrived.
+    those of servers, if known. ``reset`` is when a reset was seen; ``close`` the connection some seconds later, when
+    packets sent before the reset can no longer arrive.
     """
 
     __slots__ = ("_key", "_open", "_ordering", "_ports", "_stray", "reset")
@@ -43,7 +43,7 @@ class TcpConnection:
         return 0.0 if self._ordering is None else self._ordering.time
 
     def add(self, packet: Packet) -> list[Piece]:
-        """What this packet brings, the next that was seen: what is in order now."""
+        """Process the next captured packet; return the pieces that are now in order."""
         ordering = self._ordering
         if ordering is None or ordering.waiting or packet.flags & SIGNALS != ACK or packet.missing:
             return self._unusual(packet)
@@ -73,7 +73,7 @@ class TcpConnection:
         return [Piece(ordering.connection, "data", lane.direction, data, size, ordering.time, source, position)]
 
     def close(self) -> list[Piece]:
-        """What is left when the connection, or the capture, ends. Packets may follow: of the next connection."""
+        """The pieces left when the connection or the capture ends. Packets of the next connection may follow."""
         if not self._open or self._ordering is None:
             return []
         self._open, self.reset = False, None
@@ -113,7 +113,8 @@ class TcpConnection:
         return pieces
 
     def _strayed(self, packet: Packet) -> list[Piece]:
-        """Nothing that fits to an open connection: if two such fit to each other, another has begun."""
+        """Process a packet that does not belong to the open connection: two such packets that match each other begin
+        a new one."""
         first = self._take_stray()
         if first is None or not _is_near(first, packet):
             self._stray = packet
@@ -125,13 +126,13 @@ class TcpConnection:
         return stray
 
     def _lanes(self, packet: Packet, ordering: Ordering) -> tuple[TcpStream, TcpStream]:
-        """That of the sender, and the other."""
+        """The sender's direction, and the opposite one."""
         if packet.key == self._key:
             return ordering.forward, ordering.backward
         return ordering.backward, ordering.forward
 
     def _is_known(self, packet: Packet) -> bool:
-        """Whether a packet belongs to the connection that we know, be that open or closed."""
+        """Whether a packet belongs to the current connection, open or closed."""
         if self._ordering is None:
             return False
         lane, other = self._lanes(packet, self._ordering)
@@ -157,7 +158,8 @@ class TcpConnection:
         )
 
     def _complete(self, packet: Packet, ordering: Ordering) -> None:
-        """A handshake that is seen late, but before anything was delivered, still tells who is who."""
+        """A handshake that is captured late, but before anything was delivered, still identifies client and
+        server."""
         if ordering.connection.complete or ordering.delivered:
             return
         asks = not packet.flags & ACK
@@ -167,7 +169,7 @@ class TcpConnection:
 
 
 def _is_handshake(packet: Packet, lane: TcpStream, other: TcpStream) -> bool:
-    """Whether a SYN is of a connection: seen again, or late, or the server's answer to it."""
+    """Whether a SYN belongs to a connection: repeated, seen late, or the server's answer."""
     if lane.isn is not None:
         return lane.isn == packet.seq
     if packet.flags & ACK and other.isn is not None and (packet.ack - 1) & MASK == other.isn:
@@ -177,7 +179,7 @@ def _is_handshake(packet: Packet, lane: TcpStream, other: TcpStream) -> bool:
 
 
 def _is_near(one: Packet, other: Packet) -> bool:
-    """Whether two packets can be of the same connection, of the same or of both directions."""
+    """Whether two packets can belong to the same connection, in the same or opposite directions."""
     number = other.seq if other.key == one.key else other.ack
     return abs(unwrapped(number, one.seq) - one.seq) < BEHIND
 
@@ -189,7 +191,7 @@ def _connection(packet: Packet, asks: bool, started: float, complete: bool) -> C
 
 
 USUAL = {port for start in (9092, 19092, 29092, 39092) for port in range(start, start + 8)}
-"""Where brokers and controllers listen in examples, images and most installations."""
+"""The ports of brokers and controllers in examples, images and most installations."""
 
 
 def peers(key: bytes) -> tuple[Peer, Peer]:
@@ -204,7 +206,7 @@ def peers(key: bytes) -> tuple[Peer, Peer]:
 
 
 def from_client(key: bytes, ports: Collection[int]) -> bool:
-    """Whether packets with this key are a client's, probably: servers have the ports given, usual or lower."""
+    """Whether packets with this key probably come from a client: servers have the given, usual or lower ports."""
     source, target = ports_of(key)
     for servers in (ports, USUAL):
         if (source in servers) != (target in servers):

@@ -1,4 +1,4 @@
-"""One direction of a TCP connection: where it stands, and what came too early [RFC 9293, section 3.4]."""
+"""One direction of a TCP connection: its position, and packets that arrived early [RFC 9293, section 3.4]."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from kwire_spark.capture.packets import ACK, FIN, Packet
 MASK = 0xFFFFFFFF
 HALF = 1 << 31
 FAR = 1 << 30
-"""A window has at most 2**30 bytes [RFC 7323]: what is farther away belongs to another connection."""
+"""A window has at most 2**30 bytes [RFC 7323]: a packet farther away belongs to another connection."""
 
 
 def unwrapped(number: int, near: int) -> int:
-    """The count of bytes that is nearest to ``near``, of those that a sequence number can stand for."""
+    """The byte count nearest to ``near`` that a sequence number can represent."""
     return near + ((number - near + HALF) & MASK) - HALF
 
 
@@ -45,10 +45,10 @@ class TcpStream:
         self.held: list[tuple[int, int, Packet]] = []
 
     def begin_at(self, seq: int, size: int, *, handshake: bool) -> None:
-        """The first packet of this direction is seen: ``size`` bytes from ``seq`` on.
+        """Note the first packet of this direction: ``size`` bytes from ``seq`` on.
 
         Bytes before it that the other side has are missing if the handshake was seen, else before the capture. A
-        byte that it has already asks whether it is still there [RFC 9293, 3.8.4].
+        single byte that the other side already has is a keep-alive probe [RFC 9293, 3.8.4].
         """
         start = seq
         if self.told is not None:
@@ -60,7 +60,7 @@ class TcpStream:
             self.acked = unwrapped(self.acked & MASK, start)
 
     def acknowledge(self, ack: int) -> None:
-        """The other side says up to where it has everything; what is out of reach is not believed."""
+        """Note an acknowledgement of the other side; one that is out of range is ignored."""
         if self.acked is None:
             self.told = ack
             self.acked = ack if self.next is None else unwrapped(ack, self.next)
@@ -85,12 +85,12 @@ class TcpStream:
 
     @property
     def ready(self) -> bool:
-        """Whether the earliest packet that waits continues what was delivered."""
+        """Whether the earliest waiting packet continues the delivered data."""
         return bool(self.held) and self.next is not None and self.held[0][0] <= self.next
 
     @property
     def hole(self) -> int:
-        """How many bytes are missing now that the other side has got."""
+        """How many bytes are missing here that the other side has received."""
         if self.next is None or self.acked is None or self.ready:
             return 0
         end = min(self.acked, self.held[0][0]) if self.held else self.acked
@@ -99,7 +99,7 @@ class TcpStream:
     def missing_at_end(self, *, closing: bool) -> int:
         """How many bytes the other side has got when nothing more comes: all that it acknowledged, if none was seen.
 
-        One of them is a FIN if the connection was ``closing``, or if there is but one.
+        One of them is a FIN if the connection was ``closing``, or if there is only one.
         """
         if self.acked is None or self.told is None or self.ended:
             return 0

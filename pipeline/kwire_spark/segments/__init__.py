@@ -1,7 +1,7 @@
 """Log segments and snapshots as Arrow tables, without Spark: files are cut into splits, batches become columns.
 
-``segment_files`` finds files, ``splits`` cuts them, ``record_batches`` reads splits. Nothing that is broken raises:
-it becomes a row that says what it is.
+``segment_files`` finds files, ``splits`` cuts them, ``record_batches`` reads splits. Broken input does not raise: it
+becomes a row that describes the problem.
 """
 
 from kwire_spark.segments.bounds import Bounds

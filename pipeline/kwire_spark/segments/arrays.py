@@ -22,7 +22,7 @@ _TIMESTAMP_TYPES = pa.array(["none", "create", "append"])
 _HEADERS = RECORDS.field("headers").type
 
 Column = Callable[[Gathered, bool], pa.Array]
-"""Takes what is gathered, and whether secrets are to be hidden."""
+"""A function of the gathered batches and whether to hide secrets."""
 
 
 def _constant(value: object, kind: pa.DataType, count: int) -> pa.Array:
@@ -30,7 +30,7 @@ def _constant(value: object, kind: pa.DataType, count: int) -> pa.Array:
 
 
 def _fact(name: str, kind: str) -> Column:
-    """A fact that stands in the header of a batch."""
+    """A column for a field of the batch header."""
     return lambda it, hide: pa.array(it.fact(name).astype(kind))
 
 
@@ -56,7 +56,7 @@ def _value(it: Gathered, hide: bool) -> pa.Array:
 
 
 def _headers(it: Gathered, hide: bool) -> pa.Array:
-    """Flat lists of all keys and all values, and where those of each record begin."""
+    """Flat lists of all keys and all values, and the index of the first of each record."""
     found = it.headers()
     lengths = np.zeros(it.count + 1, np.int32)
     for number, headers in found:
@@ -69,7 +69,7 @@ def _headers(it: Gathered, hide: bool) -> pa.Array:
 
 
 def _text(key: str) -> str:
-    """A header's key, in which bytes that are no UTF-8 are surrogates, as Java reads it."""
+    """A header's key as Java reads it; its invalid UTF-8 bytes are surrogates here."""
     return key if key.isascii() else key.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 

@@ -1,7 +1,7 @@
-"""What is asked for of a log, as far as it lets a reader pass over files, batches and records.
+"""The parts of a query's filters that let a reader skip files, batches and records.
 
-Takes Spark's filters, gives ``Bounds`` of offsets and times, and a judgement on topics and partitions. Nothing here
-replaces a filter: Spark applies all of them again.
+Takes Spark's filters; returns ``Bounds`` of offsets and times, and whether a topic or partition can match. Nothing
+here replaces a filter: Spark applies all of them again.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ LEAST, MOST = -(1 << 63), (1 << 63) - 1
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """Offsets and times (microseconds since the epoch) from first to last, both included."""
+    """Ranges of offsets and times (microseconds since the epoch), both ends inclusive."""
 
     first_offset: int = LEAST
     last_offset: int = MOST
@@ -33,11 +33,11 @@ class Bounds:
 
     @property
     def timed(self) -> bool:
-        """Whether records are chosen by time: those without one are then left out, as in SQL."""
+        """Whether records are selected by time; if so, records without a time are left out, as in SQL."""
         return self.first_time > LEAST or self.last_time < MOST
 
     def narrowed(self, filters: Iterable[Any]) -> Bounds:
-        """The bounds within these that ``filters`` allow, which are Spark's and all of which have to hold."""
+        """These bounds, narrowed by Spark's ``filters``, all of which must be satisfied."""
         bounds = self
         for one in filters:
             column: tuple[str, ...] = getattr(one, "attribute", ())
@@ -52,17 +52,17 @@ class Bounds:
         return bounds
 
     def skip(self, batch: Batch) -> bool:
-        """Whether no record of a batch can be within, by its header. The least offset and time are not in headers of
-        all formats, the largest are."""
+        """Whether its header shows that no record of a batch is within the bounds. All formats store the largest
+        offset and time in the header, but not all store the smallest."""
         if batch.last_offset < self.first_offset or batch.max_timestamp * 1000 < self.first_time:
             return True
         return batch.magic == 2 and batch.base_offset > self.last_offset
 
     def within(self, offsets: npt.NDArray[np.int64], times: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
-        """Which records are within, by their offsets and timestamps (milliseconds, -1 for none)."""
+        """Which records are within the bounds, given their offsets and timestamps (milliseconds, -1 for none)."""
         chosen = (offsets >= self.first_offset) & (offsets <= self.last_offset)
         if self.timed:
-            # In whole milliseconds: what has no place in int64 as microseconds is compared all the same.
+            # Compares whole milliseconds, so that times too large for int64 microseconds work too.
             chosen &= (times >= -(-self.first_time // 1000)) & (times <= self.last_time // 1000) & (times != -1)
         return chosen
 
@@ -73,7 +73,7 @@ def allows(filters: Iterable[Any], facts: Mapping[str, object]) -> bool:
 
 
 def microseconds(time: datetime) -> int:
-    """Since the epoch; a time without a zone is one of UTC, the session's zone."""
+    """Microseconds since the epoch; a time without a zone is in UTC, the time zone of the session."""
     return ((time if time.tzinfo else time.replace(tzinfo=UTC)) - EPOCH) // timedelta(microseconds=1)
 
 
@@ -102,13 +102,13 @@ _LIMITS: dict[str, Callable[[int], tuple[int, int]]] = {
 def _passes(one: Any, facts: Mapping[str, object]) -> bool:
     kind = type(one).__name__
     if kind == "Not":
-        # What cannot be judged passes, and so does its contrary; null passes neither.
+        # If a filter cannot be evaluated, both it and its negation let the row pass; null passes neither.
         return _judged(one.child, facts) is not True
     return _judged(one, facts) is not False
 
 
 def _judged(one: Any, facts: Mapping[str, object]) -> bool | None:
-    """Whether a filter holds; ``None`` if that is not known, or if the value is null."""
+    """Whether a filter is satisfied; ``None`` if that is unknown or the value is null."""
     column: tuple[str, ...] = getattr(one, "attribute", ())
     test = _TESTS.get(type(one).__name__)
     if test is None or len(column) != 1 or facts.get(column[0]) is None:

@@ -1,6 +1,6 @@
-"""Which files of a broker are read, and how they are cut for several readers.
+"""Selects the files of a broker and splits them among several readers.
 
-Takes paths, gives ``Split``s: ranges of files. A range stands for the batches that begin in it.
+Takes paths and returns ``Split``s, which are ranges of files. A range includes the batches that begin in it.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from kwire.logs import Checkpoint, LogSegment
 from kwire.logs.segment import FILE_NAME, log_file
 
 STATES = ("delete", "future", "stray")
-"""Folders of partitions that are being removed, copied to another disk, or belong to another broker by now."""
+"""Folders of partitions that are being removed, are being copied to another disk, or now belong to another broker."""
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
     """Which files of folders are wanted.
 
-    ``topics`` are patterns with ``*`` and ``?``; a ``!`` in front excludes. ``states`` are those of :data:`STATES`
-    that are read as well. ``checkpoints`` is ``true``, ``false``, or ``auto``: the newest snapshot of a metadata log
-    that no longer reaches back to its beginning.
+    ``topics`` are patterns with ``*`` and ``?``; a ``!`` in front excludes. ``states`` are the members of
+    :data:`STATES` that are read as well. ``checkpoints`` is ``true``, ``false``, or ``auto``: the newest snapshot of
+    a metadata log that no longer reaches back to its beginning.
     """
 
     topics: tuple[str, ...] = ()
@@ -31,7 +31,7 @@ class Selection:
     checkpoints: str = "auto"
 
     def wants(self, file: LogSegment) -> bool:
-        """Whether a file is wanted by its topic and the state of its partition."""
+        """Whether the topic of a file and the state of its partition are selected."""
         return (not file.state or file.state in self.states) and self._topic(file.topic or "")
 
     def _topic(self, topic: str) -> bool:
@@ -43,8 +43,8 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """Those batches of a file that begin at bytes ``start`` to ``end``, exclusive. ``size`` is that of the file when
-    it was cut, -1 if it could not be opened."""
+    """Those batches of a file that begin at bytes ``start`` to ``end``, exclusive. ``size`` is the size of the file
+    when it was split, -1 if it could not be opened."""
 
     path: str
     start: int
@@ -55,8 +55,8 @@ class Split:
 def segment_files(
     files: Iterable[str], named: Sequence[str] = (), selection: Selection | None = None
 ) -> list[LogSegment]:
-    """The segments and snapshots among ``files``, by topic, partition and offset. Those that are ``named`` are taken
-    whatever they are called; of others the broker's naming and the ``selection`` decide."""
+    """The segments and snapshots among ``files``, by topic, partition and offset. Files in ``named`` are always
+    taken; others only if the broker's naming scheme and ``selection`` allow it."""
     selection = selection or Selection()
     chosen, found = [], []
     for path in files:
@@ -70,7 +70,7 @@ def segment_files(
 
 
 def splits(files: Iterable[LogSegment], size: int | None = None) -> list[tuple[Split, ...]]:
-    """The files cut into ranges of ``size`` bytes and put together to groups of about as many: the work of a task.
+    """The files cut into ranges of ``size`` bytes, in groups of about that size: one group is the work of a task.
 
     Unless ``size`` is given it is 64 MiB, or less for small inputs, so that all processors have some.
     """
@@ -92,7 +92,7 @@ def splits(files: Iterable[LogSegment], size: int | None = None) -> list[tuple[S
 
 
 def _with_snapshots(files: list[LogSegment], which: str) -> Iterator[LogSegment]:
-    """All segments, and the snapshots that are wanted."""
+    """All segments and the selected snapshots."""
     snapshots = [file for file in files if isinstance(file, Checkpoint)]
     segments = [file for file in files if not isinstance(file, Checkpoint)]
     yield from segments

@@ -1,7 +1,7 @@
 """Splits of segments to Arrow: batches are read, verified, decompressed, and become columns.
 
-Takes splits and the columns that are wanted, gives Arrow record batches of these columns, of ``columns.RECORDS``.
-What is broken is a row of its own with ``_corrupt``, or ``BrokenInputError`` where ``failfast`` is asked for.
+Takes splits and the requested columns of ``columns.RECORDS``, and yields Arrow record batches with these columns.
+Broken input becomes a row with ``_corrupt``, or raises ``BrokenInputError`` with ``failfast``.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def record_batches(
 
 
 def _read(split: Split, bounds: Bounds, rows: Rows, control: bool) -> Iterator[pa.RecordBatch | Broken]:
-    """Rows of a split in order, and what is broken between them."""
+    """The rows of a split in order, and broken input between them."""
     if split.size < 0:
         yield Broken(split.path, None, "cannot be opened")
         return

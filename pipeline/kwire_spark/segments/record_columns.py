@@ -1,7 +1,7 @@
-"""Batches of one file that are to become one Arrow batch, of two kinds with the same facts.
+"""Batches of one file that become one Arrow batch: two classes with the same attributes.
 
 ``Stored`` takes batches of magic 2 as they are in memory, and reads all their records at once. ``Read`` takes any
-batch by its ``Record`` objects: slower, and good for everything.
+batch through its ``Record`` objects: slower, but works for every format.
 """
 
 from __future__ import annotations
@@ -41,20 +41,20 @@ HEADER = np.dtype(
 COUNT = Struct(">i")
 COUNT_AT = BATCH_HEADER.size - COUNT.size
 BELIEVED = 1 << 16
-"""A batch that says it has more records than this is read in parts, even if only their number matters."""
+"""A batch that claims more records than this is read in parts, even if only the number of records matters."""
 LARGEST = 1 << 30
-"""Bytes of records that are read at once; Arrow's offsets have 31 bits."""
+"""How many bytes of records are read at once; Arrow's offsets have 31 bits."""
 
 
 class Gathered(Protocol):
-    """What columns are made of: each of these has as many numbers or rows as there are records."""
+    """The input of the columns: every array has one element per record."""
 
     file: LogSegment
     count: int
     weight: int
 
     def fact(self, name: str) -> Numbers:
-        """A field of the headers of batches, by its name in :data:`HEADER`; or ``position``."""
+        """A field of the batch headers, by its name in :data:`HEADER`, or ``position``."""
 
     def offsets(self) -> Numbers: ...
 
@@ -66,12 +66,12 @@ class Gathered(Protocol):
     def values(self) -> pa.Array: ...
 
     def headers(self) -> list[tuple[int, Headers]]:
-        """Of records that have any, with their numbers."""
+        """The headers of the records that have any, with the record numbers."""
 
 
 class Stored:
-    """Batches of magic 2 as they are stored: ``records`` says whether theirs are looked for at all. ``weight`` is the
-    memory that they take, of what holds them and of decompressed records."""
+    """Batches of magic 2 as they are stored; ``records`` is false if their records need not be read. ``weight`` is
+    the memory they take: their buffers and the decompressed records."""
 
     __slots__ = (
         "_base",
@@ -92,7 +92,7 @@ class Stored:
         self.file = file
         self.count = self.weight = 0
         self.kept: list[tuple[bytes, int, int, int]] = []
-        """Batches: what holds them, where they are in it, how large they are, and where in the file."""
+        """For each batch: its buffer, its position in the buffer, its size, and its position in the file."""
         self._records = records
         self._limit = limit
         self._buffers: list[bytes] = []
@@ -103,7 +103,7 @@ class Stored:
         self._fields: Fields | None = None
 
     def add(self, data: bytes, at: int, size: int, position: int) -> bool:
-        """Take the batch of ``size`` bytes at ``at`` of ``data``, unless it is not as usual; whether it is taken."""
+        """Take the batch of ``size`` bytes at ``data[at]`` if it is an ordinary one; return whether it was taken."""
         count: int = COUNT.unpack_from(data, at + COUNT_AT)[0]
         if data[at + MAGIC] != 2 or not 0 <= count <= BELIEVED:
             return False
@@ -116,7 +116,7 @@ class Stored:
         return True
 
     def holds(self, data: bytes) -> bool:
-        """Whether ``data`` is kept in memory already, for the batch before."""
+        """Whether ``data`` is already kept in memory for the previous batch."""
         return bool(self.kept) and self.kept[-1][0] is data
 
     def _add_records(self, data: bytes, at: int, size: int, position: int, count: int) -> bool:
@@ -146,7 +146,7 @@ class Stored:
         return True
 
     def usual(self) -> bool:
-        """Whether all records can be read by their fields; otherwise this is of no use."""
+        """Whether the fields of all records can be read; if not, this object must not be used."""
         heads = b"".join([data[at : at + BATCH_HEADER.size] for data, at, _, _ in self.kept])
         self._heads = np.frombuffer(heads, HEADER)
         self._counts = self._of_batches("count")
@@ -240,8 +240,8 @@ def _fact(batch: Batch, name: str) -> int:
 
 
 def _cut(data: bytes, starts: Numbers, ends: Numbers, null: Any) -> pa.Array:
-    """These parts of ``data`` as an array of binary: copied once. They ascend, so that in an array of them and of
-    what is between them it is every second one."""
+    """These parts of ``data`` as an array of binary: copied once. Their positions ascend, so in an array of the parts
+    and the gaps between them, every second element is a part."""
     places = np.empty(2 * len(starts), np.int32)
     places[0::2], places[1::2] = starts, ends
     every = pa.Array.from_buffers(

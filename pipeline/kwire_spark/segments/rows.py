@@ -1,7 +1,7 @@
-"""Batches gathered until they are worth an Arrow batch.
+"""Gathers record batches until there are enough for an Arrow batch.
 
-What a record batch says of all its records is kept once; records are read straight into columns, without an object
-for each. Only what is unusual goes through ``Batch.records``.
+Properties shared by all records of a batch are stored once; records are read straight into columns, without an object
+for each. Only unusual batches go through ``Batch.records``.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ from kwire_spark.segments.record_columns import BELIEVED, Gathered, Read, Stored
 from kwire_spark.segments.secret_records import METADATA_TOPIC
 
 ROWS = 1 << 14
-"""Rows of an Arrow batch, about: whole record batches up to the one that reaches it."""
+"""Approximate number of rows of an Arrow batch: record batches are added whole until this is reached."""
 BYTES = WINDOW
-"""Bytes that are kept for one Arrow batch, about: those of a window, which are then copied but once, into columns.
-More is no faster, as memory that is used again is faster than new memory."""
+"""Approximate number of bytes kept for one Arrow batch: those of a window, which are then copied into columns only
+once. A larger value is not faster, because reused memory is faster than new memory."""
 MOST_BYTES = 4 * BYTES
-"""The same where records are compressed, so that what is decompressed counts as well."""
+"""The same for compressed records, where the decompressed bytes count as well."""
 
 PER_RECORD = ("offset", "time", "key", "value", "headers")
 
 Made = Any
-"""Arrow record batches; or what cannot be read: its position and why, a tuple."""
+"""An Arrow record batch, or a tuple of the position of unreadable input and the reason."""
 
 
 class Rows:
-    """Records of one file that are not yet given out."""
+    """Records of one file that have not been yielded yet."""
 
     __slots__ = ("_bounds", "_file", "_hide", "_limit", "_one_by_one", "_read", "_schema", "_stored", "source")
 
@@ -47,15 +47,15 @@ class Rows:
         self._bounds = None if bounds == Bounds() else bounds
         self._hide = hide and self._file.topic == METADATA_TOPIC
         self._limit = limit
-        # Whether records have to be read at all, for columns that are wanted or to choose records.
+        # Whether records must be read at all, to fill requested columns or to select records.
         self._one_by_one = bounds != Bounds() or any(name in PER_RECORD for name in schema.names)
         self.source = source
         self._stored = Stored(self._file, self._one_by_one, limit)
         self._read = Read(self._file)
 
     def take(self, data: bytes, at: int, size: int, position: int) -> bool:
-        """The batch of ``size`` bytes at ``at`` of ``data``, whose checksum is right: it is taken if it is as usual,
-        and there is room."""
+        """Take the batch of ``size`` bytes at ``data[at]``, whose checksum is valid, if it is an ordinary one and
+        there is room."""
         stored = self._stored
         full = stored.count >= ROWS or stored.weight >= MOST_BYTES
         if full or self._read.count or (stored.weight >= BYTES and not stored.holds(data)):
@@ -63,7 +63,7 @@ class Rows:
         return stored.add(data, at, size, position)
 
     def add(self, data: bytes, at: int, size: int, position: int) -> Iterator[Made]:
-        """As :meth:`take`, any batch; what has been added before may be given out."""
+        """Like :meth:`take`, for any batch; may yield what was added before."""
         yield from self._stored_rows()
         if self._read.count or not self._stored.add(data, at, size, position):
             yield from self._one(data, at, size, position)
@@ -74,7 +74,7 @@ class Rows:
         yield from self._read_rows()
 
     def corrupt(self, position: int | None, reason: str) -> pa.RecordBatch:
-        """The row that says what is broken."""
+        """The row that describes the broken input."""
         return corrupt_batch(self._schema, self.source, position, reason)
 
     def _stored_rows(self) -> Iterator[Made]:
@@ -93,7 +93,7 @@ class Rows:
             yield from self._made(read)
 
     def _one(self, data: bytes, at: int, size: int, position: int) -> Iterator[Made]:
-        """A batch by its records: those of large ones in parts, up to one that cannot be read."""
+        """Read a batch record by record, large ones in parts, up to the first record that cannot be read."""
         batch = Batch(memoryview(data)[at : at + size], position, limit=self._limit)
         try:
             if batch.count > BELIEVED:

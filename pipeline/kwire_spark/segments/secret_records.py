@@ -1,6 +1,7 @@
-"""Records of the cluster metadata without what is secret in them: salted passwords, sensitive configurations.
+"""Removes secrets from records of the cluster metadata: salted passwords and sensitive configurations.
 
-Takes the value of a record, gives it as it is or written anew. Most record types have no secrets and are not decoded.
+Takes the value of a record and returns it unchanged or re-encoded. Most record types have no secrets and are not
+decoded.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ _SECRET = _secret_types()
 
 
 def hidden(value: bytes | None) -> bytes | None:
-    """``value`` of a metadata record without its secrets; empty if it may have some and cannot be read."""
+    """The ``value`` of a metadata record without its secrets; empty if it may contain secrets but cannot be read."""
     if value is None:
         return None
     try:
@@ -33,7 +34,7 @@ def hidden(value: bytes | None) -> bytes | None:
         kind, _ = read_uvarint(value, start)
         return _clean(value) if kind in _SECRET else value
     except KwireError:
-        return value  # too short for a type: no message
+        return value  # too short to contain a type, so not a message
 
 
 def _clean(value: bytes) -> bytes:

@@ -1,6 +1,6 @@
 """Records of one kind with their keys and values as structs: what ``kafka_log`` gives with ``record=NAME``.
 
-Takes Arrow batches of RECORDS, gives those of a typed table, as ``tables.typed`` does, with ``_corrupt``.
+Converts Arrow batches of RECORDS to those of a typed table, like ``tables.typed``, but with ``_corrupt``.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from kwire_spark.tables.record_structs import RecordKind, RecordStructs
 from kwire_spark.tables.structs import schema_with
 
 _NEEDED = ("topic", "control", "key", "value", "_corrupt")
-"""Columns by which records are chosen and decoded."""
+"""Columns needed to select and decode records."""
 
 
 def typed_schema(kind: RecordKind) -> pa.Schema:
@@ -25,12 +25,12 @@ def typed_schema(kind: RecordKind) -> pa.Schema:
 
 
 def raw_schema(asked: pa.Schema) -> pa.Schema:
-    """The columns of RECORDS that are to be read, to give those that are ``asked`` for."""
+    """The columns of RECORDS that must be read to compute the columns ``asked`` for."""
     return pa.schema([field for field in RECORDS if field.name in _NEEDED or field.name in asked.names])
 
 
 def typed_batches(batches: Iterable[pa.RecordBatch], kind: RecordKind, asked: pa.Schema) -> Iterator[pa.RecordBatch]:
-    """The records of a kind in columns of ``asked``, and rows for what is broken, in their order.
+    """The records of a kind with the columns ``asked``, and rows for broken input, in order.
 
     ``batches`` have the columns of :func:`raw_schema`.
     """
@@ -45,7 +45,7 @@ def typed_batches(batches: Iterable[pa.RecordBatch], kind: RecordKind, asked: pa
 
 
 def _is_of(batch: pa.RecordBatch, kind: RecordKind) -> pa.Array:
-    """Chosen before anything is decoded, as ``tables.typed`` does it."""
+    """Records are selected before anything is decoded, as in ``tables.typed``."""
     typed = batch.column("key" if kind.key or kind.topic is None else "value")
     starts = [pc.equal(pc.binary_slice(typed, 0, len(start)), pa.scalar(start, pa.binary())) for start in kind.starts]
     of_kind = reduce(pc.or_, starts)
@@ -56,7 +56,7 @@ def _is_of(batch: pa.RecordBatch, kind: RecordKind) -> pa.Array:
 
 
 def _with_nulls(batch: pa.RecordBatch, asked: pa.Schema) -> pa.RecordBatch:
-    """The columns that are asked for: as they are, null where there is none of this name and type."""
+    """The requested columns, unchanged; null where no column has this name and type."""
     fields = [
         (
             batch.column(field.name)

@@ -1,7 +1,7 @@
-"""The records of batches of magic 2 taken apart many at a time: numpy arrays of where their fields are.
+"""Parses many records of batches of magic 2 at a time, into numpy arrays of field positions.
 
 A loop in Python only goes from record to record (``find_records``); all fields of all records are then read at once
-(``Fields``). Whatever is not as usual is marked ``bad``, and left to ``Batch.records``, which knows everything.
+(``Fields``). Anything unusual is marked ``bad`` and left to ``Batch.records``, which handles every case.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy.typing as npt
 from kwire.records.loops import Headers, read_headers, read_long_varint
 
 LEAST_RECORD = 7
-"""Bytes that a record has at least."""
+"""The smallest possible size of a record, in bytes."""
 
 Numbers = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
@@ -45,7 +45,7 @@ def find_records(data: bytes, pos: int, end: int, count: int, add: Callable[[int
 class Fields:
     """Fields of records that begin at ``starts`` in ``data``.
 
-    ``times`` and ``offsets`` are differences to those of the batch. Keys and values are from ``key_starts`` to
+    ``times`` and ``offsets`` are relative to those of the batch. Keys and values are from ``key_starts`` to
     ``key_ends``, ``value_starts`` to ``value_ends``; ``no_key``, ``no_value`` tell which are null.
     """
 
@@ -70,7 +70,7 @@ class Fields:
         self.bad: Flags = np.zeros(len(starts), bool)
         size, pos = self._varint(starts, 28)
         end = pos + (size >> 1)
-        time, pos = self._varint(pos + 1, 49)  # behind a byte of attributes, of which none is used
+        time, pos = self._varint(pos + 1, 49)  # after the attributes byte, none of whose bits are used
         self.times: Numbers = (time >> 1) ^ -(time & 1)
         offset, pos = self._varint(pos, 28)
         self.offsets: Numbers = offset >> 1

@@ -1,4 +1,4 @@
-"""Request logs and server logs of brokers to rows: no Spark in here.
+"""Converts request logs and server logs of brokers to rows, without Spark.
 
 ``splits`` cuts files into parts, ``request_batches`` and ``refusal_batches`` make Arrow batches of them.
 """

@@ -58,7 +58,7 @@ def _request_rows(lines: Lines, split: Split, maker: RequestRows) -> Rows:
 
 
 def _has_requests(split: Split) -> bool:
-    """Whether there are any behind this split, which has none."""
+    """Whether there are any after this split, which has none."""
     if split.end is None:
         return False
     with Lines(split.path, split.end) as lines:

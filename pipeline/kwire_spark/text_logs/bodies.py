@@ -17,9 +17,9 @@ TEXT = "brokers before 2.8 log request and response as text, without their bytes
 
 
 def payloads(line: RequestLogLine) -> tuple[bytes | None, bytes | None, str | None]:
-    """Request and response as payloads of frames, each ``None`` if there is none; and why, if one cannot be had.
+    """The frame payloads of request and response, each ``None`` if missing, and the reason if one cannot be built.
 
-    Records that the broker left out are missing: there are none.
+    Records are missing where the broker left them out of the log.
     """
     if line.request_text is not None:
         return None, None, TEXT
@@ -31,7 +31,7 @@ def payloads(line: RequestLogLine) -> tuple[bytes | None, bytes | None, str | No
 
 
 def inner_payloads(request: Request, response: Response | None) -> tuple[bytes | None, bytes | None]:
-    """The same of what was in an Envelope; ``None`` for what cannot be read, which may be anything."""
+    """The same for the content of an Envelope; ``None`` for anything that cannot be read."""
     asked = _clean(request, request.header.api_version)
     return asked, None if response is None else _clean(response, response.version)
 
@@ -72,7 +72,8 @@ def _opened(line: RequestLogLine) -> Request | None:
 
 
 def _tried(make: Callable[[], bytes | None], name: str) -> tuple[bytes | None, str | None]:
-    """The bytes, or why there are none. Errors quote values: those of messages with secrets only name the field."""
+    """The bytes, or the reason why there are none. Errors quote values, except for messages with secrets, where they
+    only name the field."""
     try:
         return make(), None
     except (KwireError, LookupError) as error:

@@ -1,4 +1,4 @@
-"""Times in front of messages, where most are of one layout and of the same minute as the one before."""
+"""Parses the times before messages; most have the same layout and minute as the previous one."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ _SECOND, _MILLISECOND = 1_000_000, 1_000
 
 
 class Clock:
-    """Reads the times of a log; ``zone`` is where the broker is at home."""
+    """Reads the times of a log; ``zone`` is the time zone of the broker."""
 
     def __init__(self, zone: tzinfo) -> None:
         self._zone = zone
         self._minute = (b"", 0)
 
     def time(self, prefix: bytes) -> int | None:
-        """Microseconds since the epoch; ``None`` if there is no time. ``prefix`` is all that is before a message."""
+        """Microseconds since the epoch; ``None`` if there is no time. ``prefix`` is everything before a message."""
         usual = _USUAL.fullmatch(prefix)
         if usual is None:
             return micros(prefix.decode("utf-8", "replace"), self._zone)

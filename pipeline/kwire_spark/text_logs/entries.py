@@ -1,4 +1,4 @@
-"""Lines of log files put together to entries: the lines that one message of the logger takes."""
+"""Joins lines of log files into entries: all lines of one message of the logger."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from kwire.request_log import MARK
 from kwire_spark.text_logs.lines import Line, Lines, Split
 
 MOST_LINES, MOST_BYTES = 2_000, 4 << 20
-"""How far the end of an entry is looked for."""
+"""How many bytes are searched for the end of an entry."""
 
 _MARK = MARK.encode()
 _TEXT = re.compile(rb"Completed request:\s*(?:RequestHeader\(|\{api_key=|Name:)")
@@ -17,8 +17,8 @@ _END = b";totalTime:"
 
 
 def request_entries(lines: Lines, split: Split) -> Iterator[Line]:
-    """The lines of a split that are about requests. In those of brokers before 2.8 values may have line breaks: then
-    it is all lines up to the end of the message, also behind the split."""
+    """The lines of a split that are about requests. In logs of brokers before 2.8, values may contain line breaks:
+    then an item has all lines up to the end of the message, even after the split."""
     for position, line in lines:
         if not split.has(position):
             return
@@ -30,7 +30,7 @@ def request_entries(lines: Lines, split: Split) -> Iterator[Line]:
 
 
 def _to_the_end(line: bytes, lines: Lines) -> bytes:
-    """``line`` with those behind it up to the end of the message; as it is, if that does not come."""
+    """``line`` and the lines after it up to the end of the message; ``line`` alone if there is no such end."""
     ahead: list[Line] = []
     size = len(line)
     for position, other in lines:

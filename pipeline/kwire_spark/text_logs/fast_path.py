@@ -76,7 +76,7 @@ def fast_row(
     the full parser. ``request`` and ``response`` are null unless ``bodies`` is set."""
     try:
         return _row(source, position, line, start, time, projection, bodies)
-    except (ValueError, RecursionError):  # a string or a number that only looks like one of JSON
+    except (ValueError, RecursionError):  # a string or number that is not valid JSON
         return None
 
 
@@ -122,7 +122,7 @@ def _row(
         error_codes=codes,
         throttle_ms=throttle,
         latency_ms=float(total),
-        queue_ms=sum((float(queued), float(queued_again), float(sending))),  # from 3.12 on, + rounds in another way
+        queue_ms=sum((float(queued), float(queued_again), float(sending))),  # since Python 3.12, + rounds differently
         local_ms=float(local),
         remote_ms=float(remote),
         response_version=response_version,
@@ -159,7 +159,7 @@ def _object(text: bytes) -> Json:
 
 
 def _software(line: bytes, api_key: int, begin: int, name: str, version: str) -> tuple[str | None, str | None]:
-    """Name and version of the client's library: what this request tells is unknown to the broker before it."""
+    """Name and version of the client library; the broker learns them only from this request."""
     if api_key == API_VERSIONS and (told := _SOFTWARE.match(line, begin)):
         return _told(_text(told[1]) or name), _told(_text(told[2]) or version)
     return _told(name), _told(version)
@@ -194,7 +194,7 @@ def _codes(line: bytes, answered: int, end: int) -> list[int]:
 
 @lru_cache(maxsize=4096)
 def _text(string: bytes) -> str:
-    """What a string of JSON says, given without its quotation marks."""
+    """The value of a JSON string, given without its quotation marks."""
     text = string.decode("utf-8", "replace")
     return str(json.loads(f'"{text}"', strict=False)) if "\\" in text else text
 

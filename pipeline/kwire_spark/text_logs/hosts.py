@@ -27,7 +27,7 @@ def peers(connection: str | None, *, forwarded: bool = False) -> Columns:
 
 
 def _host(host: str) -> str:
-    """A host as captures show it: unlike others, Java does not abbreviate IPv6 addresses."""
+    """A host as written in captures: unlike other software, Java does not abbreviate IPv6 addresses."""
     try:
         return str(ip_address(host.strip("[]/")))
     except ValueError:

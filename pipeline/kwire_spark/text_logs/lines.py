@@ -1,7 +1,7 @@
 """Lines of log files, in bounded memory: parts of large files, compressed files as a whole.
 
-Takes paths, gives ``Split`` and the lines in them. A line belongs to the split in which it begins, so that the splits
-of a file give each of its lines once, wherever the cuts are. Positions are of uncompressed bytes.
+Takes paths and returns ``Split``s and the lines in them. A line belongs to the split in which it begins, so each line
+of a file is in exactly one split. Positions are of uncompressed bytes.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from typing import Self
 from kwire_spark.capture.streams import CHUNK, GZIP, ZSTD, DamagedStreamError, Window
 
 LONGEST = 64 << 20
-"""Bytes of a line; one that is longer is not read."""
+"""The largest size of a line in bytes; longer lines are not read."""
 
 Line = tuple[int, bytes]
-"""Where it begins, and its bytes without the line break."""
+"""The position of a line, and its bytes without the line break."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +38,10 @@ def splits(files: Sequence[str], size: int) -> list[Split]:
 
 
 class Lines:
-    """The lines of a file from the first one that begins at ``start`` or behind it, to the end of the file.
+    """The lines of a file from the first one that begins at or after ``start``.
 
-    What is wrong with the file is in ``problems``, with its position: it cannot be opened or decompressed, or a line
-    is too long. ``with`` closes the file also where lines are left.
+    ``problems`` lists the errors of the file with their positions: it cannot be opened or decompressed, or a line is
+    too long. ``with`` closes the file even if lines are left.
     """
 
     def __init__(self, path: str, start: int = 0) -> None:
@@ -111,7 +111,7 @@ def _splits(path: str, size: int) -> Iterator[Split]:
         length = Path(path).stat().st_size
         whole = length <= size or _is_compressed(path)
     except OSError:
-        whole = True  # whoever reads it will say so
+        whole = True  # the reader of the file reports the error
     if whole:
         yield Split(path)
         return

@@ -1,8 +1,8 @@
 """Entries of a broker's server.log that say it refused a request, as rows of REFUSALS.
 
-A broker that does not have the version of a request, or whose listener does not have its api, closes the connection
-before there is a request at all: nothing but these entries tells of it. An entry is a line that names the connection,
-and the exception behind it. Brokers since 1.0 write two of each, which are one refusal ::
+A broker that does not support the version of a request, or whose listener does not serve its API, closes the
+connection before the request is logged: only these entries show it. An entry is a line that names the connection,
+followed by the exception. Brokers since 1.0 write two entries for each refusal ::
 
     [2026-11-21 18:22:25,415] ERROR Closing socket for 127.0.0.1:9092-127.0.0.1:54556-1-0 because of error (kafka.…
     org.apache.kafka.common.errors.UnsupportedVersionException: Received request for api with key 0 (Produce) and …
@@ -25,14 +25,14 @@ from kwire_spark.text_logs.hosts import peers
 from kwire_spark.text_logs.lines import Lines, Split
 
 NEAR = 64 << 10
-"""Bytes from one entry to the other about the same refusal, at most: several threads write at the same time."""
+"""The largest distance in bytes between two entries for one refusal: several threads write at the same time."""
 
 MOST_LINES, MOST_BYTES = 300, 1 << 20
 """How far the end of an entry is looked for."""
 
 LONGEST_MESSAGE = 1_000
 PREFIX = 200
-"""Bytes in front of a message in which its time is looked for."""
+"""How many bytes before a message are searched for its time."""
 
 _FIRST = re.compile(
     rb"Closing socket for (?P<closing>\S+) because of error"
@@ -40,14 +40,14 @@ _FIRST = re.compile(
     rb"|(?:Unexpected error from|Failed authentication with) /?(?P<host>[^\s\\\";]+)"
     rb"(?: \(channelId=(?P<channel>[^\s)]+)\))?"
 )
-"""The last two are about clients that authenticate."""
+"""The last two are for clients that authenticate."""
 
 _COLLECTED = re.compile(
     r"(?:\S+ std(?:out|err) [FP] |[\w.-]+ +\| |[A-Z][a-z]{2} [ \d]\d [\d:]{8} \S+ [\w./-]+(?:\[\d+\])?: )"
 )
-"""What Kubernetes, docker compose and journald put in front of every line."""
+"""The prefixes that Kubernetes, docker compose and journald add to every line."""
 _BEHIND = re.compile(r"\s|Caused by: |Suppressed: |\.\.\. \d+ |[\w$]+(?:\.[\w$]+)+(?:: |$)")
-"""Lines of an exception and its stack."""
+"""The lines of an exception and its stack trace."""
 
 _REASONS = (
     re.compile(
@@ -67,7 +67,7 @@ _REASONS = (
     re.compile(r"Error parsing request header\. Our best guess of the apiKey(?:Id)? is: (?P<key>-?\d{1,10})"),
     re.compile(r"Unknown API key (?P<key>-?\d{1,10})"),
 )
-"""As 4.x, 4.x, 3.x, all, all, all, and 1.x have it."""
+"""The patterns are for 4.x, 4.x, 3.x, all, all, all and 1.x."""
 
 _NUMBER = re.compile(r"-?[0-9]{1,10}")
 
@@ -76,7 +76,7 @@ _KEYS = {name.upper(): key for key, name in API_NAMES.items()} | {"ALTERISR": 56
 
 
 _SAME = ("connection", "api_key", "api", "version", "_corrupt")
-"""Columns in which two entries about the same refusal agree."""
+"""Columns that are equal in two entries for one refusal."""
 
 
 def refusal_rows(lines: Lines, split: Split, zone: tzinfo) -> Iterator[tuple[int, list[Row]]]:
@@ -103,12 +103,12 @@ def refusal_rows(lines: Lines, split: Split, zone: tzinfo) -> Iterator[tuple[int
 
 
 def refusals_start(split: Split) -> int:
-    """Where to begin to read a split."""
+    """The position from which a split is read."""
     return max(split.start - NEAR, 0)
 
 
 def _entry(line: bytes, lines: Lines) -> str:
-    """The text of an entry: its first line, and those of the exception behind it."""
+    """The text of an entry: its first line and the lines of the exception that follows."""
     parts = [_text(line)]
     size = len(line)
     for position, other in lines:
@@ -122,7 +122,7 @@ def _entry(line: bytes, lines: Lines) -> str:
 
 
 def _text(line: bytes) -> str:
-    """A line without what collectors put in front of it; of an object of JSON, all of its strings."""
+    """A line without the prefix added by log collectors; for a JSON object, all of its strings."""
     text = line.decode("utf-8", "replace")
     if found := _COLLECTED.match(text):
         text = text[found.end() :]
@@ -168,7 +168,7 @@ def _refusal(line: bytes, first: re.Match[bytes], text: str, zone: tzinfo) -> Co
 
 
 def _peers(first: re.Match[bytes], told: str | None) -> Columns:
-    """From the name of the connection; old brokers have it only in the reason, or not at all."""
+    """Taken from the name of the connection; old brokers write it only in the reason, or not at all."""
     name = first["closing"] or first["from"] or first["channel"]
     connection = name.decode("utf-8", "replace") if name else told
     if connection is None:
@@ -177,7 +177,7 @@ def _peers(first: re.Match[bytes], told: str | None) -> Columns:
 
 
 def _api(key: str | None, api: str | None) -> tuple[int | None, str | None]:
-    """Number and name of an API, of which brokers tell either, or the name as a constant."""
+    """Number and name of an API; brokers write the number, the name, or the name as a constant."""
     if key is None and api is not None and _NUMBER.fullmatch(api):
         key, api = api, None
     number = int(key) if key is not None else _KEYS.get((api or "").replace("_", "").upper())

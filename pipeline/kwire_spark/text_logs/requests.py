@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from kwire_spark.rows import Row
 
 LAYOUT = 80
-"""Characters in front of a message that may belong to its layout."""
+"""The number of characters before a message that may belong to its layout."""
 
 _MARK = MARK.encode()
 _LAYOUT = LAYOUTS["logged_exchanges"]
@@ -101,7 +101,7 @@ class RequestRows:
             yield from self._enveloped(line, source, position, time)
 
     def _enveloped(self, line: RequestLogLine, source: str, position: int, time: int | None) -> Iterator[Row]:
-        """What an Envelope holds that the controller refused; from whom it came only its principal would tell."""
+        """The content of an Envelope that the controller refused; only its principal would identify the client."""
         try:
             opened = line.enveloped(PROTOCOL)
         except KwireError:
@@ -135,7 +135,7 @@ class RequestRows:
 
 
 def _asks_for_none(line: RequestLogLine) -> bool:
-    """Whether the client wanted no response: Produce with acks 0."""
+    """Whether the client expects no response: Produce with acks 0."""
     if line.header.api_key != ApiKey.PRODUCE:
         return False
     if line.request is not None:
