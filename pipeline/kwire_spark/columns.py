@@ -8,8 +8,8 @@
 ``CLIENTS``     who spoke what, from all of these
 ==============  =====================================================================================================
 
-The last column of what sources give is ``_corrupt``: null, but for rows that stand for something that is broken.
-Such a row says in ``_corrupt`` what is wrong, in ``source`` and ``position`` where, and nothing else.
+The last column of every source is ``_corrupt``: null, except for rows that report broken input.
+Such a row has the problem in ``_corrupt`` and its place in ``source`` and ``position``; its other columns are null.
 """
 
 from __future__ import annotations

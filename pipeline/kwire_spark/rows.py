@@ -1,6 +1,6 @@
 """Rows as tuples built by column name, and Arrow batches of them.
 
-A row is a tuple, but nothing outside of this module knows the order of its values: ``Layout.row`` is a function,
+A row is a tuple, but only this module depends on the order of its values: ``Layout.row`` is a function,
 compiled once per table, with a keyword for each column. Columns that are not given are null.
 """
 
@@ -58,7 +58,7 @@ class Layout:
         return self.getter(column)(row)
 
     def corrupt(self, source: str, position: int | None, reason: str) -> Row:
-        """A row that says what is broken, and where."""
+        """A row that reports broken input and its position."""
         if not self.shared:
             return self.row(source=source, position=position, _corrupt=reason)
         return self.row(self.shared_row(source=source, _corrupt=reason), position=position)
@@ -127,7 +127,7 @@ def layout_named(name: str) -> Layout:
 
 
 def corrupt_batch(schema: pa.Schema, source: str, position: int | None, reason: str) -> pa.RecordBatch:
-    """A batch with a single row that says what is broken, and where."""
+    """A batch with a single row that reports broken input and its position."""
     values = {"source": source, "position": position, "_corrupt": reason}
     return pa.RecordBatch.from_arrays([pa.array([values.get(f.name)], f.type) for f in schema], schema=schema)
 
@@ -145,7 +145,7 @@ def _array(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
 
 
 def _binary(values: Sequence[bytes | None]) -> pa.Array:
-    """The same as ``pa.array``, which copies large values twice while it grows."""
+    """Like ``pa.array``, which however copies large values twice while it grows."""
     offsets = array("i", accumulate([0 if value is None else len(value) for value in values], initial=0))
     nulls = values.count(None)
     valid = pa.array([value is not None for value in values]).buffers()[1] if nulls else None

@@ -1,10 +1,10 @@
-"""Secrets taken out of decoded messages: whatever goes into a table passes through here first.
+"""Removes secrets from decoded messages: everything that goes into a table passes through here first.
 
-Takes a message of ``kwire_kafka`` and gives the same without passwords, salts, keys and tokens: bytes become empty,
-strings ``[hidden]``, null stays null. A message without secrets is given back as it is, the very same object.
+Takes a message of ``kwire_kafka`` and returns it without passwords, salts, keys and tokens: bytes become empty,
+strings become ``[hidden]``, null stays null. A message without secrets is given back as it is, the very same object.
 
-Names of users, mechanisms, numbers of iterations and ids of tokens are no secrets; nor is what applications put into
-records, metadata of offsets and subscriptions: that is data, and of no use to whoever wants to log in.
+Names of users, mechanisms, numbers of iterations and ids of tokens are not secrets; nor is what applications put into
+records, offset metadata and subscriptions, which cannot be used to log in.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     M = TypeVar("M", bound=Message)
 
 HIDDEN = "[hidden]"
-"""What stands for a string that is a secret."""
+"""The replacement for a secret string."""
 
 METADATA_TOPIC = "__cluster_metadata"
 METADATA_TOPIC_ID = (1).to_bytes(16, "big")
@@ -40,14 +40,14 @@ _SENSITIVE = re.compile(
 )
 
 Change = Callable[[Any, Any], Any]
-"""Takes a struct and the value of one of its fields, gives the value without secrets."""
+"""Takes a struct and the value of one of its fields, and returns the value without secrets."""
 
 
 def redacted(message: M, asked: Request | RequestEvent | None = None) -> M:
     """``message`` without its secrets, or itself if it has none. The original is left as it is.
 
-    ``asked`` is for an EnvelopeResponse: the request in the Envelope that it answers. Without it nobody knows what
-    the Envelope holds, and all of that is taken out.
+    ``asked`` is for an EnvelopeResponse: the request in the Envelope that it answers. Without it the content of the
+    Envelope is unknown, and is removed completely.
     """
     for path, change in _PATHS.get(type(message).__name__, ()):
         message = _changed(message, path, change)
@@ -58,23 +58,23 @@ def redacted(message: M, asked: Request | RequestEvent | None = None) -> M:
 
 
 def may_have_secrets(name: str) -> bool:
-    """Whether a message of this name, as ``SaslAuthenticateRequest``, may have any: then its bytes cannot be shown
-    where they cannot be decoded."""
+    """Whether a message of this name, such as ``SaslAuthenticateRequest``, may contain secrets: then its bytes must
+    not be shown if they cannot be decoded."""
     return name in SECRETS or name == "EnvelopeResponse"
 
 
 @lru_cache(4096)
 def is_sensitive(config: str) -> bool:
-    """Whether the value of a configuration of this name is a secret, as far as the name tells.
+    """Whether the value of a configuration with this name is a secret, judging by the name.
 
-    It is for those that Kafka defines as passwords, whatever the prefix of a listener, and for names that plugins and
-    connectors are likely to have.
+    It is for configurations that Kafka defines as passwords, with any listener prefix, and for names that plugins and
+    connectors are likely to use.
     """
     return _SENSITIVE.search(config) is not None
 
 
 def _changed(struct: Any, path: Sequence[str], change: Change) -> Any:
-    """``struct`` with the field at ``path`` changed, as a copy; lists on the way are gone through."""
+    """A copy of ``struct`` with the field at ``path`` changed, in each element of any list along the path."""
     name, rest = path[0], path[1:]
     value = getattr(struct, name)
     if not rest:
@@ -165,7 +165,7 @@ SECRETS: Mapping[str, Mapping[str, Change]] = {
     "FetchSnapshotResponse": {"topics.partitions.unaligned_records": _erased},
     "EnvelopeRequest": {"request_data": _request_within},
 }
-"""By message, the paths of fields that are secrets, or may be, and what becomes of them. EnvelopeResponse is not here
-because it takes the request to know what it holds."""
+"""By message: the paths of fields that are or may be secrets, and how each is replaced. EnvelopeResponse is missing
+because its content depends on the request."""
 
 _PATHS = {name: [(path.split("."), change) for path, change in changes.items()] for name, changes in SECRETS.items()}

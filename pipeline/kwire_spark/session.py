@@ -43,10 +43,10 @@ class SparkNotStartedError(KwireError):
 def spark_session(master: str | None = None, *, brief: bool = False, **settings: str) -> SparkSession:
     """A session with kwire's sources registered: the active one, that of ``spark-submit``, or a new one.
 
-    ``master`` is Spark's, for a new session by default all cores of this machine. ``settings`` are Spark's too, with
-    ``_`` for ``.``; for an active session those that cannot change at run time are ignored. ``brief`` is for work of
-    up to a minute on this machine: the JVM compiles less, which saves a small report two fifths of its CPU time.
-    Raises :class:`~kwire_spark.java.JavaMissingError` and :class:`SparkNotStartedError`.
+    ``master`` is Spark's, for a new session by default all cores of this machine. ``settings`` are settings of Spark
+    with ``_`` in place of ``.``; an active session ignores those that cannot change at run time. ``brief`` is for
+    work of up to a minute on this machine: the JVM compiles less, which saves a small report two fifths of its CPU
+    time. Raises :class:`~kwire_spark.java.JavaMissingError` and :class:`SparkNotStartedError`.
     """
     from pyspark.sql import SparkSession
 

@@ -1,7 +1,7 @@
-"""Spark's types from Arrow's: one place says what the columns are, and descriptions come along.
+"""Converts Arrow types to Spark's, so that columns and their descriptions are defined in one place.
 
-An Arrow field's description stands in its metadata under ``comment``; so it does in Spark, where ``DESCRIBE`` and
-catalogs show it. Arrow types that Spark lacks (unsigned and half-precision numbers, unions) are a ``TypeError``.
+The description of a field is in its metadata under ``comment``, in Arrow as in Spark, where ``DESCRIBE`` and catalogs
+show it. Arrow types that Spark lacks (unsigned and half-precision numbers, unions) are a ``TypeError``.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ def spark_schema(schema: pa.Schema) -> StructType:
 
 
 def selected(schema: pa.Schema, asked: StructType) -> pa.Schema:
-    """The columns of ``schema`` that a reader was asked for, in the order in which it was asked.
+    """The requested columns of ``schema``, in the requested order.
 
-    ``ValueError`` names a column that there is not, or that was asked for with another type.
+    Raises ``ValueError`` for a column that does not exist or has a different type.
     """
     columns = []
     for wanted in asked.fields:
@@ -89,5 +89,5 @@ def _field(field: pa.Field) -> StructField:
 
 
 def _bare(kind: DataType) -> str:
-    """Names and types, without comments and without saying what may be null."""
+    """Names and types, without comments and nullability."""
     return kind.simpleString()

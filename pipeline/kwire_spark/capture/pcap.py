@@ -109,7 +109,7 @@ def pcap_records(window: Window, report: Report) -> Iterator[Record]:
 
 
 class _Header:
-    """A pattern for packet headers in a file whose first packet has the time ``seconds``."""
+    """Recognizes packet headers in a file whose first packet has the time ``seconds``."""
 
     def __init__(self, order: str, size: int, seconds: int, limit: int) -> None:
         self.size = size

@@ -84,7 +84,7 @@ class _Output:
 
 
 def _main(run: Run, frame_columns: list[str]) -> dict[str, DataFrame]:
-    """The tables that sources give for the inputs."""
+    """The tables that sources return for the inputs."""
     from kwire_spark.tables.read import read_exchanges, read_frames, read_records, read_refusals
 
     inputs, tables = run.inputs, {}

@@ -1,4 +1,4 @@
-"""Pieces of TCP connections to rows of FRAMES or EXCHANGES: no Spark.
+"""Converts pieces of TCP connections to rows of FRAMES or EXCHANGES, without Spark.
 
 ``frame_batches`` is the whole way, from pieces to Arrow batches; ``ConnectionRows`` is one connection of it, and the
 state of a streaming job. ``ConnectionProjection`` says which rows and columns are needed.

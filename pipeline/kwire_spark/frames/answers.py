@@ -1,4 +1,4 @@
-"""What a response says about how it went: its error codes, wherever they are, and how long the client is to pause.
+"""The outcome of a request according to its response: all error codes, at any depth, and the throttle time.
 
 For each class of response a function is made once, out of its ``FIELDS``, that goes only where error codes are.
 """
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from kwire.message import Message, Struct
 
 Collect = Callable[[Any, set[int]], None]
-"""Puts the error codes of a struct into a set."""
+"""Adds the error codes of a struct to a set."""
 
 NONE = {0}
 
@@ -44,7 +44,7 @@ def throttle_ms(response: Message) -> int | None:
 
 
 def _collectors(cls: type[Struct]) -> tuple[Collect, ...]:
-    """For each field of a struct that is an error code, or has some within, how to collect them."""
+    """For each field of a struct that is or contains an error code: how to collect the codes."""
     known = _KNOWN.get(cls)
     if known is not None:
         return known
@@ -77,7 +77,7 @@ def _code(name: str) -> Collect:
 
 
 def _codes(name: str, code: str) -> Collect:
-    """For a list of structs with a code each and nothing within: partitions, of which there are thousands."""
+    """For a list of structs that have one code each and no nested ones, such as thousands of partitions."""
     get, get_code = attrgetter(name), attrgetter(code)
 
     def collect(struct: Any, found: set[int]) -> None:

@@ -35,7 +35,7 @@ def frame_batches(
 ) -> Iterator[pa.RecordBatch]:
     """The rows of all connections, with the columns of ``schema``: by default all of the ``table``.
 
-    Rows have to pass ``conditions``. What is broken about a file is a ``_corrupt`` row, or with ``failfast`` a
+    Rows have to pass ``conditions``. A broken file yields a ``_corrupt`` row or, with ``failfast``, raises
     :class:`BrokenInputError`. A batch has 4,096 rows or a few more, or about 8 MB of bytes.
     """
     projection = ConnectionProjection(table, schema, conditions)
@@ -65,16 +65,16 @@ def frame_batches(
 
 
 class Connections:
-    """All connections that are open. Those that cannot have any row that is wanted cost next to nothing.
+    """All connections that are open. Connections that cannot have a requested row cost next to nothing.
 
-    What pieces mean is in ``decoded`` until ``rows`` are made of it: to do the one and then the other for a number of
-    them takes a third less time than to alternate, as either way is too long for the caches of a core to hold both.
+    Decoded pieces are kept in ``decoded`` until they become ``rows``: handling several pieces in one step and then
+    the other takes a third less time than alternating, because a core's caches cannot hold the code of both steps.
     """
 
     def __init__(self, projection: ConnectionProjection) -> None:
         self.decoded: list[tuple[ConnectionRows | Unwanted, list[Event], Piece]] = []
         self._projection = projection
-        self._open: dict[int, ConnectionRows | Unwanted] = {}  # by identity: hashing takes long
+        self._open: dict[int, ConnectionRows | Unwanted] = {}  # by identity, because hashing is slow
 
     def feed(self, piece: Piece) -> None:
         """Decode what a piece completes."""

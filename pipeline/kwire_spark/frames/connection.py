@@ -1,4 +1,4 @@
-"""One connection: its pieces to rows."""
+"""Converts the pieces of one connection to rows."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ MAX_WAITING_BYTES = 16 << 20
 class ConnectionRows:
     """Feed it the pieces of one connection, get rows of FRAMES or EXCHANGES with the columns of a projection.
 
-    It holds what the decoder does: unfinished frames and requests that wait. It can be pickled between any two
-    pieces, which makes it the state of a streaming job.
+    Its size is that of the decoder's state: unfinished frames and requests in flight. It can be pickled between any
+    two pieces, which makes it the state of a streaming job.
     """
 
     __slots__ = ("_decoder", "_identity", "_projection", "_table", "closed", "connection")
@@ -46,11 +46,11 @@ class ConnectionRows:
         )
 
     def feed(self, piece: Piece) -> list[Row]:
-        """The rows that a piece completes. Pieces behind the one that closes the connection give none."""
+        """The rows that a piece completes. Pieces after the one that closes the connection yield none."""
         return [] if self.closed else self.rows(self.decode(piece), piece)
 
     def decode(self, piece: Piece) -> list[Event]:
-        """The first half of ``feed``: what a piece means. ``rows`` has to be given it, in the order of the pieces."""
+        """The first half of ``feed``: decodes a piece. ``rows`` has to be given it, in the order of the pieces."""
         if piece.kind == "data":
             return self._decoder.feed(piece.direction, piece.data, piece.time)
         if piece.kind == "gap":

@@ -1,4 +1,4 @@
-"""What rows of a connection have in common: its peers, and for each kind of request its client and API."""
+"""The values that rows of a connection share: its peers and, for each kind of request, its client and API."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ def peers(connection: Connection) -> Columns:
 
 
 class RequestContext:
-    """Client and API of a request, as ``columns`` by name. The tuples that rows share are made from it for one
-    ``source``, and cached here as ``asked`` and ``answered``."""
+    """Client and API of a request, as ``columns`` by name. The tuples shared by rows are built from it for one
+    ``source``, and cached as ``asked`` and ``answered``."""
 
     __slots__ = ("answered", "asked", "columns", "source", "version")
 

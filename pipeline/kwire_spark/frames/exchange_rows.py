@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from kwire_spark.rows import Row
 
 Answer = ResponseEvent | Undecodable | None
-"""What there is of a response."""
+"""The available parts of a response."""
 
 NAMELESS = "unknown"
 
@@ -45,10 +45,10 @@ class Asked:
 
 
 class ExchangeRows:
-    """A row for every request, once it is known what became of it, and one for what an Envelope holds.
+    """A row for every request once its outcome is known, and one for the content of an Envelope.
 
-    What is missing or foreign on a connection is told in a ``_corrupt`` row: at its end, or once it is known that it
-    does not speak Kafka.
+    Gaps and foreign bytes of a connection are reported in a ``_corrupt`` row: at its end, or as soon as it turns out
+    not to speak Kafka.
     """
 
     __slots__ = (
@@ -105,7 +105,7 @@ class ExchangeRows:
             self._stray += 1
 
     def end(self, rows: list[Row], source: str, position: int) -> None:
-        """What never waited for a response, because too little was seen of it, and what was missing."""
+        """Handle frames that were too incomplete to await a response, and gaps."""
         self._untold(rows, None)
         told = []
         if self._gaps:
@@ -155,7 +155,8 @@ class ExchangeRows:
         rows.append(self._row(asked, shared, envelope.inner, inner, forwarded=True))
 
     def _shared(self, asked: Asked, answer: Answer, outcome: str, reason: str | None) -> Row:
-        """What this row shares with others of its kind: nearly all are answered, in the version of the request."""
+        """The values that this row shares with others of its kind: nearly all are answered, in the version of the
+        request."""
         context, source, version = asked.context, asked.source, _version(answer)
         usual = outcome == "answered" and version == context.version
         if usual and context.source == source:
@@ -219,7 +220,8 @@ def _address(packed: bytes) -> str | None:
 
 
 def _principal(data: bytes | None) -> str | None:
-    """Kafka's own form of a principal, a version and its message; other builders write what they like."""
+    """Kafka's own form of a principal is a version and its message; other principal builders are free to use any
+    format."""
     try:
         told = DefaultPrincipalData.decode(data[2:], int.from_bytes(data[:2], "big")) if data else None
     except KwireError:

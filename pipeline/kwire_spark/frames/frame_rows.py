@@ -140,7 +140,7 @@ class FrameRows:
         self._asked.clear()
 
     def _take(self, position: int) -> Asked:
-        """What is known of the request that is answered now. Those before it have never waited."""
+        """The known properties of the request that is being answered. Those before it have never waited."""
         while (oldest := next(iter(self._asked))) < position:
             del self._asked[oldest]
         return self._asked.pop(position)

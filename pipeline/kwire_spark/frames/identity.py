@@ -1,9 +1,10 @@
-"""Who the client of a connection is: what it says in ApiVersions requests and while it authenticates.
+"""Identifies the client of a connection, from its ApiVersions requests and authentication.
 
-Software comes from ApiVersions, version 3 on [KIP-511]. The principal is the name for which the client authenticates
-through PLAIN [RFC 4616] or SCRAM [RFC 5802], from when the server has accepted it, or the client goes on as if: in
-SaslAuthenticate requests [KIP-152] or in the bare tokens before these [KAFKA-WIRE 9]. GSSAPI and OAUTHBEARER give
-none, because the mapping to a principal is server configuration; nor do delegation tokens, whose owner is not said.
+The software is in ApiVersions requests since version 3 [KIP-511]. The principal is the name for which the client
+authenticates through PLAIN [RFC 4616] or SCRAM [RFC 5802], from when the server has accepted it, or the client goes
+on as if: in SaslAuthenticate requests [KIP-152] or in the bare tokens before these [KAFKA-WIRE 9]. GSSAPI and
+OAUTHBEARER yield none, because the mapping to a principal is server configuration; nor do delegation tokens, whose
+owner is not sent.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from kwire_kafka import (
 )
 
 APIS = frozenset({"ApiVersions", "SaslHandshake", "SaslAuthenticate"})
-"""Apis whose bodies tell who the client is."""
+"""APIs whose bodies identify the client."""
 
 
 class Client(NamedTuple):
@@ -35,8 +36,8 @@ UNKNOWN = Client()
 
 
 class Identity:
-    """What is known of the client so far: ``known``. Tell it of requests of ``APIS`` and of tokens, and while there
-    is a ``candidate``, who the client wants to be and may not be accepted as, of all requests and responses."""
+    """``known`` is what is known about the client so far. Pass it requests of ``APIS`` and tokens and, while there is
+    a ``candidate`` (a principal not yet accepted by the server), all requests and responses."""
 
     __slots__ = ("_mechanism", "candidate", "known")
 
@@ -46,7 +47,7 @@ class Identity:
         self.candidate: str | None = None
 
     def request(self, event: RequestEvent) -> None:
-        """Learn from a request; what ApiVersions says is true of that request itself."""
+        """Learn from a request; the software in an ApiVersions request applies to that request already."""
         if event.name not in APIS:
             if self.candidate is not None:
                 self._accept()
@@ -80,7 +81,7 @@ class Identity:
             self._accept()
 
     def _is_last(self, token: bytes) -> bool:
-        """Whether this token of the server says that the client is accepted: the only one, or one with a proof."""
+        """Whether this server token shows that the client is accepted: the only token, or one with a proof."""
         return self._mechanism == "PLAIN" or token.startswith(b"v=")
 
     def _accept(self) -> None:
@@ -88,7 +89,7 @@ class Identity:
         self.candidate = None
 
     def _know(self, known: Client) -> None:
-        """What does not change stays the same object: rows are cheaper if it does."""
+        """Unchanged values remain the same object, which makes rows cheaper."""
         if known != self.known:
             self.known = known
 

@@ -1,4 +1,4 @@
-"""The bytes of frames as they may be shown: without secrets, or not at all."""
+"""The bytes of frames that may be shown, with secrets removed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from kwire_kafka import PROTOCOL
 from kwire_spark.secrets import SECRETS, may_have_secrets, redacted
 
 APIS = frozenset({name.removesuffix("Request").removesuffix("Response") for name in SECRETS}) | {"Envelope"}
-"""Apis whose bodies have to be decoded to know what may be shown."""
+"""APIs whose bodies must be decoded to find their secrets."""
 
 _KNOWN = frozenset(PROTOCOL.api_name(key) for key in PROTOCOL.api_keys)
 _HARMLESS = {
@@ -19,10 +19,10 @@ _HARMLESS = {
 
 
 def shown(event: RequestEvent | ResponseEvent | Undecodable) -> bytes | None:
-    """Header and body of a frame without its secrets; ``None`` where nobody can tell what is one.
+    """Header and body of a frame without its secrets; ``None`` if the secrets cannot be located.
 
-    That is so for apis that may have secrets if the frame cannot be decoded, and for frames of no known api or with
-    bytes missing, which may be anything: the token of a connection that was joined in the middle, say.
+    This is so for frames of APIs with secrets that cannot be decoded, and for frames with an unknown API or missing
+    bytes, which may be anything, such as a token on a connection whose beginning was not captured.
     """
     if event.name in _HARMLESS[event.direction]:
         return event.data if not isinstance(event, Undecodable) or not event.missing else None

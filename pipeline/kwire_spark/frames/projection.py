@@ -1,4 +1,4 @@
-"""What a projection of connections takes: which bodies have to be decoded, and which connections can be left out."""
+"""What a projection of connections requires: which bodies must be decoded, and which connections can be skipped."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _OF_CONNECTIONS = {
     "exchanges": ("connection", "server_host", "server_port"),
 }
 """Columns with the same value in all rows of a connection. The client of an exchange is not one of them: an Envelope
-has a client of its own. They are null in the row that reports what is missing of a connection."""
+has a client of its own. They are null in the row that reports gaps of a connection."""
 
 
 class ConnectionProjection(Projection):
@@ -53,7 +53,7 @@ class ConnectionProjection(Projection):
 def _bodies(
     columns: Collection[str], table: Table, conditions: Sequence[Condition], show: bool
 ) -> frozenset[str] | bool:
-    """Which bodies have to be decoded: all, or those of some APIs."""
+    """Which bodies must be decoded: all, or those of some APIs."""
     some: set[str] = set()
     if _IDENTITY.intersection(columns):
         some |= identity.APIS

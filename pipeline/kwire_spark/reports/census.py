@@ -1,6 +1,6 @@
 """Usage of APIs, versions and clients, over time, and which releases deprecate or refuse the versions in use.
 
-``census(clients, exchanges)`` takes the tables CLIENTS and EXCHANGES and gives a :class:`Report`. CLIENTS is small:
+``census(clients, exchanges)`` takes the tables CLIENTS and EXCHANGES and returns a :class:`Report`. CLIENTS is small:
 its rows are collected, and added up in Python. EXCHANGES are counted over time, in one pass.
 """
 

@@ -1,6 +1,6 @@
 """Clients that will break on a release: CLIENTS compared with what the release accepts [KIP-896, KAFKA-WIRE 2.1].
 
-``readiness(clients, "4.1.1")`` gives a :class:`Report` whose exit code is 1 if a client is refused. CLIENTS is
+``readiness(clients, "4.1.1")`` returns a :class:`Report` whose exit code is 1 if a client is refused. CLIENTS is
 small: its rows are collected, and evaluated in plain Python, in ``client_usage`` and ``verdicts``.
 """
 

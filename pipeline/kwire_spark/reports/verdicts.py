@@ -76,7 +76,7 @@ def _state(api_key: int, version: int, target: Release, negotiates: bool) -> tup
     api = target.apis.get(api_key)
     if api is not None and (
         version in api.accepted or api_key == ApiKey.API_VERSIONS
-    ):  # the latter is always answered
+    ):  # ApiVersions is always answered
         return (DEPRECATED, "a future release will remove it") if version in api.deprecated else (OK, "")
     if api is not None and version in api.unstable:
         return UNSURE, "accepted only if unstable.api.versions.enable is set"

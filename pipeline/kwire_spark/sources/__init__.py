@@ -1,4 +1,4 @@
-"""Spark data sources of what a Kafka cluster leaves behind; ``register`` makes their names known to a session."""
+"""Spark data sources for the files of a Kafka cluster; ``register`` registers their names with a session."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SOURCES = {
 
 
 def register(spark: SparkSession) -> None:
-    """Make the sources of this package known to ``spark`` by their names."""
+    """Register the sources of this package with ``spark``."""
     for module, name in SOURCES.items():
         if find_spec(f"{__name__}.{module}"):
             spark.dataSource.register(getattr(import_module(f"{__name__}.{module}"), name))

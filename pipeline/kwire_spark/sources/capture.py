@@ -17,16 +17,16 @@
 ``pushdown``       ``true`` lets filters of the query spare work: see below (default: false)
 =================  ===================================================================================================
 
-Every task goes through all packets but takes only its own connections, told by a hash, and decodes these from
-beginning to end: so connections may span files and hours, and nothing is exchanged between tasks.
+Every task reads all packets but decodes only its own connections, selected by a hash, from beginning to end: so
+connections may span files and hours, and tasks exchange no data.
 
 Columns that are not in a schema given by ``.schema("api string, version smallint")`` are not computed; without those
-that tell how a request went, bodies are not even decoded.
+for the outcome of a request, bodies are not even decoded.
 
 With ``pushdown``, filters on connection and server, and on the client of frames, spare the connections, those on api
-the decoding of others; rows that do not pass stay in the worker. A filter on time drops rows only: what a connection
-told before, as who the client is, is still known. It is for a DataFrame that one query reads once: Spark 4.3 keeps
-what was pushed with the DataFrame, so that another query on it would get the rows of the first one's filters.
+the decoding of others; rows that do not pass stay in the worker. A filter on time only drops rows: earlier facts
+about a connection, such as its client, are still known. It is for a DataFrame that one query reads once: Spark 4.3
+keeps pushed filters with the DataFrame, so another query on it would get the rows of the first query's filters.
 """
 
 from __future__ import annotations
@@ -114,5 +114,5 @@ def _size(file: Path) -> int:
     try:
         size = file.stat().st_size
     except OSError:
-        return 0  # gone since: reading it reports that
+        return 0  # deleted meanwhile: reading it reports that
     return size * COMPRESSION if file.suffix in (".gz", ".zst", ".zstd") else size

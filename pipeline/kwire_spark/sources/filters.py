@@ -1,7 +1,7 @@
 """Filters of Spark as conditions on rows, for readers that skip work where filters allow it.
 
 Spark applies all filters again. A reader with ``pushFilters`` is used only with the option ``pushdown``: Spark 4.3
-keeps what was pushed with the DataFrame.
+keeps pushed filters with the DataFrame.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def conditions(filters: Iterable[Filter], schema: pa.Schema) -> list[Condition]:
 
 
 def condition(given: Filter, schema: pa.Schema) -> Condition | None:
-    """A filter of Spark as a condition on a row; ``None`` for those that only Spark can evaluate."""
+    """A Spark filter as a condition on a row; ``None`` if only Spark can evaluate it."""
     test = _TESTS.get(type(given))
     path: tuple[str, ...] = getattr(given, "attribute", ())
     if test is None or len(path) != 1 or path[0] not in schema.names:

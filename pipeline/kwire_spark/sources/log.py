@@ -25,12 +25,12 @@
 Columns that are not in a schema given by ``.schema("topic string, offset bigint")`` are not computed; without columns
 of the record itself, records are not even decompressed.
 
-With ``pushdown``, filters on topic and partition spare files, those on offset and time batches. It is for a DataFrame
-that one query reads once. Spark 4.3 keeps what was pushed with the DataFrame: another query on it, or another part of
-the same one, would get the rows of the first one's filters, and nobody would be told. The options are always safe.
+With ``pushdown``, filters on topic and partition skip files, and those on offset and time skip batches. It is for a
+DataFrame that one query reads once. Spark 4.3 keeps pushed filters with the DataFrame: another query on it, or
+another part of the same query, would silently get the rows of the first query's filters. The options are always safe.
 
-An incomplete batch at the end of the newest segment of a partition is a row with ``_corrupt`` in both modes, and no
-error: so a segment looks while a broker writes, and after it was killed. Anywhere else it is damage.
+An incomplete batch at the end of the newest segment of a partition is a row with ``_corrupt`` in both modes and not
+an error: it is normal while a broker writes, or after it was killed. Anywhere else it is damage.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ class LogReader(Reader):
         return typed_batches(batches, self._kind, self._schema) if self._kind else batches
 
     def _wants(self, file: LogSegment) -> bool:
-        """Whether a file can have rows that are asked for."""
+        """Whether a file can have requested rows."""
         of_kind = self._kind is None or self._kind.topic in (None, file.topic)
         return of_kind and allows(self._filters, {"topic": file.topic, "partition": file.partition})
 

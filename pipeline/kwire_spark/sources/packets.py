@@ -1,4 +1,4 @@
-"""``kafka_packets``: the packets of captures as rows, in a batch or as files arrive in a folder.
+"""``kafka_packets``: the packets of captures as rows, in a batch or as a stream while files arrive in a folder.
 
 ::
 
@@ -13,9 +13,9 @@
 ``filesAtOnce``   how many files a batch of a stream takes at most: 32 by default
 ================  ====================================================================================================
 
-Rows are ``columns.PACKETS``, with all that was said, secrets too: it is ``streaming.follow`` that takes
-them out. Which files were taken is in the checkpoint of the query, as long as they are there: remove what is old from
-the folder, as a ring buffer does by itself.
+Rows are ``columns.PACKETS`` with all bytes, secrets included: ``streaming.follow`` removes those. The checkpoint of
+the query lists the files that were read for as long as they exist: remove old files from the folder, as a ring buffer
+does by itself.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ class PacketStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._only = frozenset(self._ready())
 
     def latestOffset(self, start: dict[str, int], limit: ReadLimit) -> dict[str, int]:
-        """Files that are gone are forgotten, with the next that are taken."""
+        """Deleted files are forgotten when the next files are read."""
         ready = self._ready()
         new = [path for path in ready if ready[path] != start.get(path)]
         new = [path for path in new if self._only is None or path in self._only]
@@ -115,8 +115,8 @@ class PacketStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return kept | {path: ready[path] for path in new}
 
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> Sequence[InputPartition]:
-        """Of each file that is new the path; of those that have grown, from where on. A smaller file is a new one,
-        that has the name of one before it: rings of files use their names again."""
+        """The paths of new files; for files that have grown, the position from which to report them. A file that
+        became smaller is a new one with the same name: ring buffers reuse file names."""
         return [
             InputPartition((path, start[path] if start.get(path, size) < size else None))
             for path, size in end.items()
@@ -131,11 +131,11 @@ class PacketStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return _batches([grown], self._schema)
 
     def commit(self, end: dict[str, int]) -> None:
-        """Nothing has to be done: the checkpoint has what was taken."""
+        """Does nothing: the checkpoint has the files that were read."""
 
     def _ready(self) -> dict[str, int]:
-        """The files that do not grow any more, with their sizes; there may be none yet. Empty ones have yet to begin:
-        what writes them keeps the first packets back for a while."""
+        """The files that do not grow any more, with their sizes; there may be none yet. Empty files are not read yet:
+        their writer buffers the first packets for a while."""
         try:
             paths = self._options.files()
         except OptionError:

@@ -1,4 +1,4 @@
-"""``kafka_server_log``: requests that brokers refused without a word to the client, ``columns.REFUSALS``.
+"""``kafka_server_log``: requests that brokers refused without a response, ``columns.REFUSALS``.
 
 ::
 
@@ -14,9 +14,9 @@
 ``pushdown``       ``true`` lets filters of the query spare lines: for a DataFrame that one query reads once
 =================  ===================================================================================================
 
-A broker of 4.0 or later tells of versions that it does not have only here. Brokers before tell of apis that a
-listener does not have, and of requests that cannot be read: those are rows as well, with what the entry says of them.
-Everything else in the log is passed over: a log without refusals is no error.
+A broker of 4.0 or later reports unsupported versions only here. Older brokers report APIs that a listener does not
+serve, and unreadable requests: those are rows as well, with the information from the entry. Everything else in the
+log is ignored: a log without refusals is not an error.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the sources of request logs and server logs have in common: options, splits, filters."""
+"""The shared part of the sources of request logs and server logs: options, splits, filters."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Replay of partitions of internal topics: sorted RECORDS in, the rows of a ``State`` out.
 
-Takes and gives Arrow batches, for ``DataFrame.mapInArrow``.
+Takes and returns Arrow batches, for ``DataFrame.mapInArrow``.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Records of internal topics that cannot be decoded, which the tables of these topics skip: where, and why.
 
-Takes Arrow batches of RECORDS, gives Arrow batches of :data:`UNDECODABLE`, a row for each such record.
+Takes Arrow batches of RECORDS and returns Arrow batches of :data:`UNDECODABLE`, with a row for each such record.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Packets to frames or exchanges, as a stream: the state of every connection is kept between its batches."""
+"""Converts a stream of packets to frames or exchanges, keeping the state of every connection between batches."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ def follow(
     late: str = "10 minutes",
     idle_seconds: float = 600,
 ) -> DataFrame:
-    """``columns.FRAMES``, or ``columns.EXCHANGES``, of a stream of ``PACKETS``, with rows for what is broken.
+    """The ``columns.FRAMES`` or ``columns.EXCHANGES`` of a stream of ``PACKETS``, with rows for broken input.
 
     Only ``columns`` are computed, all unless given. Packets of a connection may be spread over batches, and
-    disordered within one. ``late`` is by how much packets may come after later ones of other connections, as happens
-    where several hosts deliver captures: Spark drops what is later still, and counts it in
+    disordered within one. ``late`` limits how late packets may arrive compared with those of other connections, such
+    as when several hosts deliver captures: Spark drops later packets, and counts them in
     ``numRowsDroppedByWatermark`` of the query's progress. A connection in which nothing happens for ``idle_seconds``
-    by the packets' clock is taken for closed. ``ports`` are those of servers, if known.
+    by the packets' clock is taken for closed. ``ports`` are the server ports, if known.
     """
     from pyspark.sql import functions as F
     from pyspark.sql.streaming.state import GroupStateTimeout
@@ -55,7 +55,7 @@ def follow(
 
 
 class Follower:
-    """What is done with the packets between two ends: ``advance`` is called for each such pair in each batch."""
+    """Processes the packets between two endpoints: ``advance`` is called for each pair in each batch."""
 
     def __init__(self, projection: ConnectionProjection, ports: Collection[int], idle_ms: int) -> None:
         self._projection = projection
@@ -86,13 +86,13 @@ class Follower:
         state.setTimeoutTimestamp(max(ends.closes_ms(self._idle_ms), state.getCurrentWatermarkMs() + 1))
 
     def _broken(self, parts: Iterator[pd.DataFrame]) -> Iterator[Row]:
-        """Rows without ends say what is broken about a file."""
+        """Rows without endpoints report broken parts of a file."""
         for part in parts:
             places = zip(part["source"], part["position"], part["_corrupt"], strict=True)
             yield from self._projection.rows([self._projection.layout.corrupt(*place) for place in places])
 
     def _frames(self, rows: Iterator[Row] | Sequence[Row]) -> Iterator[pd.DataFrame]:
-        """Rows a few at a time: nothing if there are none."""
+        """Yields rows a few at a time, and nothing if there are none."""
         some: list[Row] = []
         for row in rows:
             some.append(row)

@@ -1,4 +1,4 @@
-"""What a stream keeps of two ends between batches: TCP's state, and that of the connection between them."""
+"""The state a stream keeps for two endpoints between batches: that of TCP and that of their connection."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from kwire_spark.rows import Row
 
 
 class Ends:
-    """The packets between two ends to rows; ``key`` and ``ports`` are those of ``TcpConnection``."""
+    """Converts the packets between two endpoints to rows; ``key`` and ``ports`` are those of ``TcpConnection``."""
 
     def __init__(self, key: bytes, ports: Collection[int], projection: ConnectionProjection) -> None:
         self._tcp = TcpConnection(bytes(key), ports)
@@ -26,12 +26,12 @@ class Ends:
 
     @classmethod
     def restored(cls, stored: bytes, projection: ConnectionProjection) -> Self:
-        """What ``stored`` gave. ``projection`` is that of the job, as it was then."""
+        """What ``stored`` gave. ``projection`` must equal that of the job when the state was saved."""
         ends: Self = _Unpickler(stored, projection).load()
         return ends
 
     def stored(self) -> bytes:
-        """All of it as bytes, but for what is projection, which is the same for all ends and not small."""
+        """The state as bytes, without the projection, which is large and the same for all endpoints."""
         file = BytesIO()
         _Pickler(file, self._projection).dump(self)
         return file.getvalue()
@@ -42,11 +42,11 @@ class Ends:
         yield from self._rows(self._tcp.add(packet))
 
     def close(self) -> Iterator[Row]:
-        """The rows of what is left."""
+        """The rows that remain."""
         yield from self._rows(self._tcp.close())
 
     def closes_ms(self, idle_ms: int) -> int:
-        """When this is to be closed if nothing more comes, in milliseconds since the epoch."""
+        """When to close this if no more packets arrive, in milliseconds since the epoch."""
         reset = self._tcp.reset
         return int(self._time * 1000) + idle_ms if reset is None else int((reset + GRACE) * 1000)
 

@@ -25,13 +25,13 @@ PROBLEMS = pa.schema([EXCHANGES.field(name) for name in ("source", "position", "
 def keep_clients(
     exchanges: DataFrame, folder: str, *, name: str = "clients", format: str = "parquet"
 ) -> DataStreamWriter:
-    """A query that adds what ``exchanges`` brings to the table ``folder/name``; start it, with the trigger you like.
+    """A query that adds the rows of ``exchanges`` to the table ``folder/name``; start it with any trigger.
 
     Of exchanges only ``EXCHANGE_COLUMNS`` of ``tables.clients`` are needed. The table is replaced as a whole, in one
-    step. It says which batch was added last, so that one that Spark runs again, after a failure, is not added twice:
-    it belongs to the checkpoint beside it, ``folder/_name.checkpoint``, and without that it is a ``ValueError``. A
-    connection counts once in each batch. What is broken is in the table ``folder/name_problems``, which is there
-    once something is: ``source``, ``position``, ``_corrupt``.
+    step. The table records the last batch added, so that a batch that Spark repeats after a failure is not added
+    twice. It belongs to the checkpoint next to it, ``folder/_name.checkpoint``; a missing checkpoint is a
+    ``ValueError``. A connection counts once in each batch. Broken input is listed in the table
+    ``folder/name_problems`` (``source``, ``position``, ``_corrupt``), which is created with its first row.
     """
     path, checkpoint = f"{folder.rstrip('/')}/{name}", f"{folder.rstrip('/')}/_{name}.checkpoint"
     if exists(exchanges.sparkSession, path) and not exists(exchanges.sparkSession, checkpoint):
@@ -78,7 +78,7 @@ def _read(spark: SparkSession, path: str, format: str, schema: pa.Schema) -> Dat
 
 
 def merged(tables: DataFrame) -> DataFrame:
-    """One row for each client and version, from rows of CLIENTS that were counted apart."""
+    """One row for each client and version, from rows of CLIENTS that were counted separately."""
     from pyspark.sql import functions as F
 
     place = F.min(F.struct(F.coalesce("first_seen", F.to_timestamp(F.lit("9999-12-31"))), "source", "position"))

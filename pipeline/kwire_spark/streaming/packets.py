@@ -1,4 +1,4 @@
-"""TCP packets as rows: what a stream carries from where packets are found to where connections are put together."""
+"""TCP packets as rows: a stream passes them from the source of packets to the reassembly of connections."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LAYOUT = LAYOUTS["packets"]
 
 
 def packet_batches(found: Iterable[Packet | Broken]) -> Iterator[pa.RecordBatch]:
-    """Packets as batches of ``PACKETS``; what is broken about a file is a ``_corrupt`` row."""
+    """Packets as batches of ``PACKETS``; broken parts of a file become ``_corrupt`` rows."""
     rows: list[Row] = []
     size = 0
     for one in found:

@@ -1,4 +1,4 @@
-"""What a query says about itself, added up."""
+"""Totals of the progress that a query reports."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Packets out of a Kafka topic, into which whatever captures them has put them."""
+"""Packets from a Kafka topic to which a capturing program wrote them."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ ETHERNET = 1
 def packets_in(records: DataFrame, link_type: int = ETHERNET) -> DataFrame:
     """``PACKETS`` of a stream, or a table, with the columns of Spark's ``kafka`` source.
 
-    The value of a record is one packet, as it was seen on the link: ``link_type`` is the number that a pcap file has
-    for it (1 Ethernet, 101 IP, 113 and 276 Linux cooked). Its time is the record's timestamp, unless the first eight
-    bytes of the key are another, in microseconds since the epoch, big-endian: a producer's clock has milliseconds.
-    ``source`` is topic and partition, ``position`` the offset. What is not TCP over IP is left out; a record without
-    any time that is possible is told as ``_corrupt``.
+    The value of a record is one packet as captured on the link; ``link_type`` is the link's number in pcap files (1
+    Ethernet, 101 IP, 113 and 276 Linux cooked). Its time is the record's timestamp, unless the first eight bytes of
+    the key are another, in microseconds since the epoch, big-endian: a producer's clock has milliseconds. ``source``
+    is topic and partition, ``position`` the offset. Packets other than TCP over IP are left out; a record without a
+    valid time is reported in ``_corrupt``.
     """
     if link_type not in LINKS:
         raise ValueError(f"link type {link_type} is not known, only {', '.join(map(str, LINKS))}")
@@ -60,6 +60,6 @@ def _packets(batch: pa.RecordBatch, link: Link) -> Iterator[Packet | Broken]:
 
 
 def _time(key: bytes, micros: int | None) -> int | None:
-    """The first that is possible. Keys may be of whoever writes the topic: names, say, which are no times."""
+    """The first that is possible. Producers choose their keys, so a key may be a name and not a time."""
     told = (int.from_bytes(key[:8], "big") if len(key) >= 8 else None, micros)
     return next((time for time in told if time is not None and 0 <= time < LATEST * 1_000_000), None)

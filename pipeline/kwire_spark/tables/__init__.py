@@ -1,1 +1,1 @@
-"""Tables derived from what the sources give, as functions on DataFrames."""
+"""Tables derived from those of the sources, as functions on DataFrames."""

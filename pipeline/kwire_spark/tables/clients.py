@@ -36,7 +36,7 @@ def clients(*tables: DataFrame) -> DataFrame:
 
 
 def identified(counted: DataFrame) -> DataFrame:
-    """CLIENTS of a :func:`tally`: without what is broken, and without requests whose API is unknown."""
+    """CLIENTS of a :func:`tally`, without broken input and requests with an unknown API."""
     return counted.where("_corrupt IS NULL AND api_key IS NOT NULL").select(*CLIENTS.names)
 
 

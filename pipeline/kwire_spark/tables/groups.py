@@ -1,6 +1,6 @@
 """The state in internal topics as tables: offsets, groups, members, transactions, and the cluster's metadata.
 
-Each function takes RECORDS of ``kafka_log``, ignores other topics, and gives the state at the end of the log, with
+Each function takes RECORDS of ``kafka_log``, ignores other topics, and returns the state at the end of the log, with
 the columns of ``kwire_spark.state.columns``. Each partition is replayed in one task, in order; memory is bounded by
 its live state. Records must be of one cluster: replicas of a partition count once, but two clusters would be mixed
 up.

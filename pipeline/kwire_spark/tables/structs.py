@@ -1,4 +1,5 @@
-"""Arrow batches with bytes of messages → batches with structs: the work of typed tables in workers. Needs no Spark.
+"""Converts Arrow batches with bytes of messages to batches with structs: the work of typed tables in workers. Needs
+no Spark.
 
 Bytes that cannot be decoded become a null struct with a ``reason``; they never raise.
 """
@@ -42,8 +43,7 @@ def in_pieces(
 
 @contextmanager
 def no_collection() -> Iterator[None]:
-    """Pause garbage collection: messages have no cycles, and searching them for some takes longer than decoding
-    them."""
+    """Pause garbage collection: messages have no cycles, and searching for cycles takes longer than decoding."""
     enabled = gc.isenabled()
     gc.disable()
     try:

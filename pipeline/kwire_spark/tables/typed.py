@@ -1,9 +1,9 @@
 """Typed tables: one for each API and for each kind of record, with messages as columns of structs.
 
-``messages(exchanges, "Fetch")`` takes EXCHANGES of captures or request logs, ``typed_records(records,
-"OffsetCommit")`` RECORDS of log segments. Both keep all other columns, which pass through the workers: select what is
-needed before. The structs are those of ``kwire_kafka.arrow``, unions of all versions; a field that the version lacks
-is null. Bytes that cannot be decoded are a null struct, with a ``reason``.
+``messages(exchanges, "Fetch")`` takes EXCHANGES of captures or request logs; ``typed_records(records,
+"OffsetCommit")`` takes RECORDS of log segments. Both keep all other columns, which pass through the workers: select
+the needed columns first. The structs are those of ``kwire_kafka.arrow``, unions of all versions; a field that the
+version lacks is null. Bytes that cannot be decoded are a null struct, with a ``reason``.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ _END = b";totalTime:"
 
 def request_entries(lines: Lines, split: Split) -> Iterator[Line]:
     """The lines of a split that are about requests. In logs of brokers before 2.8, values may contain line breaks:
-    then an item has all lines up to the end of the message, even after the split."""
+    then an entry has all lines up to the end of the message, even after the split."""
     for position, line in lines:
         if not split.has(position):
             return
