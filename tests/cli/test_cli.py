@@ -86,7 +86,7 @@ def test_a_path_without_definitions_exits_2() -> None:
     for command in (("check", "empty"), ("dump", "empty"), ("generate", "empty", "--package", "clock")):
         result = kwirec(*command)
         assert result.exit_code == 2
-        assert "there are no definitions in `empty`" in result.stderr
+        assert "no definitions in `empty`" in result.stderr
 
 
 def test_a_folder_that_cannot_be_read_is_not_skipped(monkeypatch: pytest.MonkeyPatch) -> None:

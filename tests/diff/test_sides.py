@@ -86,8 +86,8 @@ def test_a_revision_seen_from_a_folder_below(repository: Path, monkeypatch: pyte
         ("git:v1", "git:v2", "`git:v1` needs a path"),
         ("git:v1", "release:4.0.0", "`git:v1` needs a path"),
         ("git:v1:/elsewhere/defs", "defs", "git rev-parse failed: not a git repository"),
-        ("release:9.9.9", "defs", "has no release `9.9.9`"),
-        (f"{ARCHIVE}!9.9.9.jsonl", "defs", "there is no `9.9.9.jsonl`"),
+        ("release:9.9.9", "defs", "unknown release `9.9.9`"),
+        (f"{ARCHIVE}!9.9.9.jsonl", "defs", "does not contain `9.9.9.jsonl`"),
     ],
 )
 def test_sides_that_cannot_be_had(repository: Path, old: str, new: str, reason: str) -> None:

@@ -1,4 +1,4 @@
-"""Source lines as a terminal shows them: what stands in which column.
+"""Lays out source lines for a terminal: the column of each character.
 
 Tabs and wide characters take more than one column, combining characters none, and lines of thousands of
 characters (definitions bundled as ``.jsonl``) are cropped around the places that matter.
@@ -26,14 +26,14 @@ class ShownLine:
     _gaps: tuple[tuple[int, int, int], ...]
 
     def column(self, index: int) -> int:
-        """The column (from 0) of the character at ``index``; cropped ones stand where the ``…`` is."""
+        """The column (from 0) of the character at ``index``; cropped characters have that of the ``…``."""
         if index in self._columns:
             return self._columns[index]
         return next((column for start, end, column in self._gaps if start <= index < end), len(self.text))
 
 
 def show(line: str, marks: Sequence[tuple[int, int]], width: int = WIDTH) -> ShownLine:
-    """Lay out ``line`` such that the character ranges ``marks`` stay visible."""
+    """Lay out ``line`` so that the character ranges ``marks`` are visible."""
     text: list[str] = []
     columns: dict[int, int] = {}
     gaps: list[tuple[int, int, int]] = []
@@ -58,7 +58,7 @@ def show(line: str, marks: Sequence[tuple[int, int]], width: int = WIDTH) -> Sho
 
 
 def _windows(length: int, marks: Sequence[tuple[int, int]], width: int) -> list[tuple[int, int]]:
-    """The character ranges to show: all of a line that fits, else the surroundings of each mark."""
+    """The character ranges to show: the whole line if it fits, else the context of each mark."""
     if length <= width:
         return [(0, length)]
     if not marks:

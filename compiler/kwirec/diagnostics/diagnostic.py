@@ -49,7 +49,7 @@ class Code:
 
 @dataclass(frozen=True)
 class Label:
-    """A place, and the few words next to the carets under it."""
+    """A span and the short text next to its carets."""
 
     span: Span
     text: str = ""
@@ -57,9 +57,9 @@ class Label:
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
-    """What a check found: a message that stands alone, the primary place and whatever else helps.
+    """The result of a check: a self-contained message, the primary span and further labels, notes and helps.
 
-    ``message_name`` and ``field_path`` say which part of the protocol it is about; waivers refer to them.
+    ``message_name`` and ``field_path`` identify the affected part of the protocol; waivers match them.
     """
 
     message: str
@@ -114,22 +114,22 @@ class Diagnostic(Finding):
 
 @dataclass(frozen=True, kw_only=True)
 class Waiver:
-    """A finding that a project accepts, and why. ``*`` stands for any message or field."""
+    """A finding that a project accepts, with a reason. ``*`` matches any message or field."""
 
     code: str
     """The number of a code, or the name of a rule of ``kwirec diff``."""
     message: str
     field: str = "*"
     versions: VersionRange = ALL
-    """The finding must be about no other versions. Only for ``kwirec diff``."""
+    """The finding must not concern other versions. Only for ``kwirec diff``."""
     reason: str
     expires: datetime.date | None = None
-    """The last day on which the waiver holds. Only for ``kwirec diff``."""
+    """The last day on which the waiver applies. Only for ``kwirec diff``."""
 
     def covers(
         self, code: str, messages: Iterable[str | None], fields: Iterable[str | None], versions: Iterable[int] = ()
     ) -> bool:
-        """Whether this accepts a finding of ``code`` about a message and field with one of these names."""
+        """Whether the waiver accepts a finding of ``code`` about a message and field with one of these names."""
         return (
             self.code == code
             and (self.message == "*" or self.message in messages)
@@ -184,19 +184,19 @@ class Report:
 
 
 def explanation(docstring: str | None) -> tuple[str, str]:
-    """The first two paragraphs of a rule's docstring: what it finds, and why that matters."""
+    """The first two paragraphs of a rule's docstring: the problem, and why it matters."""
     what, why = ((docstring or "") + "\n\n").split("\n\n")[:2]
     return " ".join(what.split()), " ".join(why.split())
 
 
 def closest(word: str, candidates: Iterable[str]) -> str | None:
-    """The candidate that ``word`` most likely stands for, ``None`` when none is close."""
+    """The candidate most similar to ``word``; ``None`` if none is similar."""
     by_folded = {candidate.casefold(): candidate for candidate in candidates}
     close = difflib.get_close_matches(word.casefold(), by_folded, n=1, cutoff=0.6)
     return by_folded[close[0]] if close else None
 
 
 def did_you_mean(word: str, candidates: Iterable[str]) -> str:
-    """``did you mean `x`?`` for the closest candidate, or an empty string when none is close."""
+    """``did you mean `x`?`` for the most similar candidate, or an empty string."""
     found = closest(word, candidates)
     return f"did you mean `{found}`?" if found else ""

@@ -20,13 +20,13 @@ DEFINITION_SUFFIXES = (".json", ".jsonl")
 ARCHIVE_SUFFIXES = (".jar", ".zip")
 
 NOT_DEFINITIONS = frozenset({"releases.json", "layouts.json", "exceptions.json", "errors.json"})
-"""Files that live beside definitions and are read by other means."""
+"""Files in folders of definitions that are not definitions."""
 
 
 def read_sources(paths: Iterable[Path], report: Report, *, required: bool = True) -> list[Source]:
     """All definition sources under ``paths``, each path's in sorted order, no file twice.
 
-    With ``required`` a path without any definition is an error: most often it is mistyped.
+    With ``required``, a path without definitions is an error because it is probably mistyped.
     """
     sources: list[Source] = []
     seen: set[Path] = set()
@@ -43,7 +43,7 @@ def read_sources(paths: Iterable[Path], report: Report, *, required: bool = True
                 sources += read
         if required and not found and len(report.diagnostics) == before:
             span = Span(Source(path.as_posix(), ""), 0, 0)
-            report.add(codes.NO_DEFINITIONS, f"there are no definitions in `{path.as_posix()}`", span)
+            report.add(codes.NO_DEFINITIONS, f"no definitions in `{path.as_posix()}`", span)
     return sources
 
 
@@ -82,7 +82,7 @@ def _read_archive(path: Path, report: Report) -> Iterator[Source]:
 
 
 def _may_define(data: bytes) -> bool:
-    """Jars hold other JSON files too; a definition names its fields or its versions."""
+    """Whether a JSON file in a jar can be a definition: it has fields or versions."""
     return b'"validVersions"' in data or b'"fields"' in data
 
 

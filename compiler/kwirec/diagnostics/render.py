@@ -1,4 +1,4 @@
-"""Findings → text in one of :data:`FORMATS`: the door to ``render_text`` (people) and ``render_machine`` (CI)."""
+"""Renders diagnostics in one of :data:`FORMATS`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FORMATS = tuple(_RENDERERS)
 
 
 def render(diagnostics: Iterable[Diagnostic], format: str = "text", color: bool = False) -> str:
-    """All findings in ``format``. Only text has colours."""
+    """Render diagnostics in ``format``; only text can have colours."""
     if format == "text":
         return render_text(diagnostics, color=color)
     return _RENDERERS[format](diagnostics)

@@ -18,25 +18,25 @@ _GITHUB_COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severi
 def render_json(diagnostics: Iterable[Diagnostic]) -> str:
     """One object per line. Lines and columns count from 1 and in characters; ends are exclusive."""
     # Plain ASCII: a definition may spell out half a surrogate pair, which no encoding can write.
-    return "".join(json.dumps(_as_dict(one)) + "\n" for one in diagnostics)
+    return "".join(json.dumps(_as_dict(diagnostic)) + "\n" for diagnostic in diagnostics)
 
 
-def _as_dict(one: Diagnostic) -> dict[str, Any]:
+def _as_dict(diagnostic: Diagnostic) -> dict[str, Any]:
     labels = [
-        {"primary": label is one.primary, **_place(label.span), "text": label.text}
-        for label in (one.primary, *one.others)
+        {"primary": label is diagnostic.primary, **_place(label.span), "text": label.text}
+        for label in (diagnostic.primary, *diagnostic.others)
     ]
     return {
-        "code": one.code.number,
-        "name": one.code.name,
-        "severity": one.severity.value,
-        "message": one.message,
-        **_place(one.primary.span),
+        "code": diagnostic.code.number,
+        "name": diagnostic.code.name,
+        "severity": diagnostic.severity.value,
+        "message": diagnostic.message,
+        **_place(diagnostic.primary.span),
         "labels": labels,
-        "notes": list(one.notes),
-        "helps": list(one.helps),
-        "message_name": one.message_name,
-        "field": one.field_path,
+        "notes": list(diagnostic.notes),
+        "helps": list(diagnostic.helps),
+        "message_name": diagnostic.message_name,
+        "field": diagnostic.field_path,
     }
 
 
@@ -57,23 +57,23 @@ def render_github(diagnostics: Iterable[Diagnostic]) -> str:
 
     https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-commands
     """
-    return "".join(_github(one) + "\n" for one in diagnostics)
+    return "".join(_github(diagnostic) + "\n" for diagnostic in diagnostics)
 
 
-def _github(one: Diagnostic) -> str:
-    place = _place(one.primary.span)
+def _github(diagnostic: Diagnostic) -> str:
+    place = _place(diagnostic.primary.span)
     properties: dict[str, str | int] = {"file": place["file"]}
-    if one.primary.span.source.text:
+    if diagnostic.primary.span.source.text:
         properties["line"] = place["line"]
         if place["line"] == place["end_line"]:
             properties |= {"col": place["column"], "endColumn": place["end_column"]}
         else:  # columns count only within one line
             properties["endLine"] = place["end_line"]
-    properties["title"] = f"{one.code} {one.code.name}"
+    properties["title"] = f"{diagnostic.code} {diagnostic.code.name}"
     listed = ",".join(f"{name}={_github_property(value)}" for name, value in properties.items())
-    text = f"{one.message}: {one.primary.text}" if one.primary.text else one.message
-    lines = [text, *(f"note: {note}" for note in one.notes), *(f"help: {help_}" for help_ in one.helps)]
-    return f"::{_GITHUB_COMMANDS[one.severity]} {listed}::{_github_data(chr(10).join(lines))}"
+    text = f"{diagnostic.message}: {diagnostic.primary.text}" if diagnostic.primary.text else diagnostic.message
+    lines = [text, *(f"note: {note}" for note in diagnostic.notes), *(f"help: {help_}" for help_ in diagnostic.helps)]
+    return f"::{_GITHUB_COMMANDS[diagnostic.severity]} {listed}::{_github_data(chr(10).join(lines))}"
 
 
 def _github_data(text: str) -> str:
@@ -86,25 +86,27 @@ def _github_property(value: str | int) -> str:
 
 
 def render_junit(diagnostics: Iterable[Diagnostic]) -> str:
-    """A test suite with a test case per finding, or a single passing one."""
+    """A test suite with a test case per finding, or a single passing diagnostic."""
     found = list(diagnostics)
-    failures = sum(one.severity is not Severity.NOTE for one in found)
+    failures = sum(diagnostic.severity is not Severity.NOTE for diagnostic in found)
     suite = ElementTree.Element("testsuite", name="kwirec", tests=str(max(1, len(found))), failures=str(failures))
-    for one in found:
-        _junit_case(suite, one)
+    for diagnostic in found:
+        _junit_case(suite, diagnostic)
     if not found:
         ElementTree.SubElement(suite, "testcase", classname="kwirec", name="no findings")
     ElementTree.indent(suite)
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{ElementTree.tostring(suite, encoding="unicode")}\n'
 
 
-def _junit_case(suite: ElementTree.Element, one: Diagnostic) -> None:
+def _junit_case(suite: ElementTree.Element, diagnostic: Diagnostic) -> None:
     # XML has no way to write most control characters, hence `printable` throughout.
-    file = printable(one.primary.span.source.name)
-    name = f"{one.code} {one.code.name} at {printable(str(one.primary.span))}"
+    file = printable(diagnostic.primary.span.source.name)
+    name = f"{diagnostic.code} {diagnostic.code.name} at {printable(str(diagnostic.primary.span))}"
     case = ElementTree.SubElement(suite, "testcase", classname=file, name=name)
-    if one.severity is Severity.NOTE:
+    if diagnostic.severity is Severity.NOTE:
         text = ElementTree.SubElement(case, "system-out")
     else:
-        text = ElementTree.SubElement(case, "failure", message=printable(one.message), type=one.severity.value)
-    text.text = "\n" + render_text([one])
+        text = ElementTree.SubElement(
+            case, "failure", message=printable(diagnostic.message), type=diagnostic.severity.value
+        )
+    text.text = "\n" + render_text([diagnostic])

@@ -24,7 +24,7 @@ from kwirec.diagnostics.diagnostic import Diagnostic, Label, Severity
 from kwirec.diagnostics.source import Source
 
 Paint = Callable[[str, str], str]
-"""``paint(text, style)``: the text in a style, or as it is."""
+"""``paint(text, style)``: the text with or without a style."""
 
 _ANSI = {"error": "1;31", "warning": "1;33", "note": "1;32", "other": "1;34", "gutter": "1;34", "bold": "1"}
 
@@ -32,7 +32,7 @@ _ANSI = {"error": "1;31", "warning": "1;33", "note": "1;32", "other": "1;34", "g
 def render_text(diagnostics: Iterable[Diagnostic], *, color: bool = False) -> str:
     """All findings with their source lines, a blank line between them."""
     paint = _paint if color else _plain
-    return "\n".join("\n".join(_finding(one, paint)) + "\n" for one in diagnostics)
+    return "\n".join("\n".join(_finding(diagnostic, paint)) + "\n" for diagnostic in diagnostics)
 
 
 def _plain(text: str, style: str) -> str:
@@ -215,7 +215,7 @@ class _Snippet:
         return row
 
     def _columns(self, mark: _Mark, line: ShownLine) -> tuple[int, int]:
-        """Where the carets of a label start and end, at least one."""
+        """Where the carets of a label start and end, at least diagnostic."""
         start = self._margin + line.column(mark.start)
         return start, max(start + 1, self._margin + line.column(mark.end))
 
@@ -258,6 +258,6 @@ class _Snippet:
 
 def summary(diagnostics: Iterable[Diagnostic]) -> str:
     """``2 errors, 1 warning``"""
-    severities = [one.severity for one in diagnostics]
+    severities = [diagnostic.severity for diagnostic in diagnostics]
     counts = [(severities.count(kind), kind.value) for kind in Severity if kind in severities]
     return ", ".join(f"{count} {word}{'s' if count > 1 else ''}" for count, word in counts) or "no findings"

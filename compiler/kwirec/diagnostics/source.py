@@ -1,4 +1,4 @@
-"""Sources and places in them: what every diagnostic points into."""
+"""Sources and spans, the positions of diagnostics."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import PurePosixPath
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """One text with the name that diagnostics print for it."""
+    """A text and its name in diagnostics."""
 
     name: str
     text: str
@@ -25,7 +25,7 @@ class Source:
         return starts
 
     def line_and_column(self, offset: int) -> tuple[int, int]:
-        """Both counted from 1, the column in characters."""
+        """The line and column of an offset, both from 1; columns count characters."""
         line = bisect.bisect_right(self._line_starts, offset)
         return line, offset - self._line_starts[line - 1] + 1
 
@@ -37,7 +37,7 @@ class Source:
 
     @property
     def stem(self) -> str:
-        """The file name without folders and suffix: what a message in it should be called."""
+        """The file name without folders and suffix."""
         return PurePosixPath(self.name.replace("\\", "/").rpartition("!")[2]).name.split(".")[0]
 
 

@@ -1,8 +1,7 @@
-"""Kinds of change between two schemas: facts, without any judgement.
+"""Kinds of changes between two schemas.
 
-A change names the message on both sides, the versions it is about (those that both sides have, unless the change
-is about versions coming and going) and, below the message, the field on both sides. Whether it is good, bad or of
-no interest is for the rules.
+A change has the message on both sides, the affected versions (shared versions, unless versions were added or removed)
+and, if it affects a field, the field on both sides. Rules decide whether a change is breaking.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from kwirec.ir.sites import FieldSite, MessageSite, StructSite
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Change:
-    """One fact. A side is ``None`` where there is no such message."""
+    """A change. A side is ``None`` if it does not have the message."""
 
     old: MessageSite | None
     new: MessageSite | None
@@ -23,7 +22,7 @@ class Change:
 
     @property
     def message(self) -> Message:
-        """The message, as the new side has it if it does."""
+        """The message of the new side, else of the old side."""
         site = self.new or self.old
         assert site is not None
         return site.message
@@ -46,44 +45,44 @@ class MessageAdded(Change):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class MessageRemoved(Change):
-    """A message that has no versions any more: ``new`` is left where only its number stays reserved."""
+    """A message that no longer has versions; ``new`` is set if its definition still reserves the api key."""
 
     old: MessageSite
 
 
 class MessageRenamed(MessageChange):
-    """The same message under another name."""
+    """A message was renamed."""
 
 
 class MessageKindChanged(MessageChange):
-    """The ``type`` of a message is another one."""
+    """The type of a message changed."""
 
 
 class ApiKeyChanged(MessageChange):
-    """The same message under another number."""
+    """The api key of a message changed."""
 
 
 class ApiKeyReused(MessageChange):
-    """The number of one message now belongs to another."""
+    """The api key of a message is now used by another message."""
 
 
 class VersionMinRaised(MessageChange):
-    """The lowest versions are gone."""
+    """The lowest versions were removed."""
 
 
 class VersionMaxLowered(MessageChange):
-    """The highest versions are gone."""
+    """The highest versions were removed."""
 
 
 class VersionRestored(MessageChange):
-    """Versions are there that are lower than what the old side had."""
+    """Versions below the lowest old version were added."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class VersionAdded(MessageChange):
-    """A new highest version. ``before`` is the version it follows, ``None`` if neither side has that.
+    """A new highest version. ``before`` is the previous version, ``None`` if neither side has it.
 
-    ``added``, ``removed`` and ``changed`` (nullable or tagged, or no longer) are its fields compared with that one.
+    ``added``, ``removed`` and ``changed`` (nullability or tagging) are the differences from the previous version.
     """
 
     before: int | None
@@ -95,14 +94,14 @@ class VersionAdded(MessageChange):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class FlexibleVersionsChanged(MessageChange):
-    """Versions became flexible or stopped being so, ``flexible`` says which."""
+    """Versions became flexible, or ceased to be if ``flexible`` is false."""
 
     flexible: bool
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class HeaderVersionChanged(MessageChange):
-    """Another header stands before versions that are as flexible as they were."""
+    """The header version changed although flexibility did not."""
 
     before: int
     after: int
@@ -110,21 +109,21 @@ class HeaderVersionChanged(MessageChange):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class DeprecatedVersionsChanged(MessageChange):
-    """Versions became deprecated or stopped being so, ``deprecated`` says which."""
+    """Versions became deprecated, or ceased to be if ``deprecated`` is false."""
 
     deprecated: bool
 
 
 class VersionStabilized(MessageChange):
-    """An unstable version is stable now."""
+    """An unstable version became stable."""
 
 
 class VersionDestabilized(MessageChange):
-    """A stable version is unstable now."""
+    """A stable version became unstable."""
 
 
 class ListenersChanged(MessageChange):
-    """Other listeners serve the request."""
+    """The listeners of a request changed."""
 
 
 class RequestResponseVersionsDiverged(MessageChange):
@@ -133,7 +132,7 @@ class RequestResponseVersionsDiverged(MessageChange):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class FieldChange(MessageChange):
-    """A change of one field. For one that is new or gone, ``struct`` is the struct on the side that lacks it."""
+    """A change of a field. If it was added or removed, ``struct`` is its struct on the side without it."""
 
     before: FieldSite | None
     after: FieldSite | None
@@ -148,28 +147,28 @@ class FieldChange(MessageChange):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class FieldAddedToVersion(FieldChange):
-    """Versions have an untagged field that they did not have."""
+    """An untagged field was added to versions."""
 
     after: FieldSite
 
 
 class TagAdded(FieldAddedToVersion):
-    """Versions have a tagged field that they did not have."""
+    """A tagged field was added to versions."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class FieldRemovedFromVersion(FieldChange):
-    """Versions lack an untagged field that they had. ``after`` is left where other versions still have it."""
+    """An untagged field was removed from versions; ``after`` is set if other versions still have it."""
 
     before: FieldSite
 
 
 class TagRemoved(FieldRemovedFromVersion):
-    """Versions lack a tagged field that they had."""
+    """A tagged field was removed from versions."""
 
 
 class FieldRemoved(FieldRemovedFromVersion):
-    """A field is gone together with the last versions that had it."""
+    """A field was removed together with all versions that had it."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -181,56 +180,56 @@ class FieldPersists(FieldChange):
 
 
 class FieldReordered(FieldPersists):
-    """A field stands at another place among the others."""
+    """The position of a field changed."""
 
 
 class FieldRenamed(FieldPersists):
-    """The same field under another name."""
+    """A field was renamed."""
 
 
 class StructRenamed(FieldPersists):
-    """The struct of a field has another name."""
+    """The struct of a field was renamed."""
 
 
 class FieldTypeChanged(FieldPersists):
-    """A field has another type with other bytes."""
+    """The type and encoding of a field changed."""
 
 
 class FieldTypeChangedSameBytes(FieldPersists):
-    """A field has another type with the same bytes: what was written as one can be read as the other."""
+    """The type of a field changed but not its encoding."""
 
 
 class FieldNullabilityWidened(FieldPersists):
-    """A field may be null where it could not be."""
+    """A field became nullable."""
 
 
 class FieldNullabilityNarrowed(FieldPersists):
-    """A field cannot be null where it could be."""
+    """A field ceased to be nullable."""
 
 
 class FieldLengthCodingChanged(FieldPersists):
-    """A string or bytes field codes its length in another way although its message is as flexible as it was."""
+    """The length encoding of a string or bytes field changed although the flexibility of the message did not."""
 
 
 class FieldTaggingChanged(FieldPersists):
-    """A field moved from its place among the others into the tagged fields, or the other way round."""
+    """A field became tagged or untagged."""
 
 
 class TagNumberChanged(FieldPersists):
-    """A tagged field has another number."""
+    """The tag of a field changed."""
 
 
 class TagDefaultChanged(FieldPersists):
-    """A tagged field is left out for another value than before."""
+    """The default of a tagged field changed."""
 
 
 class TagReused(FieldPersists):
-    """The number of one tagged field (``before``) now belongs to another (``after``)."""
+    """The tag of one field (``before``) is now used by another (``after``)."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class FieldAttributeChanged(FieldPersists):
-    """``default``, ``ignorable``, ``entityType`` or ``mapKey`` as the definition spells them, before and after."""
+    """``default``, ``ignorable``, ``entityType`` or ``mapKey`` changed; values are as in definitions."""
 
     attribute: str
     was: str

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from kwirec.diff import changes as c
 from kwirec.diff.compare_fields import compare_fields
-from kwirec.diff.pairing import RPC, MessagePair, Pairing, pair, unstable_versions
+from kwirec.diff.pairing import RPC, MessagePair, Pairing, pair_messages, unstable_versions
 from kwirec.ir.schema import Schema
 from kwirec.ir.sites import FieldSite, MessageSite
 from kwirec.lowering import lower_message
@@ -19,26 +19,26 @@ from kwirec.lowering.headers import header_versions
 
 def compare(old: Schema, new: Schema) -> list[c.Change]:
     """Everything that changed from ``old`` to ``new``."""
-    pairing = pair(old, new)
+    pairing = pair_messages(old, new)
     found = [*_added_and_removed(pairing), *_numbers(pairing), *_ranges(old, new, pairing)]
-    for one in pairing.persisted:
-        if not one.old.message.valid or not one.new.message.valid:
+    for pair in pairing.persisted:
+        if not pair.old.message.valid or not pair.new.message.valid:
             continue
-        found += _message(one)
-        found += _versions(one)
-        found += _stability(one, old, new)
-        found += compare_fields(one)
+        found += _message(pair)
+        found += _versions(pair)
+        found += _stability(pair, old, new)
+        found += compare_fields(pair)
     return sorted(found, key=lambda change: change.message.name)
 
 
 def _added_and_removed(pairing: Pairing) -> Iterator[c.Change]:
     """Messages with versions on one side only; a definition without versions only reserves an api key."""
     removed: list[tuple[MessageSite, MessageSite | None]] = [(site, None) for site in pairing.removed]
-    removed += [(one.old, one.new) for one in pairing.persisted if not one.new.message.valid]
+    removed += [(pair.old, pair.new) for pair in pairing.persisted if not pair.new.message.valid]
     for old, reserved in removed:
         if old.message.valid:
             yield c.MessageRemoved(old=old, new=reserved, versions=frozenset(old.message.valid))
-    added = [*pairing.added, *(one.new for one in pairing.persisted if not one.old.message.valid)]
+    added = [*pairing.added, *(pair.new for pair in pairing.persisted if not pair.old.message.valid)]
     for new in added:
         if new.message.valid:
             yield c.MessageAdded(old=None, new=new, versions=frozenset(new.message.valid))
@@ -46,10 +46,10 @@ def _added_and_removed(pairing: Pairing) -> Iterator[c.Change]:
 
 def _numbers(pairing: Pairing) -> Iterator[c.Change]:
     """Api keys of requests that are now used by other requests; their responses are not reported again."""
-    before = [*pairing.removed, *(one.old for one in pairing.persisted)]
+    before = [*pairing.removed, *(pair.old for pair in pairing.persisted)]
     newly = [
         *pairing.added,
-        *(one.new for one in pairing.persisted if one.old.message.api_key != one.new.message.api_key),
+        *(pair.new for pair in pairing.persisted if pair.old.message.api_key != pair.new.message.api_key),
     ]
     for new in newly:
         for old in before:
@@ -60,47 +60,47 @@ def _numbers(pairing: Pairing) -> Iterator[c.Change]:
 
 def _ranges(old: Schema, new: Schema, pairing: Pairing) -> Iterator[c.Change]:
     """Requests and responses whose versions differ now but did not before."""
-    sites = {id(one.message): one for one in (*pairing.added, *(both.new for both in pairing.persisted))}
+    sites = {id(site.message): site for site in (*pairing.added, *(pair.new for pair in pairing.persisted))}
     agreed = {key: a.valid == b.valid for key, a, b in old.pairs() if a is not None and b is not None}
     for key, request, response in new.pairs():
         if request is not None and response is not None and request.valid != response.valid and agreed.get(key, True):
             yield c.RequestResponseVersionsDiverged(old=sites[id(request)], new=sites[id(response)])
 
 
-def _message(one: MessagePair) -> Iterator[c.Change]:
-    old, new = one.old.message, one.new.message
-    shared = frozenset(one.shared)
+def _message(pair: MessagePair) -> Iterator[c.Change]:
+    old, new = pair.old.message, pair.new.message
+    shared = frozenset(pair.shared)
     if old.name != new.name:
-        yield c.MessageRenamed(old=one.old, new=one.new, versions=shared)
+        yield c.MessageRenamed(old=pair.old, new=pair.new, versions=shared)
     if old.kind is not new.kind:
-        yield c.MessageKindChanged(old=one.old, new=one.new, versions=shared)
+        yield c.MessageKindChanged(old=pair.old, new=pair.new, versions=shared)
     if old.api_key != new.api_key and old.api_key is not None:
-        yield c.ApiKeyChanged(old=one.old, new=one.new, versions=shared)
+        yield c.ApiKeyChanged(old=pair.old, new=pair.new, versions=shared)
     if set(old.listeners) != set(new.listeners):
-        yield c.ListenersChanged(old=one.old, new=one.new, versions=shared)
+        yield c.ListenersChanged(old=pair.old, new=pair.new, versions=shared)
     for now in (True, False):
         if turned := frozenset(v for v in shared if (v in old.flexible, v in new.flexible) == (not now, now)):
-            yield c.FlexibleVersionsChanged(old=one.old, new=one.new, versions=turned, flexible=now)
+            yield c.FlexibleVersionsChanged(old=pair.old, new=pair.new, versions=turned, flexible=now)
         if marked := frozenset(v for v in shared if (v in old.deprecated, v in new.deprecated) == (not now, now)):
-            yield c.DeprecatedVersionsChanged(old=one.old, new=one.new, versions=marked, deprecated=now)
-    yield from _headers(one)
+            yield c.DeprecatedVersionsChanged(old=pair.old, new=pair.new, versions=marked, deprecated=now)
+    yield from _headers(pair)
 
 
-def _headers(one: MessagePair) -> Iterator[c.Change]:
-    old, new = one.old.message, one.new.message
+def _headers(pair: MessagePair) -> Iterator[c.Change]:
+    old, new = pair.old.message, pair.new.message
     mine, theirs = header_versions(old), header_versions(new)
-    for before, after in sorted({(mine[v], theirs[v]) for v in one.shared if v in mine and v in theirs}):
+    for before, after in sorted({(mine[v], theirs[v]) for v in pair.shared if v in mine and v in theirs}):
         versions = frozenset(
             v
-            for v in one.shared
+            for v in pair.shared
             if (mine[v], theirs[v]) == (before, after) and (v in old.flexible) == (v in new.flexible)
         )
         if before != after and versions:
-            yield c.HeaderVersionChanged(old=one.old, new=one.new, versions=versions, before=before, after=after)
+            yield c.HeaderVersionChanged(old=pair.old, new=pair.new, versions=versions, before=before, after=after)
 
 
-def _versions(one: MessagePair) -> Iterator[c.Change]:
-    old, new = one.old.message, one.new.message
+def _versions(pair: MessagePair) -> Iterator[c.Change]:
+    old, new = pair.old.message, pair.new.message
     removed, added = set(old.valid) - set(new.valid), set(new.valid) - set(old.valid)
     for versions, kind in (
         ({v for v in removed if v < new.valid.low}, c.VersionMinRaised),
@@ -108,23 +108,23 @@ def _versions(one: MessagePair) -> Iterator[c.Change]:
         ({v for v in added if v < old.valid.low}, c.VersionRestored),
     ):
         if versions:
-            yield kind(old=one.old, new=one.new, versions=frozenset(versions))
+            yield kind(old=pair.old, new=pair.new, versions=frozenset(versions))
     for version in sorted(v for v in added if v > old.valid.high):
-        yield _version_added(one, version)
+        yield _version_added(pair, version)
 
 
-def _version_added(one: MessagePair, version: int) -> c.VersionAdded:
+def _version_added(pair: MessagePair, version: int) -> c.VersionAdded:
     versions = frozenset({version})
-    before = next((site for site in (one.new, one.old) if version - 1 in site.message.valid), None)
+    before = next((site for site in (pair.new, pair.old) if version - 1 in site.message.valid), None)
     if before is None:
-        return c.VersionAdded(old=one.old, new=one.new, versions=versions, before=None)
-    there, here = _live(before, version - 1), _live(one.new, version)
+        return c.VersionAdded(old=pair.old, new=pair.new, versions=versions, before=None)
+    there, here = _live(before, version - 1), _live(pair.new, version)
     return c.VersionAdded(
-        old=one.old,
-        new=one.new,
+        old=pair.old,
+        new=pair.new,
         versions=versions,
         before=version - 1,
-        same_bytes=lower_message(before.message, version - 1) == lower_message(one.new.message, version),
+        same_bytes=lower_message(before.message, version - 1) == lower_message(pair.new.message, version),
         added=tuple(site for path, site in here.items() if path not in there),
         removed=tuple(site for path, site in there.items() if path not in here),
         changed=tuple(
@@ -143,10 +143,10 @@ def _live(message: MessageSite, version: int) -> dict[str | None, FieldSite]:
     return {site.path: site for site in message.fields if version in site.live}
 
 
-def _stability(one: MessagePair, old: Schema, new: Schema) -> Iterator[c.Change]:
-    before, after = unstable_versions(one.old.message, old), unstable_versions(one.new.message, new)
-    shared = frozenset(one.shared)
+def _stability(pair: MessagePair, old: Schema, new: Schema) -> Iterator[c.Change]:
+    before, after = unstable_versions(pair.old.message, old), unstable_versions(pair.new.message, new)
+    shared = frozenset(pair.shared)
     if settled := (before - after) & shared:
-        yield c.VersionStabilized(old=one.old, new=one.new, versions=settled)
+        yield c.VersionStabilized(old=pair.old, new=pair.new, versions=settled)
     if unsettled := (after - before) & shared:
-        yield c.VersionDestabilized(old=one.old, new=one.new, versions=unsettled)
+        yield c.VersionDestabilized(old=pair.old, new=pair.new, versions=unsettled)

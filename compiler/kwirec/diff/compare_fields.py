@@ -18,57 +18,57 @@ TWINS = ({"int16", "uint16"}, {"int32", "uint32"}, {"int8", "bool"})
 """Types of the same size: each can read values of the other that are in its own range."""
 
 
-def compare_fields(one: MessagePair) -> Iterator[c.Change]:
+def compare_fields(pair: MessagePair) -> Iterator[c.Change]:
     """Everything that changed below a message."""
     renamed = set()
-    for struct in one.structs:
-        yield from _removed(one, struct)
-        yield from _added(one, struct)
-        yield from _reused_tags(one, struct)
+    for struct in pair.structs:
+        yield from _removed(pair, struct)
+        yield from _added(pair, struct)
+        yield from _reused_tags(pair, struct)
         for field in struct.fields.values():
-            for change in _in_versions(one, struct, field):
+            for change in _in_versions(pair, struct, field):
                 structs = str(base_type(change.before.field.type)), str(base_type(change.after.field.type))
                 if type(change) is not c.StructRenamed or structs not in renamed:
                     yield change
                 if type(change) is c.StructRenamed:
                     renamed.add(structs)
-            yield from _attributes(one, struct, field)
+            yield from _attributes(pair, struct, field)
 
 
-def _removed(one: MessagePair, struct: StructPair) -> Iterator[c.Change]:
+def _removed(pair: MessagePair, struct: StructPair) -> Iterator[c.Change]:
     paired = {old for old, _ in struct.fields}
     for site in struct.old.fields:
         entries = struct.removed.get(site.field.name, {})
         for kind in (c.FieldRemovedFromVersion, c.TagRemoved):
             if versions := frozenset(v for v, entry in entries.items() if (kind is c.TagRemoved) == bool(entry.tag)):
                 after = struct.successor(site)
-                yield kind(old=one.old, new=one.new, versions=versions, before=site, after=after, struct=struct.new)
+                yield kind(old=pair.old, new=pair.new, versions=versions, before=site, after=after, struct=struct.new)
         if site.live and not entries and site.field.name not in paired:
             yield c.FieldRemoved(
-                old=one.old, new=one.new, versions=site.live, before=site, after=None, struct=struct.new
+                old=pair.old, new=pair.new, versions=site.live, before=site, after=None, struct=struct.new
             )
 
 
-def _added(one: MessagePair, struct: StructPair) -> Iterator[c.Change]:
-    before = {pair.new.field.name: pair.old for pair in struct.fields.values()}
+def _added(pair: MessagePair, struct: StructPair) -> Iterator[c.Change]:
+    before = {both.new.field.name: both.old for both in struct.fields.values()}
     for site in struct.new.fields:
         entries = struct.added.get(site.field.name, {})
         for kind in (c.FieldAddedToVersion, c.TagAdded):
             if versions := frozenset(v for v, entry in entries.items() if (kind is c.TagAdded) == bool(entry.tag)):
                 was = before.get(site.field.name)
-                yield kind(old=one.old, new=one.new, versions=versions, before=was, after=site, struct=struct.old)
+                yield kind(old=pair.old, new=pair.new, versions=versions, before=was, after=site, struct=struct.old)
 
 
-def _reused_tags(one: MessagePair, struct: StructPair) -> Iterator[c.Change]:
+def _reused_tags(pair: MessagePair, struct: StructPair) -> Iterator[c.Change]:
     """Tags that are now used by another field, in any version."""
     before = {site.field.tag: site for site in struct.old.fields if site.live_tagged}
-    same = {(id(pair.old), id(pair.new)) for pair in struct.fields.values()}
+    same = {(id(both.old), id(both.new)) for both in struct.fields.values()}
     for site in struct.new.fields:
         first = before.get(site.field.tag)
         if site.live_tagged and first is not None and (id(first), id(site)) not in same:
             yield c.TagReused(
-                old=one.old,
-                new=one.new,
+                old=pair.old,
+                new=pair.new,
                 versions=site.live_tagged,
                 before=first,
                 after=site,
@@ -76,19 +76,19 @@ def _reused_tags(one: MessagePair, struct: StructPair) -> Iterator[c.Change]:
             )
 
 
-def _in_versions(one: MessagePair, struct: StructPair, field: FieldPair) -> Iterator[c.FieldPersists]:
+def _in_versions(pair: MessagePair, struct: StructPair, field: FieldPair) -> Iterator[c.FieldPersists]:
     """Changes of one field in the layouts of shared versions, grouped by kind."""
     facts: dict[type[c.FieldPersists], set[int]] = {}
     for version, (before, after) in field.entries.items():
-        same_coding = (version in one.old.message.flexible) == (version in one.new.message.flexible)
+        same_coding = (version in pair.old.message.flexible) == (version in pair.new.message.flexible)
         for fact in _facts(before, after, same_coding):
             facts.setdefault(fact, set()).add(version)
     if field.moved:
         facts[c.FieldReordered] = field.moved
     for fact, versions in facts.items():
         yield fact(
-            old=one.old,
-            new=one.new,
+            old=pair.old,
+            new=pair.new,
             versions=frozenset(versions),
             before=field.old,
             after=field.new,
@@ -149,7 +149,7 @@ def _same_bytes(before: Kind, after: Kind) -> bool:
             return before.text == after.text
 
 
-def _attributes(one: MessagePair, struct: StructPair, field: FieldPair) -> Iterator[c.Change]:
+def _attributes(pair: MessagePair, struct: StructPair, field: FieldPair) -> Iterator[c.Change]:
     """Changes of attributes that do not affect the encoding. The default of a tagged field does affect it."""
     tagged = any(before.tag and after.tag for before, after in field.entries.values())
     # Whether a value may be left out only matters where both sides have versions without the field.
@@ -163,8 +163,8 @@ def _attributes(one: MessagePair, struct: StructPair, field: FieldPair) -> Itera
     ):
         if was != now:
             yield c.FieldAttributeChanged(
-                old=one.old,
-                new=one.new,
+                old=pair.old,
+                new=pair.new,
                 versions=field.new.live,
                 before=field.old,
                 after=field.new,

@@ -25,7 +25,7 @@ SIGNS = {Severity.ERROR: "🔴", Severity.WARNING: "🟡", Severity.NOTE: "⚪"}
 
 
 def render_markdown(judgement: Judgement, old: Side, new: Side) -> str:
-    """The whole report. APIs come in the order of their keys, other messages after them by name."""
+    """The report: APIs ordered by key, then other messages by name."""
     lines = [f"## Protocol changes: {_code(old.name)} → {_code(new.name)}", ""]
     counts = summary(one.diagnostic for one in judgement.findings)
     waived = f", {len(judgement.waived)} waived" if judgement.waived else ""
@@ -74,7 +74,7 @@ def _section(title: str, findings: list[JudgedChange]) -> Iterator[str]:
 
 
 def _rows(changes: Iterable[Change]) -> Iterator[str]:
-    """A row for the versions of each message whose versions changed and for each field that changed."""
+    """A row for each message whose versions changed and for each changed field."""
     for change in changes:
         if change.old and change.new and not isinstance(change, ApiKeyReused | RequestResponseVersionsDiverged):
             was, now = change.old.message, change.new.message
@@ -103,10 +103,7 @@ def _field_row(message: Message, before: FieldSite | None, after: FieldSite | No
 
 
 def _described(site: FieldSite | None, other: FieldSite | None) -> str:
-    """A field in the words of its definition: its type and valid versions, and the rest as far as it has it.
-
-    Versions that its side does not have are not shown: the definitions of the union speak of those of all releases.
-    """
+    """The type, versions and other attributes of a field, limited to the valid versions of its side."""
     if site is None or not site.live:
         return "–"
     one, valid = site.field, site.message.valid

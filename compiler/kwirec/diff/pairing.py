@@ -1,9 +1,8 @@
-"""Which message, struct and field of the old schema is which of the new one.
+"""Pairs the messages, structs and fields of two schemas, before they are compared.
 
-Takes two schemas, gives pairs, before anything is compared. Messages are paired by name, by a name that one of them
-once had, then by number. Fields are paired version by version, on the layouts of both sides: by name, by a former
-name, and what then is left between two neighbours that are paired, by place: a rename. A field whose name is found
-at another place is the same field at another place, never a rename.
+Messages are paired by name, by former name, then by api key. Fields are paired version by version on the layouts of
+both sides: by name, by former name, and then by position between two paired neighbours, which is a rename. A field
+with the same name at another position was moved, not renamed.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ RPC = (MessageKind.REQUEST, MessageKind.RESPONSE)
 
 @dataclass(eq=False)
 class FieldPair:
-    """One field on both sides: what it is in every version in which both sides have it."""
+    """A field on both sides, with its entries in each version in which both sides have it."""
 
     old: FieldSite
     new: FieldSite
@@ -33,7 +32,7 @@ class FieldPair:
 
 @dataclass(eq=False)
 class StructPair:
-    """One struct on both sides. ``removed`` and ``added`` say of single fields in which shared versions they are."""
+    """A struct on both sides. ``removed`` and ``added`` have the fields on one side only, by version."""
 
     old: StructSite
     new: StructSite
@@ -42,13 +41,13 @@ class StructPair:
     added: dict[str, dict[int, Entry]] = field(default_factory=dict)
 
     def successor(self, old: FieldSite) -> FieldSite | None:
-        """The field of the new side that ``old`` is or, where no version decides, that has its name."""
+        """The field paired with ``old``, else the new field with its name."""
         paired = next((pair.new for pair in self.fields.values() if pair.old is old), None)
         return paired or _named(self.new, old.field.name)
 
 
 class MessagePair:
-    """One message on both sides."""
+    """A message on both sides."""
 
     def __init__(self, old: MessageSite, new: MessageSite) -> None:
         self.old = old
@@ -57,21 +56,21 @@ class MessagePair:
 
     @cached_property
     def structs(self) -> list[StructPair]:
-        """Pairs of structs, that of the messages first."""
+        """Pairs of structs; the root structs come first."""
         return list(_Walk(self).run().values())
 
 
 @dataclass(frozen=True)
 class Pairing:
-    """All messages of two schemas: only on the old side, only on the new side, on both."""
+    """The messages of two schemas: only on the old side, only on the new side, or on both."""
 
     removed: tuple[MessageSite, ...]
     added: tuple[MessageSite, ...]
     persisted: tuple[MessagePair, ...]
 
 
-def pair(old: Schema, new: Schema) -> Pairing:
-    """Pair up the messages of two schemas."""
+def pair_messages(old: Schema, new: Schema) -> Pairing:
+    """Pair the messages of two schemas."""
     theirs = {site.message.name: site for site in Sites(new).messages}
     mine = {site.message.name: site for site in Sites(old).messages}
     found: dict[str, str] = {name: name for name in mine if name in theirs}
@@ -95,9 +94,9 @@ def _once_named(old: Message, new: Message) -> bool:
 
 
 class _SameNumber:
-    """Whether a message of the same kind and number, with another name, is the same message after all.
+    """Whether messages of the same kind and api key with different names are the same message.
 
-    Of a request and its response the request decides, unless it has no fields to tell by.
+    Requests decide for their responses, unless they have no fields to compare.
     """
 
     def __init__(self, old: Schema, new: Schema) -> None:
@@ -117,7 +116,7 @@ class _SameNumber:
 
 
 def _alike(old: Message, new: Message) -> bool:
-    """Whether they have a version with the same bytes or most of their fields by name."""
+    """Whether they share the layout of a version, or the names of most fields."""
     shared = set(old.valid) & set(new.valid)
     if any(lower_message(old, v).body.fields and lower_message(old, v) == lower_message(new, v) for v in shared):
         return True
@@ -125,7 +124,7 @@ def _alike(old: Message, new: Message) -> bool:
 
 
 class _Walk:
-    """Goes through the layouts of all versions that both sides have and pairs what it meets."""
+    """Pairs structs and fields in the layouts of all versions that both sides have."""
 
     def __init__(self, pair: MessagePair) -> None:
         self._pair = pair
@@ -169,7 +168,7 @@ class _Walk:
             pair.added.setdefault(entry.name, {})[version] = entry
 
     def _rest(self) -> None:
-        """Structs and fields that no shared version decides, by name."""
+        """Pair structs and fields that are not in any shared version by name."""
         paired = {old for old, _ in self._found}, {new for _, new in self._found}
         for name in self._old:
             if name in self._new and name not in paired[0] and name not in paired[1]:
@@ -184,9 +183,9 @@ class _Walk:
 
 
 def _entries(struct: StructSite, kind: StructKind) -> list[Entry]:
-    """The fields of one struct in one version, the tagged ones last."""
+    """The fields of a struct in one version; tagged fields come last."""
     sites = {site.field.name: site for site in struct.fields}
-    plain = [Entry(sites[one.name], one.kind) for one in kind.fields]
+    plain = [Entry(sites[layout.name], layout.kind) for layout in kind.fields]
     return plain + [Entry(sites[tag.name], tag.kind, tag) for tag in kind.tags or ()]
 
 
@@ -201,9 +200,9 @@ def _named(struct: StructSite, name: str) -> FieldSite | None:
 
 
 def unstable_versions(message: Message, schema: Schema) -> frozenset[int]:
-    """The version that its request marks as unstable: of the response it is so too [KAFKA-WIRE 34]."""
+    """The unstable version of a message; a response has that of its request [KAFKA-WIRE 34]."""
     request: Iterable[Message] = (message,)
     if message.kind is MessageKind.RESPONSE:
         request = (m for m in schema.messages if (m.kind, m.api_key) == (MessageKind.REQUEST, message.api_key))
-    flagged = any(one.latest_unstable for one in request)
+    flagged = any(candidate.latest_unstable for candidate in request)
     return frozenset({message.valid.high}) if flagged and message.valid else frozenset()

@@ -1,9 +1,8 @@
-"""One release of Kafka, as the union of all releases knows it.
+"""The schema of a single Kafka release, derived from the union of releases.
 
-The union has the bytes of every version of every release, but one name and one set of attributes for each field,
-those of the newest. A release is the union without the versions that it did not have, the fields that were in no
-other, and the late tagged fields; renames between releases are not in it. For these, diff the definitions of the
-releases themselves.
+The union has the layouts of all versions of all releases, but the names and attributes of the newest. A release is
+the union without the versions, fields and tagged fields that the release did not have. Renames between releases are
+not reconstructed: to see them, compare the original definitions.
 """
 
 from __future__ import annotations
@@ -18,16 +17,16 @@ from kwirec.versions import NONE, VersionRange
 
 
 class UnknownReleaseError(LookupError):
-    """The union has no such release."""
+    """The union does not have this release."""
 
 
 def release_schema(union: Schema, root: Path, release: str) -> tuple[Schema, frozenset[str]]:
-    """The release, and the names of messages of which a version had other bytes than it has in the union."""
+    """The schema of a release, and the names of messages whose layouts differ from the union."""
     history = read_history(root)
     if release not in history.releases:
         known = ", ".join(sorted(history.releases, key=release_key))
         raise UnknownReleaseError(
-            f"the union in `{root.as_posix()}` has no release `{release}`, only {known or 'none'}"
+            f"unknown release `{release}`: the union in `{root.as_posix()}` has {known or 'no releases'}"
         )
     versions = _versions(union, history, release)
     messages = (_as_of(message, versions.get(message.name, NONE), history, release) for message in union.messages)
@@ -36,7 +35,7 @@ def release_schema(union: Schema, root: Path, release: str) -> tuple[Schema, fro
 
 
 def _versions(union: Schema, history: History, release: str) -> Mapping[str, VersionRange]:
-    """Which versions of each message a release has; before there were definitions, those that brokers accepted."""
+    """The versions of each message in a release; without definitions, those that brokers accepted."""
     found: dict[str, set[int]] = {}
     for message, version in history.evidence_of(release):
         found.setdefault(message, set()).add(version)

@@ -1,6 +1,6 @@
-"""A judgement → text in one of ``FORMATS``; Markdown has a module of its own.
+"""Renders a judgement in one of ``FORMATS``; ``markdown`` is a separate module.
 
-Text, GitHub annotations and JUnit are those of all findings of the compiler. A line of JSON says more than theirs.
+Text, GitHub annotations and JUnit are the same as for diagnostics. JSON has more attributes.
 """
 
 from __future__ import annotations
@@ -24,32 +24,32 @@ def render_diff(judgement: Judgement, old: Side, new: Side, form: str = "text", 
     if form == "markdown":
         return render_markdown(judgement, old, new)
     if form == "json":
-        return "".join(json.dumps(_as_dict(one)) + "\n" for one in (*judgement.findings, *judgement.waived))
-    return render([one.diagnostic for one in judgement.findings], form, color=color)
+        return "".join(json.dumps(_as_dict(judged)) + "\n" for judged in (*judgement.findings, *judgement.waived))
+    return render([judged.diagnostic for judged in judgement.findings], form, color=color)
 
 
 def diff_summary(judgement: Judgement, level: Level) -> str:
     """``2 errors, 1 note at level wire; 1 waived``"""
     waived = f"; {len(judgement.waived)} waived" if judgement.waived else ""
-    return f"{summary(one.diagnostic for one in judgement.findings)} at level {level.word}{waived}"
+    return f"{summary(judged.diagnostic for judged in judgement.findings)} at level {level.word}{waived}"
 
 
-def _as_dict(one: JudgedChange) -> dict[str, Any]:
-    """All that is known of a finding; ``places`` begins with the one that the finding is about."""
-    said, message = one.diagnostic, one.change.message
+def _as_dict(judged: JudgedChange) -> dict[str, Any]:
+    """A finding as a JSON object; the first of ``places`` is the primary judged."""
+    diagnostic, message = judged.diagnostic, judged.change.message
     return {
-        "rule": one.rule.name,
-        "level": one.rule.level.word,
-        "severity": said.severity.value,
-        "message": said.message,
+        "rule": judged.rule.name,
+        "level": judged.rule.level.word,
+        "severity": diagnostic.severity.value,
+        "message": diagnostic.message,
         "message_name": message.name,
         "api_key": message.api_key,
-        "field": said.field_path,
-        "versions": sorted(one.change.versions),
-        "places": [_place(label) for label in (said.primary, *said.others)],
-        "notes": list(said.notes),
-        "helps": list(said.helps),
-        "waived": one.waiver.reason if one.waiver else None,
+        "field": diagnostic.field_path,
+        "versions": sorted(judged.change.versions),
+        "places": [_place(label) for label in (diagnostic.primary, *diagnostic.others)],
+        "notes": list(diagnostic.notes),
+        "helps": list(diagnostic.helps),
+        "waived": judged.waiver.reason if judged.waiver else None,
     }
 
 
@@ -59,7 +59,7 @@ def _place(label: Label) -> dict[str, str | int]:
 
 
 def list_rules(rules: Iterable[Rule], form: str = "text") -> str:
-    """The catalogue: as a table for people, as a line of JSON for each rule, or as a table in Markdown."""
+    """All rules, as a text table, a line of JSON per rule, or a Markdown table."""
     return _LISTS[form](list(rules))
 
 

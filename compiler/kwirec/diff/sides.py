@@ -1,11 +1,11 @@
-"""What a user names as one side of a diff → its schema.
+"""Reads the sides of a diff.
 
 ===================================  ==================================================================
-``message_defs/kafka``, ``x.jar``    a file, folder, jar or zip, as ``kwirec check`` takes it
+``message_defs/kafka``, ``x.jar``    a file, folder, jar or zip, as for ``kwirec check``
 ``releases.zip!4.0.0.jsonl``         one file of an archive
 ``git:main``                         the other side's path at a revision
-``git:v1.2:message_defs/kafka``      a path at a revision, from the current folder as all paths
-``release:3.9.1``                    what the union of releases says about one of them
+``git:v1.2:message_defs/kafka``      a path at a revision, relative to the current folder
+``release:3.9.1``                    a release in the union
 ===================================  ==================================================================
 """
 
@@ -32,12 +32,12 @@ GIT, RELEASE, MEMBER = "git:", "release:", "!"
 
 
 class SideError(Exception):
-    """A side cannot be had: no such revision, release or member."""
+    """A side cannot be read: unknown revision, release or member."""
 
 
 @dataclass(frozen=True)
 class Side:
-    """One side. ``incomparable`` names the messages of which the union cannot say what the release had."""
+    """A side of a diff. ``incomparable`` has the messages whose layouts in the release differ from the union."""
 
     name: str
     schema: Schema
@@ -45,7 +45,7 @@ class Side:
 
 
 def read_sides(old: str, new: str, union: Path, report: Report) -> tuple[Side, Side]:
-    """Both sides of a diff; ``report`` gets what is wrong with their definitions. Raises ``SideError``."""
+    """Read both sides of a diff. Errors in definitions go to ``report``. Raises ``SideError``."""
     whole = cache(lambda: _load(read_sources([union], report), report))
     sides = tuple(_read(name, other, union, whole, report) for name, other in ((old, new), (new, old)))
     incomparable = sides[0].incomparable | sides[1].incomparable
@@ -70,27 +70,27 @@ def _read(name: str, other: str, union: Path, whole: Callable[[], Schema], repor
     if bang:
         sources = [source for source in sources if source.name == f"{Path(archive).as_posix()}{MEMBER}{member}"]
         if not sources and not report.has_errors():
-            raise SideError(f"there is no `{member}` in `{archive}`")
+            raise SideError(f"`{archive}` does not contain `{member}`")
     return Side(name, _load(sources, report))
 
 
 def _load(sources: Iterable[Source], report: Report) -> Schema:
-    """The schema, with its findings in ``report`` as far as they keep it from being compiled.
+    """The schema; errors that prevent compilation go to ``report``.
 
-    What is wrong between messages (K7xx) does not: a diff may be about a single file, or show what is wrong.
+    Errors about pairs of messages (K7xx) are ignored, so that single files can be compared.
     """
     found = Report()
     schema = resolve([parse(source, found) for source in sources], found)
     if not found.has_errors():
         validate(schema, found)
-    for one in found.diagnostics:
-        if one.severity is Severity.ERROR and not one.code.relaxable and one.code.number < "K7":
-            report.merge(one)
+    for diagnostic in found.diagnostics:
+        if diagnostic.severity is Severity.ERROR and not diagnostic.code.relaxable and diagnostic.code.number < "K7":
+            report.merge(diagnostic)
     return schema
 
 
 def _at_revision(revision: str, path: str, report: Report) -> list[Source]:
-    """The definitions below ``path``, which is relative to the current folder, as they were at ``revision``."""
+    """The definitions in ``path`` (relative to the current folder) at ``revision``."""
     if revision.startswith("-"):
         raise SideError(f"`{revision}` is not a revision")
     wanted = Path(path).resolve()
@@ -104,7 +104,7 @@ def _at_revision(revision: str, path: str, report: Report) -> list[Source]:
         sources = read_sources([there], report)
         names = (source.name.removeprefix(there.as_posix()).lstrip("/") for source in sources)
         shown = (Path(path, name).as_posix() if name else Path(path).as_posix() for name in names)
-        return [Source(f"{revision}:{name}", one.text) for name, one in zip(shown, sources, strict=True)]
+        return [Source(f"{revision}:{name}", source.text) for name, source in zip(shown, sources, strict=True)]
 
 
 def _git(folder: Path, *arguments: str) -> bytes:
