@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from kwirec.diagnostics.diagnostic import Finding, Severity, finding
 from kwirec.diagnostics.source import Span
 from kwirec.diff import changes as c
-from kwirec.diff.rule import Level, Rule, rule
+from kwirec.diff.rule import Level, rule
 from kwirec.ir.sites import FieldSite
 from kwirec.validation.examples import clock, field
 from kwirec.versions import in_words
@@ -307,22 +307,3 @@ def _attribute(it: c.FieldAttributeChanged, attribute: str, old: Span, new: Span
         return None
     text = f"`{attribute}` of `{full(it)}` changed from {it.was} to {it.now}"
     return finding(text, new, f"was {it.was}", others=[(old, "the old definition")])
-
-
-RULES: tuple[Rule, ...] = (
-    field_removed_from_version,
-    field_added_to_version,
-    field_reordered,
-    field_type_changed,
-    field_type_changed_same_bytes,
-    field_nullability_widened,
-    field_nullability_narrowed,
-    field_length_coding_changed,
-    field_renamed,
-    field_removed,
-    struct_renamed,
-    field_default_changed,
-    field_ignorable_changed,
-    field_entity_type_changed,
-    field_map_key_changed,
-)

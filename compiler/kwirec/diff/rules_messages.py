@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kwirec.diagnostics.diagnostic import Finding, Severity, finding
 from kwirec.diff import changes as c
-from kwirec.diff.rule import Level, Rule, rule
+from kwirec.diff.rule import Level, rule
 from kwirec.diff.rules_versions import place
 from kwirec.validation.examples import ABSENT, clock, field, files, request, response
 from kwirec.versions import in_words
@@ -160,15 +160,3 @@ def listeners_changed(it: c.ListenersChanged) -> Finding | None:
         it.new.decl.name.span,
         "; ".join(changed),
     )
-
-
-RULES: tuple[Rule, ...] = (
-    api_key_changed,
-    api_key_reused,
-    flexible_versions_changed,
-    header_version_changed,
-    message_renamed,
-    message_kind_changed,
-    request_response_versions_diverged,
-    listeners_changed,
-)

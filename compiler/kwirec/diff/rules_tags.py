@@ -6,7 +6,7 @@ from kwirec.diagnostics.diagnostic import Finding, Severity, finding
 from kwirec.diagnostics.source import Span
 from kwirec.diff import changes as c
 from kwirec.diff.compare_fields import default_text
-from kwirec.diff.rule import Level, Rule, rule
+from kwirec.diff.rule import Level, rule
 from kwirec.diff.rules_fields import full, surviving, was
 from kwirec.ir.sites import FieldSite
 from kwirec.validation.examples import Node, clock, field
@@ -135,13 +135,3 @@ def field_tagging_changed(it: c.FieldTaggingChanged) -> Finding | None:
         "because of this" if new.tagged_versions else "not tagged now",
         others=[((old.tagged_versions or old.name).span, "the old definition")],
     )
-
-
-RULES: tuple[Rule, ...] = (
-    tag_added,
-    tag_removed,
-    tag_reused,
-    tag_number_changed,
-    tag_default_changed,
-    field_tagging_changed,
-)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from kwirec.diagnostics.diagnostic import Finding, Severity, finding
 from kwirec.diagnostics.source import Span
 from kwirec.diff import changes as c
-from kwirec.diff.rule import Level, Rule, rule
+from kwirec.diff.rule import Level, rule
 from kwirec.frontend.syntax import Spanned
 from kwirec.ir.schema import Message, MessageKind
 from kwirec.ir.sites import FieldSite, MessageSite
@@ -236,18 +236,3 @@ def deprecated_versions_changed(it: c.DeprecatedVersionsChanged) -> Finding | No
         f"is {it.new.message.deprecated} now" if new.deprecated_versions else "none of these is deprecated now",
         others=was if old.deprecated_versions else (),
     )
-
-
-RULES: tuple[Rule, ...] = (
-    message_removed,
-    message_added,
-    version_min_raised,
-    version_max_lowered,
-    version_restored,
-    version_added,
-    version_added_same_bytes,
-    version_min_raised_undeprecated,
-    version_destabilized,
-    version_stabilized,
-    deprecated_versions_changed,
-)

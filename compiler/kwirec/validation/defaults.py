@@ -57,6 +57,3 @@ def json_null_default(at: FieldSite) -> Iterator[Finding]:
             "JSON null means no default",
             helps=['write `"null"` for null, or remove `default`' if nullable else "remove `default`"],
         )
-
-
-RULES = (null_default, json_null_default)

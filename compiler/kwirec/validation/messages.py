@@ -345,19 +345,3 @@ def _disagreement(
         others=[((asked or request_.decl.name).span, f"{asked.value if asked else 'none'} in the request")],
         helps=["use the same versions for both"],
     )
-
-
-RULES = (
-    missing_api_key,
-    duplicate_api_key,
-    duplicate_record_id,
-    api_key_range,
-    unpaired,
-    valid_versions_differ,
-    flexible_versions_differ,
-    coordinator_unpaired,
-    coordinator_key_versions,
-    listeners_not_request,
-    unknown_listener,
-    unstable_not_request,
-)

@@ -259,16 +259,3 @@ def file_name(at: MessageSite) -> Iterator[Finding]:
             "the name of the message",
             helps=[f"rename the file to `{at.message.name}.json`"],
         )
-
-
-RULES = (
-    field_name,
-    type_name,
-    duplicate_field,
-    attribute_clash,
-    alias_clash,
-    python_keyword,
-    missing_description,
-    message_name_clash,
-    file_name,
-)

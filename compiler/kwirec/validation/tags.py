@@ -279,17 +279,3 @@ def _next_free(struct: Struct) -> str:
     taken = {field.tag for field in struct.fields}
     free = next(tag for tag in range(len(taken) + 1) if tag not in taken)
     return f"the next free tag is {free}"
-
-
-RULES = (
-    negative_tag,
-    duplicate_tag,
-    tag_gap,
-    incomplete_tag,
-    tagged_not_open,
-    tagged_not_in_versions,
-    tagged_not_flexible,
-    tagged_records,
-    tagged_map_key,
-    partly_nullable_tag,
-)

@@ -316,18 +316,3 @@ def deep_nesting(at: MessageSite) -> Iterator[Finding]:
             helps=["send a list of elements that refer to each other by number"],
         )
         return
-
-
-RULES = (
-    nested_array,
-    not_nullable,
-    unknown_entity_type,
-    entity_type_mismatch,
-    fields_without_struct,
-    map_key_on_top_level,
-    zero_copy_type,
-    flexible_type,
-    recursive_struct,
-    unused_struct,
-    deep_nesting,
-)

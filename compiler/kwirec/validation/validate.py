@@ -12,14 +12,13 @@ from kwirec.ir.sites import Sites
 from kwirec.validation import defaults, messages, names, tags, types, versions
 from kwirec.validation.rule import Rule
 
-RULES: tuple[Rule, ...] = (
-    *names.RULES,
-    *versions.RULES,
-    *types.RULES,
-    *defaults.RULES,
-    *tags.RULES,
-    *messages.RULES,
+RULES = tuple(
+    rule
+    for module in (names, versions, types, defaults, tags, messages)
+    for rule in vars(module).values()
+    if isinstance(rule, Rule)
 )
+"""All rules that the modules define, in their order."""
 
 
 def validate(schema: Schema, report: Report) -> None:

@@ -296,18 +296,3 @@ def many_versions(at: MessageSite) -> Iterator[Finding]:
 
 def _is_outlived(at: FieldSite, versions: VersionRange) -> bool:
     return bool(versions) and versions.high < at.message.valid.low
-
-
-RULES = (
-    inverted_range,
-    open_valid_versions,
-    never_live,
-    beyond_valid_versions,
-    idle_range,
-    flexible_not_open,
-    missing_flexible_versions,
-    deprecated_not_valid,
-    struct_not_in_version,
-    outlived,
-    many_versions,
-)
