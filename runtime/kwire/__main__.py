@@ -12,7 +12,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     try:
         return run(arguments)
-    except BrokenPipeError:  # whoever read the output has seen enough
+    except BrokenPipeError:  # the reader closed the pipe, as `head` does
         sys.stderr.close()
         return 0
 

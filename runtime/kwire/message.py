@@ -124,7 +124,7 @@ class Message(Struct):
             out = BytesWriter()
             self._write(out, version)
             return out.getvalue()
-        except Exception:  # whatever it was, the slow path reports it better
+        except Exception:  # the slow path reports the error in detail
             pass
         from kwire import interpreter
 
@@ -136,7 +136,7 @@ class Message(Struct):
     ) -> Self:
         """The message in ``data``, from its first byte or from ``start`` to its last byte.
 
-        :class:`DecodeError` names message, version, field path and byte offset of what is wrong.
+        :class:`DecodeError` names the message, version, field path and byte offset of the error.
         """
         buffer = data if type(data) is bytes else _as_bytes(data)
         if type(version) is not int:
@@ -147,7 +147,7 @@ class Message(Struct):
             message, end = cls._read(buffer, start, version)
             if end == len(buffer) or (end < len(buffer) and policy.trailing == "ignore"):
                 return message  # type: ignore[no-any-return]
-        except Exception:  # whatever it was, the slow path reports it better
+        except Exception:  # the slow path reports the error in detail
             pass
         from kwire import interpreter
 
@@ -170,7 +170,7 @@ class Message(Struct):
             message, end = cls._read(buffer, start, version)
             if end <= len(buffer):
                 return message, end
-        except Exception:  # whatever it was, the slow path reports it better
+        except Exception:  # the slow path reports the error in detail
             pass
         from kwire import interpreter
 

@@ -212,9 +212,9 @@ class MessageRegistry(MessageMapping["type[Message]"]):
     ) -> tuple[RequestHeader, int, type[Message] | None]:
         """The header of a request, the offset of the body, and the class that reads it in ``header.api_version``.
 
-        The class is ``None`` if the API key or version is unknown. Then the header is a guess: it is read as that of
-        the nearest version, or as version 1 for an unknown API, and if that fails, without tagged fields or client
-        id. API key, version and correlation id are in the same place in all headers.
+        The class is ``None`` if the API key or version is unknown. For those the header version is a guess: the
+        header of the nearest known version, or header version 1 for an unknown API; if that fails, the header is read
+        without tagged fields or client id. API key, version and correlation id are in the same place in all headers.
         """
         if len(payload) < 4:
             RequestHeader.decode(payload, 0, policy)  # raises the error
@@ -248,9 +248,9 @@ class MessageRegistry(MessageMapping["type[Message]"]):
     ) -> tuple[ResponseHeader, int, type[Message] | None, int]:
         """The header of a response, the offset of the body, and the class and version that read it.
 
-        The class is ``None`` if the API key or version is unknown. Then the header is a guess, as in
-        :meth:`request_header`: that of the nearest version, or version 0 for an unknown API or if that fails. Tagged
-        fields would then be part of the body.
+        The class is ``None`` if the API key or version is unknown. For those the header version is a guess, as in
+        :meth:`request_header`: the header of the nearest known version, or header version 0 for an unknown API or if
+        that fails. Tagged fields would then be part of the body.
 
         A broker that lacks the version of an ApiVersions request answers in version 0 with error 35 [KAFKA-WIRE 6],
         recognised by the first two bytes of the body.

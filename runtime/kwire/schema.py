@@ -83,7 +83,8 @@ class Field:
     tagged: range
     """The versions in which it is a tagged field."""
     flexible: range | None
-    """The versions in which its length is coded compactly; ``None`` for those of the message [KAFKA-WIRE 4]."""
+    """The versions in which its length is compact; ``None`` for the flexible versions of the message [KAFKA-WIRE
+    4]."""
     ignorable: bool
     """Whether encoding drops a value that the version has no place for."""
     former_names: tuple[str, ...]
@@ -162,7 +163,7 @@ class PresentField(Field):
     is_compact: bool
     """Whether its length is an unsigned varint, larger by one, instead of an integer of fixed size [KIP-482]."""
     default: Any
-    """The value of a new object. Do not change it: lists and structs are shared."""
+    """The value of the field in a new object. Do not change it: lists and structs are shared."""
 
     def __init__(self, field: Field, default: Any, version: int, *, flexible: bool) -> None:
         _copy(field, self)

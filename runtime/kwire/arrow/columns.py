@@ -50,7 +50,7 @@ class Columns:
         return pa.RecordBatch.from_struct_array(array)
 
     def array(self, messages: Sequence[Message | None], versions: Versions) -> pa.StructArray:
-        """The messages as one array of structs, null for ``None`` whatever its version.
+        """The messages as one array of structs, with null for ``None`` in any version.
 
         Fields that a version lacks are null. ``UnknownVersionError`` for a version that the message does not have,
         ``TypeError`` for another message, ``ValueError`` and ``OverflowError`` for values that cannot be sent.
@@ -67,7 +67,7 @@ class Columns:
         return _in_order(pa.concat_arrays([absent(self.type, 0), *parts]), groups.values())
 
     def messages(self, rows: pa.StructArray | pa.RecordBatch, versions: Versions) -> list[Message | None]:
-        """The messages that :meth:`array` or :meth:`batch` made columns of, ``None`` for null."""
+        """The messages from which :meth:`array` or :meth:`batch` made columns, ``None`` for null."""
         array = rows.to_struct_array() if isinstance(rows, pa.RecordBatch) else rows
         made: list[Message | None] = [None] * len(array)
         there = zip(array.is_valid().to_pylist(), _each(versions, len(array)), strict=True)

@@ -43,7 +43,7 @@ class ConnectionDecoder:
     as ``{"ApiVersions", "Envelope"}``, decodes the bodies of these APIs only.
 
     The default policy accepts what Kafka accepts, because an observer wants to know what was sent, correct or not.
-    Sizes above ``max_frame`` bytes are not believed to be those of frames. At most ``max_in_flight`` requests, of
+    Sizes above ``max_frame`` bytes are not accepted as frame sizes. At most ``max_in_flight`` requests, of
     ``max_in_flight_bytes`` in all, wait for their responses; beyond that the oldest ones become ``Unanswered``. So do
     requests that precede an answered one, since servers answer in order.
     """
@@ -90,7 +90,7 @@ class ConnectionDecoder:
     def close(self, time: float, reason: str = ENDED) -> list[Event]:
         """The remaining events at the end of the connection or capture. Nothing may be fed afterwards.
 
-        ``reason`` is that of the requests still in flight.
+        ``reason`` becomes the reason of the requests still in flight.
         """
         splitters = [self._splitter(CLIENT), self._splitter(SERVER)]
         self._closed = True

@@ -16,7 +16,7 @@ T = TypeVar("T")
 class ProtocolViolationError(DecodeError):
     """The peer sent something that is not a frame, or an unexpected response. The connection cannot be used any more.
 
-    ``events`` are those that the same bytes completed before.
+    ``events`` are the events that the same bytes completed before the error.
     """
 
     events: list[Any]

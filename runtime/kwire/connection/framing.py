@@ -25,7 +25,7 @@ or response with an unknown API, version or correlation id; a SASL token; not a 
 DECODES, NEWER, PLAUSIBLE, UNDECODABLE, IMPLAUSIBLE = range(5)
 """Confidence that a candidate at an unsynchronised position is a frame: it decodes; its version is slightly newer
 than the known ones, or it answers a request of an unknown API or version; its header is plausible; it does not
-decode, or answers no request; it makes no sense."""
+decode, or answers no request; it is impossible."""
 
 MAX_TOKEN = 524_288
 """The default of Kafka's ``sasl.server.max.receive.size``. Tokens are the only frames without a header."""

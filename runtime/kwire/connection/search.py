@@ -52,7 +52,7 @@ class Found(NamedTuple):
 
 
 class Search:
-    """A search from the position ``begin``, whose byte arrived at ``started``.
+    """A search that starts at position ``begin``; the byte there arrived at time ``started``.
 
     ``trusted``: whether the frame before is known to have ended there.
     """

@@ -23,7 +23,7 @@ _LIKE_JAVA = "kwire.like-java"
 
 
 def _replace_like_java(problem: UnicodeError) -> tuple[str, int]:
-    """One U+FFFD for an encoded surrogate, as in Java; Python would put one for each byte."""
+    """One U+FFFD for an encoded surrogate, as in Java; Python would insert one for each byte."""
     assert isinstance(problem, UnicodeDecodeError)
     start, data = problem.start, problem.object
     if data[start] == 0xED and start + 1 < len(data) and 0xA0 <= data[start + 1] <= 0xBF:

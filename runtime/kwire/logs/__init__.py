@@ -1,6 +1,6 @@
 """The files of brokers: log segments, metadata snapshots, whole data directories, and records of internal topics.
 
-``decode_record`` reads one record of an internal topic from wherever it comes; ``LogSegment`` and ``scan`` read
+``decode_record`` decodes one record of an internal topic from any source; ``LogSegment`` and ``scan`` read
 files; ``internal_records`` does both, and ``committed_offsets`` adds up what groups committed. ``embedded`` finds
 what consumers wrote into the messages of their group.
 """

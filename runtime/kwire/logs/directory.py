@@ -21,8 +21,8 @@ class LoggedRecord:
     """A record of an internal topic, with its offset and timestamp, and its producer from the header of the batch.
 
     ``timestamp`` is in milliseconds since the epoch; ``producer_id`` and ``producer_epoch`` are -1 for records that
-    no transactional or idempotent producer wrote. Offsets that a transaction committed count from its commit marker
-    on, which is a control record of the same producer.
+    no transactional or idempotent producer wrote. Offsets committed in a transaction count from its commit marker on,
+    which is a control record of the same producer.
     """
 
     __slots__ = ("leader_epoch", "offset", "producer_epoch", "producer_id", "record", "timestamp", "transactional")

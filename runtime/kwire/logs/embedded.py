@@ -32,7 +32,7 @@ PLACES: dict[str, tuple[tuple[str, str], ...]] = {
         ("groups[].members[].member_assignment", ASSIGNMENT),
     ),
 }
-"""Where messages have such bytes, and which message is in them."""
+"""The fields that contain an embedded message, and the name of that message."""
 
 
 class Embedded:
@@ -87,7 +87,8 @@ def _read(protocol: MessageRegistry, name: str, path: str, raw: bytes, policy: P
 
 
 def _decode(protocol: MessageRegistry, name: str, data: bytes, policy: Policy) -> tuple[int, Message]:
-    """Version and message. A version above the known ones only adds fields behind those of the highest known."""
+    """Version and message. A version above the known ones only adds fields after those of the highest known
+    version."""
     cls = protocol[name]
     version, start = read_int16(data, 0)
     highest = cls.VALID_VERSIONS.stop - 1

@@ -1,10 +1,10 @@
-"""A segment as a chain: from one intact batch to the next, and past whatever is broken.
+"""Follows the chain of intact batches through a segment, and skips damage.
 
-Takes the bytes of a file, gives ``Extent``es: batches whose checksums are right, and the damage in between. Where
-these begin follows from the file alone, so that readers of different splits agree: after an intact batch comes what
-follows it, and where no intact batch follows, all is damage up to the next one, wherever it begins. What leads there
-does not matter: the size in a damaged header may be wrong. (In a damaged batch whose values are record batches
-themselves, these are found as well; the report of the damage stands before them.)
+Takes the bytes of a file and yields ``Extent``s: batches with correct checksums, and the damage between them. Their
+boundaries depend on the file alone, so readers of different splits agree: the next batch begins where an intact one
+ends; if none does, everything up to the next intact batch is damage. The size in a damaged header is not used,
+because it may be wrong. (In a damaged batch whose values are record batches themselves, these are found as well,
+after the damage is reported.)
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ LOOK_BACK = 64
 _OFFSETS = Struct(">q15xi")
 """Base offset and the difference of the last one, of magic 2."""
 _CANDIDATE = re.compile(b"(?s)(?<=[\x00-\x06].{7})\x02(?=.{4}\x00[\x00-\x7f][\x00-\x7f])")
-"""Magic 2 in what may be a header: a size that is possible, attributes without bits that nobody uses, and last a
-difference of offsets that is not negative."""
+"""Magic 2 in a possible header: a valid size, attributes without unassigned bits, and finally an offset delta that is
+not negative."""
 _OLD_CANDIDATE = re.compile(b"(?s)(?<=[\x00-\x06].{7})[\x00-\x02]")
 
 
 class Extent(NamedTuple):
-    """Bytes of a file: an intact batch, or else the ``reason`` why they are none. ``unfinished`` is what may be a
-    batch that is still being written: the file ends within it."""
+    """Bytes of a file: an intact batch, or else the ``reason`` why they are none. ``unfinished`` is true for what may
+    be a batch still being written: the file ends within it."""
 
     position: int
     size: int
@@ -43,12 +43,12 @@ class Extent(NamedTuple):
 
 
 Skip = Callable[[memoryview, int], bool]
-"""Takes the header of a batch of magic 2 and its position, says whether nobody wants the batch."""
+"""Takes the header of a batch of magic 2 and its position; returns whether the batch is not needed."""
 
 
 def extents(window: Window, position: int = 0, start: int = 0, skip: Skip | None = None) -> Iterator[Extent]:
-    """All of a file from ``position`` on, which is 0 or that of an intact batch, less what begins before ``start``;
-    but not zeros at its end, which a broker with ``log.preallocate`` has there. Positions ascend.
+    """All extents from ``position`` (0 or the position of an intact batch) that begin at ``start`` or later, without
+    the zeros that ``log.preallocate`` leaves at the end of a file. Positions ascend.
 
     Batches to ``skip`` are passed over without verifying them, if the next one goes on at the right offset.
     """
@@ -68,7 +68,7 @@ def extents(window: Window, position: int = 0, start: int = 0, skip: Skip | None
 
 
 def _entry(window: Window, position: int, start: int) -> int:
-    """Where an intact batch begins, not behind ``start``: from there on all readers see the same.
+    """The position of an intact batch at or before ``start``: from there, all readers see the same.
 
     Headers lead there, without their batches being read. That is to be trusted if the batch they lead to is intact.
     """
@@ -156,7 +156,7 @@ def _continues(window: Window, position: int, size: int) -> bool:
 
 
 def _damage(window: Window, position: int, end: int) -> Iterator[Extent]:
-    """What is none up to ``end``: batches with wrong checksums as far as sizes tell them apart, and the rest."""
+    """The damage up to ``end``: batches with wrong checksums, as far as their sizes separate them, and the rest."""
     while position < end:
         size = window.size_at(position)
         if size and position + size <= end:

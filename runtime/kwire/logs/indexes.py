@@ -1,4 +1,4 @@
-"""The indexes beside a log segment: where to start reading for an offset, a position or a time.
+"""The indexes of a log segment: where to start reading for an offset, a position or a time.
 
 ``.index`` has pairs of int32: offset, counted from the segment's base offset, and position in the ``.log`` file.
 ``.timeindex`` has the highest timestamp so far as int64 and the relative offset of its record as int32. Brokers write
@@ -21,7 +21,7 @@ _TIME_ENTRY = Struct(">qi")
 
 
 def position_of(log: Path, relative: int) -> tuple[int, int]:
-    """The last entry of the ``.index`` beside ``log`` at or before a relative offset: that offset and its position;
+    """The last entry of the ``.index`` of ``log`` at or before a relative offset: that offset and its position;
     zeros if there is none."""
     return _last(log.with_suffix(".index"), _OFFSET_ENTRY, relative)
 

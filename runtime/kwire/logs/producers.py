@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from kwire.protocol import MessageRegistry
 
 _COVERED = 6
-"""Where the checksum begins to count: behind the int16 version and the checksum itself."""
+"""Where the checksummed bytes begin: after the int16 version and the checksum itself."""
 
 
 def read_producer_snapshot(protocol: MessageRegistry, path: str | Path, *, verify: bool = True) -> Message:

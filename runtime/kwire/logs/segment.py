@@ -72,9 +72,9 @@ class LogSegment:
         """The batches of the segment in order, from the first that holds ``start_offset`` or a later offset, or from
         the first with a timestamp of at least ``start_time`` (milliseconds since the epoch).
 
-        The indexes beside the file say where to begin, if they are there and agree with it. ``verify`` compares
-        checksums. A corrupt batch is a ``DecodeError``; with ``skip`` it is left out and noted instead. ``limit`` and
-        ``policy`` are those of ``kwire.records.read_batches``.
+        Reading starts at the position given by the index files, if they exist and match the segment. ``verify``
+        compares checksums. A corrupt batch is a ``DecodeError``; with ``skip`` it is left out and noted instead.
+        ``limit`` and ``policy`` are those of ``kwire.records.read_batches``.
         """
 
         def starts_at(window: Window) -> int:

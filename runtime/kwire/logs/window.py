@@ -1,4 +1,4 @@
-"""Bytes of a segment as far as they are in memory, and what headers and checksums of batches in it say."""
+"""The part of a segment that is in memory, and checks of batch headers and checksums in it."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ BLOCK = 1 << 12
 WINDOW = 1 << 22
 """Bytes read at a time where batches are."""
 BUDGET = 1 << 30
-"""Bytes of a file whose checksums are computed in search of batches: a file full of false headers costs no more."""
+"""How many bytes of a file are checksummed in search of batches: it limits the cost of a file full of false
+headers."""
 
 HEAD = Struct(">8xi4xB")
-"""The size and the magic, which stand in the same places in all formats."""
+"""The size and the magic, which are at the same positions in all formats."""
 CRC = Struct(">I")
 
 
@@ -32,7 +33,7 @@ class ShrunkFileError(OSError):
 
 
 class Window:
-    """A file of ``size`` bytes, of which at least ``least``, or one larger batch, are in memory.
+    """A file of ``size`` bytes; at least ``least`` of them, or one larger batch, are in memory.
 
     ``verify`` says whether a batch must have a correct checksum to be intact.
     """
@@ -69,7 +70,7 @@ class Window:
         return self._view[position - self.start :]
 
     def size_at(self, position: int) -> int:
-        """How many bytes the batch has that begins here by its header; 0 if it cannot be the header of one."""
+        """The size of the batch that begins here, according to its header; 0 if this cannot be a batch header."""
         if self.size - position < HEAD.size:
             return 0
         declared, magic = HEAD.unpack_from(self.read(position, HEAD.size))
@@ -88,8 +89,8 @@ class Window:
     def certain(self, position: int, size: int) -> bool:
         """Whether a batch is one that any reader finds who looks for it: intact, and with a header that can be true.
 
-        Only a file that begins with a message set has others of magic 0 and 1 [KAFKA-WIRE 44]. What chance makes is
-        seldom plausible: to compute a checksum of up to 100 MB for each false header would take long.
+        Only a file that begins with a message set has others of magic 0 and 1 [KAFKA-WIRE 44]. Random bytes are
+        seldom plausible: computing a checksum of up to 100 MB for each false header would be slow.
         """
         header = self.read(position, min(size, BATCH_HEADER.size))
         if not (header[MAGIC] == 2 or self.old) or not _plausible(header) or self.budget <= 0:
@@ -107,7 +108,7 @@ class Window:
 
 
 def checksums(batch: memoryview) -> tuple[int, int]:
-    """The checksum that a batch has by its header, and that of its bytes."""
+    """The checksum in the header of a batch, and the checksum of its bytes."""
     if batch[MAGIC] == 2:
         return CRC.unpack_from(batch, 17)[0], crc32c(batch[ATTRIBUTES:])
     return CRC.unpack_from(batch, OVERHEAD)[0], zlib.crc32(batch[MAGIC:])

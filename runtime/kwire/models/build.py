@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     M = TypeVar("M", bound=ModelOf[Any])
 
 SUFFIX = "Model"
-"""The suffix of the names of models."""
+"""The suffix of model names."""
 
 _BUILDING = threading.RLock()
 
@@ -80,7 +80,7 @@ def _nested(model: type[ModelOf[Any]], name: str) -> type[ModelOf[Any]]:
 
 
 def _default(model: type[ModelOf[Any]], version: int, field: ModelField) -> dict[str, Any]:
-    """The default of a field, as pydantic's keywords. Only tagged fields have one."""
+    """The default of a field, as keyword arguments for pydantic's ``Field``. Only tagged fields have one."""
     default = field.codec.default
     if not field.codec.is_tagged:
         return {}

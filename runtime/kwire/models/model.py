@@ -196,7 +196,7 @@ class ModelOf(_Typed[S]):
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> Any:
         if self.GENERAL is None or type(self) is not self.for_version(self.VERSION or 0):
-            return super().__reduce_ex__(protocol)  # a derived class, which pickle finds by its name
+            return super().__reduce_ex__(protocol)  # a subclass, which pickle finds by its name
         return _restored, (self.GENERAL, self.VERSION, self.__getstate__())
 
 

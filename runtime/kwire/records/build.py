@@ -58,9 +58,10 @@ def encode_batch(
 ) -> bytes:
     """The bytes of a record batch of magic 2 [KAFKA-WIRE 43]; :class:`EncodeError` for invalid values.
 
-    Settings default to those of the records: base offset and base timestamp are those of the first record, the last
-    offset that of the last one, the largest timestamp the largest. Records without an offset are numbered; if the
-    first one has none, from ``base_offset`` or 0. There may be no records, as after log compaction.
+    Settings default to those of the records: the base offset and base timestamp are those of the first record, the
+    last offset is that of the last record, and the largest timestamp is the largest of all. Records without an offset
+    are numbered; if the first one has none, from ``base_offset`` or 0. There may be no records, as after log
+    compaction.
 
     With ``timestamp_type="append"``, ``max_timestamp`` is when the broker appended the batch. A ``delete_horizon``
     replaces the base timestamp. Unassigned bits of ``attributes`` are kept.
@@ -162,7 +163,7 @@ def encode_message_set(
 def rebuild(batch: Batch, records: Iterable[Record] | None, changes: dict[str, Any]) -> bytes:
     """The implementation of ``Batch.encode``."""
     kind = changes.get("timestamp_type", batch.timestamp_type)
-    # Other records have another largest timestamp, but the append time that applies to all of them stays.
+    # Different records have a different largest timestamp, but an append time applies to all of them and is kept.
     same_times = kind == batch.timestamp_type and (records is None or kind == "append")
     settings: dict[str, Any] = {"codec": batch.attributes & CODEC_MASK}
     if same_times:

@@ -1,7 +1,7 @@
 """The slow path for records of magic 2: it has the limits of Java's readers, and tracks field and offset.
 
 ``kwire.records.loops`` gives up on anything unusual. Here the same bytes either decode after all (long varints,
-numbers that overflow Java's ``long``), or raise :class:`CorruptRecordError`, which says what is wrong.
+numbers that overflow Java's ``long``), or raise :class:`CorruptRecordError` with the reason.
 """
 
 from __future__ import annotations

@@ -84,7 +84,7 @@ def new_Record(offset: int, timestamp: int, key: bytes | None, value: bytes | No
 def read_records(
     data: bytes, pos: i64, count: i64, base_offset: i64, base_timestamp: i64
 ) -> tuple[list[Record], i64]:
-    """``count`` records from ``pos`` of ``data``, and where they end, which is within ``data``.
+    """``count`` records from ``pos`` of ``data``, and the position where they end, which is within ``data``.
 
     The bases are below :data:`HUGE`. All varints are zigzag coded: odd numbers are negative, 1 is -1.
     """

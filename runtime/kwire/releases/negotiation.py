@@ -47,8 +47,8 @@ class Choice:
 class Negotiation(Mapping[int, Choice]):
     """The choices by API key; an unknown key raises :class:`~kwire.errors.UnknownApiError`.
 
-    ``blind`` is true for brokers before 0.10.0, which cannot be asked for their versions: a client makes these
-    choices only if it is configured with the broker's release.
+    ``blind`` is true for brokers before 0.10.0, which do not report their versions: a client makes these choices only
+    if it is configured with the broker's release.
     """
 
     def __init__(self, choices: Iterable[Choice], *, blind: bool) -> None:
@@ -89,7 +89,7 @@ class Change:
 
     @property
     def lost(self) -> bool:
-        """Whether there is no common version any more."""
+        """Whether there is no longer a common version."""
         return self.before.version is not None and self.after.version is None
 
 

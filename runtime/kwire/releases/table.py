@@ -84,8 +84,8 @@ class Releases(Mapping[str, Release]):
         keys or names to ranges. ``listener`` leaves out APIs that the broker does not offer there; ``None`` is any
         listener. ``unstable`` enables unstable versions on both sides.
 
-        A broker that is not given as a release is known only by what it advertises. It is assumed to accept what
-        releases that advertise the same accept [KAFKA-18659].
+        If a broker is given by its versions and not as a release, only the advertised versions are known. It is
+        assumed to accept the versions that releases with the same advertised versions accept [KAFKA-18659].
         """
         clients, brokers = self._peer(client, announced=False), self._peer(broker, announced=True)
         choices = [
@@ -110,7 +110,7 @@ class Releases(Mapping[str, Release]):
         return [change for change in both if change.before.version != change.after.version]
 
     def _peer(self, side: object, *, announced: bool) -> Mapping[int, Api]:
-        """The APIs of one side. ``announced``: its ranges are what it advertises, and it may accept less."""
+        """The APIs of one side. ``announced``: its ranges are the advertised versions, and it may accept fewer."""
         if isinstance(side, str):
             return self[side].apis
         if isinstance(side, Release):

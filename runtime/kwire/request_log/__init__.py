@@ -7,11 +7,10 @@
         if line and line.header.deprecated:
             print(line.header.client_id, line.remote, line.header.api_name, line.header.api_version)
 
-Since 2.8 a line knows the request and its response as JSON in the names of that broker's release;
-``request_message`` and ``response_message`` make codec objects of them, ``request_model`` and ``response_model``
-models. Before, they are text in
-Java's own notation, which leaves bytes out and quotes nothing: all that can be had from it are error codes and the
-throttle time. Header, connection, times and client are the same for both.
+Since 2.8, a line contains the request and its response as JSON, with the field names of the broker's release;
+``request_message`` and ``response_message`` convert them to codec objects, ``request_model`` and ``response_model``
+to models. Before, they are text in Java's notation, which leaves out bytes and quotes nothing: only error codes and
+the throttle time can be read from it. Header, connection, times and client are the same for both.
 """
 
 from __future__ import annotations

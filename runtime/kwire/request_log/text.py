@@ -48,7 +48,7 @@ _KEYS = {name: key for key, name in enumerate(API_KEYS)} | {
     "ConsumerMetadataRequest": 10,
     "GroupCoordinatorRequest": 10,
 }
-"""With former names, and those of the Scala classes of 0.8 and 0.9."""
+"""Includes former names and those of the Scala classes of 0.8 and 0.9."""
 
 _BEGINNINGS = ("RequestHeader(", "{api_key=", "Name:")
 _HEADERS = (

@@ -48,7 +48,7 @@ _SIZE_FIELD = 12
 
 
 def expand_records(data: bytes, start: int, end: int, path: str, depth: int) -> Iterator[Span]:
-    """The batches in ``data[start:end]``; their spans cover it without gaps, whatever is in it."""
+    """The batches in ``data[start:end]``; their spans cover it without gaps, even if it is invalid."""
     index = 0
     while start < end:
         size = _size(data, start, end)
@@ -116,7 +116,7 @@ def _batch(data: bytes, start: int, end: int, path: str, depth: int) -> Iterator
 
 
 def _records(batch: bytes) -> tuple[list[Record] | None, DecodeError | None]:
-    """The records of a batch, if they can be read, and what is wrong with it."""
+    """The records of a batch, if they can be read, and the errors in it."""
     problem = None
     for verify in (True, False):
         try:

@@ -90,6 +90,6 @@ def _within(outer: Span, found: Trace) -> Iterator[Span]:
 
 
 def _header(cls: type[Message], payload: bytes, end: int, policy: Policy) -> Trace:
-    """The trace of a header that ends at ``end``, which it does in one version only."""
+    """The trace of a header that ends at ``end``; only one version of the header fits."""
     traces = [trace_message(cls, payload, version, policy, whole=False) for version in cls.VALID_VERSIONS]
     return next(found for found in traces if not found.error and found.end == end)

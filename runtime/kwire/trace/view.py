@@ -133,7 +133,7 @@ def _line(row: tuple[str, ...], widths: list[int]) -> str:
 
 
 def _printable(text: str) -> str:
-    """Others chose it: what would move the cursor or turn the direction of writing is shown as an escape."""
+    """It is untrusted: characters that move the cursor or change the writing direction are shown as escapes."""
     if text.isprintable():
         return text
     return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in text)
