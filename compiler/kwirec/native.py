@@ -38,8 +38,8 @@ INTERPRETED: Mapping[str, str] = {
     "primitives": "reads the few numbers before messages in records",
     "records": "all except the loops: headers of batches and the slow path",
     "arrow": "loops over attributes, one column at a time; all else is pyarrow",
-    "json_form": "reads what json gives; closures and tables of them, which compiling does not make faster",
-    "models": "pydantic makes the classes, when they are asked for",
+    "json_form": "reads the output of `json`; closures and tables of closures, which compiling does not speed up",
+    "models": "pydantic creates the classes on request",
     "logs": "reads files and looks classes up; the codecs and loops that it calls are compiled",
     "compression": "all its time is spent in zlib and cramjam",
     "releases": "looks facts up in tables; used by people and tools, not by codecs",
@@ -76,7 +76,7 @@ class Build:
 
 
 def codec_modules(package: Path) -> list[str]:
-    """The codec modules of a generated package, as paths below it without suffix, largest first."""
+    """The codec modules of a generated package, as paths relative to it without suffix, largest first."""
     found = [path for path in package.rglob("*.py") if "install_constructors" in path.read_text("utf-8")]
     ordered = sorted(found, key=lambda path: (-path.stat().st_size, path))
     return [path.relative_to(package).with_suffix("").as_posix() for path in ordered]

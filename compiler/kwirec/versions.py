@@ -1,7 +1,7 @@
 """Version ranges: the one type that all reasoning about versions goes through.
 
 A range is what definition files write as ``3``, ``0-4``, ``2+`` or ``none``. Versions are int16 and never
-negative; an open range ends at :data:`MAX_VERSION`. Ranges are values: every operation gives a new one.
+negative; an open range ends at :data:`MAX_VERSION`. Ranges are values: every operation returns a new one.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class VersionRange:
 
     @staticmethod
     def parse(text: str) -> VersionRange:
-        """Read one of the four notations; ``ValueError`` says what is wrong with any other text."""
+        """Read one of the four notations; any other text is a ``ValueError`` with the reason."""
         text = text.strip()
         if text == "none":
             return NONE
@@ -78,12 +78,12 @@ class VersionRange:
 
     @property
     def is_open(self) -> bool:
-        """Whether the range has no upper end, as ``N+``."""
+        """Whether the range has no upper end, such as ``N+``."""
         return self.high == MAX_VERSION and not self.is_empty
 
     @property
     def is_inverted(self) -> bool:
-        """Whether the bounds were written the wrong way round, as ``5-3``."""
+        """Whether the bounds were written the wrong way round, such as ``5-3``."""
         return self.is_empty and self != NONE
 
     def __contains__(self, version: int) -> bool:

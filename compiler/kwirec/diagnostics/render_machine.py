@@ -53,7 +53,7 @@ def _place(span: Span) -> dict[str, str | int]:
 
 
 def render_github(diagnostics: Iterable[Diagnostic]) -> str:
-    """Workflow commands that GitHub shows beside the lines of a pull request.
+    """Workflow commands, which GitHub shows next to the lines of a pull request.
 
     https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-commands
     """

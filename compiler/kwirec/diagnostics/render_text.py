@@ -187,7 +187,7 @@ class _Snippet:
             self._open.discard(self._rails.index(mark))
 
     def _underlines(self, marks: Sequence[_Mark], line: ShownLine) -> Iterator[_Row]:
-        """The carets; the rightmost label beside them, the others hanging below, from right to left."""
+        """The carets, with the rightmost label next to them and the others below, from right to left."""
         if not marks:
             return
         carets = self._row()

@@ -1,1 +1,1 @@
-"""From schema and layouts to files: ``emit`` gives artifacts, ``write`` brings them to disk."""
+"""From schema and layouts to files: ``emit`` returns artifacts, ``write`` saves them."""

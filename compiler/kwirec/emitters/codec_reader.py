@@ -122,7 +122,7 @@ class Reader:
         return self._value(coded.field.type, run, target, cursor)
 
     def _declare(self, coded: FieldCoding, owner: StructCoding, target: str) -> None:
-        """Give the local its type, unless it is a number: those are inferred best."""
+        """Annotate the local with its type, except for numbers, which are better inferred."""
         type_ = coded.field.type
         if not (isinstance(type_, PrimitiveType) and type_.name in SCALARS):
             self._declared[target] = self._classes[owner.struct.name].field(coded.field).annotation
@@ -183,7 +183,7 @@ class Reader:
 
 
 def _parts(coded: FieldCoding, versions: Versions) -> tuple[Versions, ...]:
-    """The versions with the field, a part for each way to read it, followed by those without it."""
+    """The versions with the field, grouped by how it is read, followed by the versions without it."""
     present = tuple(run.versions for run in coded.untagged)
     absent = tuple(v for v in versions if not any(v in part for part in present))
     return (*present, absent) if absent else present

@@ -1,4 +1,4 @@
-"""What a package says about its versions beside the codecs: releases and compatibility."""
+"""Emits the facts about versions that accompany the codecs: releases and compatibility."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Messages → the text of pydantic models: declarations for type checkers and readers.
 
-A model class declares the attributes of all versions, with types and descriptions; ``kwire.models`` makes the model
-of one version from it and from the codec class when it is asked for (docs/decisions/models.md).
+A model class declares the attributes of all versions, with types and descriptions; ``kwire.models`` builds the model
+of one version from it and from the codec class on first use (docs/decisions/models.md).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ RESERVED = frozenset(
     {"construct", "copy", "dict", "from_orm", "json", "parse_file", "parse_obj", "parse_raw", "schema"}
     | {"schema_json", "update_forward_refs", "validate", "for_version", "from_codec", "to_codec", "unknown_tags"}
 )
-"""Attributes that every model has; the same as in ``kwire.models.fields``."""
+"""Attributes that every model has; must match ``kwire.models.fields``."""
 
 
 Attribute = tuple[str, str, str]

@@ -53,7 +53,7 @@ class FieldView:
 
     @property
     def sentinel(self) -> str:
-        """The constant that stands for a default struct where ``None`` means null."""
+        """The constant that represents a default struct where ``None`` means null."""
         return self.unset if self.unset.startswith("DEFAULT_") else ""
 
 

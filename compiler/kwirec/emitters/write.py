@@ -1,6 +1,6 @@
 """Artifacts → files: format changed ones, remove files that are no longer produced, keep a manifest.
 
-The manifest holds, for every file, the digest of its unformatted text and of what is on disk. A file is formatted
+For every file, the manifest holds the digest of its unformatted text and of the file on disk. A file is formatted
 and written only if one of them differs, because formatting takes most of the time.
 """
 

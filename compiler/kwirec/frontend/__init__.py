@@ -1,4 +1,4 @@
-"""From text to syntax trees. ``parse(source, report)`` gives one :class:`~kwirec.frontend.syntax.Document`."""
+"""From text to syntax trees. ``parse(source, report)`` returns a :class:`~kwirec.frontend.syntax.Document`."""
 
 from kwirec.frontend.json_messages import parse
 from kwirec.frontend.syntax import Document, FieldDecl, MessageDecl, StructDecl, TypeExpr

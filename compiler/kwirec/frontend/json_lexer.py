@@ -18,7 +18,7 @@ from kwirec.diagnostics.source import Source, Span
 
 
 class Kind(enum.Enum):
-    """Kinds of tokens. Words are ``true``, ``false``, ``null`` or wrong.
+    """Kinds of tokens. A word is ``true``, ``false``, ``null`` or invalid.
 
     The text of the end is ``/*`` if an unterminated comment has swallowed the rest of the file.
     """

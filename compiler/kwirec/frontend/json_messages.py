@@ -71,7 +71,7 @@ class _Attributes:
         self._report = report
         self._values: dict[str, JsonValue] = {}
         self._misspelt: set[str] = set()
-        """Attributes that a misspelt one probably stands for: they are not reported as missing."""
+        """The attributes that misspelt ones were probably meant to be: they are not reported as missing."""
         first: dict[str, JsonMember] = {}
         for member in value.members:
             if member.key in first:

@@ -22,7 +22,7 @@ class JsonScalar:
 
 @dataclass(frozen=True)
 class JsonWrong:
-    """Takes the place of a value that is missing or wrong, which has been reported."""
+    """A placeholder for a missing or invalid value that has been reported."""
 
     span: Span
 

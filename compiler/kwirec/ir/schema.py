@@ -93,7 +93,7 @@ def base_type(type_: Type) -> PrimitiveType | StructType:
 
 
 def with_base(type_: Type, base: PrimitiveType | StructType) -> Type:
-    """The type with another one below its arrays."""
+    """The type with a different element type inside its arrays."""
     return ArrayType(with_base(type_.element, base)) if isinstance(type_, ArrayType) else base
 
 
@@ -174,8 +174,8 @@ class Message:
     def log(self) -> str:
         """The log that this is a record of, empty for requests and responses.
 
-        Kafka's generator runs once for each module, and several modules number their own records from 0. The module
-        is known in bundles; elsewhere the folder of the definition stands in for it.
+        Kafka's generator runs once for each module, and several modules number their own records from 0. Bundles
+        record the module; otherwise it is the folder of the definition.
         """
         if self.is_rpc:
             return ""

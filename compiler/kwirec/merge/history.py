@@ -44,7 +44,7 @@ class ApiFacts:
 
 @dataclass
 class ExceptionEntry:
-    """A version whose bytes in some releases differ from those of the union.
+    """A version whose bytes in some releases differ from its bytes in the union.
 
     ``now`` is the version that has these bytes today, if any.
     """

@@ -57,7 +57,7 @@ class _Joiner:
         return joined
 
     def _fields(self, mine: list[FieldDraft], other: StructDraft, names: dict[str, str]) -> list[FieldDraft]:
-        """My fields in my order; theirs that I lack come after the one that they follow in their struct."""
+        """My fields in my order; each field that only they have is inserted after its predecessor in their struct."""
         by_their_name = {theirs: my for my, theirs in names.items()}
         theirs = {one.name: one for one in other.fields}
         result = [self._both(one, theirs[names[one.name]]) if one.name in names else one for one in mine]

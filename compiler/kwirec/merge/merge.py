@@ -55,7 +55,7 @@ class MergeOutcome:
 
 
 def merge(root: Path, release: str, paths: Sequence[Path], report: Report) -> MergeOutcome:
-    """Merge the definitions under ``paths`` into the union in ``root``; ``report`` gets what is wrong with them."""
+    """Merge the definitions under ``paths`` into the union in ``root``; ``report`` receives the findings."""
     outcome = MergeOutcome(release)
     incoming = _load(paths, report)
     union = _load([root], report, required=False) if root.exists() else Schema(messages=())
@@ -301,7 +301,7 @@ class _Merger:
     def _advertised(self, api_key: int, accepts: VersionRange) -> str | None:
         """Assume that versions which the previous release advertised and did not accept still are [KAFKA-18659].
 
-        No definition says what is advertised; what was noted of this very release is kept.
+        Definitions do not contain the advertised versions, so those recorded for this release are kept.
         """
         if (known := self._known.get(api_key)) is not None:
             return known.advertises

@@ -18,7 +18,7 @@ from kwirec.merge.history import History, release_key
 
 @dataclass(frozen=True)
 class Mismatch:
-    """One version in one release whose bytes the union does not have."""
+    """A version in one release whose bytes differ from those of the union."""
 
     message: str
     version: int

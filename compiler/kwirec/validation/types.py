@@ -66,8 +66,8 @@ def not_nullable(at: FieldSite) -> Iterator[Finding]:
 def unknown_entity_type(at: FieldSite) -> Iterator[Finding]:
     """The `entityType` of a field is unknown.
 
-    Reports and type aliases use entity types, so a field with a misspelt one would be missing there. The entity types
-    are transactionalId, producerId, groupId, topicName and brokerId.
+    Reports and type aliases use entity types, so they would lack a field whose entity type is misspelt. The entity
+    types are transactionalId, producerId, groupId, topicName and brokerId.
     """
     written = at.decl.entity_type
     if written is not None and written.value not in ENTITY_TYPES:
