@@ -55,7 +55,7 @@ class Projection:
 
     def may_pass(self, known: Mapping[str, Any]) -> bool:
         """Whether a row with these values in some of its columns can satisfy the conditions."""
-        return all(one.column not in known or one.holds(known[one.column]) for one in self.conditions)
+        return all(test.column not in known or test.holds(known[test.column]) for test in self.conditions)
 
     def rows(self, rows: list[Row]) -> list[Row]:
         """The rows that satisfy the conditions."""

@@ -119,7 +119,7 @@ LAYOUTS = {
         Layout("packets", PACKETS),
     )
 }
-"""All layouts by name. Exchanges of request logs have no shared columns: each line is a client of its own."""
+"""All layouts by name. Exchanges of request logs share no columns, since each line may be of another client."""
 
 
 def layout_named(name: str) -> Layout:

@@ -31,7 +31,7 @@ HIDDEN = "[hidden]"
 
 METADATA_TOPIC = "__cluster_metadata"
 METADATA_TOPIC_ID = (1).to_bytes(16, "big")
-"""The id that this topic has in every cluster. Its records hold salted passwords and configurations [KIP-631]."""
+"""The id of this topic in every cluster. Its records contain salted passwords and configurations [KIP-631]."""
 
 _SENSITIVE = re.compile(
     r"passw(?:or)?d(?!\.encoder)|passphrase|secret|credential|jaas|private|\bkeys?$|(?:api|access)[._-]?key|token$"
@@ -44,7 +44,7 @@ Change = Callable[[Any, Any], Any]
 
 
 def redacted(message: M, asked: Request | RequestEvent | None = None) -> M:
-    """``message`` without its secrets, or itself if it has none. The original is left as it is.
+    """A copy of ``message`` without its secrets, or ``message`` itself if it has none.
 
     ``asked`` is for an EnvelopeResponse: the request in the Envelope that it answers. Without it the content of the
     Envelope is unknown, and is removed completely.
@@ -95,7 +95,7 @@ def _erased(struct: Any, value: bytes | None) -> bytes | None:
 
 
 def _config(struct: Any, value: str | None) -> str | None:
-    """The value of a configuration; its struct has the name, and where a broker describes it a flag."""
+    """The value of a configuration. Its struct has the name and, in descriptions by a broker, a flag."""
     if not value:
         return value
     return HIDDEN if getattr(struct, "is_sensitive", False) or is_sensitive(struct.name) else value
@@ -104,7 +104,7 @@ def _config(struct: Any, value: str | None) -> str | None:
 def _synonyms(config: Any, synonyms: list[Any]) -> list[Any]:
     if not config.is_sensitive:
         return synonyms
-    return [one.replace(value=HIDDEN) if one.value else one for one in synonyms]
+    return [synonym.replace(value=HIDDEN) if synonym.value else synonym for synonym in synonyms]
 
 
 def _fetched(topic: Any, partitions: list[Any]) -> list[Any]:
@@ -114,7 +114,7 @@ def _fetched(topic: Any, partitions: list[Any]) -> list[Any]:
 
 
 def _request_within(envelope: Any, data: bytes) -> bytes:
-    """The request in an Envelope without its secrets; nothing of one that cannot be read."""
+    """The request in an Envelope without its secrets; empty if it cannot be decoded."""
     try:
         request = PROTOCOL.decode_request(data, LIKE_KAFKA)
         if request.message is None:

@@ -132,7 +132,7 @@ def test_impossible_times_are_reported_and_not_believed(path: Path, time: float,
     write_pcapng(path, WHOLE[:4])
     write_pcapng(path, [replace(packet, time=time) for packet in WHOLE[4:]], offset=offset, append=True)
     (reason,) = broken(path)
-    assert "packets with impossible times" in reason
+    assert "impossible packet times" in reason
     assert heard(path, CLIENT) == TALK.said(CLIENT)
     assert {one.time for one in found(path)[4:]} == {found(path)[3].time}
     (batch,) = packet_batches(file_packets(str(path)))
@@ -271,7 +271,7 @@ def test_fragments_are_a_gap_and_reported_once(path: Path) -> None:
             path.write_bytes(path.read_bytes() + head + data)
     assert heard(path, CLIENT) == TALK.said(CLIENT)[:20] + b"bye"
     (reason,) = broken(path)
-    assert "IP fragments are not put together" in reason
+    assert "IP fragments are not reassembled" in reason
 
 
 def test_what_is_not_tcp_is_nothing(path: Path) -> None:
@@ -333,7 +333,7 @@ def test_a_file_that_is_cut_off_gives_what_came_before(
     assert len(got) > 270_000
     assert LARGE.said(CLIENT).startswith(got)
     (reason,) = broken(path)
-    assert "cut off: of the last" in reason
+    assert "truncated: only" in reason
     position = int(reason.split(":")[0])
     assert 298_900 < position < 300_000
     for compressed in (gzip.compress(data), zstandard.compress(data)):
@@ -349,7 +349,7 @@ def test_compression_that_is_broken_loses_nothing_before(path: Path, compress: C
     compressed[-6] ^= 1
     path.write_bytes(compressed)
     assert len(heard(path, CLIENT)) > 350_000
-    assert ["stream is broken" in one for one in broken(path)] == [True]
+    assert ["invalid" in one for one in broken(path)] == [True]
     path.write_bytes(compress(data) + b"something else")
     assert heard(path, CLIENT) == LARGE.said(CLIENT)
 
@@ -365,7 +365,7 @@ def test_broken_bytes_in_the_middle_lose_only_what_they_hit(
     lost = 500_000 - len(heard(path, CLIENT))
     assert 5000 <= lost <= 8000
     (reason,) = broken(path)
-    assert "searched from here for others" in reason
+    assert "reading continues at the next valid" in reason
     gaps = [one for one in read_pieces([str(path)]) if isinstance(one, Piece) and one.kind == "gap"]
     assert [one.size for one in gaps] == [lost]
 
@@ -373,22 +373,22 @@ def test_broken_bytes_in_the_middle_lose_only_what_they_hit(
 def test_packets_that_are_cut_are_reported_once(path: Path) -> None:
     write_pcap(path, WHOLE, snaplen=100)
     (reason,) = broken(path)
-    assert "packets are cut: of 324 bytes here 100 were captured" in reason
+    assert "truncated packets: only 100 of 324 bytes were captured here" in reason
     gaps = [one.size for one in read_pieces([str(path)]) if isinstance(one, Piece) and one.kind == "gap"]
     assert gaps == [270 - 46, 280 - 46]
     write_pcap(path, WHOLE, snaplen=40)
     assert len(broken(path)) == 2
-    assert "less than its headers" in broken(path)[1]
+    assert "fewer than its headers" in broken(path)[1]
 
 
 @pytest.mark.parametrize(
     ("data", "reason"),
     [
         (b"", "0: not a capture: the file is empty"),
-        (b"PK\3\4 and so on", "0: not a capture: it begins with 50 4b 03 04"),
-        (b"\xd4\xc3\xb2\xa1\2\0", "0: cut off: the file ends in its header, after 6 bytes"),
-        (struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 9, 105), "20: packets of link type 105 cannot be read"),
-        (gzip.compress(b"no capture at all", mtime=0), "0: not a capture: it begins with 6e 6f 20 63"),
+        (b"PK\3\4 and so on", "0: not a capture: the first bytes are 50 4b 03 04"),
+        (b"\xd4\xc3\xb2\xa1\2\0", "0: truncated: the file ends in its header, after 6 bytes"),
+        (struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 9, 105), "20: unsupported link type 105"),
+        (gzip.compress(b"no capture at all", mtime=0), "0: not a capture: the first bytes are 6e 6f 20 63"),
     ],
 )
 def test_what_is_not_a_capture_is_reported(path: Path, data: bytes, reason: str) -> None:

@@ -261,7 +261,7 @@ def test_what_is_broken_is_told_and_the_rest_goes_on(stream: SparkSession, tmp_p
     rows = stream.read.parquet(str(tmp_path / "rows")).collect()
     assert {Path(row.source).name: row._corrupt.split(":")[0] for row in rows if row._corrupt} == {
         "none.pcap": "not a capture",
-        "some.pcap": "cut off",
+        "some.pcap": "truncated",
     }
     expected = [row["kind"] for row in in_one_go(path)]
     assert [sum(row.kind == kind for row in rows) for kind in ("request", "response")] == [

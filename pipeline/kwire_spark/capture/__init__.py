@@ -1,7 +1,7 @@
 """Reads packet captures into ordered pieces of TCP streams, without Spark or Kafka.
 
-Files of pcap and pcapng, plain or compressed, go in; a ``Piece`` for each run of bytes, gap and end of a connection
-comes out, and a ``Broken`` for whatever is wrong with a file.
+From pcap and pcapng files, plain or compressed, come a ``Piece`` for each run of bytes, gap and end of a connection,
+and a ``Broken`` for each error of a file.
 """
 
 from kwire_spark.capture.pieces import Broken, Connection, Peer, Piece

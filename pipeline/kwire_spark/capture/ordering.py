@@ -22,8 +22,8 @@ PATIENCE = 1.0
 class Ordering:
     """Both directions of a connection; packets in the ``forward`` direction have the connection's own key.
 
-    ``waiting`` packets are held by the two; ``time`` is when something was last delivered; ``source`` and
-    ``position`` are the packet that was seen last; ``closing`` is the direction that was the first to end.
+    ``waiting`` is the number of packets that the two hold; ``time`` is that of the last delivery; ``source`` and
+    ``position`` locate the last packet; ``closing`` is the first direction to end.
     """
 
     __slots__ = (
@@ -147,7 +147,7 @@ class Ordering:
         for lane in lanes:
             if lane.ready:
                 return self._deliver(lane, pieces)
-        lane = max(lanes, key=lambda one: len(one.held))
+        lane = max(lanes, key=lambda lane: len(lane.held))
         assert lane.next is not None
         return self._skip(lane, lane.held[0][0] - lane.next, pieces)
 

@@ -19,7 +19,7 @@ PLAIN = 0x45
 """The first byte of an IPv4 header without options."""
 
 _PLAIN = struct.Struct(">BxHxxHxBxx12sIIBB").unpack_from
-"""Of IPv4 without options and TCP: all that counts."""
+"""The needed fields of IPv4 without options, and of TCP."""
 _IPV6 = struct.Struct(">xxxxHB").unpack_from
 _TCP = struct.Struct(">IIBB").unpack_from
 _ENDS = struct.Struct(">HH").unpack_from
@@ -28,8 +28,8 @@ _ENDS = struct.Struct(">HH").unpack_from
 class Packet:
     """A TCP packet, or the part of it that was captured.
 
-    ``key`` is source address, target address, source port, target port as they stand in the packet; ``data`` is what
-    was captured of its payload, ``missing`` how many bytes of it were not. ``source`` and ``position`` say where.
+    ``key`` is source address, target address, source port, target port, as in the packet; ``data`` is the captured
+    part of the payload, ``missing`` the number of other bytes. ``source`` and ``position`` locate it in a file.
     """
 
     __slots__ = ("ack", "data", "flags", "key", "missing", "position", "seq", "source", "time")
@@ -64,7 +64,7 @@ def reverse(key: bytes) -> bytes:
 
 
 def ports_of(key: bytes) -> tuple[int, int]:
-    """Port of the source and port of the target."""
+    """The ports of source and target."""
     source, target = _ENDS(key, len(key) - 4)
     return source, target
 
@@ -76,7 +76,7 @@ class IncompletePacketError(Exception):
 def packet(
     buffer: bytes, start: int, stop: int, length: int, network: Network, time: float, source: str, position: int
 ) -> Packet | None:
-    """The TCP packet in ``buffer[start:stop]``, of whose ``length`` bytes those were captured; None if it is none.
+    """The TCP packet in ``buffer[start:stop]``, the captured part of ``length`` bytes; ``None`` for other protocols.
 
     Raises ``IncompletePacketError`` for a fragment other than the first, and if the headers were not fully captured.
     """
@@ -101,11 +101,11 @@ def packet(
             return None  # too small for a TCP header
         raise IncompletePacketError(_short(start, stop, length)) from None
     if fragment & 0x1FFF:
-        raise IncompletePacketError("IP fragments are not put together: what is in all but the first is missing")
+        raise IncompletePacketError("IP fragments are not reassembled: the contents of all but the first are missing")
     if at + 14 > stop:
         raise IncompletePacketError(_short(start, stop, length))
     begin, end = at + (offset >> 4) * 4, start + length
-    if size and ip + size < end:  # else the frame is padded, or the size is left to the network card to fill in
+    if size and ip + size < end:  # else the frame is padded, or the network card fills in the size
         end = ip + size
     data = buffer[begin : end if end < stop else stop]
     missing = end - begin - len(data)
@@ -113,7 +113,7 @@ def packet(
 
 
 def _short(start: int, stop: int, length: int) -> str:
-    return f"only {stop - start} bytes of a packet of {length} were captured, less than its headers"
+    return f"only {stop - start} bytes of a packet of {length} were captured, fewer than its headers have"
 
 
 def _ipv4(buffer: bytes, ip: int) -> tuple[int, int, bytes]:

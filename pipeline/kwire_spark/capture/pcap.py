@@ -1,7 +1,7 @@
 """The pcap format of libpcap: a file header, then packets, each with its own header [draft-ietf-opsawg-pcap].
 
-Also what both formats share: where in a window the packets are, limits, the report of errors, and the search for the
-next packet after damage.
+Also the parts shared with pcapng: positions of packets in a window, limits, the report of errors, and the search for
+the next packet after damage.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from kwire_spark.capture.pieces import Broken
 from kwire_spark.capture.streams import Window
 
 Record = tuple[float, int, int, int, int, Link]
-"""A packet: its time, where in the buffer its bytes begin and stop, how many it had on the wire, where its record
-begins in the buffer, its link."""
+"""A packet: its time; where its bytes begin and end in the buffer; its length on the wire; where its record begins in
+the buffer; its link."""
 
 LARGEST = 1 << 18
 """The largest packet in bytes, unless the file announces larger ones: libpcap's own limit."""
 BELIEVED = 1 << 24
-"""The largest packets that a file can announce."""
+"""Limit of the packet size that a file can announce."""
 
 LATEST = 1 << 33
 """Seconds since the epoch, in 2242: packets with a later time, or one before the epoch, are rejected. Spark and
@@ -55,9 +55,9 @@ class Report:
 
 HEADER = 24
 SMALLEST = 24
-"""Bytes of the smallest packet that is believed behind broken bytes, ..."""
+"""Minimum size of a packet after invalid bytes."""
 APART = 30 * 86400
-"""... and how many seconds it may be away from the first of the file."""
+"""Maximum difference in seconds between such a packet and the first of the file."""
 MICROSECONDS, NANOSECONDS, MODIFIED = 0xA1B2C3D4, 0xA1B23C4D, 0xA1B2CD34
 MAGICS = {
     struct.pack(order + "I", magic): (order, magic)
@@ -67,15 +67,15 @@ MAGICS = {
 
 
 def pcap_records(window: Window, report: Report) -> Iterator[Record]:
-    """The packets of a file whose beginning is in ``window``."""
+    """The packets of the file in ``window``."""
     if len(window.buffer) < HEADER:
-        report.add(0, f"cut off: the file ends in its header, after {len(window.buffer)} bytes")
+        report.add(0, f"truncated: the file ends in its header, after {len(window.buffer)} bytes")
         return
     order, magic = MAGICS[window.buffer[:4]]
     snaplen, number = struct.unpack_from(order + "II", window.buffer, 16)
     number &= 0x03FFFFFF  # the higher bits say whether frames have checksums, which are not part of the IP packet
     if number not in LINKS:
-        report.add(20, f"packets of link type {number} cannot be read")
+        report.add(20, f"unsupported link type {number}")
         return
     link, limit = LINKS[number], limit_of(snaplen)
     unpack = struct.Struct(order + "IIII").unpack_from
@@ -101,10 +101,9 @@ def pcap_records(window: Window, report: Report) -> Iterator[Record]:
         place = window.base + at
         at = _resumed(window, at + 1, _Header(order, head, first, limit))
         if at < len(window.buffer):
-            report.add(place, f"a packet of {size} bytes: searched from here for others", "size")
+            report.add(place, f"invalid packet size {size}: reading continues at the next valid packet", "size")
         else:
-            there = window.base + at - place
-            report.add(place, f"cut off: of the last packet and its header {there} bytes are there")
+            report.add(place, f"truncated: only {window.base + at - place} bytes of the last packet and its header")
             return
 
 

@@ -33,7 +33,7 @@ class _Interface:
 def pcapng_records(window: Window, report: Report) -> Iterator[Record]:
     """The packets of a file whose beginning is in ``window``. Unknown blocks are skipped.
 
-    Simple packets have no time: they get that of the packet before them, as do those whose time is impossible.
+    Simple packets have no time: they get that of the packet before them, and so do those with an impossible time.
     """
     order, at, time = "<", 0, 0.0
     unpack = struct.Struct("<IIIIIII").unpack_from
@@ -43,10 +43,10 @@ def pcapng_records(window: Window, report: Report) -> Iterator[Record]:
         while at + SMALLEST <= end:
             kind, size, number, high, low, captured, length = unpack(buffer, at)
             if kind == SECTION:
-                if (told := ORDERS.get(buffer[at + 8 : at + 12])) is None:
+                if (byte_order := ORDERS.get(buffer[at + 8 : at + 12])) is None:
                     size = 0
                     break
-                order = told
+                order = byte_order
                 unpack = struct.Struct(order + "IIIIIII").unpack_from
                 size, interfaces = unpack(buffer, at)[1], []
             stop = at + size
@@ -64,15 +64,13 @@ def pcapng_records(window: Window, report: Report) -> Iterator[Record]:
             elif kind == INTERFACE and len(interfaces) < MOST_INTERFACES:
                 interfaces.append(_interface(buffer, at, stop, order, window.base, report))
             elif kind in (SIMPLE_PACKET, OLD_PACKET):
-                found = _other(buffer, at, kind, size, order, interfaces, time)
-                if found is None:
-                    report.add(
-                        window.base + at, f"a packet in a block of kind {kind} that does not fit to its section"
-                    )
+                record = _other(buffer, at, kind, size, order, interfaces, time)
+                if record is None:
+                    report.add(window.base + at, f"a packet block of type {kind} that contradicts its section")
                 else:
-                    seen = found[0]
+                    seen = record[0]
                     time = seen if 0 <= seen < LATEST else _instead(seen, time, window.base + at, report)
-                    yield (time, *found[1:])
+                    yield (time, *record[1:])
             at = stop
         sane = at + SMALLEST > end or (size >= 12 and not size & 3 and size <= BELIEVED)
         if sane and window.advance(at):
@@ -83,9 +81,9 @@ def pcapng_records(window: Window, report: Report) -> Iterator[Record]:
         place = window.base + at
         at = _resumed(window, at + 1, order)
         if at < len(window.buffer):
-            report.add(place, f"a block of {size} bytes: searched from here for others", "size")
+            report.add(place, f"invalid block size {size}: reading continues at the next valid block", "size")
         else:
-            report.add(place, f"cut off: of the last block {window.base + at - place} bytes are there")
+            report.add(place, f"truncated: only {window.base + at - place} bytes of the last block")
             return
 
 
@@ -105,11 +103,11 @@ def _is_whole(buffer: bytes, at: int, order: str) -> bool:
 
 def _interface(buffer: bytes, at: int, stop: int, order: str, base: int, report: Report) -> _Interface:
     if stop - at < 20:
-        report.add(base + at, f"the description of an interface has {stop - at} bytes")
+        report.add(base + at, f"an interface description of only {stop - at} bytes")
         return _Interface(None, 0, 1e6, 0)
     number, _, snaplen = struct.unpack_from(order + "HHI", buffer, at + 8)
     if number not in LINKS:
-        report.add(base + at, f"packets of link type {number} cannot be read")
+        report.add(base + at, f"unsupported link type {number}")
     unit, offset = 1e6, 0
     for code, value in _options(buffer[at + 16 : stop - 4], order):
         if code == TSRESOL and value:

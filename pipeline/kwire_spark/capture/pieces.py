@@ -41,17 +41,17 @@ class Connection:
 
 
 class Piece:
-    """What happened next on a connection.
+    """The next event of a connection.
 
     ======  =========================================================================================================
-    data    ``data`` is what was sent next in ``direction``; ``size`` is its length
-    gap     ``size`` bytes were sent in ``direction`` that the capture does not have; 0 if nobody knows
+    data    ``data`` are the next bytes sent in ``direction``; ``size`` is their number
+    gap     the capture lacks ``size`` bytes sent in ``direction``; 0 if their number is unknown
     closed  the connection, or the capture, ended; nothing follows for this connection. ``size`` is 1 if ``direction``
-            was the first that was seen to close it, by a FIN or a reset; 0 if nobody was
+            was the first to close it, by a FIN or a reset; 0 if neither did
     ======  =========================================================================================================
 
-    ``source`` and ``position`` are the packet that gave it: path of the file, byte offset in its uncompressed bytes.
-    ``time`` is in seconds since the epoch and never runs backwards on a connection.
+    ``source`` and ``position`` locate its packet: path of the file, and byte offset in the uncompressed file.
+    ``time`` is in seconds since the epoch and never decreases on a connection.
     """
 
     __slots__ = ("connection", "data", "direction", "kind", "position", "size", "source", "time")

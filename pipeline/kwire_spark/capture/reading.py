@@ -40,7 +40,7 @@ def file_packets(
 
 
 def first_time(path: str) -> float:
-    """When the first packet of a file was seen; 0 if it has none."""
+    """The time of the first packet of a file; 0 if it has none."""
     window = Window(path)
     try:
         return next((time for time, *_ in _records(window, Report(path))), 0.0)
@@ -56,20 +56,20 @@ def _packets(
     for time, begin, stop, length, at, link in _records(window, report):
         buffer = window.buffer
         if stop - begin < length:
-            cut = f"packets are cut: of {length} bytes here {stop - begin} were captured"
-            report.add(window.base + at, cut, "cut")
+            reason = f"truncated packets: only {stop - begin} of {length} bytes were captured here"
+            report.add(window.base + at, reason, "cut")
         four, six = begin + link.four, begin + link.six
         if buffer[four : four + 12] in passed or buffer[six : six + 36] in passed or not start <= time < end:
             continue
         try:
-            found = packet(buffer, begin, stop, length, link.network, time, path, window.base + at)
+            captured = packet(buffer, begin, stop, length, link.network, time, path, window.base + at)
         except IncompletePacketError as error:
             report.add(window.base + at, str(error), "headers")
             continue
         if report.new:
             yield from report.take()
-        if found is not None:
-            yield found
+        if captured is not None:
+            yield captured
 
 
 def _records(window: Window, report: Report) -> Iterator[Record]:
@@ -83,7 +83,7 @@ def _records(window: Window, report: Report) -> Iterator[Record]:
         return pcap_records(window, report)
     if kind == MAGIC:
         return pcapng_records(window, report)
-    report.add(0, f"not a capture: it begins with {kind.hex(' ')}")
+    report.add(0, f"not a capture: the first bytes are {kind.hex(' ')}")
     return iter(())
 
 
@@ -91,7 +91,8 @@ MOST_PASSED = 1 << 17
 
 
 class Connections:
-    """``share`` (i, n) has the connections whose hash is i of n; ``ports``, if any, only those with such a server.
+    """The connections of a share of a capture: with ``share`` (i, n) those whose hash is i of n, with ``ports`` only
+    those to such a server.
 
     ``passed`` has the keys of packets that are not needed: readers may skip these packets. At most ``most``
     connections are kept; of more, those in which nothing happened for the longest time are closed.
@@ -126,7 +127,7 @@ class Connections:
         self._known.clear()
 
     def _is_mine(self, key: bytes) -> bool:
-        """The two directions of a connection have the same hash, in all processes."""
+        """Whether a key is of this share. Both directions have the same hash, in all processes."""
         back = reverse(key)
         mine = self._shares == 1 or crc32(min(key, back)) % self._shares == self._number
         if mine and (not self._ports or not self._ports.isdisjoint(ports_of(key))):
@@ -149,7 +150,7 @@ class Connections:
 
     def _evicted(self) -> list[Piece]:
         """Close a tenth of the connections, so that this happens rarely."""
-        idle = sorted(self._known.items(), key=lambda one: one[1].time)[: max(len(self._known) // 10, 2)]
+        idle = sorted(self._known.items(), key=lambda item: item[1].time)[: max(len(self._known) // 10, 2)]
         pieces: list[Piece] = []
         for key, connection in idle:
             pieces += connection.close()
@@ -167,8 +168,8 @@ def read_pieces(
     end: float | None = None,
     most: int = 100_000,
 ) -> Iterator[Piece | Broken]:
-    """All files together are one capture: they are read in the order of their first packets, side by side where they
-    overlap in time.
+    """The pieces of all connections, and errors of files. All files are one capture: their packets are merged by
+    time.
 
     ``share`` (i, n) selects the connections whose hash is i of n; problems of files are only in the first share.
     ``ports`` are server ports: only connections to them are returned. Without it, the sender of the SYN is the
@@ -179,27 +180,27 @@ def read_pieces(
     connections = Connections(share, ports, most)
     first = ALWAYS if start is None else start
     last = NEVER if end is None else end
-    for one in capture_packets(files, connections.passed, first, last):
-        if isinstance(one, Packet):
-            yield from connections.add(one)
+    for item in capture_packets(files, connections.passed, first, last):
+        if isinstance(item, Packet):
+            yield from connections.add(item)
         elif share[0] == 0:
-            yield one
+            yield item
     yield from connections.close()
 
 
 def capture_packets(
     files: Sequence[str], passed: Container[bytes] = (), start: float = ALWAYS, end: float = NEVER
 ) -> Iterator[Packet | Broken]:
-    """The TCP packets of all files by time, as ``file_packets`` gives them for one."""
+    """The TCP packets of all files by time, and errors; arguments as for ``file_packets``."""
     waiting = deque(sorted((first_time(path), path) for path in files))
     readers: list[_Reader] = []
     while readers or waiting:
-        while waiting and (not readers or waiting[0][0] <= min(one.time for one in readers)):
+        while waiting and (not readers or waiting[0][0] <= min(reader.time for reader in readers)):
             readers.append(_Reader(file_packets(waiting.popleft()[1], passed, start, end)))
-        reader = min(readers, key=lambda one: one.time)
-        others = [one.time for one in readers if one is not reader]
-        yield from reader.until(min([*others, waiting[0][0] if waiting else NEVER]))
-        readers = [one for one in readers if not one.ended]
+        first = min(readers, key=lambda reader: reader.time)
+        others = [reader.time for reader in readers if reader is not first]
+        yield from first.until(min([*others, waiting[0][0] if waiting else NEVER]))
+        readers = [reader for reader in readers if not reader.ended]
 
 
 class _Reader:
@@ -215,14 +216,14 @@ class _Reader:
         return self._next is None
 
     def until(self, time: float) -> Iterator[Packet | Broken]:
-        """At least one, and all before ``time``."""
+        """The next packet, and all others before ``time``."""
         if self._next is not None:
             yield self._next
         if time == NEVER:
             yield from self._packets
-        for one in self._packets:
-            if isinstance(one, Packet) and one.time > time:
-                self._next, self.time = one, one.time
+        for item in self._packets:
+            if isinstance(item, Packet) and item.time > time:
+                self._next, self.time = item, item.time
                 return
-            yield one
+            yield item
         self._next = None

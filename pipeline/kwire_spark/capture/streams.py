@@ -1,4 +1,4 @@
-"""The bytes of a file, decompressed if need be, a bounded window at a time."""
+"""The bytes of a file, decompressed if necessary, in a window of bounded size."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ CHUNK = 1 << 17
 GZIP = b"\x1f\x8b"
 ZSTD = b"\x28\xb5\x2f\xfd"
 SKIPPABLE = b"\x2a\x4d\x18"
-"""Behind any byte: a frame of zstd for other purposes."""
+"""A skippable zstd frame begins with these after any byte."""
 STEP = 1 << 11
 """How many bytes of zstd are decompressed at a time: they yield at most 64 MB, since a block has at least 4 bytes."""
 LARGEST_WINDOW = 1 << 27
@@ -37,7 +37,7 @@ class Window:
     def advance(self, at: int) -> bool:
         """Drop the data before ``at`` and append more; false if there is no more.
 
-        Raises ``OSError``, or ``DamagedStreamError`` where decompression fails; nothing is dropped then.
+        Raises ``OSError``, or ``DamagedStreamError`` if decompression fails; nothing is dropped then.
         """
         chunk = next(self._chunks, None)
         if chunk is None:
@@ -73,14 +73,14 @@ def _gunzipped(file: BinaryIO) -> Iterator[bytes]:
                 chunk = member.decompress(rest, CHUNK)
             except zlib.error as error:
                 yield from _until_broken(before, rest)
-                raise DamagedStreamError(f"the gzip stream is broken: {error}") from None
+                raise DamagedStreamError(f"invalid gzip data: {error}") from None
             if chunk:
                 yield chunk
             rest = member.unconsumed_tail
             if not rest and not member.eof:
                 rest = file.read(CHUNK)
                 if not rest and not chunk:
-                    raise DamagedStreamError("the gzip stream is cut off")
+                    raise DamagedStreamError("truncated gzip data")
         rest = member.unused_data
 
 
@@ -103,11 +103,11 @@ def _unzstd(file: BinaryIO) -> Iterator[bytes]:
             try:
                 chunk = frame.decompress(rest)
             except zstandard.ZstdError as error:
-                raise DamagedStreamError(f"the zstd stream is broken: {error}") from None
+                raise DamagedStreamError(f"invalid zstd data: {error}") from None
             if chunk:
                 yield chunk
             rest, begun = frame.unused_data if frame.eof else b"", not frame.eof
             if frame.eof:
                 frame = frames.decompressobj()
     if begun:
-        raise DamagedStreamError("the zstd stream is cut off")
+        raise DamagedStreamError("truncated zstd data")

@@ -39,7 +39,7 @@ class TcpConnection:
 
     @property
     def time(self) -> float:
-        """When something was last delivered."""
+        """The time of the last delivery."""
         return 0.0 if self._ordering is None else self._ordering.time
 
     def add(self, packet: Packet) -> list[Piece]:
@@ -146,7 +146,7 @@ class TcpConnection:
         count = unwrapped(packet.seq, lane.next)
         if not self._open and count + size > lane.next:
             return False
-        return abs(count - lane.next) <= FAR and count >= lane.first - BEHIND
+        return abs(count - lane.next) <= FAR and count >= lane.first - NEARBY
 
     def _begun(self, packet: Packet) -> Ordering:
         handshake = bool(packet.flags & SYN)
@@ -185,7 +185,7 @@ def _is_near(one: Packet, other: Packet) -> bool:
 
 
 def _connection(packet: Packet, asks: bool, started: float, complete: bool) -> Connection:
-    """``asks`` is whether the packet is the client's."""
+    """The connection of a packet; ``asks`` says whether the client sent it."""
     source, target = peers(packet.key)
     return Connection(source, target, started, complete) if asks else Connection(target, source, started, complete)
 
@@ -195,7 +195,7 @@ USUAL = {port for start in (9092, 19092, 29092, 39092) for port in range(start, 
 
 
 def peers(key: bytes) -> tuple[Peer, Peer]:
-    """Source and target of packets with this key."""
+    """The source and target of packets with this key."""
     half = len(key) // 2 - 2
     family = socket.AF_INET if half == 4 else socket.AF_INET6
     source, target = ports_of(key)

@@ -25,10 +25,10 @@ class TcpStream:
     isn     initial sequence number, if a SYN was seen
     first   count of the first byte that could have been delivered
     next    count of the byte to be delivered next
-    told    what the other side acknowledged first; a sequence number
-    acked   up to where the other side has everything; a sequence number while next is unknown
+    told    first acknowledgement of the other side; a sequence number
+    acked   end of the bytes that the other side has received; a sequence number while next is unknown
     ended   whether a FIN was delivered
-    held    packets that wait, the earliest first, as (count, order of arrival, packet)
+    held    heap of waiting packets, as (count, order of arrival, packet)
     ======  ==================================================================================
     """
 
@@ -70,7 +70,7 @@ class TcpStream:
             self.acked = count
 
     def missed_by(self, packet: Packet) -> int:
-        """How many bytes of this direction a packet of the other acknowledges that were not delivered yet."""
+        """Number of undelivered bytes of this direction that a packet of the other acknowledges."""
         if self.next is None or not packet.flags & ACK:
             return 0
         size = (packet.ack - self.next) & MASK
@@ -97,7 +97,7 @@ class TcpStream:
         return max(end - self.next, 0)
 
     def missing_at_end(self, *, closing: bool) -> int:
-        """How many bytes the other side has got when nothing more comes: all that it acknowledged, if none was seen.
+        """Number of missing bytes at the end that the other side has received.
 
         One of them is a FIN if the connection was ``closing``, or if there is only one.
         """
@@ -108,5 +108,5 @@ class TcpStream:
 
 
 def length(packet: Packet) -> int:
-    """How many counts a packet takes: a FIN takes one."""
+    """The sequence numbers that a packet takes, one of them for a FIN."""
     return len(packet.data) + packet.missing + (packet.flags & FIN)

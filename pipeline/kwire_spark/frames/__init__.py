@@ -1,6 +1,6 @@
 """Converts pieces of TCP connections to rows of FRAMES or EXCHANGES, without Spark.
 
-``frame_batches`` is the whole way, from pieces to Arrow batches; ``ConnectionRows`` is one connection of it, and the
+``frame_batches`` makes Arrow batches from pieces; ``ConnectionRows`` makes the rows of one connection and is the
 state of a streaming job. ``ConnectionProjection`` says which rows and columns are needed.
 """
 

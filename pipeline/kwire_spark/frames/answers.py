@@ -1,6 +1,6 @@
 """The outcome of a request according to its response: all error codes, at any depth, and the throttle time.
 
-For each class of response a function is made once, out of its ``FIELDS``, that goes only where error codes are.
+For each class of response, functions that visit only the fields with error codes are made once, from ``FIELDS``.
 """
 
 from __future__ import annotations
@@ -23,24 +23,21 @@ _KNOWN: dict[type[Struct], tuple[Collect, ...]] = {}
 
 
 def error_codes(response: Message) -> tuple[int, ...]:
-    """All error codes in ``response``, each once, ascending, without 0.
+    """The distinct error codes in ``response`` in ascending order, except 0.
 
-    A tuple, because rows that hold nothing but immutable values are of no concern to the garbage collector.
+    A tuple, because the garbage collector does not track rows that only contain immutable values.
     """
     cls = type(response)
-    found: set[int] = set()
+    codes: set[int] = set()
     for collect in _KNOWN.get(cls) or _collectors(cls):
-        collect(response, found)
-    if not found or found == NONE:
-        return ()
-    found.discard(0)
-    return tuple(sorted(found))
+        collect(response, codes)
+    codes.discard(0)
+    return tuple(sorted(codes)) if codes else ()
 
 
 def throttle_ms(response: Message) -> int | None:
-    """How long the response asks the client to pause, in milliseconds; ``None`` if such responses never do."""
-    value: int | None = getattr(response, "throttle_time_ms", None)
-    return value
+    """Milliseconds for which the response asks the client to pause; ``None`` if it has no such field."""
+    return getattr(response, "throttle_time_ms", None)
 
 
 def _collectors(cls: type[Struct]) -> tuple[Collect, ...]:

@@ -22,7 +22,7 @@ BATCH_ROWS = 4096
 BATCH_BYTES = 8 << 20
 
 TURN, TURN_BYTES = 128, 1 << 18
-"""So many pieces, or bytes, are decoded before rows are made of them."""
+"""Number of pieces, or bytes, that are decoded before rows are made of them."""
 
 
 def frame_batches(
@@ -77,19 +77,19 @@ class Connections:
         self._open: dict[int, ConnectionRows | Unwanted] = {}  # by identity, because hashing is slow
 
     def feed(self, piece: Piece) -> None:
-        """Decode what a piece completes."""
-        one = self._open.get(id(piece.connection)) or self._begin(piece.connection)
-        events = one.decode(piece)
+        """Decode a piece."""
+        connection = self._open.get(id(piece.connection)) or self._begin(piece.connection)
+        events = connection.decode(piece)
         if events or piece.kind == "closed":
-            self.decoded.append((one, events, piece))
+            self.decoded.append((connection, events, piece))
             if piece.kind == "closed":
                 del self._open[id(piece.connection)]
 
     def rows(self) -> list[Row]:
-        """The rows of all that was decoded, in its order."""
+        """The rows of the decoded pieces, in their order."""
         rows: list[Row] = []
-        for one, events, piece in self.decoded:
-            rows += one.rows(events, piece)
+        for connection, events, piece in self.decoded:
+            rows += connection.rows(events, piece)
         self.decoded.clear()
         return rows
 
@@ -101,7 +101,7 @@ class Connections:
 
 
 class Unwanted:
-    """A connection without any row that is wanted, kept as long as it is open so that its identity stays its own."""
+    """A connection without any row that is needed. Keeping the connection keeps its identity unique."""
 
     __slots__ = ("connection",)
 

@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from kwire_spark.rows import Row
 
 MAX_WAITING_BYTES = 16 << 20
-"""Requests that wait for their responses are kept, up to so many bytes of a connection."""
+"""Limit of the bytes of in-flight requests that a connection keeps."""
 
 
 class ConnectionRows:
-    """Feed it the pieces of one connection, get rows of FRAMES or EXCHANGES with the columns of a projection.
+    """Makes rows of FRAMES or EXCHANGES, with the columns of a projection, from the pieces of one connection.
 
     Its size is that of the decoder's state: unfinished frames and requests in flight. It can be pickled between any
     two pieces, which makes it the state of a streaming job.

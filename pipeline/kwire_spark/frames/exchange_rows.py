@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 Answer = ResponseEvent | Undecodable | None
 """The available parts of a response."""
 
-NAMELESS = "unknown"
+END = float("inf")
 
 _LAYOUT = LAYOUTS["exchanges"]
 _row, _shared_row, _corrupt = _LAYOUT.row, _LAYOUT.shared_row, _LAYOUT.corrupt
 
 
 class Asked:
-    """A request that waits, and where it was seen."""
+    """A request, and where it was seen."""
 
     __slots__ = ("context", "event", "number", "position", "source")
 
@@ -94,8 +94,8 @@ class ExchangeRows:
                 self._exchange(rows, asked, None, "unanswered", event.reason)
         elif isinstance(event, NotKafka):
             self._foreign = True
-            what = "no protocol that is known" if event.protocol == NAMELESS else event.protocol
-            rows.append(_corrupt(source, position, f"connection {self._peers['connection']} is not Kafka: {what}"))
+            name = "an unknown protocol" if event.protocol == "unknown" else event.protocol
+            rows.append(_corrupt(source, position, f"connection {self._peers['connection']} is not Kafka: {name}"))
         elif isinstance(event, Gap):
             self._gaps += 1
             self._lost += event.size
@@ -109,24 +109,22 @@ class ExchangeRows:
         self._untold(rows, None)
         told = []
         if self._gaps:
-            told.append(f"{self._lost or 'an unknown number of'} bytes are missing, in {self._gaps} places")
+            problems.append(f"{self._lost or 'an unknown number of'} bytes are missing, in {self._gaps} places")
         if self._skipped:
-            told.append(f"{self._skipped} bytes belong to no frame")
+            problems.append(f"{self._skipped} bytes belong to no frame")
         if self._stray:
-            told.append(f"{self._stray} frames of the server answer no request that was seen")
-        if told and not self._foreign:
-            reason = f"connection {self._peers['connection']}: {', '.join(told)}"
+            problems.append(f"{self._stray} frames of the server answer no request that was seen")
+        if problems and not self._foreign:
+            reason = f"connection {self._peers['connection']}: {', '.join(problems)}"
             rows.append(_corrupt(source, position, reason))
 
     def _take(self, rows: list[Row], position: int) -> Asked:
-        self._untold(rows, position)
+        self._drop(rows, position)
         return self._waiting.pop(position)
 
-    def _untold(self, rows: list[Row], before: int | None) -> None:
-        """Requests that are waited for no more, because the decoder saw too little of them to expect an answer."""
-        for position in list(self._waiting):
-            if before is not None and position >= before:
-                break
+    def _drop(self, rows: list[Row], before: float) -> None:
+        """Add rows for requests without a response, because the decoder did not see enough of them to expect one."""
+        while self._waiting and (position := next(iter(self._waiting))) < before:
             asked = self._waiting.pop(position)
             reason = asked.event.reason if isinstance(asked.event, Undecodable) else None
             self._exchange(rows, asked, None, "undecodable", reason)
@@ -161,7 +159,7 @@ class ExchangeRows:
         usual = outcome == "answered" and version == context.version
         if usual and context.source == source:
             return context.answered
-        made = _shared_row(
+        shared = _shared_row(
             source=source,
             **self._peers,
             **context.columns,
@@ -171,8 +169,8 @@ class ExchangeRows:
             reason=reason,
         )
         if usual:
-            context.source, context.answered = source, made
-        return made
+            context.source, context.answered = source, shared
+        return shared
 
     def _row(self, asked: Asked, shared: Row, request: Any, answer: Answer, *, forwarded: bool = False) -> Row:
         header = request.header
@@ -223,7 +221,7 @@ def _principal(data: bytes | None) -> str | None:
     """Kafka's own form of a principal is a version and its message; other principal builders are free to use any
     format."""
     try:
-        told = DefaultPrincipalData.decode(data[2:], int.from_bytes(data[:2], "big")) if data else None
+        principal = DefaultPrincipalData.decode(data[2:], int.from_bytes(data[:2], "big")) if data else None
     except KwireError:
         return None
-    return f"{told.type}:{told.name}" if told else None
+    return f"{principal.type}:{principal.name}" if principal else None

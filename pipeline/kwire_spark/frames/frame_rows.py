@@ -34,7 +34,7 @@ Asked = tuple[int, RequestContext, int | None]
 
 
 class FrameRows:
-    """Every event is a row; the requests that wait are remembered for the rows of their responses."""
+    """A row for every event. In-flight requests are kept for the rows of their responses."""
 
     __slots__ = ("_asked", "_contexts", "_errors", "_number", "_peers", "_shown")
 
@@ -107,7 +107,7 @@ class FrameRows:
         self._number += 1
 
     def happened(self, rows: list[Row], event: Event, source: str, position: int) -> None:
-        kind, size, reason = _what(event)
+        kind, size, reason = _description(event)
         columns: Columns = {}
         request = correlation_id = raw = None
         started = event.time
@@ -163,7 +163,7 @@ class FrameRows:
         )
 
 
-def _what(event: Event) -> tuple[str, int | None, str | None]:
+def _description(event: Event) -> tuple[str, int | None, str | None]:
     """Kind, size and reason of an event that is not a known frame."""
     match event:
         case Unanswered():
@@ -178,4 +178,4 @@ def _what(event: Event) -> tuple[str, int | None, str | None]:
             return "not_kafka", len(event.data), event.protocol
         case Undecodable():
             return "undecodable", event.size, event.reason
-    raise TypeError(f"{event!r} is no event of a connection")
+    raise TypeError(f"{event!r} is not an event of a connection")

@@ -25,7 +25,7 @@ APIS = frozenset({"ApiVersions", "SaslHandshake", "SaslAuthenticate"})
 
 
 class Client(NamedTuple):
-    """What a connection has said about its client, by column."""
+    """The identity of a client, by column."""
 
     software_name: str | None = None
     software_version: str | None = None
@@ -73,7 +73,7 @@ class Identity:
             self._accept()
 
     def token(self, event: SaslToken) -> None:
-        """Learn from a bare token. A server that does not accept the client sends none: it ends the connection."""
+        """Learn from a bare token. A server that rejects the client closes the connection without one."""
         if self.candidate is None:
             if event.direction == CLIENT:
                 self.candidate = _user(self._mechanism, event.data)
@@ -95,7 +95,7 @@ class Identity:
 
 
 def _user(mechanism: str, token: bytes) -> str | None:
-    """The principal that the first token of a mechanism asks for."""
+    """The principal in the first token of a mechanism."""
     name = None
     if mechanism == "PLAIN":
         parts = token.split(b"\0")

@@ -46,8 +46,8 @@ class ConnectionProjection(Projection):
     def takes(self, peers: Mapping[str, Any]) -> bool:
         """Whether a connection may have rows that are needed; ``peers`` are its columns by name."""
         fixed = _OF_CONNECTIONS[self.table]
-        tests = [one for one in self.conditions if one.column in fixed and one.test != "null"]
-        return all(one.holds(peers[one.column]) for one in tests)
+        tests = [test for test in self.conditions if test.column in fixed and test.test != "null"]
+        return all(test.holds(peers[test.column]) for test in tests)
 
 
 def _bodies(
