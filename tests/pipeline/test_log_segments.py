@@ -66,7 +66,7 @@ def test_damage_is_reported_and_the_rest_is_there(damaged: Path) -> None:
     reasons = dict(broken(found))
     garbage = 3 * SIZE
     assert "checksum" in reasons[2 * SIZE]
-    assert "63 bytes are passed over" in reasons[garbage]
+    assert "63 bytes are skipped" in reasons[garbage]
     assert "checksum" in reasons[garbage + 63 + SIZE]  # the batch with the wrong size
     assert "incomplete" in reasons[damaged.stat().st_size - 50]
     assert len(reasons) == 4
@@ -384,7 +384,7 @@ def test_a_false_header_does_not_hide_the_batch_behind_it(tmp_path: Path) -> Non
         [(position, reason)] = broken(found)
         assert position == SIZE
         assert "checksum" in reason
-        assert f"({SIZE} bytes are passed over)" in reason
+        assert f"({SIZE} bytes are skipped)" in reason
     # Not even where only its header would be looked at, as nobody asks for its offsets.
     assert offsets(rows(path, bounds=Bounds(first_offset=25))) == list(range(25, 40))
 

@@ -39,14 +39,14 @@ class Bounds:
     def narrowed(self, filters: Iterable[Any]) -> Bounds:
         """These bounds, narrowed by Spark's ``filters``, all of which must be satisfied."""
         bounds = self
-        for one in filters:
-            column: tuple[str, ...] = getattr(one, "attribute", ())
+        for filter in filters:
+            column: tuple[str, ...] = getattr(filter, "attribute", ())
             if column == ("offset",):
-                first, last = _limits(one, int)
+                first, last = _limits(filter, int)
                 last_offset = min(bounds.last_offset, last)
                 bounds = replace(bounds, first_offset=max(bounds.first_offset, first), last_offset=last_offset)
             elif column == ("time",):
-                first, last = _limits(one, microseconds)
+                first, last = _limits(filter, microseconds)
                 last_time = min(bounds.last_time, last)
                 bounds = replace(bounds, first_time=max(bounds.first_time, first), last_time=last_time)
         return bounds
@@ -68,8 +68,9 @@ class Bounds:
 
 
 def allows(filters: Iterable[Any], facts: Mapping[str, object]) -> bool:
-    """Whether rows with these values can pass: ``facts`` are columns that have one value in all of a file."""
-    return all(_passes(one, facts) for one in filters)
+    """Whether rows with these values can pass the filters: ``facts`` are columns with the same value in a whole
+    file."""
+    return all(_passes(filter, facts) for filter in filters)
 
 
 def microseconds(time: datetime) -> int:
@@ -77,9 +78,9 @@ def microseconds(time: datetime) -> int:
     return ((time if time.tzinfo else time.replace(tzinfo=UTC)) - EPOCH) // timedelta(microseconds=1)
 
 
-def _limits(one: Any, number: Callable[[Any], int]) -> tuple[int, int]:
-    kind = type(one).__name__
-    value = getattr(one, "value", None)
+def _limits(filter: Any, number: Callable[[Any], int]) -> tuple[int, int]:
+    kind = type(filter).__name__
+    value = getattr(filter, "value", None)
     if value is None:
         return LEAST, MOST
     if kind == "In":
@@ -113,7 +114,7 @@ def _judged(one: Any, facts: Mapping[str, object]) -> bool | None:
     test = _TESTS.get(type(one).__name__)
     if test is None or len(column) != 1 or facts.get(column[0]) is None:
         return None
-    return test(facts[column[0]], getattr(one, "value", None))
+    return test(facts[column[0]], getattr(filter, "value", None))
 
 
 _TESTS: dict[str, Callable[[Any, Any], bool]] = {

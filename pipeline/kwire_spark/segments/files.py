@@ -19,7 +19,7 @@ STATES = ("delete", "future", "stray")
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Which files of folders are wanted.
+    """The files to read in folders.
 
     ``topics`` are patterns with ``*`` and ``?``; a ``!`` in front excludes. ``states`` are the members of
     :data:`STATES` that are read as well. ``checkpoints`` is ``true``, ``false``, or ``auto``: the newest snapshot of
@@ -58,21 +58,21 @@ def segment_files(
     """The segments and snapshots among ``files``, by topic, partition and offset. Files in ``named`` are always
     taken; others only if the broker's naming scheme and ``selection`` allow it."""
     selection = selection or Selection()
-    chosen, found = [], []
+    chosen, candidates = [], []
     for path in files:
         file = log_file(path)
         if path in named:
             chosen.append(file)
         elif FILE_NAME.fullmatch(file.path.name) and selection.wants(file):
-            found.append(file)
-    chosen += _with_snapshots(found, selection.checkpoints)
+            candidates.append(file)
+    chosen += _with_snapshots(candidates, selection.checkpoints)
     return sorted(chosen, key=lambda file: (file.topic or "", file.partition or 0, file.state, str(file.path)))
 
 
 def splits(files: Iterable[LogSegment], size: int | None = None) -> list[tuple[Split, ...]]:
     """The files cut into ranges of ``size`` bytes, in groups of about that size: one group is the work of a task.
 
-    Unless ``size`` is given it is 64 MiB, or less for small inputs, so that all processors have some.
+    The default ``size`` is 64 MiB, or less for small inputs, so that all processors have work.
     """
     sizes = [(str(file.path), _size(file)) for file in files]
     if size is None:

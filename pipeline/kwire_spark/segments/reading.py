@@ -1,4 +1,4 @@
-"""Splits of segments to Arrow: batches are read, verified, decompressed, and become columns.
+"""Splits of segments to Arrow batches with columns of ``columns.RECORDS``.
 
 Takes splits and the requested columns of ``columns.RECORDS``, and yields Arrow record batches with these columns.
 Broken input becomes a row with ``_corrupt``, or raises ``BrokenInputError`` with ``failfast``.
@@ -27,7 +27,7 @@ from kwire_spark.segments.rows import Rows
 
 @dataclass(frozen=True, slots=True)
 class Broken:
-    """What cannot be read: a file, bytes between batches, a batch."""
+    """A file, a batch or bytes between batches that cannot be read."""
 
     source: str
     position: int | None
@@ -57,13 +57,13 @@ def record_batches(
     bounds = bounds or Bounds()
     for split in group:
         rows = Rows(split.path, schema, bounds, hide, limit)
-        for found in _read(split, bounds, rows, control):
-            if not isinstance(found, Broken):
-                yield found
+        for item in _read(split, bounds, rows, control):
+            if not isinstance(item, Broken):
+                yield item
                 continue
-            if failfast and not found.unfinished:
-                raise BrokenInputError(found.source, found.position, found.reason)
-            yield rows.corrupt(found.position, found.reason)
+            if failfast and not item.unfinished:
+                raise BrokenInputError(item.source, item.position, item.reason)
+            yield rows.corrupt(item.position, item.reason)
 
 
 def _read(split: Split, bounds: Bounds, rows: Rows, control: bool) -> Iterator[pa.RecordBatch | Broken]:
@@ -90,7 +90,7 @@ def _within(window: Window, split: Split, bounds: Bounds, rows: Rows, control: b
             break
         if reason is not None:
             yield from rows.flushed()
-            yield position, f"{reason} ({size} bytes are passed over)", unfinished and _is_newest(split.path)
+            yield position, f"{reason} ({size} bytes are skipped)", unfinished and _is_newest(split.path)
             continue
         at = position - window.start
         if control or not (window.data[at + MAGIC] == 2 and window.data[at + ATTRIBUTES + 1] & CONTROL):
@@ -100,6 +100,6 @@ def _within(window: Window, split: Split, bounds: Bounds, rows: Rows, control: b
 
 
 def _is_newest(path: str) -> bool:
-    """Whether a segment is the last of its folder, into which a broker writes."""
+    """Whether a segment is the last of its folder, to which the broker appends."""
     segment = Path(path)
     return segment.suffix == ".log" and all(other.name <= segment.name for other in segment.parent.glob("*.log"))

@@ -59,7 +59,7 @@ class Gathered(Protocol):
     def offsets(self) -> Numbers: ...
 
     def times(self) -> Numbers:
-        """Timestamps in milliseconds, -1 where there is none."""
+        """Timestamps in milliseconds, -1 for none."""
 
     def keys(self) -> pa.Array: ...
 
@@ -136,13 +136,13 @@ class Stored:
             if start == 0:
                 self.weight += end
         before = len(self._starts)
-        found: list[int] = self._starts if not self._base else []
-        if not find_records(data, start, end, count, found.append):
+        starts: list[int] = self._starts if not self._base else []
+        if not find_records(data, start, end, count, starts.append):
             del self._starts[before:]
             return False
         if self._base:
             base = self._base
-            self._starts += [base + pos for pos in found]
+            self._starts += [base + pos for pos in starts]
         return True
 
     def usual(self) -> bool:
@@ -159,10 +159,10 @@ class Stored:
 
     def fact(self, name: str) -> Numbers:
         if name == "position":
-            found = np.array([position for _, _, _, position in self.kept], np.int64)
+            values = np.array([position for _, _, _, position in self.kept], np.int64)
         else:
-            found = self._of_batches(name)
-        return np.repeat(found, self._counts)
+            values = self._of_batches(name)
+        return np.repeat(values, self._counts)
 
     def offsets(self) -> Numbers:
         return self.fact("base_offset") + self._read.offsets
@@ -186,8 +186,8 @@ class Stored:
         return self._fields
 
     def _of_batches(self, name: str) -> Numbers:
-        found: Numbers = self._heads[name].astype(np.int64)
-        return found
+        values: Numbers = self._heads[name].astype(np.int64)
+        return values
 
     def _data(self) -> bytes:
         return self._buffers[0] if len(self._buffers) == 1 else b"".join(self._buffers)
@@ -206,7 +206,7 @@ class Read:
         self._records: list[Record] = []
 
     def add(self, batch: Batch, records: list[Record]) -> None:
-        """Some records of a batch."""
+        """Add some records of a batch."""
         self._batches.append(batch)
         self._counts.append(len(records))
         self._records += records
@@ -235,8 +235,7 @@ class Read:
 def _fact(batch: Batch, name: str) -> int:
     if name == "attributes" and batch.magic < 2:
         return batch.attributes & (CODEC_MASK | APPEND_TIME)
-    found: Any = getattr(batch, name)
-    return int(found)
+    return int(getattr(batch, name))
 
 
 def _cut(data: bytes, starts: Numbers, ends: Numbers, null: Any) -> pa.Array:

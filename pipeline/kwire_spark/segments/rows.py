@@ -69,7 +69,7 @@ class Rows:
             yield from self._one(data, at, size, position)
 
     def flushed(self) -> Iterator[Made]:
-        """What has been added, if there is anything."""
+        """Yield the remaining records."""
         yield from self._stored_rows()
         yield from self._read_rows()
 

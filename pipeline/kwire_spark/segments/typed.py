@@ -1,4 +1,4 @@
-"""Records of one kind with their keys and values as structs: what ``kafka_log`` gives with ``record=NAME``.
+"""Records of one kind with keys and values as structs: the table of ``kafka_log`` with ``record=NAME``.
 
 Converts Arrow batches of RECORDS to those of a typed table, like ``tables.typed``, but with ``_corrupt``.
 """

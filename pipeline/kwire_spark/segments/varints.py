@@ -21,7 +21,7 @@ Flags = npt.NDArray[np.bool_]
 
 
 def find_records(data: bytes, pos: int, end: int, count: int, add: Callable[[int], None]) -> bool:
-    """``add`` where each of ``count`` records begins; whether these are all of ``data`` from ``pos`` to ``end``."""
+    """Call ``add`` with the start of each of ``count`` records; return whether they end exactly at ``end``."""
     if count * LEAST_RECORD > end - pos:
         return False
     try:
@@ -80,7 +80,7 @@ class Fields:
         self.headers = self._headers(self.value_ends, end)
 
     def _varint(self, pos: Numbers, last: int) -> tuple[Numbers, Numbers]:
-        """Varints, still zigzag coded, and where they end; ``last`` is the shift of the last byte one may have."""
+        """Varints, still zigzag-encoded, and their ends; ``last`` is the shift of the last byte allowed."""
         byte = self._bytes.take(pos, mode="clip")
         value = (byte & 127).astype(np.int64)
         pos = pos + 1
@@ -102,17 +102,17 @@ class Fields:
         return pos, pos + (length >> 1), null
 
     def _headers(self, pos: Numbers, end: Numbers) -> list[tuple[int, Headers]]:
-        """Headers of those records that have any, with the number of the record."""
+        """The headers of records that have any, with the number of the record."""
         some = self._bytes.take(pos, mode="clip") != 0
         self.bad |= ~some & (pos + 1 != end)
-        found: list[tuple[int, Headers]] = []
+        parsed: list[tuple[int, Headers]] = []
         for number in np.flatnonzero(some & ~self.bad).tolist():
             try:
                 headers, after = read_headers(self._data, int(pos[number]))
             except (IndexError, ValueError):
                 after = -1
             if after == end[number]:
-                found.append((number, headers))
+                parsed.append((number, headers))
             else:
                 self.bad[number] = True
-        return found
+        return parsed

@@ -1,7 +1,7 @@
-"""Subscriptions and assignments of consumers: bytes inside of requests, responses and records of groups.
+"""Subscriptions and assignments of consumers, embedded in requests, responses and records of groups.
 
-Members of a classic group hand each other bytes that brokers only carry. If the protocol type is ``consumer``, they
-are an int16 version and a ConsumerProtocolSubscription or ConsumerProtocolAssignment [KAFKA-WIRE 40].
+Members of a classic group exchange bytes that are opaque to brokers. If the protocol type is ``consumer``, they are
+an int16 version and a ConsumerProtocolSubscription or ConsumerProtocolAssignment [KAFKA-WIRE 40].
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ PLACES: dict[str, tuple[tuple[str, str], ...]] = {
 
 
 class Embedded:
-    """A message in a bytes field of another message, at ``path``. If it cannot be decoded, ``message`` is ``None``
+    """A message in the bytes field at ``path`` of another message. If it cannot be decoded, ``message`` is ``None``
     and ``reason`` says why."""
 
     __slots__ = ("message", "path", "raw", "reason", "version")
@@ -56,8 +56,8 @@ class Embedded:
 def embedded(protocol: MessageRegistry, message: Message, policy: Policy = STRICT) -> list[Embedded]:
     """All subscriptions and assignments in a message, with their paths.
 
-    Groups of another protocol type are left out, and so are empty bytes, which a member without assignment has.
-    Messages that do not say the protocol type, as JoinGroup responses before version 7, are taken for a consumer's.
+    Groups of another protocol type are skipped, and so are empty bytes, as a member without assignment has. Messages
+    without a protocol type, such as JoinGroup responses before version 7, are taken for a consumer's.
     """
     found = []
     for pattern, name in PLACES.get(type(message).__name__, ()):
@@ -68,12 +68,12 @@ def embedded(protocol: MessageRegistry, message: Message, policy: Policy = STRIC
 
 
 def decode_subscription(protocol: MessageRegistry, data: bytes, policy: Policy = STRICT) -> Message:
-    """The ConsumerProtocolSubscription in ``data``; ``DecodeError`` if there is none."""
+    """The ConsumerProtocolSubscription in ``data``; ``DecodeError`` if it is invalid."""
     return _decode(protocol, SUBSCRIPTION, data, policy)[1]
 
 
 def decode_assignment(protocol: MessageRegistry, data: bytes, policy: Policy = STRICT) -> Message:
-    """The ConsumerProtocolAssignment in ``data``; ``DecodeError`` if there is none."""
+    """The ConsumerProtocolAssignment in ``data``; ``DecodeError`` if it is invalid."""
     return _decode(protocol, ASSIGNMENT, data, policy)[1]
 
 

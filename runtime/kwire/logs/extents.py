@@ -22,10 +22,10 @@ from kwire.logs.window import BLOCK, CRC, HEAD, WINDOW, Window, checksums
 from kwire.records.layout import ATTRIBUTES, BATCH_HEADER, MAGIC, MIN_SIZE, OVERHEAD
 
 LOOK_BACK = 64
-"""How many batches before a split are remembered in search of one that is intact. If none is, all are verified."""
+"""Number of batches before a split that are searched for an intact one. If there is none, all are verified."""
 
 _OFFSETS = Struct(">q15xi")
-"""Base offset and the difference of the last one, of magic 2."""
+"""Base offset, and difference of the last offset, in magic 2."""
 _CANDIDATE = re.compile(b"(?s)(?<=[\x00-\x06].{7})\x02(?=.{4}\x00[\x00-\x7f][\x00-\x7f])")
 """Magic 2 in a possible header: a valid size, attributes without unassigned bits, and finally an offset delta that is
 not negative."""
@@ -50,7 +50,7 @@ def extents(window: Window, position: int = 0, start: int = 0, skip: Skip | None
     """All extents from ``position`` (0 or the position of an intact batch) that begin at ``start`` or later, without
     the zeros that ``log.preallocate`` leaves at the end of a file. Positions ascend.
 
-    Batches to ``skip`` are passed over without verifying them, if the next one goes on at the right offset.
+    Batches to ``skip`` are not verified if the next batch has the expected offset.
     """
     position = _entry(window, position, start)
     while position < window.size:
@@ -70,27 +70,27 @@ def extents(window: Window, position: int = 0, start: int = 0, skip: Skip | None
 def _entry(window: Window, position: int, start: int) -> int:
     """The position of an intact batch at or before ``start``: from there, all readers see the same.
 
-    Headers lead there, without their batches being read. That is to be trusted if the batch they lead to is intact.
+    It is found by headers alone; they are trusted if the batch to which they lead is intact.
     """
     window.least = BLOCK
     while True:
         recent: deque[tuple[int, int]] = deque(maxlen=LOOK_BACK)
-        behind = False
+        passed = False
         for batch in _headers(window, position):
-            if behind := batch[0] > start:
+            if passed := batch[0] > start:
                 break
             recent.append(batch)
         entry, size = next((batch for batch in reversed(recent) if window.certain(*batch)), (position, 0))
-        if behind or start == 0 or (not size and len(recent) == LOOK_BACK):
+        if passed or start == 0 or (not size and len(recent) == LOOK_BACK):
             return entry
-        found = _search(window, entry + size if size else entry + 1)
-        if found > start or found == window.size:
+        following = _search(window, entry + size if size else entry + 1)
+        if following > start or following == window.size:
             return entry
-        position = found
+        position = following
 
 
 def _headers(window: Window, position: int) -> Iterator[tuple[int, int]]:
-    """Position and size of one batch after another, as long as headers make sense."""
+    """Position and size of consecutive batches, up to an invalid header."""
     unpack, least, last = HEAD.unpack_from, MIN_SIZE, window.size
     while window.size - position >= HEAD.size:
         data = window.block(position, HEAD.size)
@@ -105,7 +105,7 @@ def _headers(window: Window, position: int) -> Iterator[tuple[int, int]]:
 
 
 def _run(window: Window, position: int) -> Iterator[tuple[int, int, bool]]:
-    """Position and size of one intact batch after another; all are wanted. A loop for its own sake: it is hot."""
+    """Position and size of consecutive intact batches, all of them wanted. Inlined, because this loop is hot."""
     unpack, unpack_crc, last = HEAD.unpack_from, CRC.unpack_from, window.size
     window.least = WINDOW
     size = HEAD.size
@@ -132,7 +132,7 @@ def _run(window: Window, position: int) -> Iterator[tuple[int, int, bool]]:
 
 
 def _chosen(window: Window, position: int, skip: Skip) -> Iterator[tuple[int, int, bool]]:
-    """As :func:`_run`, and whether a batch is wanted. Of others no more is read than can be helped."""
+    """As :func:`_run`, and whether each batch is wanted. As little as possible is read of the others."""
     window.least = BLOCK
     while size := window.size_at(position):
         wanted = not (_is_modern(window, position) and skip(window.read(position, BATCH_HEADER.size), position))
@@ -149,7 +149,7 @@ def _is_modern(window: Window, position: int) -> bool:
 
 
 def _continues(window: Window, position: int, size: int) -> bool:
-    """Whether a header can be believed without the checksum: the next batch goes on where this one ends."""
+    """Whether a header can be trusted without the checksum: the next batch has the expected offset."""
     base, delta = _OFFSETS.unpack_from(window.read(position, BATCH_HEADER.size))
     following = int.from_bytes(window.read(position + size, 8), "big", signed=True)
     return _is_modern(window, position + size) and following == base + delta + 1
@@ -160,8 +160,8 @@ def _damage(window: Window, position: int, end: int) -> Iterator[Extent]:
     while position < end:
         size = window.size_at(position)
         if size and position + size <= end:
-            stored, found = checksums(window.read(position, size))
-            yield Extent(position, size, f"the stored checksum is {stored:08x}, the computed one {found:08x}")
+            stored, computed = checksums(window.read(position, size))
+            yield Extent(position, size, f"the stored checksum is {stored:08x}, the computed one {computed:08x}")
             position += size
         else:
             yield Extent(position, end - position, *_reason(window, position, end))
@@ -169,7 +169,7 @@ def _damage(window: Window, position: int, end: int) -> Iterator[Extent]:
 
 
 def _reason(window: Window, position: int, end: int) -> tuple[str, bool]:
-    """Why no batch begins here, and whether it may be one that is still being written."""
+    """Why the batch here is invalid, and whether it may be one that is still being written."""
     left = window.size - position
     if left < HEAD.size:
         return f"incomplete: the file ends {left} bytes after a batch began", True
@@ -184,10 +184,11 @@ def _reason(window: Window, position: int, end: int) -> tuple[str, bool]:
     if declared < MIN_SIZE[magic]:
         return f"a batch of size {declared}: the minimum is {MIN_SIZE[magic]}", False
     if OVERHEAD + declared > left:
-        told = f"the batch has {OVERHEAD + declared} bytes, {left} of them are in the file"
-        return f"incomplete: {told}", end == window.size
-    stored, found = checksums(window.read(position, OVERHEAD + declared))
-    return f"the stored checksum is {stored:08x}, the computed one {found:08x}, and another batch begins in it", False
+        reason = f"incomplete: the batch has {OVERHEAD + declared} bytes, {left} of them are in the file"
+        return reason, end == window.size
+    stored, computed = checksums(window.read(position, OVERHEAD + declared))
+    reason = f"the stored checksum is {stored:08x}, the computed one {computed:08x}, and another batch begins in it"
+    return reason, False
 
 
 def _zeros(window: Window, position: int) -> bool:
@@ -201,7 +202,7 @@ def _zeros(window: Window, position: int) -> bool:
 
 
 def _search(window: Window, position: int) -> int:
-    """Where the next batch begins that is certain; the end of the file if there is none."""
+    """The position of the next batch that is certain; the end of the file if there is none."""
     pattern = _OLD_CANDIDATE if window.old else _CANDIDATE
     while window.size - position >= HEAD.size and window.budget > 0:
         chunk = bytes(window.read(position, WINDOW))

@@ -1,4 +1,4 @@
-"""``.snapshot`` files: what a partition knows about its producers, saved so that a restart need not read the log."""
+"""``.snapshot`` files: the producer state of a partition, saved so that a restart need not read the log."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def read_producer_snapshot(protocol: MessageRegistry, path: str | Path, *, verif
         stored, actual = int.from_bytes(data[start:_COVERED]), crc32c(data[_COVERED:])
         if stored != actual:
             raise DecodeError(
-                f"the checksum is {actual:#010x}, the file says {stored:#010x}",
+                f"the stored checksum is {stored:#010x}, the computed one {actual:#010x}",
                 message_name=cls.__name__,
                 version=version,
                 path="crc",

@@ -35,10 +35,10 @@ FILE_NAME = re.compile(r"\d{20}\.log|(?:(\d{20})-(\d{10})|bootstrap)\.checkpoint
 class LogSegment:
     """A ``.log`` file, which is opened when its batches are requested.
 
-    ``topic`` and ``partition`` are those of its folder, ``None`` if that is no partition's; ``state`` is ``delete``,
-    ``future`` or ``stray`` for a partition that is being removed, moved to another disk, or belongs to another broker
-    by now, else empty. (Topics of such folders may be cut short.) ``base_offset`` is what the name says: no record
-    is below it; ``None`` if the name is no number.
+    ``topic`` and ``partition`` are those of its folder, ``None`` if it is not the folder of a partition. ``state`` is
+    ``delete``, ``future`` or ``stray`` for a partition that is being removed, is being moved to another disk, or has
+    moved to another broker, else empty. (Such folders may have truncated topics.) ``base_offset`` is the number in
+    the name, a lower bound of all offsets, or ``None``.
     """
 
     __slots__ = ("base_offset", "partition", "path", "state", "topic")

@@ -12,9 +12,9 @@ from kwire.frames import MAX_FRAME
 from kwire.records.layout import ATTRIBUTES, BATCH_HEADER, CODEC_MASK, MAGIC, MIN_SIZE, OVERHEAD
 
 BLOCK = 1 << 12
-"""Bytes read at a time where only headers are looked at."""
+"""Bytes read at a time where only headers are needed."""
 WINDOW = 1 << 22
-"""Bytes read at a time where batches are."""
+"""Bytes read at a time where whole batches are needed."""
 BUDGET = 1 << 30
 """How many bytes of a file are checksummed in search of batches: it limits the cost of a file full of false
 headers."""
@@ -52,7 +52,7 @@ class Window:
         self.budget = BUDGET
 
     def read(self, position: int, count: int) -> memoryview:
-        """``count`` bytes, or as many as there are up to the end."""
+        """``count`` bytes, or fewer at the end. Raises ``ShrunkFileError``."""
         count = min(count, self.size - position)
         at = position - self.start
         if at < 0 or at + count > len(self.data):
@@ -65,7 +65,7 @@ class Window:
         return self._view[at : at + count]
 
     def block(self, position: int, count: int) -> memoryview:
-        """All bytes from ``position`` on that are in memory, ``count`` of them or more, or up to the end."""
+        """All bytes in memory from ``position`` on: at least ``count``, or fewer at the end."""
         self.read(position, count)
         return self._view[position - self.start :]
 
@@ -87,7 +87,7 @@ class Window:
         return stored == computed
 
     def certain(self, position: int, size: int) -> bool:
-        """Whether a batch is one that any reader finds who looks for it: intact, and with a header that can be true.
+        """Whether there is a batch with a plausible header and a correct checksum.
 
         Only a file that begins with a message set has others of magic 0 and 1 [KAFKA-WIRE 44]. Random bytes are
         seldom plausible: computing a checksum of up to 100 MB for each false header would be slow.
@@ -115,7 +115,7 @@ def checksums(batch: memoryview) -> tuple[int, int]:
 
 
 def _plausible(header: memoryview) -> bool:
-    """Whether facts that the checksum covers can be true."""
+    """Whether the header fields covered by the checksum are valid."""
     if header[MAGIC] < 2:
         return header[MAGIC + 1] < 16  # the attributes
     _, _, _, _, _, attributes, delta, _, _, producer, epoch, sequence, count = BATCH_HEADER.unpack(header)
