@@ -339,7 +339,7 @@ def test_a_file_that_is_cut_off_gives_what_came_before(
     for compressed in (gzip.compress(data), zstandard.compress(data)):
         path.write_bytes(compressed[:300_000])
         assert len(heard(path, CLIENT)) > 230_000  # older zstandard gives whole blocks of 128 KiB only
-        assert any("stream is cut off" in one for one in broken(path))
+        assert any("truncated" in one for one in broken(path))
 
 
 @pytest.mark.parametrize("compress", [gzip.compress, zstandard.ZstdCompressor(write_checksum=True).compress])

@@ -90,7 +90,7 @@ def pcapng_records(window: Window, report: Report) -> Iterator[Record]:
 def _instead(seen: float, before: float, place: int, report: Report) -> float:
     """The time of a packet whose own time is rejected."""
     report.add(
-        place, f"packets with impossible times, as {seen:g} seconds since 1970: the time before is theirs", "time"
+        place, f"impossible packet times, such as {seen:g} seconds since 1970: the previous time is used", "time"
     )
     return before
 

@@ -146,7 +146,7 @@ class TcpConnection:
         count = unwrapped(packet.seq, lane.next)
         if not self._open and count + size > lane.next:
             return False
-        return abs(count - lane.next) <= FAR and count >= lane.first - NEARBY
+        return abs(count - lane.next) <= FAR and count >= lane.first - BEHIND
 
     def _begun(self, packet: Packet) -> Ordering:
         handshake = bool(packet.flags & SYN)

@@ -105,9 +105,9 @@ class ExchangeRows:
             self._stray += 1
 
     def end(self, rows: list[Row], source: str, position: int) -> None:
-        """Handle frames that were too incomplete to await a response, and gaps."""
-        self._untold(rows, None)
-        told = []
+        """Add rows for the remaining requests, and one for missing bytes."""
+        self._drop(rows, END)
+        problems = []
         if self._gaps:
             problems.append(f"{self._lost or 'an unknown number of'} bytes are missing, in {self._gaps} places")
         if self._skipped:

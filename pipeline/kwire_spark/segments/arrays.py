@@ -36,22 +36,22 @@ def _fact(name: str, kind: str) -> Column:
 
 def _flag(mask: int) -> Column:
     """A bit of the attributes."""
-    return lambda batches, hide: pa.array(batches.fact("attributes") & mask != 0)
+    return lambda it, hide: pa.array(it.fact("attributes") & mask != 0)
 
 
-def _timestamp_type(batches: Gathered, hide: bool) -> pa.Array:
-    append = batches.fact("attributes") & APPEND_TIME != 0
-    return _TIMESTAMP_TYPES.take(pa.array(np.where(batches.fact("magic") == 0, 0, 1 + append)))
+def _timestamp_type(it: Gathered, hide: bool) -> pa.Array:
+    append = it.fact("attributes") & APPEND_TIME != 0
+    return _TIMESTAMP_TYPES.take(pa.array(np.where(it.fact("magic") == 0, 0, 1 + append)))
 
 
-def _time(batches: Gathered, hide: bool) -> pa.Array:
-    times = batches.times()
+def _time(it: Gathered, hide: bool) -> pa.Array:
+    times = it.times()
     absent = (times == -1) | (times < _FIRST_TIME) | (times > _LAST_TIME)
     return pa.array(np.where(absent, 0, times) * 1000, pa.int64(), mask=absent).cast(TIME)
 
 
-def _value(batches: Gathered, hide: bool) -> pa.Array:
-    values = batches.values()
+def _value(it: Gathered, hide: bool) -> pa.Array:
+    values = it.values()
     return pa.array([hidden(value) for value in values.to_pylist()], pa.binary()) if hide else values
 
 
@@ -61,7 +61,7 @@ def _headers(it: Gathered, hide: bool) -> pa.Array:
     lengths = np.zeros(it.count + 1, np.int32)
     for number, headers in found:
         lengths[number + 1] = len(headers)
-    pairs = [pair for _, headers in headers_by_record for pair in headers]
+    pairs = [pair for _, headers in found for pair in headers]
     keys = pa.array([_text(key) for key, _ in pairs], pa.string())
     values = pa.array([value for _, value in pairs], pa.binary())
     flat = pa.StructArray.from_arrays([keys, values], fields=list(_HEADERS.value_type))
@@ -74,24 +74,24 @@ def _text(key: str) -> str:
 
 
 COLUMNS: dict[str, Column] = {
-    "source": lambda batches, hide: _constant(str(batches.file.path), pa.string(), batches.count),
+    "source": lambda it, hide: _constant(str(it.file.path), pa.string(), it.count),
     "position": _fact("position", "i8"),
-    "topic": lambda batches, hide: _constant(batches.file.topic, pa.string(), batches.count),
-    "partition": lambda batches, hide: _constant(batches.file.partition, pa.int32(), batches.count),
-    "offset": lambda batches, hide: pa.array(batches.offsets()),
+    "topic": lambda it, hide: _constant(it.file.topic, pa.string(), it.count),
+    "partition": lambda it, hide: _constant(it.file.partition, pa.int32(), it.count),
+    "offset": lambda it, hide: pa.array(it.offsets()),
     "time": _time,
     "timestamp_type": _timestamp_type,
     "leader_epoch": _fact("leader_epoch", "i4"),
     "magic": _fact("magic", "i1"),
-    "codec": lambda batches, hide: _CODECS.take(pa.array(batches.fact("attributes") & CODEC_MASK)),
+    "codec": lambda it, hide: _CODECS.take(pa.array(it.fact("attributes") & CODEC_MASK)),
     "producer_id": _fact("producer_id", "i8"),
     "producer_epoch": _fact("producer_epoch", "i2"),
     "base_sequence": _fact("base_sequence", "i4"),
     "transactional": _flag(TRANSACTIONAL),
     "control": _flag(CONTROL),
-    "key": lambda batches, hide: batches.keys(),
+    "key": lambda it, hide: it.keys(),
     "value": _value,
     "headers": _headers,
-    "_corrupt": lambda batches, hide: _constant(None, pa.string(), batches.count),
+    "_corrupt": lambda it, hide: _constant(None, pa.string(), it.count),
 }
-"""The columns by name, each with a row per record."""
+"""By name; each has as many rows as there are records."""
