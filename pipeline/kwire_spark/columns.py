@@ -43,7 +43,7 @@ PEERS = schema(
         "Address of the client; null in logs that only have the address of a forwarding broker.",
     ),
     ("client_port", pa.int32(), "Port of the client."),
-    ("server_host", pa.string(), "Address of the server, a broker or controller."),
+    ("server_host", pa.string(), "Address of the server: a broker or controller."),
     ("server_port", pa.int32(), "Port of the server."),
 )
 IDENTITY = schema(
@@ -192,7 +192,7 @@ CLIENTS = _joined(
     ),
     IDENTITY,
     schema(
-        ("api_key", pa.int16(), "Number of the API."),
+        ("api_key", pa.int16(), "API key."),
         ("api", pa.string(), "Name of the API."),
         ("version", pa.int16(), "Version of the requests."),
         ("first_seen", TIME, "Time of the first of these requests."),

@@ -1,7 +1,7 @@
 """Removes secrets from decoded messages: everything that goes into a table passes through here first.
 
 Takes a message of ``kwire_kafka`` and returns it without passwords, salts, keys and tokens: bytes become empty,
-strings become ``[hidden]``, null stays null. A message without secrets is given back as it is, the very same object.
+strings become ``[hidden]``, null stays null. A message without secrets is returned unchanged, as the same object.
 
 Names of users, mechanisms, numbers of iterations and ids of tokens are not secrets; nor is what applications put into
 records, offset metadata and subscriptions, which cannot be used to log in.

@@ -1,7 +1,8 @@
 """A Spark session with kwire's sources: quiet, with bounded memory, and local by default.
 
-A new session starts one JVM. Spark writes to its standard error before it reads any log setting, so that goes to a
-temporary file, whose end is in the error if Spark does not start. Errors of jobs are raised in Python as usual.
+A new session starts one JVM. Spark writes to its standard error before it reads any log setting. This output is
+redirected to a temporary file; if Spark does not start, the error message contains its last lines. Errors of jobs are
+raised in Python as usual.
 """
 
 from __future__ import annotations

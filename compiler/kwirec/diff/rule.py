@@ -78,7 +78,7 @@ def rule(
         what, why = explanation(check.__doc__)
         code = Code(
             number=check.__name__.upper(),
-            name=level.word,  # Annotations print it beside the identifier.
+            name=level.word,  # Annotations print it next to the identifier.
             what=what,
             why=why,
             offending=before,

@@ -7,7 +7,7 @@ Computed from the schema alone. A value of version a, written in version b:
   field is null that b does not allow to be null;
 - is refused if it reaches a field that a lacks, whose default is null where b does not allow that.
 
-A field belongs to its struct: where b lacks ``topics``, nothing is said about ``topics[].name``. Unknown tagged
+A field belongs to its struct: if b lacks ``topics``, ``topics[].name`` is not listed separately. Unknown tagged
 fields can be written in flexible versions only; that holds for all messages and is not repeated.
 """
 

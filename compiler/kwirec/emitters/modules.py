@@ -77,7 +77,7 @@ class ClassSource:
 
 
 def group_modules(schema: Schema) -> list[ModuleGroup]:
-    """Which messages share a module, and its name."""
+    """The messages that share a module, and its name."""
     groups: dict[str, list[Message]] = {}
     for message in schema.messages:
         if message.valid:

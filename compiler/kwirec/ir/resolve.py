@@ -1,6 +1,6 @@
 """Syntax trees → ``Schema``: names bound to structs, attributes given their values, defaults typed.
 
-Names that cannot be bound are reported here (K1xx); ``validation`` judges the result. A message with a problem is
+Names that cannot be bound are reported here (K1xx); ``validation`` checks the result. A message with a problem is
 left out of the schema and the others are resolved, so that one run reports everything.
 """
 

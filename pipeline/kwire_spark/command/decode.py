@@ -27,7 +27,7 @@ AT_ONCE = 4
 def command(run: Run, raw: bool, topics: str) -> int:
     """Write tables: frames, exchanges, refusals, records, clients, and one for each API and each kind of record.
 
-    Tables of APIs are in the folder apis, those of records of Kafka's internal topics in the folder internal.
+    Tables of APIs are in the folder apis; tables of records of Kafka's internal topics are in the folder internal.
     """
     from kwire_spark.tables.clients import clients
     from kwire_spark.tables.topics import topic_names

@@ -20,7 +20,7 @@ from kwire_spark.reports.text import counted, shown, visible
 
 
 def page(report: Report) -> str:
-    """The whole page: 4.8 MB, nearly all of which is plotly, left out if there are no charts."""
+    """The whole page: 4.8 MB, nearly all of it plotly, which is left out if there are no charts."""
     plotting = _plotting() if report.charts else ""
     figures = {chart.name: chart.figure for chart in report.charts}
     text: str = _template().render(
@@ -69,7 +69,7 @@ def filled(table: Table) -> list[int]:
 
 
 def summed(table: Table) -> str:
-    """The caption: the number of rows, and what is not shown."""
+    """The caption: the number of rows, and how many are not shown."""
     rows = counted(len(table.rows), "row") + (f", and {table.more:,} more that are not shown" if table.more else "")
     empty = [column.heading for place, column in enumerate(table.columns) if place not in filled(table)]
     return f"{rows}; without values: {', '.join(map(visible, empty))}" if empty else rows

@@ -135,7 +135,7 @@ def _table(name: str, title: str, verdicts: Judged, states: set[str], target: Re
 
 
 def _cells(key: int, bad: Judged, group: Judged, target: Release) -> dict[str, Cell]:
-    """Of the uses of an API by a client, ``group``, those in ``bad`` have the state in question."""
+    """``group`` has all uses of an API by a client; those in ``bad`` have the state in question."""
     api = target.apis.get(key)
     (worst, verdict), *_ = bad
     good = [use.version for use, other in group if SEVERITY[other.state] < SEVERITY["unknown"]]
@@ -211,7 +211,7 @@ def _between_table(verdicts: Judged) -> Table:
 
 
 def _summary(verdicts: Judged, target: Release, more: int, unjudged: int) -> tuple[str, ...]:
-    """The clients that break, what to do, and what is left out."""
+    """The clients that break, what to do about them, and what the report leaves out."""
     clients = {use.client for use, _ in verdicts}
     refused = list(dict.fromkeys(use.client for use, verdict in verdicts if verdict.state == REFUSED))
     sentences = ["No clients found."]

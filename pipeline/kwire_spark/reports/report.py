@@ -82,7 +82,7 @@ class Report:
 
 
 def columns(*names: str | Column) -> tuple[Column, ...]:
-    """Columns; a name stands for a column without further properties."""
+    """Columns; a plain name is a column without further properties."""
     return tuple(name if isinstance(name, Column) else Column(name) for name in names)
 
 

@@ -88,7 +88,8 @@ def number(value: float) -> str:
 
 
 def in_utc(moment: datetime) -> datetime:
-    """The time in UTC. Spark returns times to Python as naive local times, whatever the zone of the session."""
+    """The time in UTC. Spark returns times to Python as naive local times, even if the session has a different time
+    zone."""
     return moment.astimezone(UTC)
 
 

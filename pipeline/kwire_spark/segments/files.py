@@ -43,7 +43,7 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """Those batches of a file that begin at bytes ``start`` to ``end``, exclusive. ``size`` is the size of the file
+    """The batches of a file that begin at bytes ``start`` to ``end``, exclusive. ``size`` is the size of the file
     when it was split, -1 if it could not be opened."""
 
     path: str

@@ -5,16 +5,16 @@
     spark.read.format("kafka_capture").option("rows", "exchanges").load("captures/*.pcap.gz")
 
 =================  ===================================================================================================
-``path``           files of pcap or pcapng, plain, gzip or zstd; folders, patterns. All are read as one capture: a
-                   connection may begin in one file and go on in another.
+``path``           files in pcap or pcapng format, plain, gzip or zstd; folders, patterns. All are read as one
+                   capture: a connection may begin in one file and continue in another.
 ``rows``           ``frames`` (default): ``columns.FRAMES``; ``exchanges``: ``columns.EXCHANGES``
-``ports``          ports of servers, as ``9092,19092-19095``: only connections to these are read. Without, who is the
-                   client of a connection whose beginning is not in the capture is guessed from usual ports.
-``start``, ``end`` times: packets before ``start`` and from ``end`` on are as if they had not been captured
-``mode``           ``permissive`` (default): what is wrong with a file is a row with ``_corrupt``; ``failfast``: it is
-                   an error. What is missing of connections is never one: those are rows that say so.
-``partitions``     how many tasks share the work: by default one for each 32 MB, up to the number of processors here
-``pushdown``       ``true`` lets filters of the query spare work: see below (default: false)
+``ports``          server ports, such as ``9092,19092-19095``: only connections to these are read. By default, if the
+                   beginning of a connection was not captured, its client is guessed from usual ports.
+``start``, ``end`` times: packets before ``start``, and from ``end`` on, are ignored
+``mode``           ``permissive`` (default): a broken part of a file becomes a row with ``_corrupt``; ``failfast``: it
+                   is an error. Bytes missing from a connection are never an error, but reported in rows.
+``partitions``     number of tasks that share the work: by default one for each 32 MB, up to the number of processors
+``pushdown``       ``true`` lets filters of the query reduce the work: see below (default: false)
 =================  ===================================================================================================
 
 Every task reads all packets but decodes only its own connections, selected by a hash, from beginning to end: so

@@ -6,20 +6,22 @@
 
 ===================  =================================================================================================
 ``path``             data directories, folders of partitions, files, patterns
-``mode``             ``permissive`` (default): what is broken is a row with ``_corrupt``; ``failfast``: it is an error
-``record``           a kind of record, as ``OffsetCommit``: only these, with ``key`` and ``value`` as structs
-``topics``           patterns between commas, ``orders*,!*-changelog``; all topics unless given
+``mode``             ``permissive`` (default): broken input becomes a row with ``_corrupt``; ``failfast``: it is an
+                     error
+``record``           a kind of record, such as ``OffsetCommit``: only these, with ``key`` and ``value`` as structs
+``topics``           comma-separated patterns, such as ``orders*,!*-changelog`` (default: all topics)
 ``start``, ``end``   times: records from ``start`` on and before ``end``; those without a time are left out
 ``startOffset``,     offsets: from ``startOffset`` on and before ``endOffset``
 ``endOffset``
-``control``          whether control records, as commit markers, are rows (default: true)
-``checkpoints``      ``auto`` (default): the newest snapshot where the metadata log does not reach back to its start;
-                     ``true``: all, which repeat what logs hold; ``false``: none. A file that is named is read.
-``states``           folders that are left out otherwise: ``delete``, ``future``, ``stray``
-``secrets``          ``hide`` (default) takes salted passwords and sensitive configurations out of metadata records
-``splitSize``        bytes of a file that one task reads: 64m, less for small inputs
-``limit``            decompressed bytes of a batch, at most: 100m
-``pushdown``         ``true`` lets filters of the query spare files and batches: see below (default: false)
+``control``          whether control records, such as commit markers, are rows (default: true)
+``checkpoints``      ``auto`` (default): the newest snapshot, if the metadata log does not reach back to its start;
+                     ``true``: all snapshots, which repeat records of the log; ``false``: none. A file named in
+                     ``path`` is always read.
+``states``           folders that are left out by default: ``delete``, ``future``, ``stray``
+``secrets``          ``hide`` (default) removes salted passwords and sensitive configurations from metadata records
+``splitSize``        bytes of a file that one task reads (default: 64m, less for small inputs)
+``limit``            largest decompressed size of a batch in bytes (default: 100m)
+``pushdown``         ``true`` lets filters of the query skip files and batches: see below (default: false)
 ===================  =================================================================================================
 
 Columns that are not in a schema given by ``.schema("topic string, offset bigint")`` are not computed; without columns

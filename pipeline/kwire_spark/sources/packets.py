@@ -5,12 +5,12 @@
     spark.readStream.format("kafka_packets").load("/captures")
 
 ================  ====================================================================================================
-``path``          files of pcap or pcapng, plain, gzip or zstd; folders, patterns
-``settled``       seconds in which a file has not grown before a stream takes it: 5 by default. Files are taken whole,
-                  each once: let ``tcpdump -G`` or ``dumpcap -b`` begin new ones, with new names, and write packets as
-                  they come (``tcpdump -U``), or be patient for longer than they pause. If one grows after it was
-                  taken, a row with ``_corrupt`` says from which byte on it was not read.
-``filesAtOnce``   how many files a batch of a stream takes at most: 32 by default
+``path``          files in pcap or pcapng format, plain, gzip or zstd; folders, patterns
+``settled``       for how many seconds a file must not have grown before a stream reads it (default: 5). Each file is
+                  read once, as a whole: let ``tcpdump -G`` or ``dumpcap -b`` start files with new names, and write
+                  packets immediately (``tcpdump -U``), or set a time longer than the pauses between writes. If a file
+                  grows after it was read, a row with ``_corrupt`` gives the first byte that was not read.
+``filesAtOnce``   largest number of files in a batch of a stream (default: 32)
 ================  ====================================================================================================
 
 Rows are ``columns.PACKETS`` with all bytes, secrets included: ``streaming.follow`` removes those. The checkpoint of

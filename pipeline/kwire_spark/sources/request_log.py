@@ -5,14 +5,15 @@
     spark.read.format("kafka_request_log").option("timeZone", "Europe/Berlin").load("logs/kafka-request.log*")
 
 =================  ===================================================================================================
-``path``           files, plain, gzip or zstd; folders, patterns. Kafka's own layout, those of containers and journald
-                   around it, and layouts that are JSON.
+``path``           files, plain, gzip or zstd; folders, patterns. Lines can have Kafka's own layout, that layout
+                   wrapped by containers or journald, or JSON layouts.
 ``timeZone``       time zone of the brokers, such as ``Europe/Berlin`` or ``+02:00``, for layouts without one
                    (default: UTC)
-``mode``           ``permissive`` (default): a line that is half-written or broken is a row with ``_corrupt``, and so
-                   is a file without any request; ``failfast``: it is an error. Other lines are passed over.
-``splitSize``      bytes of a file that one task reads: 64m, less for small inputs; compressed files are one task each
-``pushdown``       ``true`` lets filters of the query spare lines: for a DataFrame that one query reads once
+``mode``           ``permissive`` (default): a half-written or broken line becomes a row with ``_corrupt``, and so
+                   does a file without any request; ``failfast``: it is an error. Other lines are ignored.
+``splitSize``      bytes of a file that one task reads (default: 64m, less for small inputs); a compressed file is one
+                   task
+``pushdown``       ``true`` lets filters of the query skip lines: for a DataFrame that only one query reads
 =================  ===================================================================================================
 
 Brokers from 2.8 on log requests and responses as JSON. They become ``request`` and ``response``, without secrets; the

@@ -5,13 +5,14 @@
     spark.read.format("kafka_server_log").load("logs/server.log*")
 
 =================  ===================================================================================================
-``path``           files, plain, gzip or zstd; folders, patterns. Kafka's own layout, those of containers and journald
-                   around it, and layouts that are JSON.
+``path``           files, plain, gzip or zstd; folders, patterns. Lines can have Kafka's own layout, that layout
+                   wrapped by containers or journald, or JSON layouts.
 ``timeZone``       time zone of the brokers, such as ``Europe/Berlin`` or ``+02:00`` (default: UTC)
-``mode``           ``permissive`` (default): an entry that ends before its reason is a row with ``_corrupt``;
+``mode``           ``permissive`` (default): an entry that ends before its reason becomes a row with ``_corrupt``;
                    ``failfast``: it is an error
-``splitSize``      bytes of a file that one task reads: 64m, less for small inputs; compressed files are one task each
-``pushdown``       ``true`` lets filters of the query spare lines: for a DataFrame that one query reads once
+``splitSize``      bytes of a file that one task reads (default: 64m, less for small inputs); a compressed file is one
+                   task
+``pushdown``       ``true`` lets filters of the query skip lines: for a DataFrame that only one query reads
 =================  ===================================================================================================
 
 A broker of 4.0 or later reports unsupported versions only here. Older brokers report APIs that a listener does not

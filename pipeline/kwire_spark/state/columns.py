@@ -40,9 +40,13 @@ COMMITTED = schema(
 GROUPS = schema(
     ("group", pa.string(), "The group."),
     ("type", pa.string(), "classic, consumer [KIP-848], share [KIP-932] or streams [KIP-1071]."),
-    ("protocol_type", pa.string(), "Of a classic group: consumer, connect and so on; empty if it only commits."),
-    ("protocol", pa.string(), "Of a classic group: the assignor that its members agreed on."),
-    ("state", pa.string(), "Empty, Assigning, Reconciling or Stable: as a coordinator sees it on loading."),
+    (
+        "protocol_type",
+        pa.string(),
+        "Protocol type of a classic group, such as consumer or connect; empty if it only commits.",
+    ),
+    ("protocol", pa.string(), "Assignor that the members of a classic group agreed on."),
+    ("state", pa.string(), "Empty, Assigning, Reconciling or Stable, as a coordinator computes it on loading."),
     ("epoch", pa.int32(), "Group epoch; the generation of a classic group."),
     ("assignment_epoch", pa.int32(), "Epoch of the target assignment; null for classic groups."),
     ("leader", pa.string(), "Member id of the leader of a classic group."),
@@ -52,25 +56,29 @@ GROUPS = schema(
 )
 MEMBERS = schema(
     ("group", pa.string(), "The group."),
-    ("type", pa.string(), "Of the group: classic, consumer, share or streams."),
+    ("type", pa.string(), "Type of the group: classic, consumer, share or streams."),
     ("member_id", pa.string(), "The member."),
-    ("instance_id", pa.string(), "Of a static member [KIP-345]."),
-    ("client_id", pa.string(), "Client id of the client."),
-    ("client_host", pa.string(), "Its address, as Java prints it."),
+    ("instance_id", pa.string(), "Instance id of a static member [KIP-345]."),
+    ("client_id", pa.string(), "Client id."),
+    ("client_host", pa.string(), "Address of the client, as Java prints it."),
     ("rack", pa.string(), "Its rack, if known."),
     ("topics", NAMES, "Topics subscribed to by name."),
     ("topic_regex", pa.string(), "Pattern subscribed to."),
-    ("assignor", pa.string(), "Server-side assignor that it asks for."),
+    ("assignor", pa.string(), "Server-side assignor requested by the member."),
     ("epoch", pa.int32(), "Its epoch; the generation of a classic group."),
     ("previous_epoch", pa.int32(), "Previous epoch; null in classic groups."),
     ("state", pa.string(), "Stable, UnrevokedPartitions, UnreleasedPartitions and so on; null in classic groups."),
-    ("session_timeout_ms", pa.int32(), "Of classic members."),
+    ("session_timeout_ms", pa.int32(), "Session timeout of a classic member."),
     ("rebalance_timeout_ms", pa.int32(), "Time allowed to give up partitions."),
     ("leader", pa.bool_(), "Whether it leads a classic group."),
-    ("assignment", PARTITIONS, "Current assignment; in consumer and share groups by topic id, see topics for names."),
+    (
+        "assignment",
+        PARTITIONS,
+        "Current assignment; consumer and share groups use topic ids, see the table of topics for names.",
+    ),
     ("target", PARTITIONS, "Target assignment; null in classic groups."),
     ("tasks", TASKS, "Tasks of a member of a streams group."),
-    ("process_id", pa.string(), "Of a streams member: the same for all members in one process."),
+    ("process_id", pa.string(), "Process id of a streams member, the same for all members in one process."),
     ("reason", pa.string(), "Why subscription or assignment of a classic member cannot be decoded."),
 )
 TRANSACTIONS = schema(
@@ -91,14 +99,14 @@ SHARE_STATES = schema(
     ("topic", pa.string(), "The topic; null if the cluster's metadata does not have its name."),
     ("topic_id", pa.string(), "Its id."),
     ("partition", pa.int32(), "The partition."),
-    ("start_offset", pa.int64(), "Everything before it is done; -1 until the group has started."),
-    ("batches", BATCHES, "Batches from there on that were delivered at least once."),
+    ("start_offset", pa.int64(), "All records before it are finished; -1 until the group has started."),
+    ("batches", BATCHES, "Batches from the start offset on that were delivered at least once."),
     ("state_epoch", pa.int32(), "Epoch of the group's state; null if the log starts after its snapshot."),
     ("snapshot_epoch", pa.int32(), "Number of the snapshot."),
-    ("leader_epoch", pa.int32(), "Of the partition leader that wrote last."),
+    ("leader_epoch", pa.int32(), "Leader epoch of the last partition leader that wrote."),
     ("updated", TIME, "When the snapshot was written, without later changes."),
     ("log_partition", pa.int32(), "The partition of __share_group_state."),
-    ("log_offset", pa.int64(), "The offset of the last record there."),
+    ("log_offset", pa.int64(), "Offset of the last record in that partition."),
 )
 TOPICS = schema(
     ("topic", pa.string(), "The topic."),
@@ -125,7 +133,7 @@ BROKERS = schema(
 )
 CONFIGS = schema(
     ("resource_type", pa.string(), "TOPIC, BROKER, CLIENT_METRICS or GROUP."),
-    ("resource", pa.string(), "Its name; empty for the default of all brokers."),
+    ("resource", pa.string(), "Name of the resource; empty for the default of all brokers."),
     ("name", pa.string(), "Name of the setting."),
     ("value", pa.string(), "Its value; [hidden] if it is a secret."),
 )
@@ -134,8 +142,8 @@ ACLS = schema(
     ("resource_type", pa.string(), "TOPIC, GROUP, CLUSTER and so on."),
     ("resource", pa.string(), "Its name or prefix."),
     ("pattern_type", pa.string(), "LITERAL or PREFIXED."),
-    ("principal", pa.string(), "Who it applies to."),
-    ("host", pa.string(), "Client host it applies to."),
+    ("principal", pa.string(), "Principal to which the rule applies."),
+    ("host", pa.string(), "Client host to which the rule applies."),
     ("operation", pa.string(), "READ, WRITE and so on."),
     ("permission", pa.string(), "ALLOW or DENY."),
 )

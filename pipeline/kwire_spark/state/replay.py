@@ -58,7 +58,7 @@ class Several:
 
 
 def snapshot_end(source: str) -> int | None:
-    """The offset after the last that a snapshot includes; -1 for the one that storage was formatted with, ``None``
+    """The offset after the last one in a snapshot; -1 for the snapshot written when storage was formatted, ``None``
     for a log segment."""
     file = log_file(source)
     if not isinstance(file, Checkpoint):

@@ -85,7 +85,7 @@ def _state(value: Any) -> dict[str, Any]:
 
 
 def _updated(old: dict[str, Any], value: Any) -> dict[str, Any]:
-    """The state after an update, in which -1 stands for an unchanged start offset or leader epoch."""
+    """The state after an update; -1 means that the start offset or leader epoch is unchanged."""
     start = old["start_offset"] if value.start_offset == -1 else value.start_offset
     leader_epoch = old["leader_epoch"] if value.leader_epoch == -1 else value.leader_epoch
     batches = combined([*old["batches"], *_batches(value)], start)

@@ -1,7 +1,7 @@
 """Files of any type as DataFrames: FRAMES, EXCHANGES, REFUSALS and RECORDS of :mod:`kwire_spark.columns`.
 
-Each function takes paths as :func:`kwire_spark.inputs.find` does, or ``Inputs`` from it, and reads the files that
-hold such rows; the DataFrame is empty if there are none. Only ``columns`` are computed, all by default. Further
+Each function takes paths, like :func:`kwire_spark.inputs.find`, or its ``Inputs``, and reads the files of the
+matching types; without such files, the DataFrame is empty. Only ``columns`` are computed, all by default. Further
 options are those of the sources, with or without ``_`` in names.
 """
 

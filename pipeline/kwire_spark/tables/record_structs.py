@@ -1,7 +1,7 @@
 """Records of Kafka's internal topics, and control records of any topic, as structs. Needs no Spark.
 
-Kinds of records are named as in ``kwire.logs``, such as ``OffsetCommit`` and ``TopicRecord``; those of control
-records after the message in them, such as ``EndTxnMarker``.
+Kinds of records are named as in ``kwire.logs``, such as ``OffsetCommit`` and ``TopicRecord``; kinds of control
+records are named after their message, such as ``EndTxnMarker``.
 """
 
 from __future__ import annotations

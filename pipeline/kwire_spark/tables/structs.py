@@ -19,7 +19,7 @@ from kwire_kafka import PROTOCOL
 from kwire_kafka.arrow import ARROW
 
 AT_ONCE = 4 << 20
-"""Approximate number of bytes to decode at a time: objects take ten times the memory of their bytes."""
+"""Approximate number of bytes to decode at a time: objects need ten times the memory of their bytes."""
 
 REASON = pa.field("reason", pa.string(), metadata={"comment": "Why something could not be decoded."})
 

@@ -3,8 +3,8 @@
 Newer versions of Fetch, Produce, OffsetCommit and others refer to topics by id alone [KAFKA-WIRE 46]. The names
 are in responses to Metadata and CreateTopics, and in the topic records of ``__cluster_metadata``.
 
-Topic ids are random numbers of 128 bits, unique across clusters. ``cluster_id`` says which cluster a name is from, if
-the response has it, as those to Metadata do from version 2.
+Topic ids are random numbers of 128 bits, unique across clusters. ``cluster_id`` is the cluster of a name if the
+response has it, as Metadata responses do from version 2 on.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pyspark.sql.types import ArrayType, DataType, StructType
 from kwire_spark.tables.typed import messages, typed_records
 
 NO_ID = "AAAAAAAAAAAAAAAAAAAAAA"
-"""The id of all zeros, which stands for a missing id."""
+"""The id of all zeros, which means that there is no id."""
 NAMES = ("name", "topic", "topic_name")
 """Possible names of the field for the topic's name next to ``topic_id``; if there is none, ``topic`` is added."""
 

@@ -81,7 +81,7 @@ def _save(table: DataFrame, format: str, path: str, partition_by: Sequence[str],
 
 
 def _dated(table: DataFrame) -> DataFrame:
-    """The table with ``date``, computed in UTC whatever the time zone of the session."""
+    """The table with ``date``, computed in UTC regardless of the session's time zone."""
     day = F.date_from_unix_date(F.floor(F.unix_micros("time") / F.lit(86_400_000_000)).cast("int"))
     return table.withColumn(DATE, day)
 

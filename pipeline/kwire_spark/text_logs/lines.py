@@ -62,7 +62,7 @@ class Lines:
         return self._back.pop() if self._back else next(self._lines)
 
     def give_back(self, line: Line) -> None:
-        """The next line will be this one."""
+        """Make this line the next one."""
         self._back.append(line)
 
     def _read(self, path: str, start: int) -> Generator[Line, None, None]:

@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 
 class ProtocolViolationError(DecodeError):
-    """The peer sent something that is not a frame, or an unexpected response. The connection cannot be used any more.
+    """The peer sent something that is not a frame, or an unexpected response. The connection can no longer be used.
 
     ``events`` are the events that the same bytes completed before the error.
     """

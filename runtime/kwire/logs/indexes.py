@@ -27,13 +27,13 @@ def position_of(log: Path, relative: int) -> tuple[int, int]:
 
 
 def offset_of(log: Path, timestamp: int) -> tuple[int, int]:
-    """The last entry of the ``.timeindex`` beside ``log`` at or before a timestamp: the highest timestamp so far, and
+    """The last entry of the ``.timeindex`` of ``log`` at or before a timestamp: the highest timestamp so far, and
     the relative offset of its record; zeros if there is none."""
     return _last(log.with_suffix(".timeindex"), _TIME_ENTRY, timestamp)
 
 
 def offset_before(log: Path, position: int) -> tuple[int, int]:
-    """The last entry of the ``.index`` beside ``log`` at or before a position: relative offset and position."""
+    """The last entry of the ``.index`` of ``log`` at or before a position: relative offset and position."""
     return _last(log.with_suffix(".index"), _OFFSET_ENTRY, position, column=1)
 
 

@@ -46,9 +46,9 @@ class Conversion:
 class VersionFacts:
     """One version of a message.
 
-    ``layout`` is the fingerprint of its bytes. ``releases`` are all that support it, oldest first; in those of
-    ``other_bytes_in`` this version number had other bytes. ``status`` is that in the newest release: ``stable``,
-    ``deprecated``, ``unstable`` or ``removed``.
+    ``layout`` is the fingerprint of its bytes. ``releases`` are all releases that support it, oldest first; in the
+    releases of ``other_bytes_in``, this version had different bytes. ``status`` is that in the newest release:
+    ``stable``, ``deprecated``, ``unstable`` or ``removed``.
     """
 
     version: int

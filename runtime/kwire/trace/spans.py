@@ -81,8 +81,8 @@ def trace_message(
 ) -> Trace:
     """The message at ``offset`` of ``data``, up to its end or the first error; never raises for bad data.
 
-    ``whole`` and ``policy`` are those of ``decode``. ``expand`` turns blocks of records into spans, see
-    ``expand_records``. The first span is a heading with the name and version of the message.
+    ``whole`` and ``policy`` have the same meaning as for ``decode``. ``expand`` turns blocks of records into spans,
+    see ``expand_records``. The first span is a heading with the name and version of the message.
     """
     tracer = _Tracer(cls, data, offset, version, policy, expand)
     error = None
