@@ -198,7 +198,7 @@ def _summary(times: Table, errors: Table, throttled: Table) -> tuple[str, ...]:
 
 
 def _once(times: Table) -> list[dict[str, Any]]:
-    """The first row of each API, taken from the type of input with the most requests."""
+    """One row per API: the first one, which is of the input type with the most requests."""
     names = [column.name for column in times.columns]
     most: dict[Any, dict[str, Any]] = {}
     for values in times.rows:

@@ -69,7 +69,7 @@ def filled(table: Table) -> list[int]:
 
 
 def summed(table: Table) -> str:
-    """The caption: the number of rows, and how many are not shown."""
+    """The caption: the number of rows, and the rows and columns that are not shown."""
     rows = counted(len(table.rows), "row") + (f", and {table.more:,} more that are not shown" if table.more else "")
     empty = [column.heading for place, column in enumerate(table.columns) if place not in filled(table)]
     return f"{rows}; without values: {', '.join(map(visible, empty))}" if empty else rows
