@@ -91,7 +91,7 @@ def _new_session(master: str, settings: dict[str, str], brief: bool = False) -> 
             SparkContext._ensure_initialized(gateway=gateway, conf=conf)
         except PySparkException as error:
             lines = [line for line in Path(log.name).read_text(errors="replace").splitlines() if line.strip()]
-            output = "\n".join(lines[-10:]) or "its JVM ended without any output"
+            output = "\n".join(lines[-10:]) or "its JVM exited without any output"
             raise SparkNotStartedError(f"Spark did not start: {output}") from error
     return SparkSession(SparkContext.getOrCreate(conf))
 

@@ -312,13 +312,13 @@ class _Merger:
         if facts is None or facts.advertises is None:
             return None
         if facts.advertises == "none":
-            self._outcome.notes.append(f"{facts.name}: taken not to be advertised as in the release before")
+            self._outcome.notes.append(f"{facts.name}: assumed not to be advertised, as in the previous release")
             return "none"
         low = VersionRange.parse(facts.advertises).low
         if low >= accepts.low:
             return None
         self._outcome.notes.append(
-            f"{facts.name}: taken to be advertised from version {low} as in the release before"
+            f"{facts.name}: assumed to be advertised from version {low} as in the previous release"
         )
         return str(VersionRange(low, accepts.high))
 

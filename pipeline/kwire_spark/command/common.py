@@ -156,9 +156,7 @@ def with_inputs(
                 type=click.Choice(["permissive", "failfast"]),
                 help="Report broken input (permissive, the default) or stop at the first (failfast).",
             ),
-            click.option(
-                "--time-zone", metavar="ZONE", help="Zone of times in logs, e.g. Europe/Berlin; default: UTC."
-            ),
+            click.option("--time-zone", metavar="ZONE", help="Time zone of logs, e.g. Europe/Berlin; default: UTC."),
             click.option("--end", metavar="TIME", help="Skip what was captured at or after this time."),
             click.option("--start", metavar="TIME", help="Skip what was captured before, e.g. 2026-11-21T16:30."),
             PORTS,

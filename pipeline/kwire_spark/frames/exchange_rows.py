@@ -141,7 +141,7 @@ class ExchangeRows:
         elif isinstance(inner, Undecodable):
             outcome, reason = "undecodable", inner.reason
         elif inner is None and outcome == "answered":
-            outcome, reason = "unanswered", "the response to its Envelope holds none"
+            outcome, reason = "unanswered", "the response to its Envelope contains none"
         shared = _shared_row(
             source=asked.source,
             **_forwarded(self._peers, envelope, envelope.inner),

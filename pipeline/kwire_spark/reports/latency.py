@@ -149,7 +149,7 @@ def _throttled(requests: DataFrame, top: int) -> Table:
         Column("api", "API"),
         Column("seen_in", "seen in"),
         "responses",
-        Column("throttle_ms", "total ms", comment="For which the client was asked to pause."),
+        Column("throttle_ms", "total ms", comment="How long the client was asked to pause."),
         Column("max_ms", "max ms"),
     )
     return Table("throttled", "Throttled clients", shape, tuple(clients), empty="No client was throttled.").limited(

@@ -118,7 +118,9 @@ def _table(name: str, title: str, verdicts: Judged, states: set[str], target: Re
         Column("api", "API"),
         "versions",
         *([Column("state", mark=MARKS)] if len(states) > 1 else []),
-        Column("refused_since", "refused since", "The first release that refuses what an earlier one accepted."),
+        Column(
+            "refused_since", "refused since", "The first release that refuses a version accepted by an earlier one."
+        ),
         Column("newest_common", "newest common", "Newest version that the client has used and the target accepts."),
         Column("evidence", comment="File and byte offset of an example.", brief=file_name),
         Column("accepted", "target accepts"),

@@ -127,7 +127,7 @@ class PacketStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
         path, taken = partition.value
         if taken is None:
             return read_file(path, self._schema)
-        grown = Broken(path, taken, "the file has grown since it was taken: what is behind this was not read")
+        grown = Broken(path, taken, "the file has grown since it was read: the bytes from here on were not read")
         return _batches([grown], self._schema)
 
     def commit(self, end: dict[str, int]) -> None:

@@ -47,7 +47,7 @@ def add_batch(folder: str, name: str, format: str, batch: DataFrame, number: int
     spark, path = batch.sparkSession, f"{folder.rstrip('/')}/{name}"
     known = _read(spark, path, format, KEPT)
     if known is None and number:
-        raise ValueError(f"{path}: the table of this stream is gone; delete its checkpoint to begin anew")
+        raise ValueError(f"{path}: the table of this stream is missing; delete its checkpoint to start over")
     last = None if known is None else known.agg(F.max(BATCH)).first()
     if last is not None and last[0] is not None and last[0] >= number:
         return

@@ -31,7 +31,7 @@ def packets_in(records: DataFrame, link_type: int = ETHERNET) -> DataFrame:
     valid time is reported in ``_corrupt``.
     """
     if link_type not in LINKS:
-        raise ValueError(f"link type {link_type} is not known, only {', '.join(map(str, LINKS))}")
+        raise ValueError(f"link type {link_type} is unknown, expected one of {', '.join(map(str, LINKS))}")
     columns = "topic", "partition", "offset", "unix_micros(timestamp) AS micros", "key", "value"
     return records.selectExpr(*columns).mapInArrow(partial(packet_rows, link_type), spark_schema(PACKETS))
 

@@ -128,7 +128,7 @@ class RequestRows:
             forwarded=True,
             listener=line.listener,
             security_protocol=line.security_protocol,
-            reason=None if response else "the response to its Envelope holds none",
+            reason=None if response else "the response to its Envelope contains none",
             request=request_bytes,
             response=response_bytes,
         )
