@@ -192,7 +192,7 @@ def test_a_file_that_still_grows_is_not_taken_and_one_that_grows_later_is_told(t
     (partition,) = source.partitions(taken, grown)
     (row,) = [row for batch in source.read(partition) for row in batch.to_pylist()]
     assert (row["source"], row["position"]) == (str(path), taken[str(path)])
-    assert "has grown since it was taken" in row["_corrupt"]
+    assert "has grown since it was read" in row["_corrupt"]
     assert source.latestOffset(grown, ReadMaxFiles(1)) == grown
 
 
@@ -344,7 +344,7 @@ def test_a_table_without_its_checkpoint_is_not_counted_into(spark: SparkSession,
 
 def test_a_checkpoint_without_its_table_is_not_gone_on_with(stream: SparkSession, tmp_path: Path) -> None:
     exchanges = stream.createDataFrame([], spark_schema(EXCHANGES))
-    with pytest.raises(ValueError, match="table of this stream is gone"):
+    with pytest.raises(ValueError, match="table of this stream is missing"):
         add_batch(str(tmp_path), "clients", "parquet", exchanges, 1)
 
 
