@@ -92,7 +92,7 @@ def build_native(
     separate: bool = True,
     jobs: int = os.cpu_count() or 1,
 ) -> Build:
-    """Compile the runtime and ``modules`` of a generated package in ``target``, which is created again.
+    """Compile the runtime and ``modules`` of a generated package in ``target``, which is replaced.
 
     ``separate`` makes a library per module: they are compiled in parallel and loaded one by one. Calls between them
     are a little slower, but the fast path has none.

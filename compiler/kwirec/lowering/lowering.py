@@ -56,7 +56,7 @@ class Layouts:
 
     @property
     def count(self) -> int:
-        """How many pairs of message and version there are."""
+        """The number of pairs of message and version."""
         return sum(len(versions) for versions in self.by_message.values())
 
 

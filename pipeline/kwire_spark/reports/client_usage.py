@@ -126,7 +126,7 @@ def completed(clients: Iterable[Client]) -> dict[Client, Client]:
 
 
 def client_of(row: Row) -> Client:
-    """The client of a row, without what other rows say; missing columns are unknown."""
+    """The client according to this row alone; missing columns are unknown."""
     name, version, principal = row.get("software_name"), row.get("software_version"), row.get("principal")
     software = " ".join(part for part in (name, version) if part) or None
     return Client(row["client_id"], row["client_host"], software, None if principal == ANONYMOUS else principal)
