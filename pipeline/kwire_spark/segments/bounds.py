@@ -39,14 +39,14 @@ class Bounds:
     def narrowed(self, filters: Iterable[Any]) -> Bounds:
         """These bounds, narrowed by Spark's ``filters``, all of which must be satisfied."""
         bounds = self
-        for filter in filters:
-            column: tuple[str, ...] = getattr(filter, "attribute", ())
+        for condition in filters:
+            column: tuple[str, ...] = getattr(condition, "attribute", ())
             if column == ("offset",):
-                first, last = _limits(filter, int)
+                first, last = _limits(condition, int)
                 last_offset = min(bounds.last_offset, last)
                 bounds = replace(bounds, first_offset=max(bounds.first_offset, first), last_offset=last_offset)
             elif column == ("time",):
-                first, last = _limits(filter, microseconds)
+                first, last = _limits(condition, microseconds)
                 last_time = min(bounds.last_time, last)
                 bounds = replace(bounds, first_time=max(bounds.first_time, first), last_time=last_time)
         return bounds
@@ -70,7 +70,7 @@ class Bounds:
 def allows(filters: Iterable[Any], facts: Mapping[str, object]) -> bool:
     """Whether rows with these values can pass the filters: ``facts`` are columns with the same value in a whole
     file."""
-    return all(_passes(filter, facts) for filter in filters)
+    return all(_passes(condition, facts) for condition in filters)
 
 
 def microseconds(time: datetime) -> int:
@@ -78,9 +78,9 @@ def microseconds(time: datetime) -> int:
     return ((time if time.tzinfo else time.replace(tzinfo=UTC)) - EPOCH) // timedelta(microseconds=1)
 
 
-def _limits(filter: Any, number: Callable[[Any], int]) -> tuple[int, int]:
-    kind = type(filter).__name__
-    value = getattr(filter, "value", None)
+def _limits(condition: Any, number: Callable[[Any], int]) -> tuple[int, int]:
+    kind = type(condition).__name__
+    value = getattr(condition, "value", None)
     if value is None:
         return LEAST, MOST
     if kind == "In":
@@ -100,21 +100,21 @@ _LIMITS: dict[str, Callable[[int], tuple[int, int]]] = {
 }
 
 
-def _passes(one: Any, facts: Mapping[str, object]) -> bool:
-    kind = type(one).__name__
+def _passes(condition: Any, facts: Mapping[str, object]) -> bool:
+    kind = type(condition).__name__
     if kind == "Not":
         # If a filter cannot be evaluated, both it and its negation let the row pass; null passes neither.
-        return _judged(one.child, facts) is not True
-    return _judged(one, facts) is not False
+        return _judged(condition.child, facts) is not True
+    return _judged(condition, facts) is not False
 
 
-def _judged(one: Any, facts: Mapping[str, object]) -> bool | None:
+def _judged(condition: Any, facts: Mapping[str, object]) -> bool | None:
     """Whether a filter is satisfied; ``None`` if that is unknown or the value is null."""
-    column: tuple[str, ...] = getattr(one, "attribute", ())
-    test = _TESTS.get(type(one).__name__)
+    column: tuple[str, ...] = getattr(condition, "attribute", ())
+    test = _TESTS.get(type(condition).__name__)
     if test is None or len(column) != 1 or facts.get(column[0]) is None:
         return None
-    return test(facts[column[0]], getattr(filter, "value", None))
+    return test(facts[column[0]], getattr(condition, "value", None))
 
 
 _TESTS: dict[str, Callable[[Any, Any], bool]] = {

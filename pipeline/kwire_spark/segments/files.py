@@ -76,7 +76,7 @@ def splits(files: Iterable[LogSegment], size: int | None = None) -> list[tuple[S
     """
     sizes = [(str(file.path), _size(file)) for file in files]
     if size is None:
-        share = sum(max(0, bytes) for _, bytes in sizes) // (2 * (os.cpu_count() or 1))
+        share = sum(max(0, length) for _, length in sizes) // (2 * (os.cpu_count() or 1))
         size = min(64 << 20, max(4 << 20, share))
     groups: list[list[Split]] = []
     room = 0
