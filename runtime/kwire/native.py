@@ -56,9 +56,12 @@ def _rebuilt_on_first_call(namespace: dict[str, Any], name: str, function: Funct
             lines.append(f"    self.{slot} = {value}")
         source = "\n".join([*lines, "    return self\n"])
         scope |= {"__name__": function.__module__, "__loader__": _Source(source)}
-        exec(compile(source, f"{function.__module__}.{name}", "exec"), scope)
-        namespace[name] = scope[name]
-        return scope[name](*values)
+        exec(source, scope)
+        rebuilt = scope[name]
+        # Named afterwards: a first call of compile() takes a millisecond, since it sets up all of the ast module.
+        rebuilt.__code__ = rebuilt.__code__.replace(co_filename=f"{function.__module__}.{name}")
+        namespace[name] = rebuilt
+        return rebuilt(*values)
 
     return first_call
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from importlib import import_module
 
 from librt.strings import read_i16_be
 
@@ -22,7 +21,7 @@ from kwire.policy import STRICT, Policy
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import TypeVar
+    from typing import Any, TypeVar
 
     from kwire.message import Message
 
@@ -110,7 +109,7 @@ class MessageRegistry(MessageMapping["type[Message]"]):
         self._logs = logs
 
     def _load(self, name: str, module: str) -> type[Message]:
-        cls: type[Message] = getattr(import_module(f"{self._package}.{module}"), name)
+        cls: type[Message] = getattr(_module(f"{self._package}.{module}"), name)
         return cls
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -272,8 +271,14 @@ class MessageRegistry(MessageMapping["type[Message]"]):
         return header, offset, cls if known else None, version
 
 
+def _module(name: str) -> Any:
+    """``importlib.import_module(name)``, without the import of ``importlib``, which takes as long as a codec."""
+    __import__(name)
+    return sys.modules[name]
+
+
 def _protocol(package: str) -> MessageRegistry:
-    found: MessageRegistry = import_module(package).PROTOCOL
+    found: MessageRegistry = _module(package).PROTOCOL
     return found
 
 
