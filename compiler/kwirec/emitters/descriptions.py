@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kwirec.emitters.artifact import Artifact, json_text
+from kwirec.emitters.artifact import Artifact
 from kwirec.emitters.modules import RUNTIME_HEADERS, ModuleGroup, class_names
+from kwirec.json_text import json_text
 from kwirec.naming import python_name
 
 
@@ -23,7 +24,7 @@ def emit_descriptions(groups: Sequence[ModuleGroup]) -> Artifact:
             if message.name not in RUNTIME_HEADERS
             for struct in message.structs
         }
-    return Artifact(path="descriptions.json", text=json_text(modules, 2) + "\n")
+    return Artifact(path="descriptions.json", text=json_text(modules, levels=2, indent=1) + "\n")
 
 
 def _line(text: str) -> str:

@@ -17,7 +17,8 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-from kwirec.emitters.artifact import Artifact, json_text
+from kwirec.emitters.artifact import Artifact
+from kwirec.json_text import json_text
 
 MANIFEST = "manifest.json"
 LINE_LENGTH = 118
@@ -77,7 +78,7 @@ def write(
         if not check:
             _replace(folder / artifact.path, text)
     outcome.removed = _remove(folder, set(entries), check=check)
-    text = json_text({"origin": origin, "files": dict(sorted(entries.items()))}, 2) + "\n"
+    text = json_text({"origin": origin, "files": dict(sorted(entries.items()))}, levels=2, indent=1) + "\n"
     if _read(folder / MANIFEST) != text:
         outcome.written.append(MANIFEST)
         if not check:
