@@ -138,10 +138,10 @@ def _members(full: str, cls: type) -> Iterator[Name]:
 def _constructor(cls: type) -> str:
     if is_dataclass(cls):
         text = f"({', '.join(field.name for field in fields(cls) if field.init)})"
-    elif issubclass(cls, Enum | Message) or "__init__" not in vars(cls):
+    elif issubclass(cls, Enum | Message) or not inspect.isfunction(cls.__init__):
         return ""
     else:
-        text = _signature(vars(cls)["__init__"], method=True).removesuffix(" -> None")
+        text = _signature(cls.__init__, method=True).removesuffix(" -> None")
     return text if len(text) < WIDTH else "(…)"
 
 

@@ -61,9 +61,8 @@ class DecodeError(KwireError):
         return _rebuild_decode_error, (type(self), self.reason, *where, self.data, self.origin, self.position)
 
 
-class EncodeError(KwireError):
-    """Raised for a value that cannot be encoded in this version: out of range, null where null is not allowed, or set
-    for a field that is not ignorable and is missing from the version. ``path`` names the field."""
+class FieldValueError(KwireError):
+    """Raised for a value that does not fit its field. ``path`` names the field and is empty for the whole message."""
 
     def __init__(self, reason: str, *, message_name: str = "", version: int | None = None, path: str = "") -> None:
         super().__init__(reason)
@@ -78,7 +77,12 @@ class EncodeError(KwireError):
         return f"{self.message_name}{version}{field}: {self.reason}" if self.message_name else self.reason
 
     def __reduce__(self) -> tuple[object, ...]:
-        return _rebuild_encode_error, (self.reason, self.message_name, self.version, self.path)
+        return _rebuild_value_error, (type(self), self.reason, self.message_name, self.version, self.path)
+
+
+class EncodeError(FieldValueError):
+    """Raised for a value that cannot be encoded in this version: out of range, null where null is not allowed, or set
+    for a field that is not ignorable and is missing from the version. ``path`` names the field."""
 
 
 class UnexpectedMessageError(KwireError):
@@ -192,8 +196,10 @@ def _rebuild_decode_error(
     )
 
 
-def _rebuild_encode_error(reason: str, message_name: str, version: int | None, path: str) -> EncodeError:
-    return EncodeError(reason, message_name=message_name, version=version, path=path)
+def _rebuild_value_error(
+    cls: type[FieldValueError], reason: str, message_name: str, version: int | None, path: str
+) -> FieldValueError:
+    return cls(reason, message_name=message_name, version=version, path=path)
 
 
 def _rebuild_unknown_name_error(

@@ -144,7 +144,9 @@ def test_errors_say_where() -> None:
         "CreateTopicsRequest v4, field topics[1].numPartitions: "
         "2147483648 does not fit int32, which holds -2147483648 to 2147483647"
     )
-    assert str(caught.value) == str(pickle.loads(pickle.dumps(caught.value))) == text
+    restored = pickle.loads(pickle.dumps(caught.value))
+    assert str(caught.value) == str(restored) == text
+    assert type(restored) is JsonFormError
     for value, reason in (
         ([], "expected an object"),
         ({}, "topics is missing"),

@@ -5,36 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from kwire.errors import KwireError
+from kwire.errors import FieldValueError
 
 if TYPE_CHECKING:
     from kwire.message import Message
 
 
-class JsonFormError(KwireError):
+class JsonFormError(FieldValueError):
     """A value that does not fit the message and version, in JSON or to be written as JSON.
 
     ``path`` locates it by the names of the JSON, such as ``topics[3].partitions[0].records``. It is empty for the
     message as a whole.
     """
-
-    def __init__(self, reason: str, *, message_name: str = "", version: int | None = None, path: str = "") -> None:
-        super().__init__(reason)
-        self.reason = reason
-        self.message_name = message_name
-        self.version = version
-        self.path = path
-
-    def __str__(self) -> str:
-        field = f", field {self.path}" if self.path else ""
-        return f"{self.message_name} v{self.version}{field}: {self.reason}"
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return _restored, (self.reason, self.message_name, self.version, self.path)
-
-
-def _restored(reason: str, message_name: str, version: int | None, path: str) -> JsonFormError:
-    return JsonFormError(reason, message_name=message_name, version=version, path=path)
 
 
 class InvalidValueError(Exception):
