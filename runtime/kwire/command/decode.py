@@ -6,15 +6,14 @@ import argparse
 import json
 import sys
 from collections.abc import Callable, Iterator
-from importlib import import_module
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from kwire.command.input_bytes import CODINGS, read_input
 from kwire.command.notes import notes
+from kwire.command.options import add_shared, registry
 from kwire.errors import DecodeError, UnknownApiError, UnknownNameError
 from kwire.policy import LIKE_KAFKA, STRICT, Policy
-from kwire.protocol import MessageRegistry
 from kwire.trace.batches import expand_records
 from kwire.trace.frames import trace_frame, trace_request, trace_response
 from kwire.trace.internal import trace_record
@@ -22,7 +21,8 @@ from kwire.trace.spans import Trace, trace_message
 from kwire.trace.view import as_json, show
 
 if TYPE_CHECKING:
-    Commands = argparse._SubParsersAction[argparse.ArgumentParser]
+    from kwire.command.options import Commands
+    from kwire.protocol import MessageRegistry
 
 POLICIES = {"strict": STRICT, "kafka": LIKE_KAFKA, "preserve": Policy(tags="preserve")}
 _EPILOG = """\
@@ -71,14 +71,8 @@ def add_to(commands: Commands) -> None:
     parser.add_argument(
         "--policy", choices=POLICIES, default="strict", help="how tolerant decoding is (default: strict)"
     )
-    parser.add_argument("--format", choices=("text", "json"), default="text", help="output format (default: text)")
     parser.add_argument("--no-records", action="store_true", help="do not decode record batches")
-    parser.add_argument(
-        "--protocol",
-        metavar="PACKAGE",
-        default="kwire_kafka",
-        help="generated package that defines the messages (default: kwire_kafka)",
-    )
+    add_shared(parser)
     parser.set_defaults(run=_run, error=parser.error)
 
 
@@ -116,14 +110,6 @@ def _check(options: argparse.Namespace) -> None:
         raise ValueError(f"{'--message' if options.message else '--response'} requires --version")
     if options.response and options.api_key is None:
         raise ValueError("--response requires --api-key")
-
-
-def registry(package: str) -> MessageRegistry:
-    """The messages of a generated package; ``ImportError`` or ``ValueError`` if it is not one."""
-    protocol = getattr(import_module(package), "PROTOCOL", None)
-    if not isinstance(protocol, MessageRegistry):
-        raise ValueError(f"{package} is not a generated package: it has no PROTOCOL")
-    return protocol
 
 
 def _record(protocol: MessageRegistry, options: argparse.Namespace) -> dict[str, Trace]:

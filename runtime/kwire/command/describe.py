@@ -9,14 +9,14 @@ from collections.abc import Iterator
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
-from kwire.command.decode import registry
+from kwire.command.options import add_shared, registry
 from kwire.errors import UnknownNameError
 from kwire.message import Message, Struct
 from kwire.schema import NEVER, Field, description, format_versions, struct_class, valid_version, walk
 from kwire.uuids import ZERO_UUID, Uuid
 
 if TYPE_CHECKING:
-    from kwire.command.decode import Commands
+    from kwire.command.options import Commands
 
 WIDTH = 100
 _EPILOG = """\
@@ -38,10 +38,7 @@ def add_to(commands: Commands) -> None:
     )
     parser.add_argument("name", help="name or former name of a message; after a dot, the path of a struct in it")
     parser.add_argument("--version", type=int, help="only the fields of this version (default: all versions)")
-    parser.add_argument("--format", choices=("text", "json"), default="text", help="output format (default: text)")
-    parser.add_argument(
-        "--protocol", metavar="PACKAGE", default="kwire_kafka", help="generated package (default: kwire_kafka)"
-    )
+    add_shared(parser)
     parser.set_defaults(run=_run, error=parser.error)
 
 
@@ -59,7 +56,7 @@ def _run(options: argparse.Namespace) -> int:
         "api_key": message.API_KEY,
         "versions": format_versions(message.VALID_VERSIONS, NEVER),
         "flexible": format_versions(message.FLEXIBLE_VERSIONS, message.VALID_VERSIONS),
-        "description": " ".join((cls.__doc__ or "").partition("\n\n")[0].split()),
+        "description": description(cls),
         "fields": list(_fields(message, cls, options.version)),
     }
     if options.format == "json":
