@@ -90,9 +90,11 @@ def _builder(first: str, columns: Sequence[str]) -> Build:
     keywords = [f"{column}=None" for column in columns]
     parameters = [*([first] if first else []), *(["*", *keywords] if keywords else [])]
     values = [*([first] if first else []), *columns]
+    if not values:
+        return tuple
     scope: dict[str, Build] = {}
-    exec(f"def build({', '.join(parameters)}):\n    return ({', '.join(values)},)", scope) if values else None
-    return scope.get("build", tuple)
+    exec(f"def build({', '.join(parameters)}):\n    return ({', '.join(values)},)", scope)
+    return scope["build"]
 
 
 LAYOUTS = {

@@ -102,7 +102,6 @@ def _row(
     request, response, reason = _payloads(line, header, head.end(), answered, end) if bodies else (None, None, None)
     connection, total, queued, local, remote, queued_again, sending, protocol, *who = tail.groups()
     principal, listener, name, name_version = map(_text, who)
-    response_version = _response_version(line, api_key, int(version), answered, end)
     software_name, software_version = _software(line, api_key, head.end(), name, name_version)
     outcome, codes, throttle = _outcome(line, api_key, head.end(), answered, end)
     row = _build(
@@ -125,7 +124,7 @@ def _row(
         queue_ms=sum((float(queued), float(queued_again), float(sending))),  # since Python 3.12, + rounds differently
         local_ms=float(local),
         remote_ms=float(remote),
-        response_version=response_version,
+        response_version=_response_version(api_key, int(version), codes),
         forwarded=forwarded == b"true",
         listener=listener,
         security_protocol=protocol.decode(),
@@ -176,11 +175,10 @@ def _outcome(
     return "answered", _codes(line, answered, end), int(throttle[1]) if throttle else None
 
 
-def _response_version(line: bytes, api_key: int, version: int, answered: int, end: int) -> int | None:
-    if _has_no_response(line, answered, end):
+def _response_version(api_key: int, version: int, codes: list[int] | None) -> int | None:
+    if codes is None:  # there is no response
         return None
-    fell_back = api_key == API_VERSIONS and UNSUPPORTED_VERSION in _codes(line, answered, end)
-    return 0 if fell_back else version
+    return 0 if api_key == API_VERSIONS and UNSUPPORTED_VERSION in codes else version
 
 
 def _has_no_response(line: bytes, answered: int, end: int) -> bool:
