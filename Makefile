@@ -31,7 +31,7 @@ help:  ## list these commands
 
 ##@ While you work
 
-test-fast: $(READY)  ## the tests without Spark and without whole releases, in under a minute; TESTS=tests/rules
+test-fast: $(READY)  ## the tests without Spark and without whole releases, in about a minute; TESTS=tests/rules
 	$(PYTEST) -m $(FAST) $(TESTS)
 
 generate: $(READY)  ## compile message_defs/kafka into generated/, and the small protocol of the tests
@@ -120,7 +120,7 @@ bench: $(BENCH)/.ready  ## measure against peers, interpreted and compiled
 	$(BENCH)/bin/python -m benchmarks.compiler
 	$(BENCH)/bin/python -m benchmarks.pipeline_scale
 
-bench-codecs: $(BENCH)/.ready  ## compare candidate shapes of the emitted codecs
+bench-codecs: $(BENCH)/.ready  ## measure codecs beside kafka-python and kio
 	$(BENCH)/bin/python -m benchmarks.codecs
 
 bench-native-all: $(BENCH)/.ready  ## compile and measure every codec module

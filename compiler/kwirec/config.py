@@ -26,7 +26,7 @@ from typing import Any
 
 from kwirec import catalogue
 from kwirec.diagnostics.diagnostic import Severity, Waiver, did_you_mean
-from kwirec.versions import VersionRange
+from kwirec.versions import ALL, VersionRange
 
 SEVERITIES = tuple(severity.value for severity in Severity)
 
@@ -128,17 +128,16 @@ def _read_waiver(
     code, mistake = resolve(str(table[code_key])) if table.get(code_key) else ("", "")
     if mistake:
         mistakes.append(mistake)
-    versions = str(table.get("versions", "0+"))
+    versions = ALL
     try:
-        parsed = VersionRange.parse(versions)
+        versions = VersionRange.parse(str(table.get("versions", versions)))
     except ValueError as problem:
         mistakes.append(f"versions: {problem}")
-        parsed = VersionRange.parse("0+")
     return Waiver(
         code=code,
         message=str(table.get("message")),
         field=str(table.get("field", "*")),
-        versions=parsed,
+        versions=versions,
         reason=str(table.get("reason")),
         expires=table.get("expires"),
     )

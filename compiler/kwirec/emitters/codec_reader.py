@@ -70,7 +70,7 @@ class Reader:
         for run in coded.tagged:
             cursor = Cursor()
             branches.append((run.versions, self._value(coded.field.type, run, target, cursor) + cursor.store()))
-        return choice(branches, tuple(v for run in coded.tagged for v in run.versions))
+        return choice(branches, coded.tagged_versions)
 
     @property
     def declarations(self) -> tuple[tuple[str, str], ...]:

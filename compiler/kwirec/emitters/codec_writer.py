@@ -40,7 +40,7 @@ class Writer:
         branches = [
             (run.versions, self._run(coded, run, f"{source}.{view.name}", optional=optional)) for run in coded.tagged
         ]
-        return choice(branches, tuple(v for run in coded.tagged for v in run.versions))
+        return choice(branches, coded.tagged_versions)
 
     def _struct(self, struct: StructCoding, source: str, local: str) -> Nodes:
         view = self._classes[struct.struct.name]

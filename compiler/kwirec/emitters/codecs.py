@@ -148,7 +148,7 @@ def _section(section: StructCoding, classes: Mapping[str, ClassView]) -> Section
     reader, writer = Reader(classes, names), Writer(classes, names)
     tags = []
     for coded in tagged:
-        test = condition([v for run in coded.tagged for v in run.versions], section.versions)
+        test = condition(coded.tagged_versions, section.versions)
         tags.append(
             TagView(
                 number=coded.field.tag or 0,

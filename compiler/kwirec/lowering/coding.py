@@ -80,6 +80,10 @@ class FieldCoding:
     def tagged(self) -> tuple[Run, ...]:
         return tuple(run for run in self.runs if run.tagged)
 
+    @property
+    def tagged_versions(self) -> Versions:
+        return tuple(version for run in self.tagged for version in run.versions)
+
 
 @dataclass(frozen=True)
 class StructCoding:
