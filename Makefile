@@ -32,7 +32,7 @@ help:  ## list these commands
 ##@ While you work
 
 test-fast: $(READY)  ## the tests without Spark and without whole releases, in about a minute; TESTS=tests/rules
-	$(PYTEST) -m $(FAST) $(TESTS)
+	HYPOTHESIS_PROFILE=quick $(PYTEST) -m $(FAST) $(TESTS)
 
 generate: $(READY)  ## compile message_defs/kafka into generated/, and the small protocol of the tests
 	$(BIN)/kwirec generate $(KAFKA)

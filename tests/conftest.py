@@ -1,7 +1,8 @@
 """What holds for all tests: how many examples Hypothesis tries, and which tests share a process.
 
 - ``default``: a hundred examples of a usual property, chosen at random; where CI is set, they are always the same, so
-  that what fails there is due to the change. ``deep``, for the night, tries twenty times as many.
+  that what fails there is due to the change. ``quick``, of ``make test-fast``, tries a quarter of that, and ``deep``,
+  for the night, twenty times as many.
 - Files with tests of Spark share one JVM, and those of whole Kafka releases share what was read of them: each group
   runs on one worker, before everything else because it takes longest. Other tests stay together by file. This looks
   at files, because the groups of xdist 3.8 (``xdist_group``) have no effect in pytest 9.2.
@@ -33,6 +34,7 @@ UNTIMED = settings(
     ],
 )
 settings.register_profile("default", UNTIMED, max_examples=EXAMPLES, derandomize="CI" in os.environ)
+settings.register_profile("quick", UNTIMED, max_examples=EXAMPLES // 4, derandomize="CI" in os.environ)
 settings.register_profile("deep", UNTIMED, max_examples=20 * EXAMPLES, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
