@@ -1,4 +1,4 @@
-"""The statements of an emitted function, as a tree: readers and writers make it, templates spell it."""
+"""An emitted module as a tree of classes, functions and their statements, which templates spell."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from kwirec.lowering.coding import FieldCoding, Versions
 
 
 class Node(SimpleNamespace):
-    """A statement with the names, offsets and conditions that its macro uses, and the statements that it contains.
+    """A class, a function or a statement: what its macro spells, and the nodes that it contains.
 
-    ``array.read`` is the macro ``read`` in ``templates/codec/kinds/array.jinja``, where its attributes are explained.
+    ``array.read`` is the macro ``read`` in ``templates/codec/array.jinja``, where its attributes are explained.
     """
 
     def __init__(self, macro: str, **attributes: object) -> None:

@@ -7,18 +7,17 @@ A message has two bodies each way, for its classic and its flexible versions, wi
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 
 from kwirec.emitters.artifact import Artifact
 from kwirec.emitters.codec_names import Locals
-from kwirec.emitters.codec_nodes import Nodes
+from kwirec.emitters.codec_nodes import Node
 from kwirec.emitters.codec_reader import Reader
 from kwirec.emitters.codec_writer import Writer
 from kwirec.emitters.environment import CodeRenderer
 from kwirec.emitters.modules import RUNTIME_HEADERS, ClassSource, ModuleGroup, origin_of
-from kwirec.emitters.ranges import ALWAYS, condition
-from kwirec.emitters.views import ClassView, FieldView, docstring, field_view, range_literal
+from kwirec.emitters.ranges import condition
+from kwirec.emitters.views import ClassView, class_view, range_literal
 from kwirec.ir.schema import Message, PrimitiveType, StructType, base_type
 from kwirec.lowering import Half
 from kwirec.lowering.coding import Run, StructCoding
@@ -30,64 +29,13 @@ Halves = Mapping[str, tuple[Half, ...]]
 """The halves of every message, by its name."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class TagView:
-    """One tagged field of a section. ``condition`` is empty if all versions of the section have it."""
-
-    number: int
-    field: FieldView
-    condition: str
-    local: str
-    read: Nodes
-    write: Nodes
-
-
-@dataclass(frozen=True, kw_only=True)
-class SectionView:
-    """The functions for the tagged section of one struct."""
-
-    cls: str
-    declarations: tuple[tuple[str, str], ...]
-    tags: tuple[TagView, ...]
-
-
-@dataclass(frozen=True, kw_only=True)
-class HalfView:
-    """The functions for one half of a message."""
-
-    name: str
-    cls: str
-    versions: VersionRange
-    declarations: tuple[tuple[str, str], ...]
-    read: Nodes
-    write: Nodes
-
-
-@dataclass(frozen=True, kw_only=True)
-class MessageView:
-    """The parts that only the class of a whole message has.
-
-    ``headers`` are pairs of a test of the version, empty for the last, and a header version.
-    """
-
-    api_key: int | None
-    valid: str
-    deprecated: str
-    headers: tuple[tuple[str, int], ...]
-    halves: tuple[HalfView, ...]
-
-
-Codec = tuple[ClassView, SectionView | None, MessageView | None]
-"""A class with the functions for its tagged section and for a whole message."""
-
-
 def emit_module(group: ModuleGroup, halves: Halves) -> Artifact:
     """The text of one codec module."""
-    codecs: list[Codec] = []
+    classes: list[Node] = []
     emitted = (source for source in group.classes() if source.message.name not in RUNTIME_HEADERS)
     for message, sources in groupby(emitted, key=lambda source: source.message):
-        codecs += _codecs(message, list(sources), halves[message.name])
-    fields = [view for cls, _, _ in codecs for view in cls.fields]
+        classes += _classes(message, sources, halves[message.name])
+    fields = [field for node in classes for field in node.view.fields]
     uuids = {
         "Uuid": any(base_type(view.field.type) == PrimitiveType("uuid") for view in fields),
         "ZERO_UUID": any(view.value == "ZERO_UUID" for view in fields),
@@ -96,20 +44,31 @@ def emit_module(group: ModuleGroup, halves: Halves) -> Artifact:
         "codec/module.jinja",
         title=f"{' and '.join(message.name for message in group.messages)}: classes and codecs for every version.",
         origin=origin_of(message.decl.span.source.name for message in group.messages),
-        codecs=codecs,
+        classes=classes,
         runtime_headers=[message.name for message in group.messages if message.name in RUNTIME_HEADERS],
         uuids=sorted(name for name, used in uuids.items() if used),
     )
     return Artifact(path=group.file, text=text)
 
 
-def _codecs(message: Message, sources: Sequence[ClassSource], halves: Sequence[Half]) -> list[Codec]:
+def _classes(message: Message, sources: Iterable[ClassSource], halves: Sequence[Half]) -> Iterator[Node]:
     """The classes of a message, contained ones first: constructors mention classes as defaults."""
-    classes = {one.struct.name: _class(one) for one in sources}
-    sections = {one.struct.name: _section(one, classes) for half in halves for one in half.sections}
-    whole = _message(message, [_half(half, classes) for half in halves])
-    names = [name for name in _contained_first(message) if name in classes]
-    return [(classes[name], sections.get(name), whole if name == message.name else None) for name in names]
+    views = {one.struct.name: class_view(one) for one in sources}
+    sections = {one.struct.name: _section(one, views) for half in halves for one in half.sections}
+    for name in _contained_first(message):
+        if name in views:
+            node = Node("class.define", view=views[name], message=None, section=[], halves=[])
+            if name in sections:
+                node.section.append(sections[name])
+            if name == message.name:
+                node.message = {
+                    "api_key": message.api_key,
+                    "valid": range_literal(message.valid),
+                    "deprecated": range_literal(message.deprecated.intersect(message.valid)),
+                    "headers": list(_headers(message)),
+                }
+                node.halves += (_half(half, views) for half in halves)
+            yield node
 
 
 def _contained_first(message: Message) -> list[str]:
@@ -128,45 +87,31 @@ def _contained_first(message: Message) -> list[str]:
     return list(ordered)
 
 
-def _class(source: ClassSource) -> ClassView:
-    message = source.message
-    note = f"Versions {message.valid}, flexible {message.flexible}." if source.is_message else ""
-    fields = tuple(field_view(source, one) for one in source.fields)
-    return ClassView(
-        name=source.name,
-        doc=docstring(source.doc, note=note),
-        fields=fields,
-        flexible=range_literal(message.flexible.intersect(message.valid)),
-    )
-
-
-def _section(section: StructCoding, classes: Mapping[str, ClassView]) -> SectionView:
+def _section(section: StructCoding, classes: Mapping[str, ClassView]) -> Node:
     """The tagged fields of a struct, in the order of their tags."""
     view = classes[section.struct.name]
     tagged = sorted((one for one in section.fields if one.tagged), key=lambda one: one.field.tag or 0)
     names = Locals(path for one in tagged for path in (one.path, *_inlined(one.tagged, classes)))
     reader, writer = Reader(classes, names), Writer(classes, names)
-    tags = []
-    for coded in tagged:
-        test = condition(coded.tagged_versions, section.versions)
-        tags.append(
-            TagView(
-                number=coded.field.tag or 0,
-                field=view.field(coded.field),
-                condition="" if test == ALWAYS else test,
-                local=names.of(coded.path),
-                read=reader.tagged(coded, section, names.of(coded.path)),
-                write=writer.tagged(coded, section, "self"),
-            )
-        )
-    return SectionView(cls=view.name, declarations=reader.declarations, tags=tuple(tags))
+    tags = [
+        {
+            "field": view.field(coded.field),
+            "condition": condition(coded.tagged_versions, section.versions),
+            "local": names.of(coded.path),
+            "read": reader.tagged(coded, section, names.of(coded.path)),
+            "write": writer.tagged(coded, section, "self"),
+        }
+        for coded in tagged
+    ]
+    return Node("section.define", cls=view.name, declarations=reader.declarations, tags=tags)
 
 
-def _half(half: Half, classes: Mapping[str, ClassView]) -> HalfView:
+def _half(half: Half, classes: Mapping[str, ClassView]) -> Node:
     names = Locals(_untagged(half.root, classes))
     reader = Reader(classes, names)
     read = reader.message(half.root, "message")
-    return HalfView(
+    return Node(
+        "half.define",
         name=f"{snake_case(half.message.name)}_{'flexible' if half.flexible else 'classic'}",
         cls=classes[half.message.name].name,
         versions=VersionRange.covering(half.versions),
@@ -189,16 +134,6 @@ def _inlined(runs: Iterable[Run], classes: Mapping[str, ClassView]) -> Iterator[
     for run in runs:
         if run.struct is not None:
             yield from _untagged(run.struct, classes)
-
-
-def _message(message: Message, halves: Sequence[HalfView]) -> MessageView:
-    return MessageView(
-        api_key=message.api_key,
-        valid=range_literal(message.valid),
-        deprecated=range_literal(message.deprecated.intersect(message.valid)),
-        headers=tuple(_headers(message)),
-        halves=tuple(halves),
-    )
 
 
 def _headers(message: Message) -> Iterator[tuple[str, int]]:

@@ -76,6 +76,6 @@ class CodeRenderer:
     def _macro(self, macro: str) -> Callable[[Node], str]:
         if macro not in self._macros:
             kind, name = macro.split(".")
-            module = environment().get_template(f"codec/kinds/{kind}.jinja").make_module(self._context)
+            module = environment().get_template(f"codec/{kind}.jinja").make_module(self._context)
             self._macros[macro] = getattr(module, name)
         return self._macros[macro]

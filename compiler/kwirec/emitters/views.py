@@ -128,7 +128,19 @@ def type_name(type_: Type, names: Mapping[str, str]) -> str:
             return PYTHON_TYPES.get(name, "int")
 
 
-def field_view(source: ClassSource, field: Field) -> FieldView:
+def class_view(source: ClassSource) -> ClassView:
+    """How a struct appears in Python."""
+    message = source.message
+    note = f"Versions {message.valid}, flexible {message.flexible}." if source.is_message else ""
+    return ClassView(
+        name=source.name,
+        doc=docstring(source.doc, note=note),
+        fields=tuple(_field_view(source, field) for field in source.fields),
+        flexible=range_literal(message.flexible.intersect(message.valid)),
+    )
+
+
+def _field_view(source: ClassSource, field: Field) -> FieldView:
     """How ``field`` appears in Python."""
     message, names = source.message, source.names
     name = python_name(field.name)
