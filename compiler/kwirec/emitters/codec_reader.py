@@ -75,13 +75,12 @@ class Reader:
     @property
     def declarations(self) -> tuple[tuple[str, str], ...]:
         """The locals that need a type: mypyc requires one for locals that are assigned in more than one branch."""
-        first = [(name, self._declared[name]) for name in ("n", "end") if name in self._declared]
-        return (*first, *(pair for pair in self._declared.items() if pair not in first))
+        return tuple(sorted(self._declared.items(), key=lambda pair: pair[0] not in ("n", "end")))
 
     def _struct(self, struct: StructCoding, target: str, cursor: Cursor) -> Nodes:
         """Read the untagged fields into locals, make the object, read its tags."""
         view = self._classes[struct.struct.name]
-        coded = [one for one in struct.fields if view.is_read(one.field)]
+        coded = [one for one in struct.fields if view.field(one.field).is_read]
         fields: list[Node] = []
         for parts, group in in_groups(coded, lambda one: _parts(one, struct.versions)):
             fields += self._group(group, struct, parts, cursor)
@@ -130,56 +129,32 @@ class Reader:
     def _value(self, type_: Type, run: Run, target: str, cursor: Cursor, *, is_element: bool = False) -> Nodes:
         """Read one value. Elements of arrays are never null [KAFKA-WIRE 15]."""
         nullable = NEVER if is_element else condition(run.nullable, run.versions)
+        if isinstance(type_, PrimitiveType) and type_.name in SCALARS:
+            scalar = SCALARS[type_.name]
+            node = Node("scalar.read", type=scalar.text, target=target, at=cursor.at)
+            cursor.pending += scalar.width
+            return (node,)
+        if isinstance(type_, StructType) and run.struct is not None and nullable == NEVER:
+            return self._struct(run.struct, target, cursor)
+        self._declared["n"] = "int"  # All other values start with a length or a mark.
+        node = Node("", target=target, compact=run.compact, nullable=nullable, at=cursor.at, advance=cursor.take())
+        inner = Cursor()
         match type_:
+            case ArrayType(PrimitiveType(name)) if name in BULK:
+                node.macro, node.kind, node.element = "array.read_bulk", "array", SCALARS[name]
             case ArrayType(element):
-                return (self._array(element, run, target, cursor, nullable),)
+                node.macro, node.kind = "array.read", "array"
+                node.item, node.count = self._names.beside(target, "item"), self._names.beside(target, "count")
+                node.body = self._value(element, run, node.item, inner, is_element=True) + inner.store()
+                node.guard = isinstance(element, StructType) and run.struct is not None and _may_be_empty(run.struct)
             case StructType():
                 assert run.struct is not None
-                if nullable == NEVER:
-                    return self._struct(run.struct, target, cursor)
-                self._declared["n"] = "int"
-                at, advance, inner = cursor.at, cursor.take(), Cursor()
-                body = self._struct(run.struct, target, inner) + inner.store()
-                return (
-                    Node("struct.read_nullable", target=target, tagged=run.tagged, body=body, at=at, advance=advance),
-                )
-            case PrimitiveType(name) if name in SCALARS:
-                scalar = Node("scalar.read", type=name, target=target, at=cursor.at)
-                cursor.pending += SCALARS[name].width
-                return (scalar,)
+                node.macro, node.tagged = "struct.read_nullable", run.tagged
+                node.body = self._struct(run.struct, target, inner) + inner.store()
             case PrimitiveType(name):
-                self._declared |= {"n": "int", "end": "i64"}
-                blob = Node(
-                    "blob.read",
-                    kind="string" if name == "string" else "bytes",
-                    target=target,
-                    compact=run.compact,
-                    nullable=nullable,
-                    at=cursor.at,
-                    advance=cursor.take(),
-                )
-                return (blob,)
-
-    def _array(self, element: Type, run: Run, target: str, cursor: Cursor, nullable: str) -> Node:
-        self._declared["n"] = "int"
-        array = Node(
-            "array.read",
-            kind="array",
-            target=target,
-            compact=run.compact,
-            nullable=nullable,
-            at=cursor.at,
-            advance=cursor.take(),
-            bulk="",
-            guard=run.struct is not None and isinstance(element, StructType) and _may_be_empty(run.struct),
-        )
-        if isinstance(element, PrimitiveType) and element.name in BULK:
-            array.bulk, array.width = element.name, SCALARS[element.name].width
-        else:
-            array.item, inner = self._names.beside(target, "item"), Cursor()
-            array.body = self._value(element, run, array.item, inner, is_element=True) + inner.store()
-            array.count = self._names.beside(target, "count")
-        return array
+                self._declared["end"] = "i64"
+                node.macro, node.kind = "blob.read", "string" if name == "string" else "bytes"
+        return (node,)
 
 
 def _parts(coded: FieldCoding, versions: Versions) -> tuple[Versions, ...]:

@@ -71,7 +71,7 @@ class Writer:
 
     def _value(self, type_: Type, run: Run, source: str, local: str, nullable: str, *, optional: bool) -> Nodes:
         if isinstance(type_, PrimitiveType) and type_.name in SCALARS:
-            return (Node("scalar.write", type=type_.name, source=source),)
+            return (Node("scalar.write", type=SCALARS[type_.name].text, source=source),)
         node = Node("", source=source, local=local, nullable=nullable, optional=optional, compact=run.compact)
         match type_:
             case ArrayType(element):

@@ -125,7 +125,7 @@ def _untagged(struct: StructCoding, classes: Mapping[str, ClassView]) -> Iterato
     """The paths of the fields that become locals where the struct is inlined."""
     view = classes[struct.struct.name]
     for one in struct.fields:
-        if view.is_read(one.field):
+        if view.field(one.field).is_read:
             yield one.path
             yield from _inlined(one.untagged, classes)
 

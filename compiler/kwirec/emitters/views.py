@@ -56,27 +56,20 @@ class FieldView:
         """The constant that represents a default struct where ``None`` means null."""
         return self.unset if self.unset.startswith("DEFAULT_") else ""
 
+    @property
+    def is_read(self) -> bool:
+        """Whether decoding passes it to ``new_X``: it is untagged in some version, or its default needs a sentinel."""
+        return not self.tagged_only or bool(self.sentinel)
+
 
 @dataclass(frozen=True, kw_only=True)
 class ClassView:
-    """One class of a module.
-
-    ``constructor_fields`` are those that decoding passes to ``new_X``: the fields that are untagged in some version,
-    and those with a default that objects cannot share.
-    """
+    """One class of a module."""
 
     name: str
     doc: str
     fields: tuple[FieldView, ...]
     flexible: str
-
-    @property
-    def constructor_fields(self) -> tuple[FieldView, ...]:
-        return tuple(view for view in self.fields if self.is_read(view.field))
-
-    @property
-    def has_section(self) -> bool:
-        return any(view.in_section for view in self.fields)
 
     @property
     def slots(self) -> tuple[str, ...]:
@@ -89,16 +82,11 @@ class ClassView:
     def field(self, field: Field) -> FieldView:
         return self._by_name[field.name]
 
-    def is_read(self, field: Field) -> bool:
-        """Whether decoding passes the field to ``new_X``."""
-        view = self.field(field)
-        return not view.tagged_only or bool(view.sentinel)
-
     def tags_in(self, struct: StructCoding) -> str:
         """Which tags end the struct: ``known`` and others, only ``unknown`` ones, or ``none``."""
         if not struct.flexible:
             return "none"
-        return "known" if self.has_section else "unknown"
+        return "known" if any(view.in_section for view in self.fields) else "unknown"
 
 
 def docstring(text: str, *, indent: int = 4, note: str = "") -> str:
