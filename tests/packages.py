@@ -9,10 +9,9 @@ from types import ModuleType
 from kwirec.diagnostics.diagnostic import Report
 from kwirec.driver import load
 from kwirec.emitters.codecs import emit_module
-from kwirec.emitters.descriptions import emit_descriptions
 from kwirec.emitters.models import emit_models
 from kwirec.emitters.modules import group_modules
-from kwirec.emitters.package import emit_package
+from kwirec.emitters.package import emit_descriptions, emit_package
 from kwirec.lowering import lower
 
 

@@ -16,10 +16,9 @@ from kwirec.diagnostics.diagnostic import Report
 from kwirec.diagnostics.reading import read_sources
 from kwirec.emitters.codecs import emit_module
 from kwirec.emitters.compat import emit_compatibility, history_of
-from kwirec.emitters.descriptions import emit_descriptions
 from kwirec.emitters.models import emit_models
 from kwirec.emitters.modules import group_modules
-from kwirec.emitters.package import emit_package, read_errors
+from kwirec.emitters.package import emit_descriptions, emit_package, read_errors
 from kwirec.emitters.write import WriteOutcome, is_generated, write
 from kwirec.frontend import Document, parse
 from kwirec.ir import Schema, resolve

@@ -7,7 +7,7 @@ import itertools
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kwirec.emitters.ranges import ALWAYS, NEVER, condition
+from kwirec.emitters.codec_nodes import ALWAYS, NEVER, condition
 from kwirec.versions import runs_by
 
 SPAN = st.tuples(st.integers(0, 20), st.integers(0, 20)).map(sorted)

@@ -10,7 +10,7 @@ import pytest
 from kwirec.diagnostics.diagnostic import Report
 from kwirec.driver import OutputNotGeneratedError, generate, load
 from kwirec.emitters import write as writing
-from kwirec.emitters.artifact import Artifact
+from kwirec.emitters.environment import Artifact
 from kwirec.emitters.write import MANIFEST, write
 
 CLOCKWORK = Path(__file__).parent.parent / "data" / "clockwork"

@@ -20,7 +20,7 @@ from kwire.message import Message
 from kwire.schema import description
 from kwirec.diagnostics.diagnostic import Report
 from kwirec.driver import load
-from kwirec.emitters import codecs, descriptions
+from kwirec.emitters import codecs, package
 from kwirec.emitters.modules import RUNTIME_HEADERS, group_modules
 from kwirec.lowering import lower
 
@@ -38,10 +38,10 @@ def emitted() -> tuple[Any, dict[str, dict[str, str]]]:
     [group] = group_modules(schema)
     module = ModuleType("emitted_headers")
     with pytest.MonkeyPatch.context() as patch:
-        for emitter in codecs, descriptions:
+        for emitter in codecs, package:
             patch.setattr(emitter, "RUNTIME_HEADERS", {})
         exec(codecs.emit_module(group, lower(schema).halves).text, vars(module))
-        texts = json.loads(descriptions.emit_descriptions([group]).text)
+        texts = json.loads(package.emit_descriptions([group]).text)
     return module, texts["headers"]
 
 

@@ -13,8 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from kwirec.emitters.codec_names import Locals
-from kwirec.emitters.codec_nodes import Node, Nodes, choice, in_groups
-from kwirec.emitters.ranges import NEVER, condition
+from kwirec.emitters.codec_nodes import NEVER, Node, Nodes, choice, condition, in_groups
 from kwirec.emitters.views import ClassView
 from kwirec.ir.schema import ArrayType, PrimitiveType, StructType, Type
 from kwirec.lowering.coding import FieldCoding, Run, StructCoding, Versions

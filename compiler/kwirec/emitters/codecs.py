@@ -9,14 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 
-from kwirec.emitters.artifact import Artifact
 from kwirec.emitters.codec_names import Locals
-from kwirec.emitters.codec_nodes import Node
+from kwirec.emitters.codec_nodes import Node, condition
 from kwirec.emitters.codec_reader import Reader
 from kwirec.emitters.codec_writer import Writer
-from kwirec.emitters.environment import CodeRenderer
-from kwirec.emitters.modules import RUNTIME_HEADERS, ClassSource, ModuleGroup, origin_of
-from kwirec.emitters.ranges import condition
+from kwirec.emitters.environment import Artifact, CodeRenderer
+from kwirec.emitters.modules import RUNTIME_HEADERS, ClassSource, ModuleGroup
 from kwirec.emitters.views import ClassView, class_view, range_literal
 from kwirec.ir.schema import Message, PrimitiveType, StructType, base_type
 from kwirec.lowering import Half
@@ -42,8 +40,8 @@ def emit_module(group: ModuleGroup, halves: Halves) -> Artifact:
     }
     text = CodeRenderer().render(
         "codec/module.jinja",
-        title=f"{' and '.join(message.name for message in group.messages)}: classes and codecs for every version.",
-        origin=origin_of(message.decl.span.source.name for message in group.messages),
+        title=f"{group.title}: classes and codecs for every version.",
+        origin=group.origin,
         classes=classes,
         runtime_headers=[message.name for message in group.messages if message.name in RUNTIME_HEADERS],
         uuids=sorted(name for name, used in uuids.items() if used),

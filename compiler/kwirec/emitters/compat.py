@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from kwirec.emitters.artifact import Artifact
 from kwirec.emitters.compat_data import emit_compat
 from kwirec.emitters.compat_matrix import message_matrix
 from kwirec.emitters.compat_pages import emit_pages
+from kwirec.emitters.environment import Artifact
 from kwirec.emitters.modules import ModuleGroup
 from kwirec.emitters.negotiations import negotiations
 from kwirec.emitters.releases import emit_releases

@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from kwirec.emitters.artifact import Artifact
 from kwirec.emitters.compat_matrix import MessageMatrix
-from kwirec.emitters.environment import render
+from kwirec.emitters.environment import Artifact, render
 from kwirec.emitters.negotiations import ApiNegotiation
 from kwirec.ir.schema import Message
 from kwirec.json_text import json_text

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from kwirec.emitters.artifact import Artifact
 from kwirec.emitters.compat_data import run_text, version_facts
 from kwirec.emitters.compat_matrix import MessageMatrix
-from kwirec.emitters.environment import render
+from kwirec.emitters.environment import Artifact, render
 from kwirec.emitters.modules import ModuleGroup
 from kwirec.emitters.negotiations import REFUSED, ApiNegotiation, offer
 from kwirec.ir.schema import MessageKind
@@ -38,7 +37,7 @@ def emit_pages(
         columns=columns,
         rows=_rows(history, apis, columns),
         links=requests,
-        groups=[(_title(group), _file(group), group.messages) for group in groups],
+        groups=[(group.title, _file(group), group.messages) for group in groups],
     )
     pages = {_file(group): _page(group, matrices, history, apis) for group in groups} | {"README.md": overview}
     if history.releases:
@@ -54,10 +53,6 @@ def _file(group: ModuleGroup) -> str:
     return f"{group.path.replace('.', '/')}.md"
 
 
-def _title(group: ModuleGroup) -> str:
-    return " and ".join(message.name for message in group.messages)
-
-
 # A page for a module
 
 
@@ -67,7 +62,7 @@ def _page(
     key = next((m.api_key for m in group.messages if m.kind is MessageKind.REQUEST), None)
     return render(
         "matrix/module.jinja",
-        title=_title(group),
+        title=group.title,
         up="../" * group.path.count("."),
         sections=[_section(matrices[message.name], history) for message in group.messages],
         key=key,

@@ -1,9 +1,10 @@
-"""The Jinja environment: templates are text, and an undefined name is an error."""
+"""The files that emitters make, and the Jinja environment: templates are text, an undefined name is an error."""
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from pathlib import Path
 
 import jinja2
@@ -12,6 +13,18 @@ from kwirec.emitters.codec_nodes import Node
 
 _PACKAGED = Path(__file__).parent.parent / "templates"
 _CHECKOUT = Path(__file__).parent.parent.parent.parent / "templates"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Artifact:
+    """One file of the output. ``path`` is relative to the output folder, with ``/``."""
+
+    path: str
+    text: str
+
+    @property
+    def is_python(self) -> bool:
+        return self.path.endswith((".py", ".pyi"))
 
 
 def template_folder() -> Path:

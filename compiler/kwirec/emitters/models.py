@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kwirec.emitters.artifact import Artifact
-from kwirec.emitters.environment import render
-from kwirec.emitters.modules import ClassSource, ModuleGroup, empty_packages, origin_of
+from kwirec.emitters.environment import Artifact, render
+from kwirec.emitters.modules import ClassSource, ModuleGroup, empty_packages
 from kwirec.emitters.views import described, docstring, is_nullable, type_name
 from kwirec.ir.schema import PrimitiveType
 
@@ -42,8 +41,8 @@ def _emit_module(group: ModuleGroup, package: str) -> Artifact:
     folder, _, codec = f"{package}.{group.path}".rpartition(".")
     models = [(source, docstring(source.doc), list(_attributes(source))) for source in group.classes()]
     module = {
-        "title": f"Models of {' and '.join(message.name for message in group.messages)}.",
-        "origin": origin_of(message.decl.span.source.name for message in group.messages),
+        "title": f"Models of {group.title}.",
+        "origin": group.origin,
         "folder": folder,
         "codec": codec,
         "uuids": any("Uuid" in annotation for _, _, attributes in models for _, annotation, _ in attributes),

@@ -1,4 +1,4 @@
-"""The modules around the codecs: the package itself, its index, error codes and entity types."""
+"""The files around the codecs: the package itself, its index, error codes, entity types and descriptions."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from kwirec.emitters.artifact import Artifact
-from kwirec.emitters.environment import render
-from kwirec.emitters.modules import ModuleGroup, empty_packages
+from kwirec.emitters.environment import Artifact, render
+from kwirec.emitters.modules import RUNTIME_HEADERS, ModuleGroup, empty_packages
 from kwirec.emitters.views import docstring
 from kwirec.ir.schema import ENTITY_TYPES, MessageKind
+from kwirec.json_text import json_text
 from kwirec.naming import python_name, snake_case
 
 RECORDS = (MessageKind.METADATA, MessageKind.COORDINATOR_KEY, MessageKind.COORDINATOR_VALUE)
@@ -62,6 +62,27 @@ def emit_package(groups: Sequence[ModuleGroup], *, name: str, errors: Sequence[E
         Artifact(path="py.typed", text=""),
         *empty_packages(groups, ""),
     ]
+
+
+def emit_descriptions(groups: Iterable[ModuleGroup]) -> Artifact:
+    """``descriptions.json``, from which ``kwire.schema.description`` reads at run time.
+
+    Module → class → attribute → description, a line per class; ``""`` is the name of its own one.
+    """
+    modules = {
+        group.path: {
+            source.name: {"": _line(source.struct.doc or (source.message.doc if source.is_message else ""))}
+            | {python_name(field.name): _line(field.doc) for field in source.fields if field.doc}
+            for source in group.classes()
+            if source.message.name not in RUNTIME_HEADERS
+        }
+        for group in groups
+    }
+    return Artifact(path="descriptions.json", text=json_text(modules, levels=2, indent=1) + "\n")
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())
 
 
 def read_errors(path: Path) -> list[ErrorView]:

@@ -10,9 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from kwirec.emitters.artifact import Artifact
 from kwirec.emitters.compat_matrix import MessageMatrix
-from kwirec.emitters.environment import render
+from kwirec.emitters.environment import Artifact, render
 from kwirec.merge.history import History, release_key, release_runs
 
 

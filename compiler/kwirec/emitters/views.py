@@ -58,7 +58,7 @@ class FieldView:
 
     @property
     def is_read(self) -> bool:
-        """Whether decoding passes it to ``new_X``: it is untagged in some version, or its default needs a sentinel."""
+        """Whether decoding passes it to ``new_X``: it is untagged in some version, or has a sentinel."""
         return not self.tagged_only or bool(self.sentinel)
 
 

@@ -17,7 +17,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-from kwirec.emitters.artifact import Artifact
+from kwirec.emitters.environment import Artifact
 from kwirec.json_text import json_text
 
 MANIFEST = "manifest.json"
