@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from kwirec.frontend.syntax import FieldDecl, MessageDecl
 from kwirec.ir.schema import Message
 from kwirec.ir.sites import FieldSite, MessageSite, StructSite
 
@@ -34,6 +35,11 @@ class MessageChange(Change):
 
     old: MessageSite
     new: MessageSite
+
+    @property
+    def decls(self) -> tuple[MessageDecl, MessageDecl] | tuple[FieldDecl, FieldDecl]:
+        """The declarations of what changed, on the old side and on the new side."""
+        return self.old.decl, self.new.decl
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -144,6 +150,11 @@ class FieldChange(MessageChange):
         assert site is not None
         return str(site.path)
 
+    @property
+    def subject(self) -> str:
+        """The message and the path of the field: ``FetchRequest.Topics.Partitions``."""
+        return f"{self.message.name}.{self.path}"
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class FieldAddedToVersion(FieldChange):
@@ -177,6 +188,10 @@ class FieldPersists(FieldChange):
 
     before: FieldSite
     after: FieldSite
+
+    @property
+    def decls(self) -> tuple[FieldDecl, FieldDecl]:
+        return self.before.decl, self.after.decl
 
 
 class FieldReordered(FieldPersists):

@@ -81,7 +81,7 @@ def _rows(changes: Iterable[Change]) -> Iterator[str]:
             if was.valid != now.valid:
                 yield _row(f"`{now.name}`", in_words(was.valid), in_words(now.valid))
         if isinstance(change, FieldReordered):
-            yield _row(f"`{change.message.name}.{change.path}`", _place(change.before), _place(change.after))
+            yield _row(f"`{change.subject}`", _place(change.before), _place(change.after))
         elif isinstance(change, FieldChange):
             yield _field_row(change.message, change.before, change.after)
         elif isinstance(change, VersionAdded):

@@ -2,28 +2,31 @@
 
 ::
 
-    @rule(c.FieldRenamed, Level.JSON, before=clock(field("Zone")), after=clock(field("Region")))
-    def field_renamed(it: c.FieldRenamed) -> Finding | None:
+    @rule(Level.JSON, before=clock(field("Zone")), after=clock(field("Region")))
+    def field_renamed(change: c.FieldRenamed) -> Finding:
         \"\"\"A field was renamed.
 
         Request logs contain names, so …
         \"\"\"
 
 The function name in capitals is the identifier; the first paragraph of its docstring is the purpose, the second
-the reason. A check returns ``None`` if it does not object to the change.
+the reason. The annotation of ``change`` is the kind of change that it checks, without subclasses. A check returns
+``None`` if it does not object to the change.
 """
 
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, get_type_hints
 
-from kwirec.diagnostics.diagnostic import Code, Finding, Severity, explanation
-from kwirec.diff.changes import Change
+from kwirec.diagnostics.diagnostic import Code, Finding, Severity, explanation, finding
+from kwirec.diagnostics.source import Span
+from kwirec.diff.changes import Change, MessageChange
+from kwirec.frontend.syntax import FieldDecl, MessageDecl
 
-C = TypeVar("C", bound=Change)
+Check = Callable[[Any], Finding | None]
 
 
 class Level(enum.IntEnum):
@@ -54,7 +57,7 @@ class Rule:
     code: Code
     level: Level
     kind: type[Change]
-    check: Callable[[Any], Finding | None]
+    check: Check
 
     @property
     def name(self) -> str:
@@ -69,12 +72,10 @@ class Rule:
         return self.check(change) if type(change) is self.kind else None
 
 
-def rule(
-    kind: type[C], level: Level, *, before: str, after: str, severity: Severity = Severity.ERROR
-) -> Callable[[Callable[[C], Finding | None]], Rule]:
+def rule(level: Level, *, before: str, after: str, severity: Severity = Severity.ERROR) -> Callable[[Check], Rule]:
     """A decorator that turns a check for changes of one kind into a rule."""
 
-    def decorate(check: Callable[[C], Finding | None]) -> Rule:
+    def decorate(check: Check) -> Rule:
         what, why = explanation(check.__doc__)
         code = Code(
             number=check.__name__.upper(),
@@ -86,6 +87,21 @@ def rule(
             severity=severity,
             relaxable=True,
         )
-        return Rule(code, level, kind, check)
+        return Rule(code, level, get_type_hints(check)["change"], check)
 
     return decorate
+
+
+def span_of(decl: MessageDecl | FieldDecl, *attributes: str) -> Span:
+    """The span of the first of these attributes that the declaration has, else of its name."""
+    written = filter(None, (getattr(decl, attribute) for attribute in attributes))
+    span: Span = next(written, decl.name).span
+    return span
+
+
+def contrast(
+    change: MessageChange, attribute: str, text: str, now: str, was: str, *, helps: Iterable[str] = ()
+) -> Finding:
+    """A finding about one attribute, with the label ``now`` on the new side and ``was`` on the old side."""
+    old, new = (span_of(decl, attribute) for decl in change.decls)
+    return finding(text, new, now, others=[(old, was)], helps=helps)
