@@ -15,6 +15,10 @@ if TYPE_CHECKING:
 class KwireError(Exception):
     """Base class of all errors that kwire raises for invalid input and unknown names."""
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Copied and pickled by attributes, not by a call of the class, which may require keywords."""
+        return _restored, (type(self), *self.args), vars(self)
+
 
 class DecodeError(KwireError):
     """Raised for bytes that are not valid for the message and version.
@@ -56,10 +60,6 @@ class DecodeError(KwireError):
         where = f"{self.message_name}{version}{field}, " if self.message_name else ""
         return f"{where}byte {self.offset} of {len(self.data)}: {self.reason}"
 
-    def __reduce__(self) -> tuple[object, ...]:
-        where = self.message_name, self.version, self.path, self.offset
-        return _rebuild_decode_error, (type(self), self.reason, *where, self.data, self.origin, self.position)
-
 
 class FieldValueError(KwireError):
     """Raised for a value that does not fit its field. ``path`` names the field and is empty for the whole message."""
@@ -75,9 +75,6 @@ class FieldValueError(KwireError):
         version = "" if self.version is None else f" v{self.version}"
         field = f", field {self.path}" if self.path else ""
         return f"{self.message_name}{version}{field}: {self.reason}" if self.message_name else self.reason
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return _rebuild_value_error, (type(self), self.reason, self.message_name, self.version, self.path)
 
 
 class EncodeError(FieldValueError):
@@ -102,16 +99,12 @@ class UnknownNameError(KwireError, KeyError):
     def __init__(self, name: object, known: Iterable[object] = (), *, of: str = "") -> None:
         super().__init__(name)
         self.name = name
-        self._known = known
+        self._known = known if isinstance(known, range) else tuple(known)
         self._of = of
 
     def __str__(self) -> str:
         owner = f" of {self._of}" if self._of else ""
         return f"unknown {self.KIND} {self.name!r}{owner}{_suggestion(self.name, self._known)}"
-
-    def __reduce__(self) -> tuple[object, ...]:
-        known = self._known if isinstance(self._known, range) else tuple(self._known)
-        return _rebuild_unknown_name_error, (type(self), self.name, known, self._of)
 
 
 class UnknownMessageError(UnknownNameError):
@@ -173,39 +166,8 @@ def _suggestion(name: object, known: Iterable[object]) -> str:
     return f", expected one of {expected}" if 0 < len(expected) <= _LONGEST_LIST else ""
 
 
-def _rebuild_decode_error(
-    cls: type[DecodeError],
-    reason: str,
-    message_name: str,
-    version: int | None,
-    path: str,
-    offset: int,
-    data: bytes,
-    origin: Origin | None,
-    position: int | None,
-) -> DecodeError:
-    return cls(
-        reason,
-        message_name=message_name,
-        version=version,
-        path=path,
-        offset=offset,
-        data=data,
-        origin=origin,
-        position=position,
-    )
-
-
-def _rebuild_value_error(
-    cls: type[FieldValueError], reason: str, message_name: str, version: int | None, path: str
-) -> FieldValueError:
-    return cls(reason, message_name=message_name, version=version, path=path)
-
-
-def _rebuild_unknown_name_error(
-    cls: type[UnknownNameError], name: object, known: Iterable[object], of: str
-) -> UnknownNameError:
-    return cls(name, known, of=of)
+def _restored(cls: type[KwireError], *args: object) -> KwireError:
+    return cls.__new__(cls, *args)
 
 
 __all__ = [

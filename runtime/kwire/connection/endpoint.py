@@ -21,9 +21,6 @@ class ProtocolViolationError(DecodeError):
 
     events: list[Any]
 
-    def __reduce__(self) -> tuple[object, ...]:
-        return *super().__reduce__(), {"events": self.events}
-
 
 def take_all(payloads: Iterator[bytes], take: Callable[[bytes], T]) -> list[T]:
     """The result of ``take`` for every payload; :class:`ProtocolViolationError` if the stream or ``take`` fails."""

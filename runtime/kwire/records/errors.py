@@ -25,10 +25,6 @@ class RecordsError(DecodeError):
             reason, message_name=name, version=magic, path=path, offset=offset, data=data, position=position
         )
 
-    def __reduce__(self) -> tuple[object, ...]:
-        state = (self.reason, self.position, self.offset, self.data, self.version, self.path)
-        return _rebuild, (type(self), *state)
-
 
 class ChecksumError(RecordsError):
     """The stored checksum of a batch is wrong."""
@@ -44,9 +40,3 @@ class CorruptRecordError(RecordsError):
 
 MAX_KEPT = 1024
 """How many bytes an error keeps of a batch with an invalid size."""
-
-
-def _rebuild(
-    kind: type[RecordsError], reason: str, position: int, offset: int, data: bytes, magic: int | None, path: str
-) -> RecordsError:
-    return kind(reason, position=position, offset=offset, data=data, magic=magic, path=path)
