@@ -12,7 +12,7 @@ from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, w
 
 from kwire.message import FieldTags, Message
 from kwire.native import i64, mypyc_attr
-from kwire.schema import Field
+from kwire.schema import NEVER, Field
 from kwire.wire import give_up, read_tags, write_tags
 
 __all__ = ["RequestHeader", "ResponseHeader"]
@@ -36,15 +36,7 @@ class RequestHeader(Message):
         Field("api_key", "RequestApiKey", "int16", range(3)),
         Field("api_version", "RequestApiVersion", "int16", range(3)),
         Field("correlation_id", "CorrelationId", "int32", range(3)),
-        Field(
-            "client_id",
-            "ClientId",
-            "string",
-            range(1, 3),
-            nullable=range(1, 3),
-            flexible=range(0),
-            ignorable=True,
-        ),
+        Field("client_id", "ClientId", "string", range(1, 3), nullable=range(1, 3), flexible=NEVER, ignorable=True),
     )
     SLOTS: ClassVar[tuple[str, ...]] = ("api_key", "api_version", "correlation_id", "client_id", "unknown_tags")
     __slots__ = SLOTS

@@ -55,11 +55,8 @@ class MessageMapping(Mapping["str", "T"]):
     def __contains__(self, name: object) -> bool:
         return name in self._modules or name in self._aliases
 
-    def __eq__(self, other: object) -> bool:
-        return self is other
-
-    def __hash__(self) -> int:
-        return id(self)
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} of {self._package}: {len(self)} messages>"

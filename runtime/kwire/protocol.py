@@ -40,37 +40,13 @@ def expected(message: Message | None, cls: type[M], otherwise: str = "an unknown
     raise UnexpectedMessageError(f"expected {cls.__name__}, got {found}")
 
 
-class Request:
-    """A parsed request frame. ``message`` is ``None`` if the API key or version is unknown."""
-
-    __slots__ = ("body_offset", "header", "message", "payload")
-
-    def __init__(self, header: RequestHeader, message: Message | None, payload: bytes, body_offset: int) -> None:
-        self.header = header
-        self.message = message
-        self.payload = payload
-        self.body_offset = body_offset
-
-    @property
-    def body(self) -> bytes:
-        """The bytes after the header."""
-        return self.payload[self.body_offset :]
-
-    def expect(self, cls: type[M]) -> M:
-        """The message if it is a ``cls``; :class:`UnexpectedMessageError` otherwise."""
-        return expected(self.message, cls)
-
-    def __repr__(self) -> str:
-        return f"Request(header={self.header!r}, message={self.message!r})"
-
-
-class Response:
-    """A parsed response frame. ``version`` is the version of the body, which is not always that of the request."""
+class _Parsed:
+    """A parsed frame. ``version`` is that of the body, ``body_offset`` the start of the body in ``payload``."""
 
     __slots__ = ("body_offset", "header", "message", "payload", "version")
 
     def __init__(
-        self, header: ResponseHeader, message: Message | None, payload: bytes, body_offset: int, version: int
+        self, header: Message, message: Message | None, payload: bytes, body_offset: int, version: int
     ) -> None:
         self.header = header
         self.message = message
@@ -88,7 +64,24 @@ class Response:
         return expected(self.message, cls)
 
     def __repr__(self) -> str:
-        return f"Response(header={self.header!r}, message={self.message!r}, version={self.version})"
+        name = type(self).__name__
+        return f"{name}(header={self.header!r}, message={self.message!r}, version={self.version})"
+
+
+class Request(_Parsed):
+    """A parsed request frame. ``message`` is ``None`` if the API key or version is unknown."""
+
+    __slots__ = ()
+
+    header: RequestHeader
+
+
+class Response(_Parsed):
+    """A parsed response frame. ``version`` is the version of the body, which is not always that of the request."""
+
+    __slots__ = ()
+
+    header: ResponseHeader
 
 
 class MessageRegistry(MessageMapping["type[Message]"]):
@@ -204,7 +197,7 @@ class MessageRegistry(MessageMapping["type[Message]"]):
         payload = bytes(payload)
         header, offset, cls = self.request_header(payload, policy)
         message = None if cls is None else cls.decode(payload, header.api_version, policy, start=offset)
-        return Request(header, message, payload, offset)
+        return Request(header, message, payload, offset, header.api_version)
 
     def request_header(
         self, payload: bytes, policy: Policy = STRICT

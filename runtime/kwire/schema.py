@@ -55,19 +55,6 @@ _set = object.__setattr__
 class Field:
     """One field of a struct, for all versions of its message. Immutable."""
 
-    __slots__ = (
-        "defined_name",
-        "flexible",
-        "former_names",
-        "ignorable",
-        "name",
-        "nullable",
-        "tag",
-        "tagged",
-        "type",
-        "versions",
-    )
-
     name: str
     """The attribute of the class: ``topic_id``."""
     defined_name: str
@@ -83,12 +70,13 @@ class Field:
     tagged: range
     """The versions in which it is a tagged field."""
     flexible: range | None
-    """The versions in which its length is compact; ``None`` for the flexible versions of the message [KAFKA-WIRE
-    4]."""
+    """The versions in which its length is compact; ``None``: the flexible ones of the message [KAFKA-WIRE 4]."""
     ignorable: bool
     """Whether encoding drops a value that the version has no place for."""
     former_names: tuple[str, ...]
     """Names that the field had in the JSON form of earlier releases."""
+
+    __slots__ = tuple(__annotations__)
 
     def __init__(
         self,

@@ -19,7 +19,7 @@ from kwire.schema import (
     present_fields,
     struct_class,
 )
-from kwire.wire import MAX_STRING, MAX_TAG, write_uvarint
+from kwire.wire import MAX_STRING, MAX_TAG, write_tags, write_uvarint
 
 
 class Writer(Context):
@@ -68,12 +68,7 @@ class Writer(Context):
             if any(tag == other for other, _ in known):
                 self.fail(f"tag {tag} is a known field of this struct")
             previous = tag
-        tags = sorted([*known, *unknown])
-        write_uvarint(out, len(tags))
-        for tag, payload in tags:
-            write_uvarint(out, tag)
-            write_uvarint(out, len(payload))
-            out.write(payload)
+        write_tags(out, known, tuple(unknown))
         self.parts.pop()
 
     def value(
