@@ -12,7 +12,7 @@ import pytest
 from pydantic import TypeAdapter, ValidationError
 
 from kwire.errors import UnknownMessageError, UnknownVersionError
-from kwire.models import WITH_RECORDS, ModelOf, fields
+from kwire.models import WITH_RECORDS, ModelOf, build
 from kwire.uuids import Uuid
 from kwire_kafka import FetchRequest, HeartbeatRequest, MetadataRequest, ProduceRequest
 from kwire_kafka.api import fetch, produce
@@ -271,9 +271,9 @@ def test_names_that_pydantic_takes_are_known_to_the_compiler() -> None:
     """A field called ``copy`` or ``ModelConfig`` gets another attribute, at run time and for type checkers."""
     public = {name for name in dir(ModelOf) if not name.startswith(("_", "model_")) and not name.isupper()}
     assert public <= emitted.RESERVED
-    assert emitted.RESERVED == fields.RESERVED
+    assert emitted.RESERVED == build.RESERVED
     for name in ("copy", "model_config", "topics"):
-        assert emitted.model_name(name) == fields.model_name(name) == name + "_" * (name != "topics")
+        assert emitted.model_name(name) == build.model_name(name) == name + "_" * (name != "topics")
 
 
 def run(code: str) -> str:

@@ -19,7 +19,7 @@ RESERVED = frozenset(
     {"construct", "copy", "dict", "from_orm", "json", "parse_file", "parse_obj", "parse_raw", "schema"}
     | {"schema_json", "update_forward_refs", "validate", "for_version", "from_codec", "to_codec", "unknown_tags"}
 )
-"""Attributes that every model has; must match ``kwire.models.fields``."""
+"""Attributes that every model has; must match ``kwire.models.build``."""
 
 
 Attribute = tuple[str, str, str]

@@ -5,25 +5,49 @@ from __future__ import annotations
 import functools
 import sys
 import threading
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import AliasChoices, Field, create_model
 
 from kwire.json_form.read import SIZE_NAME
 from kwire.message import Struct
-from kwire.models.fields import SIZE_ATTRIBUTE, ModelField, model_fields
 from kwire.models.kinds import KINDS, SIZE, array_of
-from kwire.schema import absent_fields, valid_version
+from kwire.schema import PresentField, absent_fields, present_fields, valid_version
 
 if TYPE_CHECKING:
     from kwire.models.model import ModelOf
 
     M = TypeVar("M", bound=ModelOf[Any])
 
-SUFFIX = "Model"
-"""The suffix of model names."""
+SIZE_ATTRIBUTE = "_size_in_bytes"
+"""Suffix of the attribute for the size of records that a log left out."""
+
+RESERVED = frozenset(
+    {"construct", "copy", "dict", "from_orm", "json", "parse_file", "parse_obj", "parse_raw", "schema", "schema_json"}
+    | {"update_forward_refs", "validate", "for_version", "from_codec", "to_codec", "unknown_tags"}
+)
+"""Attributes that every model has; the compiler has the same list."""
 
 _BUILDING = threading.RLock()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ModelField:
+    """A field that the version has: ``name`` is its attribute in the model, ``codec`` the field of the codec."""
+
+    name: str
+    codec: PresentField
+    json_name: str
+
+    @property
+    def is_records(self) -> bool:
+        return self.codec.type == "records"
+
+
+def model_name(name: str) -> str:
+    """The attribute of a model: that of the codec, with an underscore if pydantic reserves the name."""
+    return f"{name}_" if name in RESERVED or name.startswith("model_") else name
 
 
 def build(model: type[M], version: int) -> type[M]:
@@ -36,7 +60,10 @@ def build(model: type[M], version: int) -> type[M]:
 @functools.cache
 def _built(model: type[ModelOf[Any]], version: int) -> type[ModelOf[Any]]:
     struct = model.STRUCT
-    live = model_fields(struct, version)
+    live = tuple(
+        ModelField(name=model_name(field.name), codec=field, json_name=field.json_name)
+        for field in present_fields(struct, version)
+    )
     fields: dict[str, Any] = {}
     for field in live:
         fields |= _definitions(model, version, field)
@@ -54,15 +81,15 @@ def _definitions(model: type[ModelOf[Any]], version: int, field: ModelField) -> 
     """The pydantic field of ``field``; records have a second one for their size."""
     names, annotation = field.codec.json_names, _annotation(model, version, field)
     if not field.is_records:
-        return {field.name: (annotation, _field(names, _default(model, version, field)))}
+        return {field.name: (annotation, _field(names, **_default(model, version, field)))}
     sizes = tuple(name + SIZE_NAME for name in names)
     return {
-        field.name: (annotation, _field(names, {"default": None})),
-        field.name + SIZE_ATTRIBUTE: (SIZE, _field(sizes, {"default": None})),
+        field.name: (annotation, _field(names, default=None)),
+        field.name + SIZE_ATTRIBUTE: (SIZE, _field(sizes, default=None)),
     }
 
 
-def _field(names: tuple[str, ...], default: dict[str, Any]) -> Any:
+def _field(names: tuple[str, ...], **default: Any) -> Any:
     alias = names[0] if len(names) == 1 else AliasChoices(*names)
     return Field(**default, validation_alias=alias, serialization_alias=names[0])
 
@@ -75,7 +102,7 @@ def _annotation(model: type[ModelOf[Any]], version: int, field: ModelField) -> A
 
 
 def _nested(model: type[ModelOf[Any]], name: str) -> type[ModelOf[Any]]:
-    nested: type[ModelOf[Any]] = getattr(sys.modules[model.__module__], name + SUFFIX)
+    nested: type[ModelOf[Any]] = getattr(sys.modules[model.__module__], f"{name}Model")
     return nested
 
 

@@ -6,8 +6,8 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any, cast
 
 from kwire.json_form.read import SIZE_NAME
-from kwire.models.fields import SIZE_ATTRIBUTE, ModelField
-from kwire.models.kinds import in_base64
+from kwire.json_form.values import in_base64
+from kwire.models.build import SIZE_ATTRIBUTE, ModelField
 from kwire.schema import description
 from kwire.uuids import Uuid
 

@@ -20,8 +20,7 @@ from pydantic_core import CoreSchema, PydanticCustomError
 from kwire.json_form.read import SIZE_NAME
 from kwire.lookup import PerMessage
 from kwire.message import FieldTags, Message, Struct
-from kwire.models.build import build
-from kwire.models.fields import SIZE_ATTRIBUTE, ModelField
+from kwire.models.build import SIZE_ATTRIBUTE, ModelField, build
 from kwire.models.kinds import WITH_RECORDS as WITH_RECORDS
 from kwire.schema import AbsentField
 
