@@ -73,12 +73,12 @@ class Options:
             raise self._error(name, f"a whole number, {least} or more")
         return int(value)
 
-    def size(self, name: str, default: int, least: int = 1) -> int:
+    def size(self, name: str, default: int) -> int:
         """A number of bytes, with an optional unit k, m or g, such as ``64m``."""
         match = _SIZE.fullmatch((self.text(name) or str(default)).strip())
-        size = int(match[1]) * _UNITS[match[2].lower()] if match else -1
-        if size < least:
-            raise self._error(name, f"a size of {least} bytes or more, such as 65536, 512k or 64m")
+        size = int(match[1]) * _UNITS[match[2].lower()] if match else 0
+        if not size:
+            raise self._error(name, "a size of at least one byte, such as 65536, 512k or 64m")
         return size
 
     def names(self, name: str) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,24 +18,38 @@ _TESTS: dict[str, Callable[[Any, Any], bool]] = {
     ">": operator.gt,
     ">=": operator.ge,
     "in": lambda value, values: value in values,
+    "starts with": str.startswith,
+    "ends with": str.endswith,
+    "contains": operator.contains,
+    "null": lambda value, _: False,
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A test of the values of ``column``: ``= < <= > >= in`` with ``value``, or ``null`` and ``not null`` without.
+    """A test of the values of ``column``: one of ``_TESTS`` with ``value``, or its negation. Times are in
+    microseconds.
 
-    As in SQL, null satisfies only the test ``null``. Times are in microseconds.
+    As in SQL, null satisfies the test ``null``, but no other test and no negation of one.
     """
 
     column: str
     test: str
     value: Any = None
+    negated: bool = False
 
     def holds(self, value: Any) -> bool:
-        if self.test in ("null", "not null"):
-            return (value is None) == (self.test == "null")
-        return value is not None and _TESTS[self.test](value, self.value)
+        if value is None:
+            return self.test == "null" and not self.negated
+        return _TESTS[self.test](value, self.value) != self.negated
+
+
+def may_pass(conditions: Iterable[Condition], known: Mapping[str, Any]) -> bool:
+    """Whether rows with these values in some of their columns can satisfy the conditions. Tests for null are not
+    judged: a row that reports broken input has null in most columns."""
+    return all(
+        test.test == "null" or test.column not in known or test.holds(known[test.column]) for test in conditions
+    )
 
 
 class Projection:
@@ -52,10 +66,6 @@ class Projection:
         self.schema: pa.Schema = self.layout.full if schema is None else schema
         self.conditions = tuple(conditions)
         self.columns = frozenset(self.schema.names) | {condition.column for condition in conditions}
-
-    def may_pass(self, known: Mapping[str, Any]) -> bool:
-        """Whether a row with these values in some of its columns can satisfy the conditions."""
-        return all(test.column not in known or test.holds(known[test.column]) for test in self.conditions)
 
     def rows(self, rows: list[Row]) -> list[Row]:
         """The rows that satisfy the conditions."""

@@ -41,7 +41,7 @@ def index(path: Path, *batches: bytes) -> None:
     path.with_suffix(".index").write_bytes(entries)
 
 
-def rows(path: Path, size: int | None = None, columns: tuple[str, ...] = (), **settings: Any) -> list[dict[str, Any]]:
+def rows(path: Path, size: int = 1 << 20, columns: tuple[str, ...] = (), **settings: Any) -> list[dict[str, Any]]:
     """All rows of a file that is cut into splits of ``size`` bytes."""
     schema = pa.schema([RECORDS.field(name) for name in columns or RECORDS.names])
     files = segment_files([str(path)], [str(path)])

@@ -25,6 +25,9 @@ from pyspark.sql.datasource import (
     LessThan,
     LessThanOrEqual,
     Not,
+    StringContains,
+    StringEndsWith,
+    StringStartsWith,
 )
 from pyspark.sql.types import StructType
 
@@ -188,15 +191,24 @@ NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
         (LessThan(("number",), 5), Condition("number", "<", 5)),
         (GreaterThanOrEqual(("number",), 5), Condition("number", ">=", 5)),
         (IsNull(("_corrupt",)), Condition("_corrupt", "null")),
-        (IsNotNull(("api",)), Condition("api", "not null")),
+        (IsNotNull(("api",)), Condition("api", "null", negated=True)),
+        (EqualNullSafe(("api",), "Fetch"), Condition("api", "=", "Fetch")),
+        (In(("api",), ("Fetch", None)), Condition("api", "in", ("Fetch",))),
+        (StringStartsWith(("api",), "Fe"), Condition("api", "starts with", "Fe")),
+        (StringEndsWith(("api",), "ch"), Condition("api", "ends with", "ch")),
+        (StringContains(("api",), "etc"), Condition("api", "contains", "etc")),
+        (Not(EqualTo(("api",), "Fetch")), Condition("api", "=", "Fetch", negated=True)),
+        (Not(IsNotNull(("api",))), Condition("api", "null")),
         (GreaterThan(("time",), NOON.replace(tzinfo=None)), None),
         (EqualTo(("latency_ms",), 0.5), None),
         (EqualTo(("api_key",), 1.5), None),
-        (In(("api",), ("Fetch", None)), None),
+        (In(("api",), (None,)), None),
+        (In(("api_key",), (1, 1.5)), None),
         (EqualNullSafe(("api",), None), None),
+        (Not(EqualNullSafe(("api",), "Fetch")), None),
         (IsNotNull(("error_codes",)), None),
         (EqualTo(("no", "such"), 1), None),
-        (Not(EqualTo(("api",), "Fetch")), None),
+        (Not(EqualTo(("no", "such"), 1)), None),
     ],
 )
 def test_filters_become_conditions_if_they_mean_the_same(given: Filter, expected: Condition | None) -> None:

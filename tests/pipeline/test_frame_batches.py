@@ -101,7 +101,7 @@ def test_columns_may_be_in_any_order_and_none_may_be_wanted() -> None:
     [
         ([Condition("kind", "=", "request")], ["request"]),
         ([Condition("kind", "in", ("response", "gap"))], ["response"]),
-        ([Condition("latency_ms", "not null")], ["response"]),
+        ([Condition("latency_ms", "null", negated=True)], ["response"]),
         ([Condition("latency_ms", "null")], ["request"]),
         ([Condition("position", ">", 0), Condition("position", "<=", 1)], ["response"]),
         ([Condition("size", ">=", 0), Condition("number", "<", 1)], ["request"]),

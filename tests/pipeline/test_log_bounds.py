@@ -10,10 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pyspark.sql import datasource as spark
+from pyspark.sql.types import StructType
 
 from kwire.records import Batch, Record, encode_batch, encode_message_set
+from kwire_spark.columns import RECORDS
+from kwire_spark.options import Options
+from kwire_spark.projection import Condition, may_pass
 from kwire_spark.segments import Bounds
-from kwire_spark.segments.bounds import allows
+from kwire_spark.sources.filters import conditions
+from kwire_spark.sources.log import LogReader
 from tests.effort import examples
 from tests.pipeline.log_files import TIMES, offsets, rows, segment
 
@@ -84,22 +89,23 @@ def moment(number: int) -> datetime:
         (spark.LessThan(("time",), moment(5) + timedelta(microseconds=1)), [1, 2, 4, 5]),
         (spark.GreaterThan(("time",), moment(13)), [14]),
         (spark.GreaterThan(("time",), moment(13) - timedelta(microseconds=1)), [13, 14]),
-        (spark.GreaterThanOrEqual(("time",), moment(13).replace(tzinfo=None)), [13, 14]),
-        (spark.Not(spark.EqualTo(("offset",), 5)), list(range(16))),  # left to Spark
+        # Left to Spark:
+        (spark.GreaterThanOrEqual(("time",), moment(13).replace(tzinfo=None)), list(range(16))),
+        (spark.Not(spark.EqualTo(("offset",), 5)), list(range(16))),
+        (spark.IsNotNull(("offset",)), list(range(16))),
         (spark.EqualTo(("value", "offset"), 5), list(range(16))),
         (spark.GreaterThan(("offset",), None), list(range(16))),
     ],
     ids=repr,
 )
 def test_filters_become_the_bounds_that_they_name(log: Path, one: Any, chosen: list[int]) -> None:
-    assert offsets(rows(log, bounds=Bounds().narrowed([one]))) == chosen
+    assert offsets(rows(log, bounds=Bounds().narrowed(conditions([one], RECORDS)))) == chosen
 
 
 def test_filters_narrow_bounds_and_never_widen_them() -> None:
     given = Bounds(first_offset=3, last_offset=9)
-    wider = [spark.GreaterThan(("offset",), 0), spark.LessThan(("offset",), 100)]
-    assert given.narrowed(wider) == given
-    assert given.narrowed([spark.GreaterThan(("offset",), 4), spark.LessThan(("offset",), 8)]) == Bounds(5, 7)
+    assert given.narrowed([Condition("offset", ">", 0), Condition("offset", "<", 100)]) == given
+    assert given.narrowed([Condition("offset", ">", 4), Condition("offset", "<", 8)]) == Bounds(5, 7)
 
 
 def test_a_message_set_is_not_decompressed_to_judge_it() -> None:
@@ -130,7 +136,7 @@ ORDERS = {"topic": "orders", "partition": 3}
         (spark.StringStartsWith(("topic",), "ord"), True),
         (spark.StringEndsWith(("topic",), "ord"), False),
         (spark.StringContains(("topic",), "der"), True),
-        (spark.IsNull(("topic",)), False),
+        (spark.IsNull(("topic",)), True),  # as are rows that report broken input
         (spark.IsNotNull(("topic",)), True),
         (spark.Not(spark.IsNull(("topic",))), True),
         # What rows of a file differ in, or what nobody knows how to judge, leaves no file out, nor does its contrary.
@@ -143,11 +149,14 @@ ORDERS = {"topic": "orders", "partition": 3}
     ids=repr,
 )
 def test_a_file_is_left_out_only_if_a_filter_says_so(one: Any, passes: bool) -> None:
-    assert allows([one], ORDERS) is passes
-    assert allows([one, spark.EqualTo(("topic",), "orders")], ORDERS) is passes
+    assert may_pass(conditions([one], RECORDS), ORDERS) is passes
+    assert may_pass(conditions([one, spark.EqualTo(("topic",), "orders")], RECORDS), ORDERS) is passes
 
 
-def test_a_file_whose_topic_nobody_knows_is_read_whatever_is_asked_for() -> None:
-    unknown = {"topic": None, "partition": None}
-    assert allows([spark.EqualTo(("topic",), "orders")], unknown)
-    assert allows([spark.Not(spark.EqualTo(("topic",), "orders"))], unknown)
+def test_a_file_of_an_unknown_topic_is_read_whatever_is_asked_for(tmp_path: Path) -> None:
+    path = segment(tmp_path, encode_batch(logged(0)), name="-")
+    reader = LogReader(Options({"path": str(path)}), StructType([]))
+    for one in (spark.EqualTo(("topic",), "orders"), spark.Not(spark.EqualTo(("topic",), "orders"))):
+        reader.conditions = conditions([one], RECORDS)
+        [partition] = reader.partitions()
+        assert [split.path for split in partition.value] == [str(path)]

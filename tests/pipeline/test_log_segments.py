@@ -378,7 +378,7 @@ def test_a_false_header_does_not_hide_the_batch_behind_it(tmp_path: Path) -> Non
     false = bytearray(BATCHES[1])
     false[8:12] = struct.pack(">i", 2 * SIZE - 12)
     path = segment(tmp_path, BATCHES[0], bytes(false), *BATCHES[2:4])
-    for size in (None, 100, SIZE, 2 * SIZE + 1):
+    for size in (1 << 20, 100, SIZE, 2 * SIZE + 1):
         found = rows(path, size)
         assert offsets(found) == [*range(10), *range(20, 40)]
         [(position, reason)] = broken(found)

@@ -11,11 +11,10 @@ from pyspark.sql.types import StringType, StructField, StructType
 
 from kwire_spark.columns import EXCHANGES, REFUSALS
 from kwire_spark.options import BrokenInputError, OptionError, Options
-from kwire_spark.sources.request_log import KafkaRequestLog
+from kwire_spark.sources.request_log import KafkaRequestLog, RequestLogReader
 from kwire_spark.sources.server_log import KafkaServerLog
-from kwire_spark.sources.text_log import TextLogReader
 from kwire_spark.spark_types import spark_schema
-from kwire_spark.text_logs import Split, request_batches
+from kwire_spark.text_logs import Split
 
 DATA = Path(__file__).parents[1] / "data"
 FACTS = "api string, version smallint, client_id string, time timestamp, source string, _corrupt string"
@@ -58,9 +57,7 @@ def test_the_whole_table_of_a_small_log(spark: SparkSession, tmp_path: Path) -> 
 def test_failfast_is_an_error(tmp_path: Path) -> None:
     path = tmp_path / "kafka-request.log"
     path.write_text(LINE * 2 + LINE[:90])
-    reader = TextLogReader(
-        "logged_exchanges", request_batches, Options({"path": str(tmp_path), "mode": "failfast"}), API
-    )
+    reader = RequestLogReader(Options({"path": str(tmp_path), "mode": "failfast"}), API)
     (part,) = reader.partitions()
     with pytest.raises(BrokenInputError, match=rf"kafka-request\.log, byte {2 * len(LINE)}: invalid JSON"):
         list(reader.read(part))
@@ -78,7 +75,7 @@ def test_splits_are_planned_by_size(tmp_path: Path) -> None:
     path = tmp_path / "log"
     path.write_bytes(b"x" * 1000)
     options = Options({"path": str(path), "splitSize": "400"})
-    planned = TextLogReader("logged_exchanges", request_batches, options, API).partitions()
+    planned = RequestLogReader(options, API).partitions()
     assert [part.value for part in planned] == [
         Split(str(path), 0, 400),
         Split(str(path), 400, 800),
@@ -89,4 +86,4 @@ def test_splits_are_planned_by_size(tmp_path: Path) -> None:
 @pytest.mark.parametrize("zone", ["Mars", "+99", "../UTC", "++"])
 def test_time_zones_that_there_are_not(zone: str) -> None:
     with pytest.raises(OptionError, match="timeZone must be a time zone"):
-        TextLogReader("logged_exchanges", request_batches, Options({"path": ".", "timeZone": zone}), API)
+        RequestLogReader(Options({"path": ".", "timeZone": zone}), API)

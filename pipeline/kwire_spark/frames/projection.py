@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from kwire_spark.columns import EXCHANGES, FRAMES
 from kwire_spark.frames import identity, payload
-from kwire_spark.projection import Condition, Projection
+from kwire_spark.projection import Condition, Projection, may_pass
 
 Table = Literal["frames", "exchanges"]
 
@@ -46,8 +46,7 @@ class ConnectionProjection(Projection):
     def takes(self, peers: Mapping[str, Any]) -> bool:
         """Whether a connection may have rows that are needed; ``peers`` are its columns by name."""
         fixed = _OF_CONNECTIONS[self.table]
-        tests = [test for test in self.conditions if test.column in fixed and test.test != "null"]
-        return all(test.holds(peers[test.column]) for test in tests)
+        return may_pass(self.conditions, {column: value for column, value in peers.items() if column in fixed})
 
 
 def _bodies(
@@ -64,7 +63,7 @@ def _bodies(
     if not _BODIES.intersection(columns):
         return frozenset(some)
     for condition in conditions:
-        if condition.column == "api" and condition.test in ("=", "in"):
+        if condition.column == "api" and condition.test in ("=", "in") and not condition.negated:
             values = [condition.value] if condition.test == "=" else condition.value
             return frozenset(some.union(values))
     return True

@@ -1,23 +1,17 @@
-"""The parts of a query's filters that let a reader skip files, batches and records.
-
-Takes Spark's filters; returns ``Bounds`` of offsets and times, and whether a topic or partition can match. Nothing
-here replaces a filter: Spark applies all of them again.
-"""
+"""Ranges of offsets and times that let a reader skip batches and records."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from kwire_spark.columns import EPOCH
-
 if TYPE_CHECKING:
     from kwire.records import Batch
+    from kwire_spark.projection import Condition
 
 LEAST, MOST = -(1 << 63), (1 << 63) - 1
 
@@ -36,20 +30,15 @@ class Bounds:
         """Whether records are selected by time; if so, records without a time are left out, as in SQL."""
         return self.first_time > LEAST or self.last_time < MOST
 
-    def narrowed(self, filters: Iterable[Any]) -> Bounds:
-        """These bounds, narrowed by Spark's ``filters``, all of which must be satisfied."""
-        bounds = self
-        for condition in filters:
-            column: tuple[str, ...] = getattr(condition, "attribute", ())
-            if column == ("offset",):
-                first, last = _limits(condition, int)
-                last_offset = min(bounds.last_offset, last)
-                bounds = replace(bounds, first_offset=max(bounds.first_offset, first), last_offset=last_offset)
-            elif column == ("time",):
-                first, last = _limits(condition, microseconds)
-                last_time = min(bounds.last_time, last)
-                bounds = replace(bounds, first_time=max(bounds.first_time, first), last_time=last_time)
-        return bounds
+    def narrowed(self, conditions: Iterable[Condition]) -> Bounds:
+        """These bounds, narrowed by ``conditions`` on ``offset`` and ``time``, all of which must be satisfied."""
+        bounds = asdict(self)
+        for condition in conditions:
+            first, last = f"first_{condition.column}", f"last_{condition.column}"
+            if first in bounds and condition.test in _LIMITS and not condition.negated:
+                least, most = _LIMITS[condition.test](condition.value)
+                bounds[first], bounds[last] = max(bounds[first], least), min(bounds[last], most)
+        return Bounds(**bounds)
 
     def skip(self, batch: Batch) -> bool:
         """Whether its header shows that no record of a batch is within the bounds. All formats store the largest
@@ -67,66 +56,12 @@ class Bounds:
         return chosen
 
 
-def allows(filters: Iterable[Any], facts: Mapping[str, object]) -> bool:
-    """Whether rows with these values can pass the filters: ``facts`` are columns with the same value in a whole
-    file."""
-    return all(_passes(condition, facts) for condition in filters)
-
-
-def microseconds(time: datetime) -> int:
-    """Microseconds since the epoch; a time without a zone is in UTC, the time zone of the session."""
-    return ((time if time.tzinfo else time.replace(tzinfo=UTC)) - EPOCH) // timedelta(microseconds=1)
-
-
-def _limits(condition: Any, number: Callable[[Any], int]) -> tuple[int, int]:
-    kind = type(condition).__name__
-    value = getattr(condition, "value", None)
-    if value is None:
-        return LEAST, MOST
-    if kind == "In":
-        values = [number(each) for each in value if each is not None]
-        return (min(values), max(values)) if values else (LEAST, MOST)
-    limit = _LIMITS.get(kind)
-    return limit(number(value)) if limit else (LEAST, MOST)
-
-
-_LIMITS: dict[str, Callable[[int], tuple[int, int]]] = {
-    "EqualTo": lambda value: (value, value),
-    "EqualNullSafe": lambda value: (value, value),
-    "GreaterThan": lambda value: (value + 1, MOST),
-    "GreaterThanOrEqual": lambda value: (value, MOST),
-    "LessThan": lambda value: (LEAST, value - 1),
-    "LessThanOrEqual": lambda value: (LEAST, value),
+_LIMITS: dict[str, Callable[[Any], tuple[int, int]]] = {
+    "=": lambda value: (value, value),
+    ">": lambda value: (value + 1, MOST),
+    ">=": lambda value: (value, MOST),
+    "<": lambda value: (LEAST, value - 1),
+    "<=": lambda value: (LEAST, value),
+    "in": lambda values: (min(values), max(values)),
 }
-
-
-def _passes(condition: Any, facts: Mapping[str, object]) -> bool:
-    kind = type(condition).__name__
-    if kind == "Not":
-        # If a filter cannot be evaluated, both it and its negation let the row pass; null passes neither.
-        return _judged(condition.child, facts) is not True
-    return _judged(condition, facts) is not False
-
-
-def _judged(condition: Any, facts: Mapping[str, object]) -> bool | None:
-    """Whether a filter is satisfied; ``None`` if that is unknown or the value is null."""
-    column: tuple[str, ...] = getattr(condition, "attribute", ())
-    test = _TESTS.get(type(condition).__name__)
-    if test is None or len(column) != 1 or facts.get(column[0]) is None:
-        return None
-    return test(facts[column[0]], getattr(condition, "value", None))
-
-
-_TESTS: dict[str, Callable[[Any, Any], bool]] = {
-    "EqualTo": lambda fact, value: bool(fact == value),
-    "EqualNullSafe": lambda fact, value: bool(fact == value),
-    "GreaterThan": lambda fact, value: bool(fact > value),
-    "GreaterThanOrEqual": lambda fact, value: bool(fact >= value),
-    "LessThan": lambda fact, value: bool(fact < value),
-    "LessThanOrEqual": lambda fact, value: bool(fact <= value),
-    "In": lambda fact, value: fact in value,
-    "IsNull": lambda fact, value: False,
-    "StringStartsWith": lambda fact, value: str(fact).startswith(value),
-    "StringEndsWith": lambda fact, value: str(fact).endswith(value),
-    "StringContains": lambda fact, value: value in str(fact),
-}
+"""By test: the smallest and the largest value that satisfies it."""

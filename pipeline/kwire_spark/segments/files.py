@@ -5,7 +5,6 @@ Takes paths and returns ``Split``s, which are ranges of files. A range includes 
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -69,18 +68,12 @@ def segment_files(
     return sorted(chosen, key=lambda file: (file.topic or "", file.partition or 0, file.state, str(file.path)))
 
 
-def splits(files: Iterable[LogSegment], size: int | None = None) -> list[tuple[Split, ...]]:
-    """The files cut into ranges of ``size`` bytes, in groups of about that size: one group is the work of a task.
-
-    The default ``size`` is 64 MiB, or less for small inputs, so that all processors have work.
-    """
-    sizes = [(str(file.path), _size(file)) for file in files]
-    if size is None:
-        share = sum(max(0, length) for _, length in sizes) // (2 * (os.cpu_count() or 1))
-        size = min(64 << 20, max(4 << 20, share))
+def splits(files: Iterable[LogSegment], size: int = 64 << 20) -> list[tuple[Split, ...]]:
+    """The files cut into ranges of ``size`` bytes, in groups of about that size: one group is the work of a task."""
     groups: list[list[Split]] = []
     room = 0
-    for path, whole in sizes:
+    for file in files:
+        path, whole = str(file.path), _size(file)
         for start in range(0, max(whole, 1), size):
             end = min(start + size, whole)
             if not groups or room < end - start:

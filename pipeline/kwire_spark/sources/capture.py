@@ -33,22 +33,21 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
-from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+from pyspark.sql.datasource import InputPartition
 
 from kwire_spark.capture import read_pieces
-from kwire_spark.frames import Condition, Table, frame_batches
+from kwire_spark.frames import Table, frame_batches
 from kwire_spark.frames.projection import TABLES
 from kwire_spark.options import Options
-from kwire_spark.sources.filters import Reader, conditions
-from kwire_spark.spark_types import selected, spark_schema
+from kwire_spark.sources.base import Reader, Source
 from kwire_spark.worker import tune_worker
 
 if TYPE_CHECKING:
-    from pyspark.sql.datasource import Filter
     from pyspark.sql.types import StructType
 
 BYTES_PER_TASK = 32 << 20
@@ -56,48 +55,34 @@ COMPRESSION = 4
 """How much smaller compressed captures are, roughly."""
 
 
-class KafkaCapture(DataSource):
-    """Registers as ``kafka_capture``."""
-
-    @classmethod
-    def name(cls) -> str:
-        return "kafka_capture"
-
-    def schema(self) -> StructType:
-        return spark_schema(TABLES[_table(Options(self.options))])
-
-    def reader(self, schema: StructType) -> DataSourceReader:
-        options = Options(self.options)
-        return CaptureReader(options, schema).pushing(options.flag("pushdown", False))
-
-
 class CaptureReader(Reader):
-    """Plans shares of all files on the driver, reads one of them in a task."""
+    """Plans shares of all files; every task reads all packets of the files, but only the connections of its share."""
 
     def __init__(self, options: Options, schema: StructType) -> None:
-        self._options = options
-        self._table = _table(options)
-        self._schema = selected(TABLES[self._table], schema)
-        self._ports = options.ports("ports")
-        self._start, self._end = options.time("start"), options.time("end")
-        self._failfast = options.failfast
-        self._conditions: list[Condition] = []
+        super().__init__(options, schema)
+        start, end = options.time("start"), options.time("end")
+        self._pieces = partial(read_pieces, ports=options.ports("ports"), start=start, end=end)
+        self._batches = partial(frame_batches, table=_table(options), failfast=options.failfast)
 
-    def push(self, filters: list[Filter]) -> None:
-        self._conditions = conditions(filters, TABLES[self._table])
+    @classmethod
+    def columns(cls, options: Options) -> pa.Schema:
+        return TABLES[_table(options)]
 
     def partitions(self) -> Sequence[InputPartition]:
-        files = self._options.files()
-        tasks = self._options.number("partitions", 0) or _tasks(files)
+        files = self.options.files()
+        tasks = self.options.number("partitions", 0) or _tasks(files)
         return [InputPartition((files, (number, tasks))) for number in range(tasks)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         tune_worker()
         files, share = partition.value
-        pieces = read_pieces(files, share=share, ports=self._ports, start=self._start, end=self._end)
-        return frame_batches(
-            pieces, self._schema, table=self._table, conditions=self._conditions, failfast=self._failfast
-        )
+        return self._batches(self._pieces(files, share=share), self.schema, conditions=self.conditions)
+
+
+class KafkaCapture(Source):
+    """Registers as ``kafka_capture``."""
+
+    reads = CaptureReader
 
 
 def _table(options: Options) -> Table:

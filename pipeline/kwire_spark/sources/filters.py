@@ -1,27 +1,27 @@
-"""Filters of Spark as conditions on rows, for readers that skip work where filters allow it.
-
-Spark applies all filters again. A reader with ``pushFilters`` is used only with the option ``pushdown``: Spark 4.3
-keeps pushed filters with the DataFrame.
-"""
+"""Filters of Spark as conditions on rows, for readers that skip work where filters allow it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from pyspark.sql.datasource import (
-    DataSourceReader,
+    EqualNullSafe,
     EqualTo,
     GreaterThan,
     GreaterThanOrEqual,
     In,
-    InputPartition,
     IsNotNull,
     IsNull,
     LessThan,
     LessThanOrEqual,
+    Not,
+    StringContains,
+    StringEndsWith,
+    StringStartsWith,
 )
 
 from kwire_spark.columns import EPOCH
@@ -32,42 +32,18 @@ if TYPE_CHECKING:
 
 _TESTS: dict[type[Filter], str] = {
     EqualTo: "=",
+    EqualNullSafe: "=",
     LessThan: "<",
     LessThanOrEqual: "<=",
     GreaterThan: ">",
     GreaterThanOrEqual: ">=",
     In: "in",
+    StringStartsWith: "starts with",
+    StringEndsWith: "ends with",
+    StringContains: "contains",
     IsNull: "null",
-    IsNotNull: "not null",
+    IsNotNull: "null",
 }
-
-
-class Reader(DataSourceReader):
-    """A reader that can leave out work for rows that filters exclude."""
-
-    def push(self, filters: list[Filter]) -> None:
-        raise NotImplementedError
-
-    def pushing(self, asked: bool) -> DataSourceReader:
-        """This reader, or if ``asked`` for, one to which Spark pushes the filters of a query."""
-        return PushingReader(self) if asked else self
-
-
-class PushingReader(DataSourceReader):
-    """Passes filters on to a reader; Spark applies all of them again."""
-
-    def __init__(self, reader: Reader) -> None:
-        self.reader = reader
-
-    def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:
-        self.reader.push(filters)
-        return filters
-
-    def partitions(self) -> Sequence[InputPartition]:
-        return self.reader.partitions()
-
-    def read(self, partition: InputPartition) -> Any:
-        return self.reader.read(partition)
 
 
 def conditions(filters: Iterable[Filter], schema: pa.Schema) -> list[Condition]:
@@ -78,17 +54,23 @@ def conditions(filters: Iterable[Filter], schema: pa.Schema) -> list[Condition]:
 
 def condition(given: Filter, schema: pa.Schema) -> Condition | None:
     """A Spark filter as a condition on a row; ``None`` if only Spark can evaluate it."""
+    if isinstance(given, Not):
+        negation = condition(given.child, schema)
+        if negation is None or isinstance(given.child, EqualNullSafe):  # null satisfies its negation
+            return None
+        return replace(negation, negated=not negation.negated)
     test = _TESTS.get(type(given))
     path: tuple[str, ...] = getattr(given, "attribute", ())
     if test is None or len(path) != 1 or path[0] not in schema.names:
         return None
     kind = schema.field(path[0]).type
-    if test in ("null", "not null"):
-        return Condition(path[0], test) if _plain(kind) else None
-    values = [_value(value, kind) for value in (given.value if test == "in" else [given.value])]  # type: ignore[attr-defined]
-    if any(value is None for value in values):
+    if test == "null":
+        return Condition(path[0], test, negated=isinstance(given, IsNotNull)) if _plain(kind) else None
+    value: Any = getattr(given, "value", None)
+    values = tuple(_value(one, kind) for one in (value if test == "in" else (value,)) if one is not None)
+    if not values or None in values:
         return None
-    return Condition(path[0], test, tuple(values) if test == "in" else values[0])
+    return Condition(path[0], test, values if test == "in" else values[0])
 
 
 def _plain(kind: pa.DataType) -> bool:

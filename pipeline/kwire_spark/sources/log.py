@@ -38,87 +38,72 @@ an error: it is normal while a broker writes, or after it was killed. Anywhere e
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
-from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+from pyspark.sql.datasource import InputPartition
 
 from kwire.compression import DEFAULT_LIMIT
 from kwire_spark.columns import RECORDS
 from kwire_spark.options import OptionError, Options
-from kwire_spark.segments import Bounds, Selection, Split, record_batches, segment_files, splits
-from kwire_spark.segments.bounds import LEAST, MOST, allows
+from kwire_spark.projection import may_pass
+from kwire_spark.segments import Bounds, Selection, record_batches, segment_files, splits
+from kwire_spark.segments.bounds import LEAST, MOST
 from kwire_spark.segments.files import STATES
 from kwire_spark.segments.typed import raw_schema, typed_batches, typed_schema
-from kwire_spark.sources.filters import Reader
-from kwire_spark.spark_types import selected, spark_schema
+from kwire_spark.sources.base import Reader, Source
 from kwire_spark.tables.record_structs import RecordKind, record_kind
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyspark.sql.datasource import Filter
     from pyspark.sql.types import StructType
 
     from kwire.logs import LogSegment
 
 
-class KafkaLog(DataSource):
-    """Registers as ``kafka_log``."""
-
-    @classmethod
-    def name(cls) -> str:
-        return "kafka_log"
-
-    def schema(self) -> StructType:
-        kind = _kind(Options(self.options))
-        return spark_schema(typed_schema(kind) if kind else RECORDS)
-
-    def reader(self, schema: StructType) -> DataSourceReader:
-        options = Options(self.options)
-        return LogReader(options, schema).pushing(options.flag("pushdown", False))
-
-
 class LogReader(Reader):
-    """Plans on the driver by sizes of files alone; tasks find where their batches begin."""
+    """Plans tasks by sizes of files alone; tasks find where their batches begin."""
 
     def __init__(self, options: Options, schema: StructType) -> None:
+        super().__init__(options, schema)
         self._kind = _kind(options)
-        self._schema = selected(typed_schema(self._kind) if self._kind else RECORDS, schema)
-        self._options = options
         self._bounds = _bounds(options)
-        self._filters: list[Filter] = []
         self._selection = _selection(options)
-        self._limit = options.size("limit", DEFAULT_LIMIT)
-        self._control = options.flag("control", True)
-        self._hide = options.choice("secrets", "hide", ("hide", "keep")) == "hide"
-        self._failfast = options.failfast
+        self._batches = partial(
+            record_batches,
+            failfast=options.failfast,
+            control=options.flag("control", True),
+            hide=options.choice("secrets", "hide", ("hide", "keep")) == "hide",
+            limit=options.size("limit", DEFAULT_LIMIT),
+        )
 
-    def push(self, filters: list[Filter]) -> None:
-        self._filters = filters
-        self._bounds = self._bounds.narrowed(filters)
+    @classmethod
+    def columns(cls, options: Options) -> pa.Schema:
+        kind = _kind(options)
+        return typed_schema(kind) if kind else RECORDS
 
     def partitions(self) -> Sequence[InputPartition]:
-        found = segment_files(self._options.files(), self._options.paths(), self._selection)
+        found = segment_files(self.options.files(), self.options.paths(), self._selection)
         wanted = [file for file in found if self._wants(file)]
-        size = self._options.size("splitSize", 0, least=0) or None
+        size = self.split_size(str(file.path) for file in wanted)
         return [InputPartition(group) for group in splits(wanted, size)] or [InputPartition(())]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        group: tuple[Split, ...] = partition.value
-        batches = record_batches(
-            group,
-            raw_schema(self._schema) if self._kind else self._schema,
-            bounds=self._bounds,
-            failfast=self._failfast,
-            control=self._control,
-            hide=self._hide,
-            limit=self._limit,
-        )
-        return typed_batches(batches, self._kind, self._schema) if self._kind else batches
+        schema = raw_schema(self.schema) if self._kind else self.schema
+        batches = self._batches(partition.value, schema, bounds=self._bounds.narrowed(self.conditions))
+        return typed_batches(batches, self._kind, self.schema) if self._kind else batches
 
     def _wants(self, file: LogSegment) -> bool:
         """Whether a file can have requested rows."""
-        of_kind = self._kind is None or self._kind.topic in (None, file.topic)
-        return of_kind and allows(self._filters, {"topic": file.topic, "partition": file.partition})
+        if self._kind is not None and self._kind.topic not in (None, file.topic):
+            return False
+        return file.topic is None or may_pass(self.conditions, {"topic": file.topic, "partition": file.partition})
+
+
+class KafkaLog(Source):
+    """Registers as ``kafka_log``."""
+
+    reads = LogReader
 
 
 def _kind(options: Options) -> RecordKind | None:

@@ -21,66 +21,39 @@ does by itself.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
-from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
+from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxFiles, SupportsTriggerAvailableNow
 
 from kwire_spark.capture import Broken
-from kwire_spark.capture.packets import Packet
 from kwire_spark.capture.reading import file_packets, first_time
 from kwire_spark.columns import PACKETS
 from kwire_spark.options import OptionError, Options
-from kwire_spark.spark_types import selected, spark_schema
+from kwire_spark.sources.base import Reader, Source
+from kwire_spark.spark_types import selected
 from kwire_spark.streaming.packets import packet_batches
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 
-class KafkaPackets(DataSource):
-    """Registers as ``kafka_packets``."""
-
-    @classmethod
-    def name(cls) -> str:
-        return "kafka_packets"
-
-    def schema(self) -> StructType:
-        return spark_schema(PACKETS)
-
-    def reader(self, schema: StructType) -> PacketReader:
-        return PacketReader(Options(self.options), schema)
-
-    def streamReader(self, schema: StructType) -> PacketStream:
-        return PacketStream(Options(self.options), schema)
-
-
-def read_file(path: str, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-    """The packets of a file, with the columns of ``schema``."""
-    return _batches(file_packets(path), schema)
-
-
-def _batches(found: Iterable[Packet | Broken], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-    for batch in packet_batches(found):
-        yield batch.select(schema.names)
-
-
-class PacketReader(DataSourceReader):
+class PacketReader(Reader):
     """A task for each file."""
 
-    def __init__(self, options: Options, schema: StructType) -> None:
-        self._files = options.files()
-        self._schema = selected(PACKETS, schema)
+    @classmethod
+    def columns(cls, options: Options) -> pa.Schema:
+        return PACKETS
 
     def partitions(self) -> Sequence[InputPartition]:
-        return [InputPartition(path) for path in self._files]
+        return [InputPartition(path) for path in self.options.files()]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        return read_file(partition.value, self._schema)
+        return packet_batches(file_packets(partition.value), self.schema)
 
 
 class PacketStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
@@ -125,10 +98,8 @@ class PacketStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         path, taken = partition.value
-        if taken is None:
-            return read_file(path, self._schema)
-        grown = Broken(path, taken, "the file has grown since it was read: the bytes from here on were not read")
-        return _batches([grown], self._schema)
+        grown = "the file has grown since it was read: the bytes from here on were not read"
+        return packet_batches(file_packets(path) if taken is None else [Broken(path, taken, grown)], self._schema)
 
     def commit(self, end: dict[str, int]) -> None:
         """Does nothing: the checkpoint has the files that were read."""
@@ -147,3 +118,12 @@ class PacketStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
                 if found.st_size and now - found.st_mtime >= self._settled:
                     ready[path] = found.st_size
         return ready
+
+
+class KafkaPackets(Source):
+    """Registers as ``kafka_packets``."""
+
+    reads = PacketReader
+
+    def streamReader(self, schema: StructType) -> PacketStream:
+        return PacketStream(Options(self.options), schema)

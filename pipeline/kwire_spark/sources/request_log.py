@@ -27,16 +27,17 @@ filters on time, api, version and client spare the lines.
 
 from __future__ import annotations
 
-from kwire_spark.sources.text_log import TextLog
+from kwire_spark.sources.base import Source
+from kwire_spark.sources.text_log import TextLogReader
 from kwire_spark.text_logs import request_batches
 
 
-class KafkaRequestLog(TextLog):
-    """Registers as ``kafka_request_log``."""
-
+class RequestLogReader(TextLogReader):
     table = "logged_exchanges"
     batches = staticmethod(request_batches)
 
-    @classmethod
-    def name(cls) -> str:
-        return "kafka_request_log"
+
+class KafkaRequestLog(Source):
+    """Registers as ``kafka_request_log``."""
+
+    reads = RequestLogReader

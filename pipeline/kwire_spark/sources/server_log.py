@@ -22,16 +22,17 @@ log is ignored: a log without refusals is not an error.
 
 from __future__ import annotations
 
-from kwire_spark.sources.text_log import TextLog
+from kwire_spark.sources.base import Source
+from kwire_spark.sources.text_log import TextLogReader
 from kwire_spark.text_logs import refusal_batches
 
 
-class KafkaServerLog(TextLog):
-    """Registers as ``kafka_server_log``."""
-
+class ServerLogReader(TextLogReader):
     table = "refusals"
     batches = staticmethod(refusal_batches)
 
-    @classmethod
-    def name(cls) -> str:
-        return "kafka_server_log"
+
+class KafkaServerLog(Source):
+    """Registers as ``kafka_server_log``."""
+
+    reads = ServerLogReader

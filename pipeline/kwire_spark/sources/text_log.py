@@ -1,80 +1,50 @@
-"""The shared part of the sources of request logs and server logs: options, splits, filters."""
+"""The shared part of the sources of request logs and server logs."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, tzinfo
-from pathlib import Path
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 from zoneinfo import ZoneInfo
 
 import pyarrow as pa
-from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+from pyspark.sql.datasource import InputPartition
 
 from kwire_spark.options import OptionError, Options
 from kwire_spark.projection import Projection
 from kwire_spark.rows import LAYOUTS
-from kwire_spark.sources.filters import Reader, conditions
-from kwire_spark.spark_types import selected, spark_schema
-from kwire_spark.text_logs import Split, splits
+from kwire_spark.sources.base import Reader
+from kwire_spark.text_logs import splits
 
 if TYPE_CHECKING:
-    from pyspark.sql.datasource import Filter
     from pyspark.sql.types import StructType
-
-Batches = Callable[..., Iterator[pa.RecordBatch]]
-"""Takes a split, the projection, the time zone, and ``failfast``."""
-
-LARGEST_SPLIT, LEAST_SPLIT = 64 << 20, 4 << 20
-"""Bytes of a file that one task reads, unless the option says."""
-
-
-class TextLog(DataSource):
-    """A source of log files. ``table`` is the layout of its rows, ``batches`` makes the rows of a split."""
-
-    table: ClassVar[str]
-    batches: ClassVar[Batches]
-
-    def schema(self) -> StructType:
-        return spark_schema(LAYOUTS[self.table].full)
-
-    def reader(self, schema: StructType) -> DataSourceReader:
-        options = Options(self.options)
-        return TextLogReader(self.table, self.batches, options, schema).pushing(options.flag("pushdown", False))
 
 
 class TextLogReader(Reader):
-    """Plans splits of files on the driver; a task reads one."""
+    """Plans splits of files; a task reads one. ``table`` is the layout of the rows.
 
-    def __init__(self, table: str, batches: Batches, options: Options, schema: StructType) -> None:
-        self._options = options
-        self._batches = batches
-        self._zone = time_zone(options)
-        self._failfast = options.failfast
-        self.table = table
-        self.projection = Projection(table, selected(LAYOUTS[table].full, schema))
+    ``batches`` takes a split, the projection, and by name ``zone`` and ``failfast``; it makes the rows of the split.
+    """
 
-    def push(self, filters: list[Filter]) -> None:
-        made = conditions(filters, self.projection.layout.full)
-        self.projection = Projection(self.table, self.projection.schema, made)
+    table: ClassVar[str]
+    batches: ClassVar[Callable[..., Iterator[pa.RecordBatch]]]
+
+    def __init__(self, options: Options, schema: StructType) -> None:
+        super().__init__(options, schema)
+        self._batches = partial(self.batches, zone=time_zone(options), failfast=options.failfast)
+
+    @classmethod
+    def columns(cls, options: Options) -> pa.Schema:
+        return LAYOUTS[cls.table].full
 
     def partitions(self) -> Sequence[InputPartition]:
-        files = self._options.files()
-        size = self._options.size("splitSize", _split_size(files))
-        return [InputPartition(split) for split in splits(files, size)] or [InputPartition(None)]
+        files = self.options.files()
+        return [InputPartition(split) for split in splits(files, self.split_size(files))] or [InputPartition(None)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        split: Split | None = partition.value
-        if split is None:
-            return iter(())
-        return self._batches(split, self.projection, self._zone, failfast=self._failfast)
-
-
-def _split_size(files: Sequence[str]) -> int:
-    """Small enough for all processors of this machine to have something to do."""
-    total = sum(path.stat().st_size for path in map(Path, files) if path.is_file())
-    return min(LARGEST_SPLIT, max(LEAST_SPLIT, total // (2 * (os.cpu_count() or 1))))
+        projection = Projection(self.table, self.schema, self.conditions)
+        return iter(()) if partition.value is None else self._batches(partition.value, projection)
 
 
 def time_zone(options: Options) -> tzinfo:
@@ -89,5 +59,5 @@ def time_zone(options: Options) -> tzinfo:
             return zone
         return ZoneInfo(value)
     except (ValueError, OSError, LookupError):
-        wanted = "a time zone, as Europe/Berlin, UTC or +02:00"
+        wanted = "a time zone, such as Europe/Berlin, UTC or +02:00"
         raise OptionError(f"the option timeZone must be {wanted}, not {value!r}") from None

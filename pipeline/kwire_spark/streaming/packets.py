@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from kwire_spark.capture import Broken
 from kwire_spark.capture.packets import Packet, reverse
+from kwire_spark.columns import PACKETS
 from kwire_spark.rows import LAYOUTS, Row
 
 BATCH_ROWS = 4096
@@ -17,8 +18,8 @@ BATCH_BYTES = 4 << 20
 _LAYOUT = LAYOUTS["packets"]
 
 
-def packet_batches(found: Iterable[Packet | Broken]) -> Iterator[pa.RecordBatch]:
-    """Packets as batches of ``PACKETS``; broken parts of a file become ``_corrupt`` rows."""
+def packet_batches(found: Iterable[Packet | Broken], schema: pa.Schema = PACKETS) -> Iterator[pa.RecordBatch]:
+    """Packets as batches with columns of ``PACKETS``; broken parts of a file become ``_corrupt`` rows."""
     rows: list[Row] = []
     size = 0
     for one in found:
@@ -28,10 +29,10 @@ def packet_batches(found: Iterable[Packet | Broken]) -> Iterator[pa.RecordBatch]
             rows.append(_row(one))
             size += len(one.data)
         if len(rows) >= BATCH_ROWS or size >= BATCH_BYTES:
-            yield _LAYOUT.batch(rows)
+            yield _LAYOUT.batch(rows, schema)
             rows, size = [], 0
     if rows:
-        yield _LAYOUT.batch(rows)
+        yield _LAYOUT.batch(rows, schema)
 
 
 def packet_of(row: Any) -> Packet:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from kwire.request_log import MARK, Json, LoggedHeader, RequestLogLine
 from kwire_kafka import ApiKey
 from kwire_spark.frames.context import API_NAMES, Columns
+from kwire_spark.projection import may_pass
 from kwire_spark.rows import LAYOUTS
 from kwire_spark.text_logs.bodies import payloads
 from kwire_spark.text_logs.hosts import peers
@@ -91,7 +92,9 @@ def _row(
     api = API_NAMES.get(api_key)
     if api_key == ENVELOPE:
         return None
-    if projection.conditions and not projection.may_pass({"api_key": api_key, "api": api, "version": int(version)}):
+    if projection.conditions and not may_pass(
+        projection.conditions, {"api_key": api_key, "api": api, "version": int(version)}
+    ):
         return []
     answered = line.find(_RESPONSE_BEGINS, head.end())
     end = line.rfind(_TAIL_BEGINS)
