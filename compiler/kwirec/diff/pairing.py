@@ -13,7 +13,7 @@ from functools import cached_property
 
 from kwirec.diff.matching import Entry, match
 from kwirec.ir.schema import Message, MessageKind, Schema, name_overlap
-from kwirec.ir.sites import FieldSite, MessageSite, Sites, StructSite
+from kwirec.ir.sites import FieldSite, MessageSite, StructSite, sites_of
 from kwirec.lowering import lower_message
 from kwirec.lowering.layout import ArrayKind, Kind, StructKind
 
@@ -71,8 +71,8 @@ class Pairing:
 
 def pair_messages(old: Schema, new: Schema) -> Pairing:
     """Pair the messages of two schemas."""
-    theirs = {site.message.name: site for site in Sites(new).messages}
-    mine = {site.message.name: site for site in Sites(old).messages}
+    theirs = {site.message.name: site for site in sites_of(new)}
+    mine = {site.message.name: site for site in sites_of(old)}
     found: dict[str, str] = {name: name for name in mine if name in theirs}
     for is_same in (_once_named, _SameNumber(old, new)):
         rest = [site for name, site in theirs.items() if name not in found.values()]

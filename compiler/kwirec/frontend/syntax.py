@@ -10,6 +10,7 @@ import dataclasses
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Generic, TypeVar
 
 from kwirec.diagnostics.source import Source, Span
@@ -107,10 +108,18 @@ class Document:
     messages: tuple[MessageDecl, ...]
 
 
+@cache
 def attributes(node: type[MessageDecl | StructDecl | FieldDecl]) -> dict[str, str]:
     """The attributes of a node by their names in definitions, ``flexibleVersions`` → ``flexible_versions``."""
     names = [field.name for field in dataclasses.fields(node) if field.name not in ("span", "module", "comment")]
     return {re.sub("_(.)", lambda match: match[1].upper(), name): name for name in names}
+
+
+def ranges(node: MessageDecl | StructDecl | FieldDecl) -> Iterator[tuple[str, Spanned[VersionRange]]]:
+    """Every range of versions that was written on the node itself, with the name of its attribute in definitions."""
+    for name, attribute in attributes(type(node)).items():
+        if attribute.endswith("versions") and (written := getattr(node, attribute)) is not None:
+            yield name, written
 
 
 def walk_field_decls(fields: tuple[FieldDecl, ...] | None) -> Iterator[FieldDecl]:

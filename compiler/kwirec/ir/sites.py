@@ -11,13 +11,13 @@ Takes a ``Schema`` and returns sites. A site has the address of findings about i
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Unpack
 
 from kwirec.diagnostics.diagnostic import Details, Finding, finding
 from kwirec.diagnostics.source import Span
-from kwirec.frontend.syntax import FieldDecl, MessageDecl, Spanned, StructDecl
+from kwirec.frontend.syntax import FieldDecl, MessageDecl, Spanned, StructDecl, ranges
 from kwirec.ir.schema import Field, Message, PrimitiveType, Schema, Struct, StructType, base_type
 from kwirec.versions import VersionRange
 
@@ -78,16 +78,6 @@ class FieldSite(Site):
     def is_tagged(self) -> bool:
         return bool(self.field.tagged)
 
-    @property
-    def ranges(self) -> Iterator[tuple[str, Spanned[VersionRange]]]:
-        """Every range that was written on the field, with the name of its attribute."""
-        yield from _written(
-            ("versions", self.decl.versions),
-            ("nullableVersions", self.decl.nullable_versions),
-            ("taggedVersions", self.decl.tagged_versions),
-            ("flexibleVersions", self.decl.flexible_versions),
-        )
-
 
 @dataclass(frozen=True, kw_only=True)
 class StructSite(Site):
@@ -97,19 +87,16 @@ class StructSite(Site):
     fields: tuple[FieldSite, ...]
 
     @property
+    def decl(self) -> MessageDecl | StructDecl | FieldDecl:
+        return self.struct.decl
+
+    @property
     def is_root(self) -> bool:
         return self.struct is self.message.root
 
     @property
     def name_span(self) -> Span:
-        decl = self.struct.decl
-        return decl.type.name_span if isinstance(decl, FieldDecl) else decl.name.span
-
-    @property
-    def ranges(self) -> Iterator[tuple[str, Spanned[VersionRange]]]:
-        """The range of a common struct; those of the others belong to their message or field."""
-        if isinstance(self.struct.decl, StructDecl):
-            yield from _written(("versions", self.struct.decl.versions))
+        return self.decl.type.name_span if isinstance(self.decl, FieldDecl) else self.decl.name.span
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,42 +115,21 @@ class MessageSite(Site):
             yield from struct.fields
 
     @property
-    def ranges(self) -> Iterator[tuple[str, Spanned[VersionRange]]]:
-        """Every range that was written on the message itself, with the name of its attribute."""
-        yield from _written(
-            ("validVersions", self.decl.valid_versions),
-            ("flexibleVersions", self.decl.flexible_versions),
-            ("deprecatedVersions", self.decl.deprecated_versions),
-        )
-
-    @property
     def all_ranges(self) -> Iterator[tuple[Site, str, Spanned[VersionRange]]]:
-        """The ranges of the message and of everything below it."""
-        owners: tuple[MessageSite | StructSite | FieldSite, ...] = (self, *self.structs, *self.fields)
+        """The ranges of the message and of everything below it, with the names of their attributes."""
+        common = (site for site in self.structs if site.struct.common)
+        owners: tuple[MessageSite | StructSite | FieldSite, ...] = (self, *common, *self.fields)
         for owner in owners:
-            for attribute, written in owner.ranges:
+            for attribute, written in ranges(owner.decl):
                 yield owner, attribute, written
 
 
-@dataclass(frozen=True)
-class Sites:
-    """All sites of a schema, built once for all rules."""
+Sites = tuple[MessageSite, ...]
 
-    schema: Schema
-    messages: tuple[MessageSite, ...] = field(init=False)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "messages", tuple(map(_message_site, self.schema.messages)))
-
-    @property
-    def structs(self) -> Iterator[StructSite]:
-        for message in self.messages:
-            yield from message.structs
-
-    @property
-    def fields(self) -> Iterator[FieldSite]:
-        for message in self.messages:
-            yield from message.fields
+def sites_of(schema: Schema) -> Sites:
+    """All sites of a schema, by message."""
+    return tuple(map(_message_site, schema.messages))
 
 
 def _message_site(message: Message) -> MessageSite:
@@ -182,9 +148,3 @@ def _message_site(message: Message) -> MessageSite:
         path_here = prefix.removesuffix(".") or None
         structs.append(StructSite(message=message, path=path_here, struct=struct, fields=tuple(fields)))
     return MessageSite(message=message, path=None, structs=tuple(structs))
-
-
-def _written(*ranges: tuple[str, Spanned[VersionRange] | None]) -> Iterator[tuple[str, Spanned[VersionRange]]]:
-    for name, spanned in ranges:
-        if spanned is not None:
-            yield name, spanned

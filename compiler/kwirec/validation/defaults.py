@@ -7,13 +7,12 @@ from collections.abc import Iterator
 from kwirec.diagnostics.diagnostic import Finding, Severity
 from kwirec.ir.sites import FieldSite
 from kwirec.validation.examples import clock, field
-from kwirec.validation.rule import on_field
+from kwirec.validation.rule import rule
 from kwirec.versions import in_words
 
 
-@on_field(
+@rule(
     "K501",
-    "null-default",
     offending=clock(field("Zone", nullableVersions="1+", default="null")),
     corrected=clock(field("Zone", nullableVersions="0+", default="null")),
 )
@@ -36,9 +35,8 @@ def null_default(at: FieldSite) -> Iterator[Finding]:
     )
 
 
-@on_field(
+@rule(
     "K502",
-    "json-null-default",
     severity=Severity.NOTE,
     relaxable=True,
     offending=clock(field("Zones", "[]string", nullableVersions="0+", default=None)),

@@ -13,7 +13,7 @@ from kwirec.frontend.syntax import Spanned
 from kwirec.ir.schema import MessageKind
 from kwirec.ir.sites import MessageSite, Sites
 from kwirec.validation.examples import clock, files, request, response
-from kwirec.validation.rule import on_message, on_schema
+from kwirec.validation.rule import rule
 from kwirec.versions import MAX_VERSION, VersionRange
 
 KEYED = {
@@ -34,9 +34,8 @@ def _key_span(at: MessageSite) -> Span:
     return at.decl.api_key.span if at.decl.api_key else at.decl.name.span
 
 
-@on_message(
+@rule(
     "K701",
-    "missing-api-key",
     offending=clock(type="metadata"),
     corrected=clock(type="metadata", apiKey=0),
 )
@@ -55,9 +54,8 @@ def missing_api_key(at: MessageSite) -> Iterator[Finding]:
         )
 
 
-@on_schema(
+@rule(
     "K702",
-    "duplicate-api-key",
     offending=files(request(), response(), request(name="AlarmRequest"), response(name="AlarmResponse")),
     corrected=files(
         request(), response(), request(name="AlarmRequest", apiKey=901), response(name="AlarmResponse", apiKey=901)
@@ -71,9 +69,8 @@ def duplicate_api_key(sites: Sites) -> Iterator[Finding]:
     yield from _same_key(sites, RPC)
 
 
-@on_schema(
+@rule(
     "K703",
-    "duplicate-record-id",
     relaxable=True,
     offending=files(clock(type="metadata", apiKey=0), clock(type="metadata", apiKey=0, name="Alarm")),
     corrected=files(clock(type="metadata", apiKey=0), clock(type="metadata", apiKey=1, name="Alarm")),
@@ -91,7 +88,7 @@ def duplicate_record_id(sites: Sites) -> Iterator[Finding]:
 def _same_key(sites: Sites, kinds: Collection[MessageKind]) -> Iterator[Finding]:
     groups: dict[tuple[MessageKind, str], dict[int, MessageSite]] = defaultdict(dict)
     clashes: list[tuple[MessageSite, MessageSite]] = []
-    for at in sites.messages:
+    for at in sites:
         key = at.message.api_key
         if key is not None and at.message.kind in kinds:
             earlier = groups[at.message.kind, at.message.log].setdefault(key, at)
@@ -108,9 +105,8 @@ def _same_key(sites: Sites, kinds: Collection[MessageKind]) -> Iterator[Finding]
         )
 
 
-@on_message(
+@rule(
     "K704",
-    "api-key-range",
     offending=clock(type="metadata", apiKey=40000),
     corrected=clock(type="metadata", apiKey=4000),
 )
@@ -128,9 +124,8 @@ def api_key_range(at: MessageSite) -> Iterator[Finding]:
         )
 
 
-@on_schema(
+@rule(
     "K705",
-    "unpaired",
     relaxable=True,
     offending=request(),
     corrected=files(request(), response()),
@@ -143,9 +138,8 @@ def unpaired(sites: Sites) -> Iterator[Finding]:
     yield from _without_partner(sites, RPC)
 
 
-@on_schema(
+@rule(
     "K706",
-    "valid-versions-differ",
     offending=files(request(), response(validVersions="0-1")),
     corrected=files(request(), response(validVersions="0-2")),
 )
@@ -161,9 +155,8 @@ def valid_versions_differ(sites: Sites) -> Iterator[Finding]:
             yield _disagreement("valid", request_, response_, lambda site: site.decl.valid_versions)
 
 
-@on_schema(
+@rule(
     "K707",
-    "flexible-versions-differ",
     relaxable=True,
     offending=files(request(), response(flexibleVersions="2+")),
     corrected=files(request(), response(flexibleVersions="1+")),
@@ -179,9 +172,8 @@ def flexible_versions_differ(sites: Sites) -> Iterator[Finding]:
             yield _disagreement("flexible", request_, response_, lambda site: site.decl.flexible_versions)
 
 
-@on_schema(
+@rule(
     "K708",
-    "coordinator-unpaired",
     offending=clock(type="coordinator-value", apiKey=0, name="ClockValue"),
     corrected=files(
         clock(type="coordinator-key", apiKey=0, name="ClockKey", validVersions="0", flexibleVersions="none"),
@@ -196,9 +188,8 @@ def coordinator_unpaired(sites: Sites) -> Iterator[Finding]:
     yield from _without_partner(sites, COORDINATOR)
 
 
-@on_message(
+@rule(
     "K709",
-    "coordinator-key-versions",
     offending=files(
         clock(type="coordinator-key", apiKey=0, name="ClockKey"),
         clock(type="coordinator-value", apiKey=0, name="ClockValue"),
@@ -222,9 +213,8 @@ def coordinator_key_versions(at: MessageSite) -> Iterator[Finding]:
         yield at.finding(f"coordinator key `{at.message.name}` is flexible", flexible.span, "must be `none`")
 
 
-@on_message(
+@rule(
     "K710",
-    "listeners-not-request",
     offending=clock(listeners=["broker"]),
     corrected=files(request(listeners=["broker"]), response()),
 )
@@ -243,9 +233,8 @@ def listeners_not_request(at: MessageSite) -> Iterator[Finding]:
         )
 
 
-@on_message(
+@rule(
     "K711",
-    "unknown-listener",
     severity=Severity.WARNING,
     relaxable=True,
     offending=files(request(listeners=["brokr"]), response()),
@@ -266,9 +255,8 @@ def unknown_listener(at: MessageSite) -> Iterator[Finding]:
             )
 
 
-@on_message(
+@rule(
     "K712",
-    "unstable-not-request",
     offending=clock(latestVersionUnstable=True),
     corrected=files(request(latestVersionUnstable=True), response()),
 )
@@ -291,7 +279,7 @@ def unstable_not_request(at: MessageSite) -> Iterator[Finding]:
 def _by_key(sites: Sites, kind: MessageKind) -> dict[tuple[str, int], MessageSite]:
     """The first message of each key; K702 and K703 report others with the same key."""
     found: dict[tuple[str, int], MessageSite] = {}
-    for at in sites.messages:
+    for at in sites:
         if at.message.kind is kind and at.message.api_key is not None:
             found.setdefault((at.message.log, at.message.api_key), at)
     return found

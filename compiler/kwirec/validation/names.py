@@ -10,7 +10,7 @@ from kwirec.frontend.syntax import FieldDecl
 from kwirec.ir.sites import FieldSite, MessageSite, Sites, StructSite
 from kwirec.naming import RESERVED_CLASSES, is_python_keyword, python_name, snake_case
 from kwirec.validation.examples import clock, field, files
-from kwirec.validation.rule import on_field, on_message, on_schema, on_struct
+from kwirec.validation.rule import rule
 from kwirec.versions import in_words
 
 _FIELD_NAME = re.compile(r"[A-Za-z][A-Za-z0-9]*")
@@ -24,9 +24,8 @@ def _camel_case(name: str) -> str:
     return joined[:1].upper() + joined[1:]
 
 
-@on_field(
+@rule(
     "K201",
-    "field-name",
     offending=clock(field("time-zone")),
     corrected=clock(field("TimeZone")),
 )
@@ -45,9 +44,8 @@ def field_name(at: FieldSite) -> Iterator[Finding]:
         )
 
 
-@on_struct(
+@rule(
     "K202",
-    "type-name",
     offending=clock(name="clock"),
     corrected=clock(),
 )
@@ -73,9 +71,8 @@ def type_name(at: StructSite) -> Iterator[Finding]:
         )
 
 
-@on_struct(
+@rule(
     "K203",
-    "duplicate-field",
     offending=clock(field("Zone"), field("Zone", "int8", versions="1+")),
     corrected=clock(field("Zone"), field("ZoneOffset", "int8", versions="1+")),
 )
@@ -97,9 +94,8 @@ def duplicate_field(at: StructSite) -> Iterator[Finding]:
             )
 
 
-@on_struct(
+@rule(
     "K204",
-    "attribute-clash",
     offending=clock(field("ZoneId"), field("ZoneID", "int8", versions="1+")),
     corrected=clock(field("ZoneId"), field("ZoneNumber", "int8", versions="1+")),
 )
@@ -122,9 +118,8 @@ def attribute_clash(at: StructSite) -> Iterator[Finding]:
             )
 
 
-@on_struct(
+@rule(
     "K205",
-    "alias-clash",
     offending=clock(field("Zone", aliases=["Region"]), field("Region")),
     corrected=clock(field("Zone", aliases=["Region"]), field("Country")),
 )
@@ -149,9 +144,8 @@ def alias_clash(at: StructSite) -> Iterator[Finding]:
             known.append((site, alias.value, alias.span))
 
 
-@on_field(
+@rule(
     "K206",
-    "python-keyword",
     severity=Severity.NOTE,
     relaxable=True,
     offending=clock(field("From", "int64", about="The beginning.")),
@@ -170,9 +164,8 @@ def python_keyword(at: FieldSite) -> Iterator[Finding]:
         )
 
 
-@on_struct(
+@rule(
     "K207",
-    "missing-description",
     severity=Severity.WARNING,
     relaxable=True,
     offending=clock(field("Zone", about="")),
@@ -184,7 +177,7 @@ def missing_description(at: StructSite) -> Iterator[Finding]:
     Descriptions become the docstrings of the generated classes. Messages, common structs and fields have `about`;
     an inline struct has `structAbout` next to the `about` of its field.
     """
-    attribute = "structAbout" if isinstance(at.struct.decl, FieldDecl) else "about"
+    attribute = "structAbout" if isinstance(at.decl, FieldDecl) else "about"
     if not at.struct.doc.strip():
         what = "message" if at.is_root else "struct"
         yield _undescribed(at, f"{what} `{at.struct.name}`", attribute)
@@ -198,9 +191,8 @@ def _undescribed(at: StructSite | FieldSite, what: str, attribute: str) -> Findi
     return at.finding(f"{what} has no description", span, f"no `{attribute}`", helps=[f"add `{attribute}`"])
 
 
-@on_schema(
+@rule(
     "K208",
-    "message-name-clash",
     offending=files(clock(), clock(name="CLOCK", about="Another clock.")),
     corrected=files(clock(), clock(name="Alarm", about="Another clock.")),
 )
@@ -210,7 +202,7 @@ def message_name_clash(sites: Sites) -> Iterator[Finding]:
     Modules are named in snake case, and request logs identify messages by name.
     """
     modules: dict[str, MessageSite] = {}
-    for at in sites.messages:
+    for at in sites:
         module = snake_case(at.message.name)
         if (earlier := modules.setdefault(module, at)) is not at:
             yield at.finding(
@@ -224,8 +216,8 @@ def message_name_clash(sites: Sites) -> Iterator[Finding]:
 
 
 def _alias_clashes(sites: Sites) -> Iterator[Finding]:
-    known = {at.message.name: (at, at.decl.name.span) for at in sites.messages}
-    for at in sites.messages:
+    known = {at.message.name: (at, at.decl.name.span) for at in sites}
+    for at in sites:
         for alias in at.decl.aliases:
             owner, span = known.setdefault(alias.value, (at, alias.span))
             if owner is not at:
@@ -238,9 +230,8 @@ def _alias_clashes(sites: Sites) -> Iterator[Finding]:
                 )
 
 
-@on_message(
+@rule(
     "K209",
-    "file-name",
     severity=Severity.NOTE,
     relaxable=True,
     offending="// Watch.json\n" + clock(),

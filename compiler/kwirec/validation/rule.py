@@ -1,30 +1,37 @@
 """Rules: a code and the check that finds its violations.
 
-A check is a generator function over one kind of site. Users read its docstring: the first paragraph describes the
-problem, the second why it matters. A decorator turns the check into a ``Rule``::
+A check is a generator function. Users read its docstring: the first paragraph describes the problem, the second why
+it matters. The decorator turns it into a ``Rule``::
 
-    @on_field("K601", "negative-tag", offending=clock(...), corrected=clock(...))
+    @rule("K601", offending=clock(...), corrected=clock(...))
     def negative_tag(at: FieldSite) -> Iterator[Finding]:
         \"\"\"A tag is negative.
 
         Tags are encoded as unsigned numbers.
         \"\"\"
 
-``relaxable`` marks rules whose violations can be compiled: projects can change their severity.
+The function's name is that of the code, ``negative-tag``. The annotation of its parameter says what it looks at: one
+field, struct (the root of a message is one) or message at a time, or all messages, to compare them with each other.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain
-from typing import NotRequired, TypedDict, TypeVar, Unpack
+from typing import Any, TypeVar, get_type_hints
 
 from kwirec.diagnostics.diagnostic import Code, Finding, Severity, explanation
-from kwirec.ir.sites import FieldSite, MessageSite, Site, Sites, StructSite
+from kwirec.ir.sites import FieldSite, MessageSite, Sites, StructSite
 
-S = TypeVar("S", bound=Site)
-Check = Callable[[S], Iterator[Finding]]
+S = TypeVar("S", Sites, MessageSite, StructSite, FieldSite)
+
+_LOOKS_AT: Mapping[object, Callable[[Sites], Iterable[Any]]] = {
+    Sites: lambda sites: [sites],
+    MessageSite: lambda sites: sites,
+    StructSite: lambda sites: chain.from_iterable(message.structs for message in sites),
+    FieldSite: lambda sites: chain.from_iterable(message.fields for message in sites),
+}
 
 
 @dataclass(frozen=True)
@@ -35,49 +42,28 @@ class Rule:
     check: Callable[[Sites], Iterable[Finding]]
 
 
-class Explained(TypedDict):
-    """Arguments of the decorators besides number and name. Examples are complete definitions that tests compile."""
+def rule(
+    number: str, *, offending: str, corrected: str, severity: Severity = Severity.ERROR, relaxable: bool = False
+) -> Callable[[Callable[[S], Iterator[Finding]]], Rule]:
+    """A decorator that turns a check into a rule.
 
-    offending: str
-    corrected: str
-    severity: NotRequired[Severity]
-    relaxable: NotRequired[bool]
+    The examples are complete definitions, which the tests compile. ``relaxable`` marks rules whose violations can be
+    compiled: projects can change their severity.
+    """
 
-
-def on_schema(
-    number: str, name: str, **explained: Unpack[Explained]
-) -> Callable[[Callable[[Sites], Iterator[Finding]]], Rule]:
-    """A rule that compares messages with each other."""
-    return lambda check: Rule(_code(number, name, check.__doc__, explained), check)
-
-
-def on_message(number: str, name: str, **explained: Unpack[Explained]) -> Callable[[Check[MessageSite]], Rule]:
-    """A rule that looks at one message at a time."""
-    return _on_each(lambda sites: sites.messages, number, name, explained)
-
-
-def on_struct(number: str, name: str, **explained: Unpack[Explained]) -> Callable[[Check[StructSite]], Rule]:
-    """A rule that looks at one struct at a time, the root of a message included."""
-    return _on_each(lambda sites: sites.structs, number, name, explained)
-
-
-def on_field(number: str, name: str, **explained: Unpack[Explained]) -> Callable[[Check[FieldSite]], Rule]:
-    """A rule that looks at one field at a time."""
-    return _on_each(lambda sites: sites.fields, number, name, explained)
-
-
-def _on_each(
-    select: Callable[[Sites], Iterable[S]], number: str, name: str, explained: Explained
-) -> Callable[[Check[S]], Rule]:
-    def decorate(check: Check[S]) -> Rule:
-        return Rule(
-            _code(number, name, check.__doc__, explained),
-            lambda sites: chain.from_iterable(map(check, select(sites))),
+    def decorate(check: Callable[[S], Iterator[Finding]]) -> Rule:
+        what, why = explanation(check.__doc__)
+        code = Code(
+            number=number,
+            name=check.__name__.replace("_", "-"),
+            what=what,
+            why=why,
+            offending=offending,
+            corrected=corrected,
+            severity=severity,
+            relaxable=relaxable,
         )
+        select = _LOOKS_AT[next(iter(get_type_hints(check).values()))]
+        return Rule(code, lambda sites: chain.from_iterable(map(check, select(sites))))
 
     return decorate
-
-
-def _code(number: str, name: str, docstring: str | None, explained: Explained) -> Code:
-    what, why = explanation(docstring)
-    return Code(number=number, name=name, what=what, why=why, **explained)

@@ -8,15 +8,14 @@ from kwirec.diagnostics.diagnostic import Finding, Severity
 from kwirec.ir.schema import Struct
 from kwirec.ir.sites import FieldSite, StructSite
 from kwirec.validation.examples import clock, field
-from kwirec.validation.rule import on_field, on_struct
+from kwirec.validation.rule import rule
 from kwirec.versions import in_words
 
 MAX_TAG = 0x7FFFFFFE
 
 
-@on_field(
+@rule(
     "K601",
-    "negative-tag",
     offending=clock(field("Zone", versions="1+", taggedVersions="1+", tag=-1)),
     corrected=clock(field("Zone", versions="1+", taggedVersions="1+", tag=0)),
 )
@@ -34,9 +33,8 @@ def negative_tag(at: FieldSite) -> Iterator[Finding]:
         )
 
 
-@on_struct(
+@rule(
     "K602",
-    "duplicate-tag",
     offending=clock(
         field("Zone", versions="1+", taggedVersions="1+", tag=0),
         field("Leap", "bool", versions="1+", taggedVersions="1+", tag=0),
@@ -69,9 +67,8 @@ def duplicate_tag(at: StructSite) -> Iterator[Finding]:
         seen.append(site)
 
 
-@on_struct(
+@rule(
     "K603",
-    "tag-gap",
     severity=Severity.WARNING,
     relaxable=True,
     offending=clock(
@@ -106,9 +103,8 @@ def tag_gap(at: StructSite) -> Iterator[Finding]:
         expected = tag + 1
 
 
-@on_field(
+@rule(
     "K604",
-    "incomplete-tag",
     offending=clock(field("Zone", versions="1+", tag=0)),
     corrected=clock(field("Zone", versions="1+", taggedVersions="1+", tag=0)),
 )
@@ -135,9 +131,8 @@ def incomplete_tag(at: FieldSite) -> Iterator[Finding]:
         )
 
 
-@on_field(
+@rule(
     "K605",
-    "tagged-not-open",
     offending=clock(field("Zone", versions="1+", taggedVersions="1-2", tag=0)),
     corrected=clock(field("Zone", versions="1+", taggedVersions="1+", tag=0)),
 )
@@ -156,9 +151,8 @@ def tagged_not_open(at: FieldSite) -> Iterator[Finding]:
         )
 
 
-@on_field(
+@rule(
     "K606",
-    "tagged-not-in-versions",
     offending=clock(field("Zone", versions="2+", taggedVersions="1+", tag=0)),
     corrected=clock(field("Zone", versions="1+", taggedVersions="1+", tag=0)),
 )
@@ -179,9 +173,8 @@ def tagged_not_in_versions(at: FieldSite) -> Iterator[Finding]:
         )
 
 
-@on_field(
+@rule(
     "K607",
-    "tagged-not-flexible",
     offending=clock(field("Zone", versions="0+", taggedVersions="0+", tag=0)),
     corrected=clock(field("Zone", versions="1+", taggedVersions="1+", tag=0)),
 )
@@ -207,9 +200,8 @@ def tagged_not_flexible(at: FieldSite) -> Iterator[Finding]:
         )
 
 
-@on_field(
+@rule(
     "K608",
-    "tagged-records",
     offending=clock(field("Log", "records", versions="1+", nullableVersions="1+", taggedVersions="1+", tag=0)),
     corrected=clock(field("Log", "records", versions="1+", nullableVersions="1+")),
 )
@@ -228,9 +220,8 @@ def tagged_records(at: FieldSite) -> Iterator[Finding]:
         )
 
 
-@on_field(
+@rule(
     "K609",
-    "tagged-map-key",
     offending=clock(
         field("Zones", "[]Zone", fields=[field("Name", versions="1+", mapKey=True, taggedVersions="1+", tag=0)])
     ),
@@ -252,9 +243,8 @@ def tagged_map_key(at: FieldSite) -> Iterator[Finding]:
         )
 
 
-@on_field(
+@rule(
     "K610",
-    "partly-nullable-tag",
     offending=clock(field("Zone", versions="1+", nullableVersions="2+", taggedVersions="1+", tag=0)),
     corrected=clock(field("Zone", versions="1+", nullableVersions="1+", taggedVersions="1+", tag=0)),
 )

@@ -8,15 +8,14 @@ from kwirec.diagnostics.diagnostic import Finding, Severity, did_you_mean
 from kwirec.ir.schema import ENTITY_TYPES, NULLABLE_PRIMITIVES, PrimitiveType, StructType
 from kwirec.ir.sites import FieldSite, MessageSite, StructSite
 from kwirec.validation.examples import clock, field, struct
-from kwirec.validation.rule import on_field, on_message, on_struct
+from kwirec.validation.rule import rule
 
 MAX_NESTING = 16
 """The maximum number of levels of structs below a message."""
 
 
-@on_field(
+@rule(
     "K401",
-    "nested-array",
     offending=clock(field("Grid", "[][]int32")),
     corrected=clock(field("Rows", "[]Row", fields=[field("Cells", "[]int32")])),
 )
@@ -34,9 +33,8 @@ def nested_array(at: FieldSite) -> Iterator[Finding]:
         )
 
 
-@on_field(
+@rule(
     "K402",
-    "not-nullable",
     offending=clock(field("Hour", "int8", nullableVersions="1+")),
     corrected=clock(field("Hour", "int8", default="-1")),
 )
@@ -57,9 +55,8 @@ def not_nullable(at: FieldSite) -> Iterator[Finding]:
         )
 
 
-@on_field(
+@rule(
     "K403",
-    "unknown-entity-type",
     offending=clock(field("Owner", "int32", entityType="brokerID")),
     corrected=clock(field("Owner", "int32", entityType="brokerId")),
 )
@@ -79,9 +76,8 @@ def unknown_entity_type(at: FieldSite) -> Iterator[Finding]:
         )
 
 
-@on_field(
+@rule(
     "K404",
-    "entity-type-mismatch",
     offending=clock(field("Owner", "int64", entityType="brokerId")),
     corrected=clock(field("Owner", "int32", entityType="brokerId")),
 )
@@ -104,9 +100,8 @@ def entity_type_mismatch(at: FieldSite) -> Iterator[Finding]:
         )
 
 
-@on_field(
+@rule(
     "K405",
-    "fields-without-struct",
     offending=clock(field("Zone", "string", fields=[field("City")])),
     corrected=clock(field("Zone", "Zone", fields=[field("City")])),
 )
@@ -126,9 +121,8 @@ def fields_without_struct(at: FieldSite) -> Iterator[Finding]:
         )
 
 
-@on_struct(
+@rule(
     "K406",
-    "map-key-on-top-level",
     offending=clock(field("Zone", mapKey=True)),
     corrected=clock(field("Zones", "[]Zone", fields=[field("Name", mapKey=True)])),
 )
@@ -147,9 +141,8 @@ def map_key_on_top_level(at: StructSite) -> Iterator[Finding]:
             )
 
 
-@on_field(
+@rule(
     "K407",
-    "zero-copy-type",
     offending=clock(field("Zone", "string", zeroCopy=True)),
     corrected=clock(field("Zone", "bytes", zeroCopy=True)),
 )
@@ -168,9 +161,8 @@ def zero_copy_type(at: FieldSite) -> Iterator[Finding]:
         )
 
 
-@on_field(
+@rule(
     "K408",
-    "flexible-type",
     offending=clock(field("Hour", "int8", flexibleVersions="none")),
     corrected=clock(field("Zone", "string", flexibleVersions="none")),
 )
@@ -191,9 +183,8 @@ def flexible_type(at: FieldSite) -> Iterator[Finding]:
         )
 
 
-@on_message(
+@rule(
     "K409",
-    "recursive-struct",
     offending=clock(
         field("Root", "Gear"),
         commonStructs=[struct("Gear", field("Teeth", "int16"), field("Drives", "[]Gear"))],
@@ -254,9 +245,8 @@ def _cycles(edges: Mapping[str, Iterable[FieldSite]]) -> Iterator[list[FieldSite
                 open_edges.append(iter(edges[target]))
 
 
-@on_message(
+@rule(
     "K410",
-    "unused-struct",
     severity=Severity.NOTE,
     relaxable=True,
     offending=clock(field("Zone"), commonStructs=[struct("Time", field("Millis", "int64"))]),
@@ -284,9 +274,8 @@ def unused_struct(at: MessageSite) -> Iterator[Finding]:
             )
 
 
-@on_message(
+@rule(
     "K411",
-    "deep-nesting",
     offending=clock(
         field("Start", "[]Wheel1"),
         commonStructs=[

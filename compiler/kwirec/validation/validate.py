@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from kwirec.diagnostics.diagnostic import Report
 from kwirec.ir import Schema
-from kwirec.ir.sites import Sites
+from kwirec.ir.sites import sites_of
 from kwirec.validation import defaults, messages, names, tags, types, versions
 from kwirec.validation.rule import Rule
 
@@ -23,7 +23,7 @@ RULES = tuple(
 
 def validate(schema: Schema, report: Report) -> None:
     """Apply every rule to ``schema``."""
-    sites = Sites(schema)
+    sites = sites_of(schema)
     for rule in RULES:
         for finding in rule.check(sites):
             report.record(rule.code, finding)

@@ -5,20 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kwirec.diagnostics.diagnostic import Finding, Severity
-from kwirec.frontend.syntax import StructDecl
+from kwirec.frontend.syntax import StructDecl, ranges
 from kwirec.ir.schema import StructType
 from kwirec.ir.sites import FieldSite, MessageSite
 from kwirec.validation.examples import ABSENT, clock, field, struct
-from kwirec.validation.rule import on_field, on_message
+from kwirec.validation.rule import rule
 from kwirec.versions import VersionRange, in_words
 
 MAX_VALID_VERSIONS = 1000
 """The maximum number of valid versions of a message, unless the rule is relaxed."""
 
 
-@on_message(
+@rule(
     "K301",
-    "inverted-range",
     offending=clock(field("Zone", versions="2-0")),
     corrected=clock(field("Zone", versions="0-2")),
 )
@@ -38,9 +37,8 @@ def inverted_range(at: MessageSite) -> Iterator[Finding]:
             )
 
 
-@on_message(
+@rule(
     "K302",
-    "open-valid-versions",
     offending=clock(validVersions="0+"),
     corrected=clock(validVersions="0-2"),
 )
@@ -59,9 +57,8 @@ def open_valid_versions(at: MessageSite) -> Iterator[Finding]:
         )
 
 
-@on_field(
+@rule(
     "K303",
-    "never-live",
     offending=clock(field("Zone", versions="3+")),
     corrected=clock(field("Zone", versions="2+")),
 )
@@ -87,9 +84,8 @@ def never_live(at: FieldSite) -> Iterator[Finding]:
     )
 
 
-@on_message(
+@rule(
     "K304",
-    "beyond-valid-versions",
     severity=Severity.WARNING,
     relaxable=True,
     offending=clock(field("Zone", versions="1-3")),
@@ -115,9 +111,8 @@ def beyond_valid_versions(at: MessageSite) -> Iterator[Finding]:
                 )
 
 
-@on_field(
+@rule(
     "K305",
-    "idle-range",
     offending=clock(field("Zone", versions="0-1", nullableVersions="2+")),
     corrected=clock(field("Zone", versions="0+", nullableVersions="2+")),
 )
@@ -128,7 +123,7 @@ def idle_range(at: FieldSite) -> Iterator[Finding]:
     """
     if not at.live:
         return
-    for attribute, written in at.ranges:
+    for attribute, written in ranges(at.decl):
         if not written.value or _is_outlived(at, written.value):
             continue
         if attribute == "taggedVersions" and not at.field.versions.covers(written.value):
@@ -143,9 +138,8 @@ def idle_range(at: FieldSite) -> Iterator[Finding]:
             )
 
 
-@on_message(
+@rule(
     "K306",
-    "flexible-not-open",
     offending=clock(flexibleVersions="1-2"),
     corrected=clock(flexibleVersions="1+"),
 )
@@ -164,9 +158,8 @@ def flexible_not_open(at: MessageSite) -> Iterator[Finding]:
         )
 
 
-@on_message(
+@rule(
     "K307",
-    "missing-flexible-versions",
     severity=Severity.WARNING,
     relaxable=True,
     offending=clock(flexibleVersions=ABSENT),
@@ -187,9 +180,8 @@ def missing_flexible_versions(at: MessageSite) -> Iterator[Finding]:
         )
 
 
-@on_message(
+@rule(
     "K308",
-    "deprecated-not-valid",
     severity=Severity.WARNING,
     relaxable=True,
     offending=clock(deprecatedVersions="0-3"),
@@ -215,9 +207,8 @@ def deprecated_not_valid(at: MessageSite) -> Iterator[Finding]:
         )
 
 
-@on_field(
+@rule(
     "K309",
-    "struct-not-in-version",
     offending=clock(
         field("Start", "Time"),
         commonStructs=[struct("Time", field("Millis", "int64"), versions="1+")],
@@ -246,9 +237,8 @@ def struct_not_in_version(at: FieldSite) -> Iterator[Finding]:
         )
 
 
-@on_field(
+@rule(
     "K310",
-    "outlived",
     severity=Severity.NOTE,
     relaxable=True,
     offending=clock(field("Zone", versions="0-1"), validVersions="2-3"),
@@ -259,7 +249,7 @@ def outlived(at: FieldSite) -> Iterator[Finding]:
 
     They refer to versions that were removed and have no effect. Kafka's definitions contain some of them.
     """
-    for attribute, written in at.ranges:
+    for attribute, written in ranges(at.decl):
         if at.reachable and _is_outlived(at, written.value):
             yield at.finding(
                 f"`{attribute}` of `{at.field.name}` ends before the first version of `{at.message.name}`",
@@ -271,9 +261,8 @@ def outlived(at: FieldSite) -> Iterator[Finding]:
             return
 
 
-@on_message(
+@rule(
     "K311",
-    "many-versions",
     relaxable=True,
     offending=clock(validVersions="0-32766"),
     corrected=clock(validVersions="0-18"),
