@@ -16,9 +16,9 @@ from kwirec import catalogue
 
 ROOT = Path(__file__).parent.parent
 LAYERS = (
-    ("versions", "diagnostics", "json_text"),
+    ("versions", "naming", "diagnostics", "json_text"),
     ("frontend",),
-    ("ir", "naming"),
+    ("ir",),
     ("validation", "lowering"),
     ("merge", "emitters", "dump", "catalogue", "config", "native", "diff"),
     ("driver", "terminal", "scaffold"),

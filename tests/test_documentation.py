@@ -12,7 +12,7 @@ import pytest
 import kwire
 from kwire import DecodeError
 from kwire_kafka.api.fetch import FetchableTopicResponse, FetchResponse, PartitionData
-from kwirec.frontend.syntax import FieldDecl, MessageDecl, StructDecl, attributes
+from kwirec.frontend.syntax import ATTRIBUTES
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -107,7 +107,7 @@ def test_the_typo_in_the_readme_is_answered_like_that(tmp_path: Path) -> None:
 
 
 def test_the_notation_page_has_every_attribute() -> None:
-    names = {name for node in (MessageDecl, StructDecl, FieldDecl) for name in attributes(node)}
+    names = {name for names in ATTRIBUTES.values() for name in names}
     assert not [name for name in names if f"`{name}`" not in page("definitions.md")]
 
 

@@ -13,7 +13,7 @@ from kwirec.diagnostics import codes
 from kwirec.diagnostics.diagnostic import Code, did_you_mean
 from kwirec.validation import RULES
 
-CODES: tuple[Code, ...] = (*codes.FIRST_PASSES, *(rule.code for rule in RULES))
+CODES = (*(code for code in vars(codes).values() if isinstance(code, Code)), *(rule.code for rule in RULES))
 
 BLOCKS: Mapping[str, str] = {
     "K0": "Reading and parsing",

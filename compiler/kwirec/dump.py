@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 
 from kwirec.diagnostics.source import Span
-from kwirec.frontend.syntax import Document, FieldDecl, MessageDecl, Spanned, StructDecl, TypeExpr, attributes
+from kwirec.frontend.syntax import ATTRIBUTES, Document, FieldDecl, MessageDecl, Spanned, StructDecl, TypeExpr
 from kwirec.ir.literals import default_literal
 from kwirec.ir.schema import Message, Schema, Struct
 from kwirec.lowering.layout import MessageLayout, describe
@@ -57,7 +57,7 @@ def _node(node: MessageDecl | StructDecl | FieldDecl, depth: int) -> Iterator[_L
     kind = type(node).__name__.removesuffix("Decl").lower()
     module = f" of {node.module}" if isinstance(node, MessageDecl) and node.module else ""
     yield node.span, depth, f"{kind} {node.name.value}{module}"
-    for name, attribute in attributes(type(node)).items():
+    for name, attribute in ATTRIBUTES[type(node)].items():
         value = getattr(node, attribute)
         for item in value if isinstance(value, tuple) else [value]:
             match item:

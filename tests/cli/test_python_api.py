@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import kwirec
-from kwirec.validation.examples import clock, field
+from kwirec.diagnostics.examples import clock, field
 
 
 @pytest.fixture

@@ -9,11 +9,11 @@ from collections.abc import Iterable
 import pytest
 
 from kwirec.diagnostics.diagnostic import Report, Waiver
+from kwirec.diagnostics.examples import ANOTHER_FILE
 from kwirec.diagnostics.source import Source
 from kwirec.diff import Judgement, Level, compare, judge
 from kwirec.frontend import parse
 from kwirec.ir import Schema, resolve
-from kwirec.validation.examples import ANOTHER_FILE
 from tests.diff.support import Diff, Load
 
 

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kwirec.diagnostics.diagnostic import Report, Severity
+from kwirec.diagnostics.examples import ABSENT, Node, clock, field, files, request, response, struct
 from kwirec.diagnostics.source import Source
 from kwirec.diff import Judgement, compare
 from kwirec.diff import changes as c
@@ -17,7 +18,6 @@ from kwirec.frontend import parse
 from kwirec.ir import Schema, resolve
 from kwirec.lowering import lower_message
 from kwirec.lowering.layout import describe
-from kwirec.validation.examples import ABSENT, Node, clock, field, files, request, response, struct
 from tests.diff.support import Diff, Load
 
 TAG = {"versions": "1+", "taggedVersions": "1+"}

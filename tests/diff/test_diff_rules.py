@@ -9,6 +9,7 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from kwirec.diagnostics.diagnostic import Report
+from kwirec.diagnostics.examples import ANOTHER_FILE
 from kwirec.diagnostics.render_text import render_text
 from kwirec.diagnostics.source import Source
 from kwirec.diff import RULES, Judgement, Rule
@@ -16,7 +17,6 @@ from kwirec.diff.report import list_rules
 from kwirec.frontend import parse
 from kwirec.ir import resolve
 from kwirec.validation import validate
-from kwirec.validation.examples import ANOTHER_FILE
 from tests.diff.support import Diff
 
 CASES = [pytest.param(rule, id=rule.name) for rule in RULES]

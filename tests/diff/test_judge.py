@@ -11,10 +11,10 @@ import pytest
 
 from kwirec.config import ConfigError
 from kwirec.diagnostics.diagnostic import Severity, Waiver
+from kwirec.diagnostics.examples import clock, field, request
 from kwirec.diff import Level
 from kwirec.diff.config import load_diff_config
 from kwirec.diff.judge import JudgedChange
-from kwirec.validation.examples import clock, field, request
 from kwirec.versions import VersionRange
 from tests.diff.support import Diff
 

@@ -11,10 +11,10 @@ from click.testing import CliRunner, Result
 from syrupy.assertion import SnapshotAssertion
 
 from kwirec.cli import main
+from kwirec.diagnostics.examples import clock, field, request, response
 from kwirec.diff import RULES
 from kwirec.diff.report import FORMATS, list_rules
 from kwirec.diff.rule import LEVELS
-from kwirec.validation.examples import clock, field, request, response
 
 OLD = {
     "ClockRequest": request(field("Zone"), field("Hour", "int8", versions="0"), deprecatedVersions="0"),

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from kwirec.diagnostics.diagnostic import Report
+from kwirec.diagnostics.examples import clock, field, struct
 from kwirec.diff import Level, compare, judge
 from kwirec.diff.markdown import render_markdown
 from kwirec.diff.sides import Side, SideError, read_sides
 from kwirec.driver import load
-from kwirec.validation.examples import clock, field, struct
 from tests import kafka_releases
 from tests.kafka_releases import ARCHIVE
 

@@ -17,13 +17,13 @@ from kwire.releases import Conversion, MessageMatrix
 from kwire_kafka.compat import MATRIX
 from kwire_kafka.releases import RELEASES
 from kwirec.diagnostics.diagnostic import Report
+from kwirec.diagnostics.examples import clock, field
 from kwirec.diagnostics.source import Source
 from kwirec.emitters.compat_matrix import convert, message_matrix
 from kwirec.frontend import parse
 from kwirec.ir import resolve
 from kwirec.lowering import lower
 from kwirec.merge.history import read_history
-from kwirec.validation.examples import clock, field
 from tests.properties.values import NAMES, Extreme, as_decoded, each_message, exact, make, message_class
 
 NULL_IS_REFUSED = "null is not allowed"

@@ -8,11 +8,11 @@ from collections.abc import Iterable, Mapping
 import pytest
 
 from kwirec.diagnostics.diagnostic import Diagnostic, Report, Severity, Waiver
+from kwirec.diagnostics.examples import ANOTHER_FILE
 from kwirec.diagnostics.source import Source
 from kwirec.frontend import parse
 from kwirec.ir import resolve
 from kwirec.validation import validate
-from kwirec.validation.examples import ANOTHER_FILE
 from tests.rules.support import Check, CheckFiles
 
 

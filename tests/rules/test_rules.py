@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from kwirec.diagnostics.diagnostic import Diagnostic, Label, Report
+from kwirec.diagnostics.examples import ABSENT, ANOTHER_FILE, clock, field, files, request, response, struct
 from kwirec.diagnostics.source import Source
 from kwirec.emitters.codecs import emit_module
 from kwirec.emitters.modules import group_modules
 from kwirec.frontend import parse
 from kwirec.ir import resolve
 from kwirec.lowering import lower
-from kwirec.validation.examples import ABSENT, ANOTHER_FILE, clock, field, files, request, response, struct
 from kwirec.validation.types import MAX_NESTING
 from tests.rules.support import Check, CheckFiles
 

@@ -8,11 +8,11 @@ from types import ModuleType
 import pytest
 
 from kwirec.diagnostics.diagnostic import Report, Severity, Waiver
+from kwirec.diagnostics.examples import clock, field, files, struct
 from kwirec.diagnostics.reading import read_sources
 from kwirec.frontend import parse
 from kwirec.ir import resolve
 from kwirec.validation import RULES, Rule, defaults, messages, names, tags, types, validate, versions
-from kwirec.validation.examples import clock, field, files, struct
 from tests.rules.support import Check
 
 TAG = {"versions": "1+", "taggedVersions": "1+"}

@@ -6,6 +6,7 @@ The codes of rules are defined with their checks in ``kwirec.validation``; ``kwi
 from __future__ import annotations
 
 from kwirec.diagnostics.diagnostic import Code, Severity
+from kwirec.diagnostics.examples import ABSENT, clock, field, files, struct
 
 UNREADABLE = Code(
     number="K001",
@@ -30,10 +31,8 @@ UNTERMINATED = Code(
     name="unterminated",
     what="A string, block comment, list or object is not closed.",
     why="Everything after the opening would be read as its content.",
-    offending="""{ "type": "data", "name": "Clock", "about": "A time.", "validVersions": "0",
-  "flexibleVersions": "0+", "fields": []""",
-    corrected="""{ "type": "data", "name": "Clock", "about": "A time.", "validVersions": "0",
-  "flexibleVersions": "0+", "fields": [] }""",
+    offending=clock().removesuffix(" }"),
+    corrected=clock(),
 )
 
 BAD_ESCAPE = Code(
@@ -41,10 +40,8 @@ BAD_ESCAPE = Code(
     name="bad-escape",
     what="A string contains an escape sequence that is not valid JSON.",
     why="JSON readers would interpret it differently.",
-    offending=r"""{ "type": "data", "name": "Clock", "about": "Time in \q.", "validVersions": "0",
-  "flexibleVersions": "0+", "fields": [] }""",
-    corrected=r"""{ "type": "data", "name": "Clock", "about": "Time in \"q\".", "validVersions": "0",
-  "flexibleVersions": "0+", "fields": [] }""",
+    offending=clock().replace("A clock.", r"A \q clock."),
+    corrected=clock(about='A "q" clock.'),
 )
 
 UNEXPECTED_TOKEN = Code(
@@ -52,10 +49,8 @@ UNEXPECTED_TOKEN = Code(
     name="unexpected-token",
     what="The file is not valid JSON: a comma, colon, value or bracket is missing or misplaced.",
     why="The rest of the definition could be misread.",
-    offending="""{ "type": "data" "name": "Clock", "about": "A time.", "validVersions": "0",
-  "flexibleVersions": "0+", "fields": [] }""",
-    corrected="""{ "type": "data", "name": "Clock", "about": "A time.", "validVersions": "0",
-  "flexibleVersions": "0+", "fields": [] }""",
+    offending=clock().replace(",", "", 1),
+    corrected=clock(),
 )
 
 TRAILING_TOKENS = Code(
@@ -66,10 +61,8 @@ TRAILING_TOKENS = Code(
     "warns because a second definition in the file would be lost.",
     severity=Severity.WARNING,
     relaxable=True,
-    offending="""{ "type": "data", "name": "Clock", "about": "A time.", "validVersions": "0",
-  "flexibleVersions": "0+", "fields": [] } }""",
-    corrected="""{ "type": "data", "name": "Clock", "about": "A time.", "validVersions": "0",
-  "flexibleVersions": "0+", "fields": [] }""",
+    offending=clock() + " }",
+    corrected=clock(),
 )
 
 EMPTY_FILE = Code(
@@ -78,9 +71,7 @@ EMPTY_FILE = Code(
     what="A file contains no definition, only white space or comments.",
     why="An empty file is usually a definition that was lost by accident.",
     offending="// to be written",
-    corrected="""// A moment in time.
-{ "type": "data", "name": "Clock", "about": "A time.", "validVersions": "0", "flexibleVersions": "0+",
-  "fields": [] }""",
+    corrected="// A moment in time.\n" + clock(),
 )
 
 REPEATED_ATTRIBUTE = Code(
@@ -90,10 +81,8 @@ REPEATED_ATTRIBUTE = Code(
     why="Nothing is lost, and Kafka 3.9 has such files, but a later change may update only one of the two.",
     severity=Severity.WARNING,
     relaxable=True,
-    offending="""{ "type": "data", "name": "Clock", "about": "A time.", "validVersions": "0", "validVersions": "0",
-  "flexibleVersions": "0+", "fields": [] }""",
-    corrected="""{ "type": "data", "name": "Clock", "about": "A time.", "validVersions": "0",
-  "flexibleVersions": "0+", "fields": [] }""",
+    offending=clock().replace('"validVersions"', '"validVersions": "0-2", "validVersions"'),
+    corrected=clock(),
 )
 
 NO_DEFINITIONS = Code(
@@ -111,10 +100,8 @@ WRONG_KIND = Code(
     what="An attribute has a value of the wrong JSON type, such as a list instead of a string.",
     why="Numbers and booleans written as strings, and single values instead of lists, are accepted because Kafka's "
     "releases contain them. Anything else is an error.",
-    offending="""{ "type": "data", "name": "Clock", "about": "A time.", "validVersions": ["0"],
-  "flexibleVersions": "0+", "fields": [] }""",
-    corrected="""{ "type": "data", "name": "Clock", "about": "A time.", "validVersions": "0",
-  "flexibleVersions": "0+", "fields": [] }""",
+    offending=clock(validVersions=["0-2"]),
+    corrected=clock(),
 )
 
 UNKNOWN_ATTRIBUTE = Code(
@@ -122,10 +109,8 @@ UNKNOWN_ATTRIBUTE = Code(
     name="unknown-attribute",
     what="A message, struct or field has an attribute that does not exist.",
     why="With a misspelt `nullableVersions`, for example, the field would never be nullable.",
-    offending="""{ "type": "data", "name": "Clock", "about": "A time.", "validVersions": "0",
-  "flexibleVersions": "0+", "feilds": [] }""",
-    corrected="""{ "type": "data", "name": "Clock", "about": "A time.", "validVersions": "0",
-  "flexibleVersions": "0+", "fields": [] }""",
+    offending=clock(fields=ABSENT, feilds=[]),
+    corrected=clock(),
 )
 
 DUPLICATE_ATTRIBUTE = Code(
@@ -133,10 +118,8 @@ DUPLICATE_ATTRIBUTE = Code(
     name="duplicate-attribute",
     what="An attribute appears twice in one object, with different values.",
     why="JSON readers disagree about which value to use.",
-    offending="""{ "type": "data", "name": "Clock", "about": "A time.", "validVersions": "0", "validVersions": "0-1",
-  "flexibleVersions": "0+", "fields": [] }""",
-    corrected="""{ "type": "data", "name": "Clock", "about": "A time.", "validVersions": "0-1",
-  "flexibleVersions": "0+", "fields": [] }""",
+    offending=clock().replace('"validVersions"', '"validVersions": "0-1", "validVersions"'),
+    corrected=clock(),
 )
 
 MISSING_ATTRIBUTE = Code(
@@ -145,13 +128,8 @@ MISSING_ATTRIBUTE = Code(
     what="A message, struct or field lacks a required attribute.",
     why="A message needs a type, a name, valid versions and, unless it has no versions, fields; a field needs a "
     "name, a type and versions (or tagged versions).",
-    offending="""{ "type": "data", "name": "Clock", "about": "A time.", "validVersions": "0",
-  "flexibleVersions": "0+",
-  "fields": [ { "name": "Millis", "type": "int64", "about": "Milliseconds since the epoch." } ] }""",
-    corrected="""{ "type": "data", "name": "Clock", "about": "A time.", "validVersions": "0",
-  "flexibleVersions": "0+",
-  "fields": [ { "name": "Millis", "type": "int64", "versions": "0+",
-                "about": "Milliseconds since the epoch." } ] }""",
+    offending=clock(field("Millis", "int64", versions=ABSENT)),
+    corrected=clock(field("Millis", "int64")),
 )
 
 BAD_VERSION_RANGE = Code(
@@ -159,10 +137,8 @@ BAD_VERSION_RANGE = Code(
     name="bad-version-range",
     what="A version range is not written as `N`, `N-M`, `N+` or `none`, or a bound does not fit an int16.",
     why="Guessing is not safe: `1..3` or `<4` can be understood in different ways.",
-    offending="""{ "type": "data", "name": "Clock", "about": "A time.", "validVersions": "0..2",
-  "flexibleVersions": "0+", "fields": [] }""",
-    corrected="""{ "type": "data", "name": "Clock", "about": "A time.", "validVersions": "0-2",
-  "flexibleVersions": "0+", "fields": [] }""",
+    offending=clock(validVersions="0..2"),
+    corrected=clock(),
 )
 
 BAD_TYPE = Code(
@@ -170,12 +146,8 @@ BAD_TYPE = Code(
     name="bad-type",
     what="A type is not a name, optionally preceded by `[]`.",
     why="`[]` needs an element type, and names consist of letters and digits.",
-    offending="""{ "type": "data", "name": "Clock", "about": "A time.", "validVersions": "0",
-  "flexibleVersions": "0+",
-  "fields": [ { "name": "Ticks", "type": "int64[]", "versions": "0+", "about": "All ticks." } ] }""",
-    corrected="""{ "type": "data", "name": "Clock", "about": "A time.", "validVersions": "0",
-  "flexibleVersions": "0+",
-  "fields": [ { "name": "Ticks", "type": "[]int64", "versions": "0+", "about": "All ticks." } ] }""",
+    offending=clock(field("Ticks", "int64[]")),
+    corrected=clock(field("Ticks", "[]int64")),
 )
 
 UNKNOWN_MESSAGE_TYPE = Code(
@@ -184,10 +156,8 @@ UNKNOWN_MESSAGE_TYPE = Code(
     what="The `type` of a message is not one of request, response, header, data, metadata, coordinator-key and "
     "coordinator-value.",
     why="The type decides which attributes a message needs and how its bytes are framed.",
-    offending="""{ "type": "reqest", "name": "ClockRequest", "about": "Asks for the time.", "apiKey": 900,
-  "validVersions": "0", "flexibleVersions": "0+", "fields": [] }""",
-    corrected="""{ "type": "data", "name": "Clock", "about": "A time.", "validVersions": "0",
-  "flexibleVersions": "0+", "fields": [] }""",
+    offending=clock(type="dta"),
+    corrected=clock(),
 )
 
 UNKNOWN_TYPE = Code(
@@ -197,12 +167,8 @@ UNKNOWN_TYPE = Code(
     why="Names in lower case are primitives: bool, int8, int16, uint16, int32, uint32, int64, float64, string, "
     "uuid, bytes, records. Capitalised names are structs, defined inline by `fields` of the field or in "
     "`commonStructs`.",
-    offending="""{ "type": "data", "name": "Clock", "about": "A time.", "validVersions": "0",
-  "flexibleVersions": "0+",
-  "fields": [ { "name": "Zone", "type": "strng", "versions": "0+", "about": "Name of the zone." } ] }""",
-    corrected="""{ "type": "data", "name": "Clock", "about": "A time.", "validVersions": "0",
-  "flexibleVersions": "0+",
-  "fields": [ { "name": "Zone", "type": "string", "versions": "0+", "about": "Name of the zone." } ] }""",
+    offending=clock(field("Zone", "strng")),
+    corrected=clock(field("Zone", "string")),
 )
 
 STRUCT_REDEFINED = Code(
@@ -211,20 +177,15 @@ STRUCT_REDEFINED = Code(
     what="Two structs of one message have the same name.",
     why="The type of a field names its inline struct, and all structs of a message, each of which becomes a class, "
     "share one namespace.",
-    offending="""{ "type": "data", "name": "Clock", "about": "Two times.", "validVersions": "0",
-  "flexibleVersions": "0+",
-  "fields": [
-    { "name": "Start", "type": "Time", "versions": "0+", "about": "First.", "fields": [
-      { "name": "Millis", "type": "int64", "versions": "0+", "about": "Since the epoch." } ] },
-    { "name": "Stop", "type": "Time", "versions": "0+", "about": "Last.", "fields": [
-      { "name": "Millis", "type": "int64", "versions": "0+", "about": "Since the epoch." } ] } ] }""",
-    corrected="""{ "type": "data", "name": "Clock", "about": "Two times.", "validVersions": "0",
-  "flexibleVersions": "0+",
-  "fields": [
-    { "name": "Start", "type": "Time", "versions": "0+", "about": "First." },
-    { "name": "Stop", "type": "Time", "versions": "0+", "about": "Last." } ],
-  "commonStructs": [ { "name": "Time", "versions": "0+", "about": "A moment.", "fields": [
-    { "name": "Millis", "type": "int64", "versions": "0+", "about": "Since the epoch." } ] } ] }""",
+    offending=clock(
+        field("Start", "Time", fields=[field("Millis", "int64")]),
+        field("Stop", "Time", fields=[field("Millis", "int64")]),
+    ),
+    corrected=clock(
+        field("Start", "Time"),
+        field("Stop", "Time"),
+        commonStructs=[struct("Time", field("Millis", "int64"))],
+    ),
 )
 
 BAD_DEFAULT = Code(
@@ -234,14 +195,8 @@ BAD_DEFAULT = Code(
     "`null` for bytes, arrays and structs.",
     why="Integers are decimal or hexadecimal (`0x7fffffff`) and must be in range; a bool is `true` or `false`; a "
     "uuid is 16 bytes in base64; bytes, arrays and structs default to empty or `null`.",
-    offending="""{ "type": "data", "name": "Clock", "about": "A time.", "validVersions": "0",
-  "flexibleVersions": "0+",
-  "fields": [ { "name": "Zone", "type": "int8", "versions": "0+", "default": "200",
-                "about": "Quarter hours east of Greenwich." } ] }""",
-    corrected="""{ "type": "data", "name": "Clock", "about": "A time.", "validVersions": "0",
-  "flexibleVersions": "0+",
-  "fields": [ { "name": "Zone", "type": "int8", "versions": "0+", "default": "-1",
-                "about": "Quarter hours east of Greenwich." } ] }""",
+    offending=clock(field("Hour", "int8", default="200")),
+    corrected=clock(field("Hour", "int8", default="-1")),
 )
 
 MESSAGE_REDEFINED = Code(
@@ -249,37 +204,6 @@ MESSAGE_REDEFINED = Code(
     name="message-redefined",
     what="Two messages have the same name.",
     why="Each message becomes a class, and request logs identify messages by name.",
-    offending="""{ "type": "data", "name": "Clock", "about": "A time.", "validVersions": "0",
-  "flexibleVersions": "0+", "fields": [] }
---- another file ---
-{ "type": "data", "name": "Clock", "about": "Another time.", "validVersions": "0",
-  "flexibleVersions": "0+", "fields": [] }""",
-    corrected="""{ "type": "data", "name": "Clock", "about": "A time.", "validVersions": "0",
-  "flexibleVersions": "0+", "fields": [] }
---- another file ---
-{ "type": "data", "name": "Alarm", "about": "Another time.", "validVersions": "0",
-  "flexibleVersions": "0+", "fields": [] }""",
-)
-
-FIRST_PASSES = (
-    UNREADABLE,
-    NOT_UTF8,
-    UNTERMINATED,
-    BAD_ESCAPE,
-    UNEXPECTED_TOKEN,
-    TRAILING_TOKENS,
-    EMPTY_FILE,
-    REPEATED_ATTRIBUTE,
-    NO_DEFINITIONS,
-    WRONG_KIND,
-    UNKNOWN_ATTRIBUTE,
-    DUPLICATE_ATTRIBUTE,
-    MISSING_ATTRIBUTE,
-    BAD_VERSION_RANGE,
-    BAD_TYPE,
-    UNKNOWN_MESSAGE_TYPE,
-    UNKNOWN_TYPE,
-    STRUCT_REDEFINED,
-    BAD_DEFAULT,
-    MESSAGE_REDEFINED,
+    offending=files(clock(), clock(about="Another clock.")),
+    corrected=files(clock(), clock(name="Alarm", about="Another clock.")),
 )

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from kwirec.diagnostics.diagnostic import Finding, Severity, finding
+from kwirec.diagnostics.examples import clock, field
 from kwirec.diff import changes as c
 from kwirec.diff.rule import Level, contrast, rule, span_of
 from kwirec.naming import snake_case
-from kwirec.validation.examples import clock, field
 from kwirec.versions import in_words
 
 

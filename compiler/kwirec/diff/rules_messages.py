@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from kwirec.diagnostics.diagnostic import Finding, Severity, finding
+from kwirec.diagnostics.examples import ABSENT, clock, field, files, request, response
 from kwirec.diff import changes as c
 from kwirec.diff.rule import Level, contrast, rule
-from kwirec.validation.examples import ABSENT, clock, field, files, request, response
 from kwirec.versions import in_words
 
 

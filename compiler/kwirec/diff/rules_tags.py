@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 from kwirec.diagnostics.diagnostic import Finding, Severity, finding
+from kwirec.diagnostics.examples import clock, field, tagged
 from kwirec.diff import changes as c
 from kwirec.diff.compare_fields import default_text
 from kwirec.diff.rule import Level, contrast, rule
 from kwirec.diff.rules_fields import removed
-from kwirec.validation.examples import Node, clock, field
 from kwirec.versions import in_words
-
-
-def tagged(name: str, tag: int, type_: str = "string", **attributes: object) -> Node:
-    """A field tagged in all flexible versions."""
-    return field(name, type_, **{"versions": "1+", "taggedVersions": "1+", "tag": tag, **attributes})
 
 
 @rule(

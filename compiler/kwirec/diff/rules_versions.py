@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kwirec.diagnostics.diagnostic import Finding, Severity, finding
+from kwirec.diagnostics.examples import ABSENT, clock, field, files, request, response
 from kwirec.diff import changes as c
 from kwirec.diff.rule import Level, contrast, rule, span_of
 from kwirec.ir.schema import Message, MessageKind
-from kwirec.validation.examples import ABSENT, clock, field, files, request, response
 from kwirec.versions import in_words
 
 GONE = {"validVersions": "none", "flexibleVersions": ABSENT, "fields": ABSENT}

@@ -27,6 +27,7 @@ from kwirec.frontend.json_parser import (
     parse_values,
 )
 from kwirec.frontend.syntax import (
+    ATTRIBUTES,
     Document,
     FieldDecl,
     Literal,
@@ -34,7 +35,6 @@ from kwirec.frontend.syntax import (
     Spanned,
     StructDecl,
     TypeExpr,
-    attributes,
 )
 from kwirec.versions import NONE, VersionRange
 
@@ -201,7 +201,7 @@ class _Reader:
         self, value: JsonValue, what: str, node: type[MessageDecl | StructDecl | FieldDecl]
     ) -> _Attributes | None:
         if isinstance(value, JsonObject):
-            return _Attributes(self._report, value, attributes(node), what)
+            return _Attributes(self._report, value, ATTRIBUTES[node], what)
         self._wrong_kind(f"a {what}", "an object", value)
         return None
 

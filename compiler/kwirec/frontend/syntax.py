@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cache
 from typing import Generic, TypeVar
 
 from kwirec.diagnostics.source import Source, Span
@@ -108,16 +107,20 @@ class Document:
     messages: tuple[MessageDecl, ...]
 
 
-@cache
-def attributes(node: type[MessageDecl | StructDecl | FieldDecl]) -> dict[str, str]:
-    """The attributes of a node by their names in definitions, ``flexibleVersions`` → ``flexible_versions``."""
-    names = [field.name for field in dataclasses.fields(node) if field.name not in ("span", "module", "comment")]
-    return {re.sub("_(.)", lambda match: match[1].upper(), name): name for name in names}
+ATTRIBUTES: Mapping[type, Mapping[str, str]] = {
+    node: {
+        re.sub("_(.)", lambda match: match[1].upper(), field.name): field.name
+        for field in dataclasses.fields(node)
+        if field.name not in ("span", "module", "comment")
+    }
+    for node in (MessageDecl, StructDecl, FieldDecl)
+}
+"""The attributes of each node by their names in definitions, ``flexibleVersions`` → ``flexible_versions``."""
 
 
 def ranges(node: MessageDecl | StructDecl | FieldDecl) -> Iterator[tuple[str, Spanned[VersionRange]]]:
     """Every range of versions that was written on the node itself, with the name of its attribute in definitions."""
-    for name, attribute in attributes(type(node)).items():
+    for name, attribute in ATTRIBUTES[type(node)].items():
         if attribute.endswith("versions") and (written := getattr(node, attribute)) is not None:
             yield name, written
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kwirec.diagnostics.diagnostic import Finding, Severity
+from kwirec.diagnostics.examples import clock, field
 from kwirec.ir.sites import FieldSite
-from kwirec.validation.examples import clock, field
 from kwirec.validation.rule import rule
 from kwirec.versions import in_words
 

@@ -8,11 +8,11 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator
 
 from kwirec.diagnostics.diagnostic import Finding, Severity, did_you_mean
+from kwirec.diagnostics.examples import clock, files, request, response
 from kwirec.diagnostics.source import Span
 from kwirec.frontend.syntax import Spanned
 from kwirec.ir.schema import MessageKind
 from kwirec.ir.sites import MessageSite, Sites
-from kwirec.validation.examples import clock, files, request, response
 from kwirec.validation.rule import rule
 from kwirec.versions import MAX_VERSION, VersionRange
 

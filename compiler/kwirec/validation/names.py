@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator
 
 from kwirec.diagnostics.diagnostic import Finding, Severity
+from kwirec.diagnostics.examples import clock, field, files
 from kwirec.frontend.syntax import FieldDecl
 from kwirec.ir.sites import FieldSite, MessageSite, Sites, StructSite
 from kwirec.naming import RESERVED_CLASSES, is_python_keyword, python_name, snake_case
-from kwirec.validation.examples import clock, field, files
 from kwirec.validation.rule import rule
 from kwirec.versions import in_words
 

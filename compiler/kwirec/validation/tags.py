@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kwirec.diagnostics.diagnostic import Finding, Severity
+from kwirec.diagnostics.examples import clock, field, tagged
 from kwirec.ir.schema import Struct
 from kwirec.ir.sites import FieldSite, StructSite
-from kwirec.validation.examples import clock, field
 from kwirec.validation.rule import rule
 from kwirec.versions import in_words
 
@@ -16,8 +16,8 @@ MAX_TAG = 0x7FFFFFFE
 
 @rule(
     "K601",
-    offending=clock(field("Zone", versions="1+", taggedVersions="1+", tag=-1)),
-    corrected=clock(field("Zone", versions="1+", taggedVersions="1+", tag=0)),
+    offending=clock(tagged("Zone", -1)),
+    corrected=clock(tagged("Zone", 0)),
 )
 def negative_tag(at: FieldSite) -> Iterator[Finding]:
     """The tag of a field is negative or too large.
@@ -35,14 +35,8 @@ def negative_tag(at: FieldSite) -> Iterator[Finding]:
 
 @rule(
     "K602",
-    offending=clock(
-        field("Zone", versions="1+", taggedVersions="1+", tag=0),
-        field("Leap", "bool", versions="1+", taggedVersions="1+", tag=0),
-    ),
-    corrected=clock(
-        field("Zone", versions="1+", taggedVersions="1+", tag=0),
-        field("Leap", "bool", versions="1+", taggedVersions="1+", tag=1),
-    ),
+    offending=clock(tagged("Zone", 0), tagged("Leap", 0, "bool")),
+    corrected=clock(tagged("Zone", 0), tagged("Leap", 1, "bool")),
 )
 def duplicate_tag(at: StructSite) -> Iterator[Finding]:
     """Two fields of one struct have the same tag in the same versions.
@@ -71,14 +65,8 @@ def duplicate_tag(at: StructSite) -> Iterator[Finding]:
     "K603",
     severity=Severity.WARNING,
     relaxable=True,
-    offending=clock(
-        field("Zone", versions="1+", taggedVersions="1+", tag=0),
-        field("Leap", "bool", versions="1+", taggedVersions="1+", tag=2),
-    ),
-    corrected=clock(
-        field("Zone", versions="1+", taggedVersions="1+", tag=0),
-        field("Leap", "bool", versions="1+", taggedVersions="1+", tag=1),
-    ),
+    offending=clock(tagged("Zone", 0), tagged("Leap", 2, "bool")),
+    corrected=clock(tagged("Zone", 0), tagged("Leap", 1, "bool")),
 )
 def tag_gap(at: StructSite) -> Iterator[Finding]:
     """The tags of a struct are not consecutive numbers from 0.
@@ -106,7 +94,7 @@ def tag_gap(at: StructSite) -> Iterator[Finding]:
 @rule(
     "K604",
     offending=clock(field("Zone", versions="1+", tag=0)),
-    corrected=clock(field("Zone", versions="1+", taggedVersions="1+", tag=0)),
+    corrected=clock(tagged("Zone", 0)),
 )
 def incomplete_tag(at: FieldSite) -> Iterator[Finding]:
     """A field has a tag but no tagged versions, or tagged versions but no tag.
@@ -133,8 +121,8 @@ def incomplete_tag(at: FieldSite) -> Iterator[Finding]:
 
 @rule(
     "K605",
-    offending=clock(field("Zone", versions="1+", taggedVersions="1-2", tag=0)),
-    corrected=clock(field("Zone", versions="1+", taggedVersions="1+", tag=0)),
+    offending=clock(tagged("Zone", 0, taggedVersions="1-2")),
+    corrected=clock(tagged("Zone", 0)),
 )
 def tagged_not_open(at: FieldSite) -> Iterator[Finding]:
     """The tagged versions of a field have an upper bound.
@@ -153,8 +141,8 @@ def tagged_not_open(at: FieldSite) -> Iterator[Finding]:
 
 @rule(
     "K606",
-    offending=clock(field("Zone", versions="2+", taggedVersions="1+", tag=0)),
-    corrected=clock(field("Zone", versions="1+", taggedVersions="1+", tag=0)),
+    offending=clock(tagged("Zone", 0, versions="2+")),
+    corrected=clock(tagged("Zone", 0)),
 )
 def tagged_not_in_versions(at: FieldSite) -> Iterator[Finding]:
     """The tagged versions of a field are not within its versions.
@@ -175,8 +163,8 @@ def tagged_not_in_versions(at: FieldSite) -> Iterator[Finding]:
 
 @rule(
     "K607",
-    offending=clock(field("Zone", versions="0+", taggedVersions="0+", tag=0)),
-    corrected=clock(field("Zone", versions="1+", taggedVersions="1+", tag=0)),
+    offending=clock(tagged("Zone", 0, versions="0+", taggedVersions="0+")),
+    corrected=clock(tagged("Zone", 0)),
 )
 def tagged_not_flexible(at: FieldSite) -> Iterator[Finding]:
     """A field is tagged in versions that are not flexible.
@@ -202,7 +190,7 @@ def tagged_not_flexible(at: FieldSite) -> Iterator[Finding]:
 
 @rule(
     "K608",
-    offending=clock(field("Log", "records", versions="1+", nullableVersions="1+", taggedVersions="1+", tag=0)),
+    offending=clock(tagged("Log", 0, "records", nullableVersions="1+")),
     corrected=clock(field("Log", "records", versions="1+", nullableVersions="1+")),
 )
 def tagged_records(at: FieldSite) -> Iterator[Finding]:
@@ -222,9 +210,7 @@ def tagged_records(at: FieldSite) -> Iterator[Finding]:
 
 @rule(
     "K609",
-    offending=clock(
-        field("Zones", "[]Zone", fields=[field("Name", versions="1+", mapKey=True, taggedVersions="1+", tag=0)])
-    ),
+    offending=clock(field("Zones", "[]Zone", fields=[tagged("Name", 0, mapKey=True)])),
     corrected=clock(field("Zones", "[]Zone", fields=[field("Name", versions="1+", mapKey=True)])),
 )
 def tagged_map_key(at: FieldSite) -> Iterator[Finding]:
@@ -245,8 +231,8 @@ def tagged_map_key(at: FieldSite) -> Iterator[Finding]:
 
 @rule(
     "K610",
-    offending=clock(field("Zone", versions="1+", nullableVersions="2+", taggedVersions="1+", tag=0)),
-    corrected=clock(field("Zone", versions="1+", nullableVersions="1+", taggedVersions="1+", tag=0)),
+    offending=clock(tagged("Zone", 0, nullableVersions="2+")),
+    corrected=clock(tagged("Zone", 0, nullableVersions="1+")),
 )
 def partly_nullable_tag(at: FieldSite) -> Iterator[Finding]:
     """A tagged field is nullable in only some of its tagged versions.

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from kwirec.diagnostics.diagnostic import Finding, Severity, did_you_mean
+from kwirec.diagnostics.examples import clock, field, struct
 from kwirec.ir.schema import ENTITY_TYPES, NULLABLE_PRIMITIVES, PrimitiveType, StructType
 from kwirec.ir.sites import FieldSite, MessageSite, StructSite
-from kwirec.validation.examples import clock, field, struct
 from kwirec.validation.rule import rule
 
 MAX_NESTING = 16

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kwirec.diagnostics.diagnostic import Finding, Severity
+from kwirec.diagnostics.examples import ABSENT, clock, field, struct
 from kwirec.frontend.syntax import StructDecl, ranges
 from kwirec.ir.schema import StructType
 from kwirec.ir.sites import FieldSite, MessageSite
-from kwirec.validation.examples import ABSENT, clock, field, struct
 from kwirec.validation.rule import rule
 from kwirec.versions import VersionRange, in_words
 

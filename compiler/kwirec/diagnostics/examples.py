@@ -1,4 +1,4 @@
-"""Builds the example definitions of rules from the attributes that matter.
+"""Builds the example definitions of codes from the attributes that matter.
 
 ``clock(field("Zone", "string", nullableVersions="1+"))`` returns the text of a complete definition. Attributes have
 their JSON names; ``ABSENT`` omits one.
@@ -58,6 +58,11 @@ def field(name: str, type: str = "string", **attributes: object) -> Node:
     if "fields" in attributes and type.strip("[]")[:1].isupper():
         node["structAbout"] = f"One {snake_case(type.strip('[]')).replace('_', ' ')}."
     return _present({**node, **attributes})
+
+
+def tagged(name: str, tag: int, type: str = "string", **attributes: object) -> Node:
+    """A field that all flexible versions have, tagged."""
+    return field(name, type, **{"versions": "1+", "taggedVersions": "1+", "tag": tag, **attributes})
 
 
 def struct(name: str, *fields: Node, **attributes: object) -> Node:
