@@ -90,7 +90,8 @@ def compress(codec: int, data: bytes, *, magic: int = 2, level: int | None = Non
     if level is not None and level not in _LEVELS.get(codec, ()):
         raise EncodeError(f"{Codec(codec).label} has no compression level {level}")
     if codec == GZIP:
-        return _write_gzip(data, zlib.Z_DEFAULT_COMPRESSION if level is None else level)
+        stream = zlib.compress(data, zlib.Z_DEFAULT_COMPRESSION if level is None else level, 16 + zlib.MAX_WBITS)
+        return _GZIP_HEADER + stream[len(_GZIP_HEADER) :]
     if codec == SNAPPY:
         return _write_xerial(data)
     if codec == LZ4:
@@ -129,12 +130,6 @@ def decompress(codec: int, data: bytes | memoryview, *, magic: int = 2, limit: i
 def _check_limit(size: int, limit: int, offset: int = 0) -> None:
     if size > limit:
         raise DecompressionLimitError(f"decompresses to more than the limit of {limit} bytes", offset=offset)
-
-
-def _write_gzip(data: bytes, level: int) -> bytes:
-    deflate = zlib.compressobj(level, zlib.DEFLATED, -zlib.MAX_WBITS)
-    trailer = zlib.crc32(data).to_bytes(4, "little") + (len(data) & 0xFFFFFFFF).to_bytes(4, "little")
-    return _GZIP_HEADER + deflate.compress(data) + deflate.flush() + trailer
 
 
 def _read_gzip(data: bytes | memoryview, limit: int) -> bytes:

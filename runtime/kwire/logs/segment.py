@@ -17,7 +17,7 @@ from kwire.logs.index_lookup import near_offset, near_time
 from kwire.logs.window import ShrunkFileError, Window
 from kwire.policy import STRICT, Policy
 from kwire.records import Batch, read_batches
-from kwire.records.errors import MAX_KEPT, CorruptRecordError, RecordsError
+from kwire.records.errors import MAX_KEPT, NAMES, CorruptRecordError, RecordsError
 from kwire.records.layout import OVERHEAD
 from kwire.records.reader import with_records
 
@@ -186,4 +186,6 @@ def _error(window: Window, position: int, size: int, reason: str) -> RecordsErro
     except RecordsError as error:
         return error
     data = bytes(window.read(position, min(size, MAX_KEPT)))
-    return CorruptRecordError(reason, position=position, offset=position + 8, data=data, path="size")
+    return CorruptRecordError(
+        reason, message_name=NAMES[2], path="size", offset=position + 8, data=data, position=position
+    )

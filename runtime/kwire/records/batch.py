@@ -10,7 +10,7 @@ import zlib
 
 from kwire.policy import STRICT, Policy
 from kwire.records import interpreter, message_sets
-from kwire.records.errors import NAMES, ChecksumError
+from kwire.records.errors import NAMES, ChecksumError, error_in
 from kwire.records.layout import (
     APPEND_TIME,
     ATTRIBUTES,
@@ -202,14 +202,8 @@ class Batch:
         else:
             start, actual = OVERHEAD, zlib.crc32(self._view[MAGIC:])
         if actual != self.crc:
-            raise ChecksumError(
-                f"the stored checksum is {self.crc:08x}, the computed one {actual:08x}",
-                position=self.position,
-                offset=self.position + start,
-                data=self.data,
-                magic=self.magic,
-                path="crc",
-            )
+            reason = f"the stored checksum is {self.crc:08x}, the computed one {actual:08x}"
+            raise error_in(self, start, "crc", reason, ChecksumError)
 
     def __iter__(self) -> Iterator[Record]:
         """The records one by one, up to the first invalid one, which raises."""

@@ -34,6 +34,11 @@ MESSAGE = (Struct(">Bbi"), Struct(">Bbqi"))
 """From the magic to the length of the key, by magic."""
 SIZE = Struct(">i")
 HEAD = Struct(">qiI")
+KEPT = (
+    *("base_offset", "base_timestamp", "delete_horizon", "producer_id", "producer_epoch", "base_sequence"),
+    *("transactional", "control", "leader_epoch"),
+)
+"""The settings of magic 2 that a batch has as attributes, and keeps when it is encoded again."""
 
 
 def encode_batch(
@@ -143,21 +148,16 @@ def encode_message_set(
     bits = (attributes & ~(CODEC_MASK | APPEND_TIME if magic else CODEC_MASK)) | _codec(codec)
     bits |= _append_bit(timestamp_type if magic else "create", magic=1)
     if not codec:
-        return b"".join(
-            _message(offset, magic, bits, row.timestamp, row.key, row.value, row, number)
-            for number, (row, offset) in enumerate(zip(rows, offsets, strict=True))
-        )
+        return _messages(rows, offsets, magic, bits)
     if not rows:
         raise _invalid("a compressed message without messages", magic)
     start = (offsets[0] if base_offset is None else base_offset) if magic else 0
-    inner = b"".join(
-        _message(int64(offset - start), magic, inner_attributes, row.timestamp, row.key, row.value, row, number)
-        for number, (row, offset) in enumerate(zip(rows, offsets, strict=True))
-    )
+    inner = _messages(rows, [int64(offset - start) for offset in offsets], magic, inner_attributes)
     if max_timestamp is None:
         max_timestamp = max(row.timestamp for row in rows)
     last = offsets[-1] if last_offset is None else last_offset
-    return _message(last, magic, bits, max_timestamp, None, _compress(codec, inner, magic, level))
+    wrapper = Record(None, _compress(codec, inner, magic, level), timestamp=max_timestamp)
+    return _message(wrapper, last, magic, bits)
 
 
 def rebuild(batch: Batch, records: Iterable[Record] | None, changes: dict[str, Any]) -> bytes:
@@ -165,31 +165,19 @@ def rebuild(batch: Batch, records: Iterable[Record] | None, changes: dict[str, A
     kind = changes.get("timestamp_type", batch.timestamp_type)
     # Different records have a different largest timestamp, but an append time applies to all of them and is kept.
     same_times = kind == batch.timestamp_type and (records is None or kind == "append")
-    settings: dict[str, Any] = {"codec": batch.attributes & CODEC_MASK}
+    settings: dict[str, Any] = {"codec": batch.attributes & CODEC_MASK, "attributes": batch.attributes}
+    settings["timestamp_type"] = batch.timestamp_type
     if same_times:
         settings["max_timestamp"] = batch.max_timestamp
+    if records is None:
+        settings |= {"last_offset": batch.last_offset, "exact_offsets": True}
     if batch.magic == 2:
-        settings |= {
-            "base_offset": batch.base_offset,
-            "last_offset": batch.last_offset if records is None else None,
-            "timestamp_type": batch.timestamp_type,
-            "base_timestamp": batch.base_timestamp,
-            "delete_horizon": batch.delete_horizon,
-            "producer_id": batch.producer_id,
-            "producer_epoch": batch.producer_epoch,
-            "base_sequence": batch.base_sequence,
-            "transactional": batch.transactional,
-            "control": batch.control,
-            "leader_epoch": batch.leader_epoch,
-            "attributes": batch.attributes,
-            "exact_offsets": records is None,
-        }
+        settings |= {name: getattr(batch, name) for name in KEPT}
         return encode_batch(batch.stored_records() if records is None else records, **(settings | changes))
     stored, base, inner_attributes = message_sets.read(batch, verify=False, stored=True)
-    settings |= {"magic": batch.magic, "timestamp_type": batch.timestamp_type}
-    settings |= {"attributes": batch.attributes, "inner_attributes": inner_attributes}
+    settings |= {"magic": batch.magic, "inner_attributes": inner_attributes}
     if records is None:
-        settings |= {"base_offset": base, "last_offset": batch.last_offset, "exact_offsets": True}
+        settings["base_offset"] = base
     return encode_message_set(stored if records is None else records, **(settings | changes))
 
 
@@ -280,23 +268,21 @@ def _offsets(rows: Sequence[Record], base_offset: int | None) -> list[int]:
     return offsets
 
 
-def _message(
-    offset: int,
-    magic: int,
-    attributes: int,
-    timestamp: int,
-    key: bytes | None,
-    value: bytes | None,
-    row: Record | None = None,
-    number: int = 0,
-) -> bytes:
-    path = f"records[{number}]" if row is not None else ""
-    if row is not None and row.headers:
+def _messages(rows: list[Record], offsets: list[int], magic: int, attributes: int) -> bytes:
+    return b"".join(
+        _message(row, offset, magic, attributes, f"records[{number}]")
+        for number, (row, offset) in enumerate(zip(rows, offsets, strict=True))
+    )
+
+
+def _message(row: Record, offset: int, magic: int, attributes: int, path: str = "") -> bytes:
+    if row.headers:
         raise _invalid(f"magic {magic} does not support headers", magic, path)
-    if magic == 0 and timestamp != -1:
+    if magic == 0 and row.timestamp != -1:
         raise _invalid("magic 0 does not support timestamps", magic, path)
+    key, value = row.key, row.value
     try:
-        fields = (magic, attributes, timestamp) if magic else (magic, attributes)
+        fields = (magic, attributes, row.timestamp) if magic else (magic, attributes)
         body = MESSAGE[magic].pack(*fields, -1 if key is None else len(key)) + (key or b"")
         body += SIZE.pack(-1 if value is None else len(value)) + (value or b"")
         return HEAD.pack(offset, 4 + len(body), zlib.crc32(body)) + body

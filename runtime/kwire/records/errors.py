@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from kwire.errors import DecodeError
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from kwire.records.batch import Batch
+
 NAMES = ("MessageSet", "MessageSet", "RecordBatch")
 """The name of a batch in errors, by magic."""
 
@@ -16,14 +20,6 @@ class RecordsError(DecodeError):
     is where the compressed records start, and the reason gives the byte within the decompressed ones. ``version`` is
     the magic.
     """
-
-    def __init__(
-        self, reason: str, *, position: int, offset: int, data: bytes, magic: int | None = None, path: str = ""
-    ) -> None:
-        name = NAMES[magic] if magic is not None and 0 <= magic < len(NAMES) else "RecordBatch"
-        super().__init__(
-            reason, message_name=name, version=magic, path=path, offset=offset, data=data, position=position
-        )
 
 
 class ChecksumError(RecordsError):
@@ -40,3 +36,18 @@ class CorruptRecordError(RecordsError):
 
 MAX_KEPT = 1024
 """How many bytes an error keeps of a batch with an invalid size."""
+
+
+def error_in(
+    batch: Batch, at: int, path: str, reason: str, kind: type[RecordsError] = CorruptRecordError
+) -> RecordsError:
+    """The error for byte ``at`` of a batch."""
+    return kind(
+        reason,
+        message_name=NAMES[batch.magic],
+        version=batch.magic,
+        path=path,
+        offset=batch.position + at,
+        data=batch.data,
+        position=batch.position,
+    )

@@ -1,12 +1,12 @@
 """The slow path for records of magic 2: it has the limits of Java's readers, and tracks field and offset.
 
 ``kwire.records.loops`` gives up on anything unusual. Here the same bytes either decode after all (long varints,
-numbers that overflow Java's ``long``), or raise :class:`CorruptRecordError` with the reason.
+numbers that overflow Java's ``long``), or raise ``CorruptRecordError`` with the reason.
 """
 
 from __future__ import annotations
 
-from kwire.records.errors import CorruptRecordError
+from kwire.records.errors import error_in
 from kwire.records.layout import BATCH_HEADER, CODEC_MASK
 from kwire.records.loops import Record
 
@@ -122,11 +122,5 @@ class _Reader:
         if batch.attributes & CODEC_MASK:
             reason = f"{reason} (byte {pos} of {len(self.data)} decompressed bytes)"
             pos = 0
-        raise CorruptRecordError(
-            reason,
-            position=batch.position,
-            offset=batch.position + BATCH_HEADER.size + pos,
-            data=batch.data,
-            magic=batch.magic,
-            path=f"{self.path}.{self.field}" if self.field else self.path,
-        )
+        path = f"{self.path}.{self.field}" if self.field else self.path
+        raise error_in(batch, BATCH_HEADER.size + pos, path, reason)

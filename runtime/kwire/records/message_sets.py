@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import zlib
 
-from kwire.records.errors import ChecksumError, CorruptRecordError, RecordsError, UnknownMagicError
+from kwire.records.errors import ChecksumError, CorruptRecordError, RecordsError, UnknownMagicError, error_in
 from kwire.records.interpreter import int64
 from kwire.records.layout import APPEND_TIME, CODEC_MASK, MESSAGE_HEADER, MIN_SIZE, OVERHEAD, ZSTD
 from kwire.records.loops import Record
@@ -92,9 +92,8 @@ def _base(batch: Batch, last: int) -> int:
     if batch.magic == 0 or batch.last_offset == 0:
         return 0  # some versions of librdkafka produced wrappers with offset 0
     if batch.last_offset < last:
-        _Message(batch, batch.data, 0, batch.size).refuse(
-            "offset", 0, f"the offset {batch.last_offset} is less than {last}, that of the last inner message"
-        )
+        reason = f"the offset {batch.last_offset} is less than {last}, that of the last inner message"
+        raise error_in(batch, 0, "offset", reason)
     return batch.last_offset - last
 
 
@@ -129,17 +128,9 @@ class _Message:
         return self.data[pos + 4 : pos + 4 + length], pos + 4 + length
 
     def refuse(self, field: str, pos: int, reason: str) -> NoReturn:
-        batch = self.batch
-        if self.number is not None:
-            _refuse_inner(batch, self.data, self.at + pos, self.number, reason, field=field)
-        raise CorruptRecordError(
-            reason,
-            position=batch.position,
-            offset=batch.position + pos,
-            data=batch.data,
-            magic=batch.magic,
-            path=field,
-        )
+        if self.number is None:
+            raise error_in(self.batch, pos, field, reason)
+        _refuse_inner(self.batch, self.data, self.at + pos, self.number, reason, field=field)
 
 
 def _refuse_inner(
@@ -151,11 +142,6 @@ def _refuse_inner(
     kind: type[RecordsError] = CorruptRecordError,
     field: str = "",
 ) -> NoReturn:
-    raise kind(
-        f"{reason} (byte {pos} of {len(data)} decompressed bytes)",
-        position=batch.position,
-        offset=batch.position + KEY[batch.magic] + 8,
-        data=batch.data,
-        magic=batch.magic,
-        path=f"records[{number}].{field}" if field else f"records[{number}]",
-    )
+    path = f"records[{number}].{field}" if field else f"records[{number}]"
+    reason = f"{reason} (byte {pos} of {len(data)} decompressed bytes)"
+    raise error_in(batch, KEY[batch.magic] + 8, path, reason, kind)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from kwire.errors import DecodeError
 from kwire.policy import STRICT, Policy
 from kwire.records.batch import Batch
-from kwire.records.errors import MAX_KEPT, CorruptRecordError, RecordsError, UnknownMagicError
+from kwire.records.errors import MAX_KEPT, NAMES, CorruptRecordError, RecordsError, UnknownMagicError
 from kwire.records.layout import MIN_SIZE, OVERHEAD
 
 TYPE_CHECKING = False
@@ -118,9 +118,15 @@ class BatchReader:
         self, kind: type[RecordsError], place: int, reason: str, kept: int, magic: int | None = None
     ) -> RecordsError:
         at = self.position - self._start
-        data = bytes(self._view[at : at + kept])
-        path = "magic" if place == 16 else "size"
-        return kind(reason, position=self.position, offset=self.position + place, data=data, magic=magic, path=path)
+        return kind(
+            reason,
+            message_name=NAMES[2 if magic is None else magic],
+            version=magic,
+            path="magic" if place == 16 else "size",
+            offset=self.position + place,
+            data=bytes(self._view[at : at + kept]),
+            position=self.position,
+        )
 
 
 def read_batches(
