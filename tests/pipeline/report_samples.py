@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 from kwire_spark.reports import charts
-from kwire_spark.reports.report import Chart, Column, Report, Table, columns
+from kwire_spark.reports.report import Chart, Column, Report, Table
 
 HOSTILE = (
     "<script>document.title = 'owned'</script>",
@@ -25,7 +25,7 @@ MARKS = {"refused": "bad", "deprecated": "warn", "ok": "good"}
 
 def report() -> Report:
     """Each kind of cell, of table and of chart."""
-    shape = columns(
+    shape = (
         Column("client", "client <i>", comment='who"'),
         "requests",
         "share",
@@ -46,8 +46,8 @@ def report() -> Report:
         )
         for number, (text, verdict) in enumerate(zip(HOSTILE, [*MARKS] * 4, strict=False))
     )
-    first = Table("clients", "Clients & <b>", shape, rows, note=HOSTILE[0], more=1234)
-    nothing = Table("nothing", "Nothing", columns("one", "two"), (), empty="There is <nothing>.")
+    first = Table("clients", "Clients & <b>", rows=rows, note=HOSTILE[0], more=1234).with_columns(*shape)
+    nothing = Table("nothing", "Nothing", empty="There is <nothing>.").with_columns("one", "two")
     return Report("sample", HOSTILE[0], (HOSTILE[1], "Two <sentences>."), (first, nothing), tuple(all_charts()), 1)
 
 
@@ -55,11 +55,12 @@ def all_charts() -> list[Chart]:
     labels, numbers = list(HOSTILE), list(range(len(HOSTILE)))
     hours = [START + timedelta(hours=number) for number in numbers]
     series: dict[str, list[float | None]] = {HOSTILE[0]: [*numbers], HOSTILE[2]: [None, *numbers[1:]]}
+    roles = {HOSTILE[0]: "bad"}
     grid = [[count * other or None for count in numbers] for other in numbers]
     return [
-        charts.bars("bars", HOSTILE[1], labels, series, unit=HOSTILE[0], roles={HOSTILE[0]: "bad"}),
-        charts.columns("columns", "Columns", labels, series, unit="clients", note=HOSTILE[2]),
-        charts.over_time("time", "Time", hours, timedelta(hours=1), series, unit="requests"),
-        charts.points("points", "Points", labels, series, unit="ms"),
-        charts.heat("heat", "Heat", labels, labels, grid, unit="requests"),
+        Chart("bars", HOSTILE[1], charts.bars(labels, series, unit=HOSTILE[0])),
+        Chart("columns", "Columns", charts.columns(labels, series, unit="clients", roles=roles), HOSTILE[2]),
+        Chart("time", "Time", charts.over_time(hours, timedelta(hours=1), series, unit="requests")),
+        Chart("points", "Points", charts.points(labels, series, unit="ms")),
+        Chart("heat", "Heat", charts.heat(labels, labels, grid, unit="requests")),
     ]

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from kwire_spark.reports import charts
 from kwire_spark.reports.charts import plain
 from kwire_spark.reports.page import embedded, page
-from kwire_spark.reports.report import Chart, Report, Table, columns
+from kwire_spark.reports.report import Chart, Report, Table
 from kwire_spark.reports.text import label, shown, visible
 from tests.effort import examples
 from tests.pipeline.report_samples import HOSTILE, all_charts, report
@@ -97,16 +97,16 @@ def test_the_same_report_gives_the_same_page() -> None:
 
 
 def test_without_charts_a_page_is_small() -> None:
-    bare = Report("bare", "Bare", ("One.",), (Table("t", "T", columns("a"), (("b",),)),))
+    bare = Report("bare", "Bare", ("One.",), (Table("t", "T", rows=(("b",),)).with_columns("a"),))
     assert len(page(bare)) < 20_000
 
 
 @examples(0.5)
 @given(st.text(max_size=300))
 def test_no_text_changes_what_a_page_is_made_of(text: str) -> None:
-    table = Table("t", text, columns("a", "b"), ((text, 1), ("x", 2)), note=text)
+    table = Table("t", text, rows=((text, 1), ("x", 2)), note=text).with_columns("a", "b")
     found = Elements(page(Report("r", text, (text,), (table,)))).found
-    usual = Table("t", "x", columns("a", "b"), (("x", 1), ("x", 2)), note="x" if text else "")
+    usual = Table("t", "x", rows=(("x", 1), ("x", 2)), note="x" if text else "").with_columns("a", "b")
     assert [tag for tag, _, _ in found] == [
         tag for tag, _, _ in Elements(page(Report("r", "x", ("x",), (usual,)))).found
     ]
@@ -137,17 +137,14 @@ def test_no_text_of_a_chart_is_markup_for_plotly(chart: Chart) -> None:
 
 
 def test_numbers_that_json_lacks_are_left_out() -> None:
-    odd = charts.bars("b", "B", ["a", "b", "c"], {"s": [float("nan"), float("inf"), 1.0]}, unit="ms")
-    assert odd.figure["data"][0]["x"] == [None, None, 1.0]
-    assert page(Report("r", "R", (), (), (odd,)))
+    odd = charts.bars(["a", "b", "c"], {"s": [float("nan"), float("inf"), 1.0]}, unit="ms")
+    assert odd["data"][0]["x"] == [None, None, 1.0]
+    assert page(Report("r", "R", (), (), (Chart("b", "B", odd),)))
 
 
 def test_an_axis_has_no_halves_of_clients() -> None:
     few, many, times = ([1, 2], [1, 200], [0.25, 1.5])
-    axes = [
-        charts.columns("c", "C", ["a", "b"], {"s": one}, unit="u").figure["layout"]["yaxis"]
-        for one in (few, many, times)
-    ]
+    axes = [charts.columns(["a", "b"], {"s": one}, unit="u")["layout"]["yaxis"] for one in (few, many, times)]
     assert [axis.get("dtick") for axis in axes] == [1, None, None]
 
 

@@ -20,7 +20,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from kwire_spark.reports import offsets, release_support, text
 from kwire_spark.reports.files import arrow_table, write_report
-from kwire_spark.reports.report import Cell, Column, Report, Table, columns
+from kwire_spark.reports.report import Cell, Column, Report, Table
 from kwire_spark.reports.terminal import print_report
 from tests.effort import examples
 from tests.pipeline.report_samples import HOSTILE, START, report
@@ -70,18 +70,18 @@ CELLS = st.none() | st.text() | st.lists(st.text(), max_size=3).map(tuple)
 @examples(0.5)
 @given(st.lists(st.tuples(CELLS.filter(lambda cell: not isinstance(cell, tuple)), st.integers(-(2**63), 2**63 - 1))))
 def test_any_text_can_be_stored(rows: list[tuple[Cell, ...]]) -> None:
-    table = arrow_table(Table("t", "T", columns("a", "b"), tuple(rows)))
+    table = arrow_table(Table("t", "T", rows=tuple(rows)).with_columns("a", "b"))
     assert table.num_rows == len(rows)
     assert table.column_names == ["a", "b"]
 
 
 def test_lone_surrogates_can_be_stored() -> None:
-    table = arrow_table(Table("t", "T", columns("a", "b"), (("\ud800", ("\udfff",)),)))
+    table = arrow_table(Table("t", "T", rows=(("\ud800", ("\udfff",)),)).with_columns("a", "b"))
     assert table.to_pylist() == [{"a": "\\ud800", "b": ["\\udfff"]}]
 
 
 def test_columns_without_values_are_texts() -> None:
-    empty = arrow_table(Table("t", "T", columns("a", "b"), ((None, ()), (None, ()))))
+    empty = arrow_table(Table("t", "T", rows=((None, ()), (None, ()))).with_columns("a", "b"))
     assert [field.type for field in empty.schema] == [pa.string(), pa.string()]
 
 
@@ -100,9 +100,9 @@ def test_words_and_numbers_are_not_cut_in_pieces() -> None:
     rows = tuple(
         (f"{name} {number}", "of 4 words each", 10**9, START, "/a/long/path/x.pcap:1") for number in range(3)
     )
-    shape = columns("client", "note", "count", "time", Column("place", brief=text.file_name))
+    shape = ("client", "note", "count", "time", Column("place", brief=text.file_name))
     for width in (60, 80, 100, 140):
-        told = printed(Report("r", "R", (), (Table("t", "T", shape, rows),)), width=width)
+        told = printed(Report("r", "R", (), (Table("t", "T", rows=rows).with_columns(*shape),)), width=width)
         assert told.count(name) == 3
         assert told.count(str(10**9)) == (3 if "not shown here: count" not in told else 0)
         assert told.count("2026-01-02 12:00:00") in (0, 3)
@@ -111,12 +111,12 @@ def test_words_and_numbers_are_not_cut_in_pieces() -> None:
 
 
 def test_of_a_long_list_the_first_are_shown_and_how_many_more() -> None:
-    table = Table("t", "T", columns("apis"), ((tuple(f"Describe{number}" for number in range(20)),),))
+    table = Table("t", "T", rows=((tuple(f"Describe{number}" for number in range(20)),),)).with_columns("apis")
     assert "Describe4 and 15 more" in printed(Report("r", "R", (), (table,)))
 
 
 def test_columns_without_values_are_not_printed() -> None:
-    table = Table("t", "T", columns("one", "two", "three"), ((1, None, ()), (0, "", ())))
+    table = Table("t", "T", rows=((1, None, ()), (0, "", ()))).with_columns("one", "two", "three")
     assert "two" not in printed(Report("r", "R", (), (table,)))
     assert "one" in printed(Report("r", "R", (), (table,)))
 
@@ -138,7 +138,7 @@ def test_only_our_own_escapes_reach_the_terminal() -> None:
 
 def test_times_are_printed_in_utc() -> None:
     moment = datetime(2026, 1, 2, 3, 4, 5, 678000, tzinfo=UTC)
-    table = Table("t", "T", columns("a"), ((moment,),))
+    table = Table("t", "T", rows=((moment,),)).with_columns("a")
     assert "2026-01-02 03:04:05" in printed(Report("r", "R", (), (table,)))
 
 
@@ -153,7 +153,7 @@ def _in_berlin(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.mark.usefixtures("_in_berlin")
 def test_local_times_as_spark_gives_them_become_utc() -> None:
-    table = Table("t", "T", columns("a"), ((datetime(2026, 7, 2, 3, 4, 5),),))
+    table = Table("t", "T", rows=((datetime(2026, 7, 2, 3, 4, 5),),)).with_columns("a")
     assert "2026-07-02 01:04:05" in printed(Report("r", "R", (), (table,)))
     assert arrow_table(table).to_pylist() == [{"a": datetime(2026, 7, 2, 1, 4, 5, tzinfo=UTC)}]
 

@@ -9,11 +9,25 @@ import click
 
 from kwire_spark.command.common import Run, problems, with_inputs
 from kwire_spark.reports.client_usage import by_client
-from kwire_spark.reports.report import Column, Report, Table, cells, columns
+from kwire_spark.reports.report import Column, Report, Table
 from kwire_spark.reports.text import counted
 
 SHOWN = ("client_id", "client_host", "software_name", "software_version", "principal")
 MAX_ROWS = 10_000
+LIST = Table("list", "Clients and APIs", empty="No requests found.").with_columns(
+    "seen_in",
+    Column("client_id", "client"),
+    Column("client_host", "address"),
+    Column("software_name", "software"),
+    Column("software_version", "version"),
+    "principal",
+    Column("api", "API"),
+    "versions",
+    "requests",
+    "errors",
+    "refused",
+    "last_seen",
+)
 
 
 @click.command("clients")
@@ -41,21 +55,7 @@ def command(run: Run) -> int:
 
 def report(rows: Sequence[Any], more: int) -> Report:
     """The report on a row for each type of input, client and API; ``more`` rows are left out."""
-    shape = columns(
-        Column("seen_in", "seen in"),
-        Column("client_id", "client"),
-        Column("client_host", "address"),
-        Column("software_name", "software"),
-        Column("software_version", "version"),
-        "principal",
-        Column("api", "API"),
-        "versions",
-        "requests",
-        "errors",
-        "refused",
-        "last_seen",
-    )
-    table = Table("list", "Clients and APIs", shape, cells(shape, rows), more=more, empty="No requests found.")
     uses = [row.asDict() | {"version": version} for row in rows for version in row["versions"]]
     total = counted(len({client for client, _ in by_client(uses)}), "client")
-    return Report("clients", "Clients and API versions", (f"{'At least ' if more else ''}{total} seen.",), (table,))
+    summary = f"{'At least ' if more else ''}{total} seen."
+    return Report("clients", "Clients and API versions", (summary,), (LIST.with_rows(rows, more),))

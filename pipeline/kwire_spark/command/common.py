@@ -13,7 +13,7 @@ import click
 
 from kwire_spark.inputs import Inputs, find
 from kwire_spark.options import FAILFAST, BrokenInputError, OptionError
-from kwire_spark.reports.report import Cell, Column, Report, Table, columns
+from kwire_spark.reports.report import Cell, Column, Report, Table
 from kwire_spark.reports.text import counted
 
 if TYPE_CHECKING:
@@ -195,6 +195,7 @@ def _with_problems(report: Report, broken: Rows, skipped: Sequence[tuple[str, st
     more = " or more" if len(broken) >= MAX_PROBLEMS else ""
     summary = [f"{counted(len(broken), 'place')}{more} could not be read: see the last table."] if broken else []
     summary += [f"{counted(len(skipped), 'file')} skipped: see the last table."] if skipped else []
-    shape = columns(Column("source", "file"), Column("position", "byte"), Column("problem"))
-    table = Table("problems", "What could not be read", shape, rows)
+    table = Table("problems", "What could not be read", rows=rows).with_columns(
+        Column("source", "file"), Column("position", "byte"), "problem"
+    )
     return replace(report, summary=(*report.summary, *summary), tables=(*report.tables, table))

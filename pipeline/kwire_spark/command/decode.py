@@ -9,7 +9,7 @@ import click
 
 from kwire_spark.columns import FRAMES
 from kwire_spark.command.common import Run, problems, with_inputs
-from kwire_spark.reports.report import Cell, Column, Report, Table, columns
+from kwire_spark.reports.report import Cell, Report, Table
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -48,7 +48,7 @@ def command(run: Run, raw: bool, topics: str) -> int:
         output.add(clients(*with_clients).coalesce(1), "clients")
     with run.step("Looking for broken input"):
         broken = problems(*main.values())
-    table = Table("tables", "Tables", columns("table", "rows", Column("path")), tuple(output.rows), empty="None.")
+    table = Table("tables", "Tables", rows=tuple(output.rows), empty="None.").with_columns("table", "rows", "path")
     return run.publish(Report("decode", "Decoded tables", (f"Read {run.inputs}.",), (table,)), broken)
 
 

@@ -6,8 +6,9 @@ its rows are collected, and added up in Python. EXCHANGES are counted over time,
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Sequence
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -16,10 +17,10 @@ from pyspark.sql import functions as F
 
 from kwire_kafka.releases import RELEASES
 from kwire_spark.reports import charts
-from kwire_spark.reports.client_usage import WHO, Client, by_client, collected
+from kwire_spark.reports.client_usage import WHO, Client, by_client, by_use, collected, grouped, highest
 from kwire_spark.reports.over_time import Steps, counted_over_time
 from kwire_spark.reports.release_support import deprecated_in, is_known, refused_by, spans
-from kwire_spark.reports.report import Chart, Column, Report, Table, columns
+from kwire_spark.reports.report import Chart, Column, Report, Table
 from kwire_spark.reports.text import counted, time
 
 if TYPE_CHECKING:
@@ -34,14 +35,31 @@ TOP = 200
 UNKNOWN_SOFTWARE = "unknown"
 STATES = {"refused": "bad", "unstable": "warn", "deprecated": "warn", "current": "good"}
 ORDER = (*STATES, "unknown")
-COUNTS = ("requests", "errors", "refused")
-COUNTED = columns(
+COUNTED = (
     "requests",
     Column("errors", comment="Answered with an error code."),
     Column("refused", "seen refused", "Not answered because the connection ended, or refused in a log."),
     "first_seen",
     "last_seen",
 )
+VERSIONS = Table("versions", "APIs and versions", empty="No requests found.").with_columns(
+    Column("api_key", "key"),
+    Column("api", "API"),
+    "version",
+    Column("state", mark=STATES, comment=f"In {RELEASES.newest.name}; unknown if no known release accepts it."),
+    Column("deprecated", "deprecated in"),
+    "refused_by",
+    "clients",
+    *COUNTED,
+)
+CLIENTS = Table("clients", "Clients", empty="No clients found.").with_columns(
+    *WHO,
+    Column("apis", "APIs"),
+    Column("versions", comment="Pairs of API and version."),
+    *COUNTED,
+)
+REPORTED = "As clients report it in ApiVersions, from version 3 on [KIP-511]."
+SOFTWARE = Table("software", "Software", note=REPORTED).with_columns("software", "clients", *COUNTED)
 
 
 def census(clients: DataFrame, exchanges: DataFrame | None = None, *, top: int = TOP) -> Report:
@@ -54,59 +72,30 @@ def census(clients: DataFrame, exchanges: DataFrame | None = None, *, top: int =
     seen = by_client(rows)
     versions, people, software = _versions(seen, top), _clients(seen, top), _software(seen, top)
     drawn = (_over_time(exchanges, versions) if exchanges is not None else None, _heat(versions))
-    title, shown = "Clients and API versions", tuple(chart for chart in drawn if chart is not None)
-    return Report("census", title, _summary(versions, people, more), (versions, people, software), shown)
+    summary, shown = _summary(versions, people, more), tuple(chart for chart in drawn if chart)
+    return Report("census", "Clients and API versions", summary, (versions, people, software), shown)
 
 
 def _versions(seen: Seen, top: int) -> Table:
     rows = []
-    for (key, version), group in _groups(seen, lambda client, row: (row["api_key"], row["version"])):
+    for (key, version), group in grouped(seen, lambda pair: (pair[1]["api_key"], pair[1]["version"])).items():
         name = next((row["api"] for _, row in group if row["api"]), f"key {key}")
         rows.append((key, name, version, *_support(key, version), len(_people(group)), *_counts(group)))
-    rows, more = _top(rows, top)
-    rows.sort(key=lambda row: (ORDER.index(row[3]), *row[:3]))
-    shape = columns(
-        Column("api_key", "key"),
-        Column("api", "API"),
-        "version",
-        Column("state", mark=STATES, comment=f"In {RELEASES.newest.name}; unknown if no known release accepts it."),
-        Column("deprecated", "deprecated in"),
-        Column("refused_by", "refused by"),
-        "clients",
-        *COUNTED,
-    )
-    return Table("versions", "APIs and versions", shape, tuple(rows), more=more, empty="No requests found.")
+    table = _most_used(VERSIONS, rows, top)
+    return replace(table, rows=tuple(sorted(table.rows, key=lambda row: (ORDER.index(row[3]), *row[:3]))))
 
 
 def _clients(seen: Seen, top: int) -> Table:
     rows = []
-    for client, group in _groups(seen, lambda client, row: client):
+    for client, group in grouped(seen, lambda pair: pair[0]).items():
         apis = {row["api_key"] for _, row in group}
-        versions = {(row["api_key"], row["version"]) for _, row in group}
-        rows.append((*client.cells, len(apis), len(versions), *_counts(group)))
-    rows, more = _top(rows, top)
-    shape = columns(
-        *WHO,
-        Column("apis", "APIs"),
-        Column("versions", comment="Pairs of API and version."),
-        *COUNTED,
-    )
-    return Table("clients", "Clients", shape, tuple(rows), more=more, empty="No clients found.")
+        rows.append((*client.cells, len(apis), len(by_use(group)), *_counts(group)))
+    return _most_used(CLIENTS, rows, top)
 
 
 def _software(seen: Seen, top: int) -> Table:
-    groups = _groups(seen, lambda client, row: client.software or UNKNOWN_SOFTWARE)
-    rows, more = _top([(software, len(_people(group)), *_counts(group)) for software, group in groups], top)
-    shape = columns("software", "clients", *COUNTED)
-    note = "As clients report it in ApiVersions, from version 3 on [KIP-511]."
-    return Table("software", "Software", shape, tuple(rows), note, more)
-
-
-def _groups(seen: Seen, key: Callable[[Client, Row], Hashable]) -> list[tuple[Any, Seen]]:
-    groups: defaultdict[Hashable, list[tuple[Client, Row]]] = defaultdict(list)
-    for client, row in seen:
-        groups[key(client, row)].append((client, row))
-    return [*groups.items()]
+    groups = grouped(seen, lambda pair: pair[0].software or UNKNOWN_SOFTWARE).items()
+    return _most_used(SOFTWARE, [(name, len(_people(group)), *_counts(group)) for name, group in groups], top)
 
 
 def _people(group: Seen) -> set[Client]:
@@ -115,21 +104,18 @@ def _people(group: Seen) -> set[Client]:
 
 def _counts(group: Seen) -> tuple[Cell, ...]:
     """The columns ``COUNTED``: the sums over clients, APIs and versions of the highest count of any type of input."""
-    uses: defaultdict[Hashable, defaultdict[str, Counter[str]]] = defaultdict(lambda: defaultdict(Counter))
-    for client, row in group:
-        by_input = uses[client, row["api_key"], row["version"]]
-        by_input[row["seen_in"]].update({name: row[name] for name in COUNTS})
+    uses = by_use(group).values()
     firsts = [row["first_seen"] for _, row in group if row["first_seen"] is not None]
     lasts = [row["last_seen"] for _, row in group if row["last_seen"] is not None]
-    most = [sum(max(counts[name] for counts in use.values()) for use in uses.values()) for name in COUNTS]
+    most = [sum(highest(rows, name) for rows in uses) for name in ("requests", "errors", "refused")]
     return *most, min(firsts, default=None), max(lasts, default=None)
 
 
-def _top(rows: Sequence[tuple[Any, ...]], top: int) -> tuple[list[tuple[Any, ...]], int]:
-    """The rows with the most requests, and the number of others; rows end with the columns ``COUNTED``."""
+def _most_used(table: Table, rows: list[tuple[Any, ...]], top: int) -> Table:
+    """The table with the rows that have the most requests; rows end with the columns ``COUNTED``."""
     requests = -len(COUNTED)
-    ranked = sorted(rows, key=lambda row: (-row[requests], *(str(cell or "") for cell in row[:requests])))
-    return ranked[:top], max(len(rows) - top, 0)
+    rows.sort(key=lambda row: (-row[requests], *(str(cell or "") for cell in row[:requests])))
+    return replace(table, rows=tuple(rows)).limited(top)
 
 
 def _support(api_key: int | None, version: int | None) -> tuple[str, str, str]:
@@ -155,7 +141,7 @@ def _heat(versions: Table) -> Chart | None:
     table: list[list[Any]] = [[counts.get((key, version)) for version in across] for key in names]
     title, note = "Requests by API and version", "Darker cells have more requests, by powers of ten."
     labels = [str(version) for version in across]
-    return charts.heat("heat", title, list(names.values()), labels, table, unit="requests", note=note)
+    return Chart("heat", title, charts.heat(list(names.values()), labels, table, unit="requests"), note)
 
 
 def _over_time(exchanges: DataFrame, versions: Table) -> Chart | None:

@@ -1,4 +1,4 @@
-"""Charts for reports, as figures of plotly: plain dicts of ``data`` and ``layout``, without colours.
+"""Figures of plotly for the charts of reports: plain dicts of ``data`` and ``layout``, without colours.
 
 ``meta.role`` of a trace names its colour on the page: ``bad``, ``warn``, ``good``, ``series-1`` and so on, each in a
 light and a dark variant. Positions on an axis are numbers with labels, because plotly would interpret some texts as
@@ -12,11 +12,11 @@ from datetime import datetime, timedelta
 from math import isfinite, log10
 from typing import Any
 
-from kwire_spark.reports.report import Chart
 from kwire_spark.reports.text import label, visible
 
 Series = Mapping[str, Sequence[float | None]]
 Roles = Mapping[str, str]
+Figure = dict[str, Any]
 
 ROW = 26
 """Height of a row in pixels."""
@@ -24,81 +24,39 @@ PALETTE = 8
 """Number of series colours on the page; a ninth series would look like the first."""
 
 
-def bars(
-    name: str,
-    title: str,
-    labels: Sequence[str],
-    series: Series,
-    *,
-    unit: str,
-    roles: Roles | None = None,
-    note: str = "",
-) -> Chart:
+def bars(labels: Sequence[str], series: Series, *, unit: str) -> Figure:
     """A horizontal stacked bar for each label; each of ``series`` has a number for each label, in ``unit``."""
-    data = _bars("x", series, roles, orientation="h", y=_places(labels), text=_texts(labels))
-    layout = _rows(labels) | {"barmode": "stack", "xaxis": _amount(unit, series)}
-    return Chart(name, title, _figure(data, layout), note)
+    data = _bars("x", series, orientation="h", y=_places(labels), text=_texts(labels))
+    return _figure(data, _rows(labels) | {"xaxis": _amount(unit, series)})
 
 
-def columns(
-    name: str,
-    title: str,
-    labels: Sequence[str],
-    series: Series,
-    *,
-    unit: str,
-    roles: Roles | None = None,
-    note: str = "",
-) -> Chart:
+def columns(labels: Sequence[str], series: Series, *, unit: str, roles: Roles | None = None) -> Figure:
     """A vertical stacked bar for each label, in their order: for ordered labels such as releases."""
     data = _bars("y", series, roles, x=_places(labels), text=_texts(labels))
-    across = _axis("", tickvals=_places(labels), ticktext=_labels(labels), showgrid=False, zeroline=False)
-    layout = {"barmode": "stack", "xaxis": across, "yaxis": _amount(unit, series), "height": 340}
-    return Chart(name, title, _figure(data, layout), note)
+    return _figure(data, {"xaxis": _labelled(labels), "yaxis": _amount(unit, series), "height": 340})
 
 
-def over_time(
-    name: str,
-    title: str,
-    starts: Sequence[datetime],
-    step: timedelta,
-    series: Series,
-    *,
-    unit: str,
-    roles: Roles | None = None,
-    note: str = "",
-) -> Chart:
+def over_time(starts: Sequence[datetime], step: timedelta, series: Series, *, unit: str) -> Figure:
     """A stacked bar for each interval of length ``step`` from one of ``starts`` on, shown in UTC."""
-    milliseconds = step.total_seconds() * 1000
     middle = [_moment(start + step / 2) for start in starts]
     text = [f"{_moment(start)} UTC" for start in starts]
-    data = _bars("y", series, roles, x=middle, text=text, width=milliseconds)
+    data = _bars("y", series, x=middle, text=text, width=step.total_seconds() * 1000)
     across = _axis("UTC", type="date", range=[_moment(min(starts)), _moment(max(starts) + step)])
-    layout = {"barmode": "stack", "xaxis": across, "yaxis": _amount(unit, series)}
-    return Chart(name, title, _figure(data, layout | {"height": 360}), note)
+    return _figure(data, {"xaxis": across, "yaxis": _amount(unit, series), "height": 360})
 
 
-def points(name: str, title: str, labels: Sequence[str], series: Series, *, unit: str, note: str = "") -> Chart:
+def points(labels: Sequence[str], series: Series, *, unit: str) -> Figure:
     """A row for each label, with points for ``series`` on a logarithmic axis; values of 0 or less have none."""
     data = [
-        _trace("scatter", key, index, None, mode="markers", y=_places(labels), text=_texts(labels))
+        _trace("scatter", key, index, mode="markers", y=_places(labels), text=_texts(labels))
         | {"x": [value if value and value > 0 else None for value in _finite(values)], "marker": {"symbol": index}}
         | {"hovertemplate": "%{text}<br>%{fullData.name}: %{x}<extra></extra>"}
         for index, (key, values) in enumerate(series.items())
     ]
-    return Chart(name, title, _figure(data, _rows(labels) | {"xaxis": _axis(unit, type="log")}), note)
+    return _figure(data, _rows(labels) | {"xaxis": _axis(unit, type="log")})
 
 
-def heat(
-    name: str,
-    title: str,
-    rows: Sequence[str],
-    across: Sequence[str],
-    counts: Sequence[Sequence[int | None]],
-    *,
-    unit: str,
-    note: str = "",
-) -> Chart:
+def heat(rows: Sequence[str], across: Sequence[str], counts: Sequence[Sequence[int | None]], *, unit: str) -> Figure:
     """A cell for each of ``rows`` and ``across``, darker by powers of ten; empty for ``None``."""
     data = {
         "type": "heatmap",
@@ -114,8 +72,7 @@ def heat(
         "xgap": 2,
         "ygap": 2,
     }
-    axis = _axis("", tickvals=_places(across), ticktext=_labels(across), side="top", showgrid=False, zeroline=False)
-    return Chart(name, title, _figure([data], _rows(rows) | {"xaxis": axis}), note)
+    return _figure([data], _rows(rows) | {"xaxis": _labelled(across) | {"side": "top"}})
 
 
 def plain(text: str) -> str:
@@ -123,7 +80,7 @@ def plain(text: str) -> str:
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
-def _bars(axis: str, series: Series, roles: Roles | None, **properties: Any) -> list[dict[str, Any]]:
+def _bars(axis: str, series: Series, roles: Roles | None = None, **properties: Any) -> list[dict[str, Any]]:
     """A trace of bars for each of ``series``, whose values are on ``axis``."""
     hover = f"%{{text}}<br>%{{fullData.name}}: %{{{axis}}}<extra></extra>"
     properties |= {"hovertemplate": hover, "textposition": "none"}
@@ -133,20 +90,26 @@ def _bars(axis: str, series: Series, roles: Roles | None, **properties: Any) -> 
     ]
 
 
-def _trace(kind: str, name: str, index: int, roles: Roles | None, **properties: Any) -> dict[str, Any]:
+def _trace(kind: str, name: str, index: int, roles: Roles | None = None, **properties: Any) -> dict[str, Any]:
     role = (roles or {}).get(name) or f"series-{index % PALETTE + 1}"
     return {"type": kind, "name": plain(label(name)), "meta": {"role": role}, **properties}
 
 
-def _figure(data: list[dict[str, Any]], layout: dict[str, Any]) -> dict[str, Any]:
-    shared = {"margin": {"l": 8, "r": 16, "t": 8, "b": 8}, "showlegend": len(data) > 1}
+def _figure(data: list[dict[str, Any]], layout: dict[str, Any]) -> Figure:
+    shared = {"margin": {"l": 8, "r": 16, "t": 8, "b": 8}, "showlegend": len(data) > 1, "barmode": "stack"}
     return {"data": data, "layout": shared | layout}
 
 
 def _rows(labels: Sequence[str]) -> dict[str, Any]:
     """The layout of a chart with a row for each label, the first at the top."""
-    axis = _axis("", tickvals=_places(labels), ticktext=_labels(labels), showgrid=False, zeroline=False)
-    return {"yaxis": axis | {"range": [len(labels) - 0.5, -0.5]}, "height": 110 + ROW * max(len(labels), 2)}
+    axis = _labelled(labels) | {"range": [len(labels) - 0.5, -0.5]}
+    return {"yaxis": axis, "height": 110 + ROW * max(len(labels), 2)}
+
+
+def _labelled(labels: Sequence[str]) -> dict[str, Any]:
+    """An axis with a label at each of :func:`_places`."""
+    texts = [plain(label(text)) for text in labels]
+    return _axis("", tickvals=_places(labels), ticktext=texts, showgrid=False, zeroline=False)
 
 
 def _axis(title: str, **properties: Any) -> dict[str, Any]:
@@ -167,10 +130,6 @@ def _finite(values: Sequence[float | None]) -> list[float | None]:
 
 def _places(labels: Sequence[str]) -> list[int]:
     return list(range(len(labels)))
-
-
-def _labels(labels: Sequence[str]) -> list[str]:
-    return [plain(label(text)) for text in labels]
 
 
 def _texts(labels: Sequence[str]) -> list[str]:

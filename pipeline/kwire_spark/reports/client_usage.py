@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from kwire_kafka.releases import RELEASES
-from kwire_spark.reports.report import Column, columns
+from kwire_spark.reports.report import Column
 from kwire_spark.reports.text import visible
 from kwire_spark.tables.clients import SERVER_LOG
 
@@ -21,12 +21,14 @@ if TYPE_CHECKING:
     from kwire_spark.reports.report import Cell
 
     Row = Mapping[str, Any]
+    Item = TypeVar("Item")
+    Key = TypeVar("Key")
 
 ANONYMOUS = "User:ANONYMOUS"
 MAX_ROWS = 200_000
 """Maximum number of rows of CLIENTS in a report."""
 
-WHO = columns(
+WHO = (
     Column("client_id", "client"),
     Column("client_host", "address"),
     Column("software", comment="As the client reported it [KIP-511]; empty if it did not."),
@@ -138,12 +140,29 @@ def uses_of(rows: Iterable[Row]) -> list[Use]:
     Of several types of input only the highest count is used, since they may have seen the same requests; ports are
     added up.
     """
-    seen: defaultdict[tuple[Client, int, int], defaultdict[str, list[Row]]]
-    seen = defaultdict(lambda: defaultdict(list))
-    for client, row in by_client(rows):
-        if row["api_key"] is not None and row["version"] is not None:
-            seen[client, row["api_key"], row["version"]][row["seen_in"]].append(row)
-    return [_use(*key, by_input) for key, by_input in seen.items()]
+    return [_use(*key, group) for key, group in by_use(by_client(rows)).items() if None not in key[1:]]
+
+
+def by_use(seen: Iterable[tuple[Client, Row]]) -> dict[tuple[Client, int, int], list[Row]]:
+    """The rows of each client, API and version."""
+    groups = grouped(seen, lambda pair: (pair[0], pair[1]["api_key"], pair[1]["version"]))
+    return {key: [row for _, row in group] for key, group in groups.items()}
+
+
+def grouped(items: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, list[Item]]:
+    """The items by their key, in the order of first occurrence."""
+    groups: defaultdict[Key, list[Item]] = defaultdict(list)
+    for item in items:
+        groups[key(item)].append(item)
+    return groups
+
+
+def highest(rows: Iterable[Row], count: str) -> int:
+    """The highest sum of a count in any type of input."""
+    sums: Counter[str] = Counter()
+    for row in rows:
+        sums[row["seen_in"]] += row[count]
+    return max(sums.values())
 
 
 def api_name(api_key: int) -> str:
@@ -156,8 +175,8 @@ def _only(texts: set[str]) -> str | None:
     return next(iter(texts)) if len(texts) == 1 else None
 
 
-def _use(client: Client, api_key: int, version: int, by_input: Mapping[str, Sequence[Row]]) -> Use:
-    example, *_ = rows = [row for seen_in in sorted(by_input) for row in by_input[seen_in]]  # captures first
+def _use(client: Client, api_key: int, version: int, rows: list[Row]) -> Use:
+    example, *_ = rows = sorted(rows, key=lambda row: str(row["seen_in"]))  # captures first
     place = ":".join(str(part) for part in (example["source"], example["position"]) if part is not None)
     names = (row["api"] for row in rows if row["api"])
     return Use(
@@ -165,8 +184,8 @@ def _use(client: Client, api_key: int, version: int, by_input: Mapping[str, Sequ
         api_key,
         next(names, None) or api_name(api_key),
         version,
-        max(sum(row["requests"] for row in group) for group in by_input.values()),
-        max(sum(row["refused"] for row in group) for group in by_input.values()),
+        highest(rows, "requests"),
+        highest(rows, "refused"),
         max((row["last_seen"] for row in rows if row["last_seen"] is not None), default=None),
         place,
     )

@@ -6,7 +6,9 @@ know how the time was spent. Quantiles are approximate, to about a thousandth of
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from pyspark.sql import DataFrame
@@ -14,33 +16,62 @@ from pyspark.sql import functions as F
 
 from kwire_kafka.errors import ErrorCode
 from kwire_spark.columns import EPOCH
-from kwire_spark.reports.client_usage import MAX_ROWS, WHO, Client, client_of, completed
-from kwire_spark.reports.latency_charts import quantiles_chart, split_chart
+from kwire_spark.reports import charts
+from kwire_spark.reports.client_usage import MAX_ROWS, WHO, client_of, completed, grouped
 from kwire_spark.reports.over_time import Steps, counted_over_time
-from kwire_spark.reports.report import Chart, Column, Report, Table, cells, columns
+from kwire_spark.reports.report import Chart, Column, Report, Table
 from kwire_spark.reports.text import counted, file_name, number
 from kwire_spark.tables.clients import CAPTURE, REQUEST_LOG
 
 TOP = 100
-SLOWEST = 20
+SLOW_ROWS = 20
 ACCURACY = 1000
 WAITING = ("Fetch", "ShareFetch", "JoinGroup", "SyncGroup")
 LONG_POLLS = "Fetch, ShareFetch, JoinGroup and SyncGroup wait for data or members: long times are normal."
-TIMES = columns(
+
+TIMES = Table("apis", "Per API", note=LONG_POLLS, empty="No requests found.").with_columns(
     Column("api", "API"),
-    Column("seen_in", "seen in"),
+    "seen_in",
     "requests",
     "unanswered",
     "undecodable",
     Column("failed", "errors", comment="Answered with an error code in any part of the response."),
     Column("failed_percent", "errors %", comment="Of the answered requests."),
-    Column("p50_ms", "p50 ms"),
-    Column("p90_ms", "p90 ms"),
-    Column("p99_ms", "p99 ms"),
-    Column("max_ms", "max ms"),
+    "p50_ms",
+    "p90_ms",
+    "p99_ms",
+    "max_ms",
     Column("queue_ms", "queues ms", comment="Mean time in queues and in sending (request logs)."),
     Column("local_ms", "local ms", comment="Mean processing time on the leader (request logs)."),
     Column("remote_ms", "remote ms", comment="Mean time waiting for other brokers (request logs)."),
+)
+ERRORS = Table("errors", "Errors", empty="No response has an error code.").with_columns(
+    Column("api", "API"),
+    "seen_in",
+    "code",
+    "error",
+    Column("responses", comment="With this code at least once."),
+    Column("source", comment="File of the first.", brief=file_name),
+    Column("position", comment="Byte offset in that file."),
+)
+THROTTLED = Table("throttled", "Throttled clients", empty="No client was throttled.").with_columns(
+    *(column for column in WHO if column.name != "software"),
+    Column("api", "API"),
+    "seen_in",
+    "responses",
+    Column("throttle_ms", "total ms", comment="How long the client was asked to pause."),
+    "max_ms",
+)
+SLOWEST = Table("slowest", "Slowest requests", empty="No answered requests found.").with_columns(
+    Column("latency_ms", "ms"),
+    Column("api", "API"),
+    "version",
+    "seen_in",
+    Column("client_id", "client"),
+    Column("client_host", "address"),
+    "time",
+    Column("source", brief=file_name),
+    "position",
 )
 
 
@@ -51,7 +82,7 @@ def latency(exchanges: DataFrame, *, top: int = TOP) -> Report:
     times, steps = _times(requests, top)
     errors, over_time = _errors(requests, steps, top)
     throttled = _throttled(requests, top)
-    drawn = (quantiles_chart(times, LONG_POLLS), split_chart(times), over_time)
+    drawn = (_quantiles_chart(times), _split_chart(times), over_time)
     summary, tables = _summary(times, errors, throttled), (times, errors, throttled, _slowest(requests))
     return Report("latency", "Latency of requests", summary, tables, tuple(chart for chart in drawn if chart))
 
@@ -84,8 +115,7 @@ def _times(requests: DataFrame, top: int) -> tuple[Table, Steps]:
     moments = [moment for row in rows for moment in (row["first"], row["last"]) if moment is not None] or [EPOCH]
     steps = Steps.of(min(moments), max(moments))
     rows.sort(key=lambda row: (-row["requests"], row["api"], row["seen_in"]))
-    shown = cells(TIMES, [row.asDict() | _derived(row) for row in rows])
-    return Table("apis", "Per API", TIMES, shown, LONG_POLLS, empty="No requests found.").limited(top), steps
+    return TIMES.with_rows(row.asDict() | _derived(row) for row in rows).limited(top), steps
 
 
 def _derived(row: Any) -> dict[str, Any]:
@@ -94,15 +124,6 @@ def _derived(row: Any) -> dict[str, Any]:
 
 
 def _errors(requests: DataFrame, steps: Steps, top: int) -> tuple[Table, Chart | None]:
-    shape = columns(
-        Column("api", "API"),
-        Column("seen_in", "seen in"),
-        "code",
-        "error",
-        Column("responses", comment="With this code at least once."),
-        Column("source", comment="File of the first.", brief=file_name),
-        Column("position", comment="Byte offset in that file."),
-    )
     each = requests.select("api", "seen_in", "time", "source", "position", F.explode("error_codes").alias("code"))
     counts = (F.count("*").alias("responses"), F.min_by(F.struct("source", "position"), "time").alias("example"))
     rows = each.groupBy(steps.number("time").alias("at"), "api", "seen_in", "code").agg(*counts).collect()
@@ -116,8 +137,8 @@ def _errors(requests: DataFrame, steps: Steps, top: int) -> tuple[Table, Chart |
         moments[row.at, ErrorCode(row.code).name, row.seen_in] += row.responses
     codes = [(*key, ErrorCode(key[2]).name, totals[key], *examples[key]) for key in totals]
     codes.sort(key=lambda row: (-row[4], *row[:3]))
-    table = Table("errors", "Errors", shape, tuple(codes), empty="No response has an error code.").limited(top)
     flat = ((*moment, count) for moment, count in moments.items())
+    table = replace(ERRORS, rows=tuple(codes)).limited(top)
     return table, counted_over_time("errors", "Errors over time", flat, steps, unit="responses")
 
 
@@ -131,9 +152,7 @@ def _throttled(requests: DataFrame, top: int) -> Table:
     )
     rows = [row.asDict() for row in throttled.agg(*counts).orderBy(F.desc("all")).limit(MAX_ROWS).collect()]
     complete = completed(client_of(row) for row in rows)
-    groups: defaultdict[tuple[Client, str, str], list[dict[str, Any]]] = defaultdict(list)
-    for row in rows:
-        groups[complete[client_of(row)], row["api"], row["seen_in"]].append(row)
+    groups = grouped(rows, lambda row: (complete[client_of(row)], row["api"], row["seen_in"]))
     clients = [
         (
             *(client.client_id, client.host, client.principal, api, seen_in),
@@ -144,34 +163,12 @@ def _throttled(requests: DataFrame, top: int) -> Table:
         for (client, api, seen_in), group in groups.items()
     ]
     clients.sort(key=lambda row: (-row[6], *(str(cell or "") for cell in row[:5])))
-    shape = columns(
-        *(column for column in WHO if column.name != "software"),
-        Column("api", "API"),
-        Column("seen_in", "seen in"),
-        "responses",
-        Column("throttle_ms", "total ms", comment="How long the client was asked to pause."),
-        Column("max_ms", "max ms"),
-    )
-    return Table("throttled", "Throttled clients", shape, tuple(clients), empty="No client was throttled.").limited(
-        top
-    )
+    return replace(THROTTLED, rows=tuple(clients)).limited(top)
 
 
 def _slowest(requests: DataFrame) -> Table:
-    shape = columns(
-        Column("latency_ms", "ms"),
-        Column("api", "API"),
-        "version",
-        Column("seen_in", "seen in"),
-        Column("client_id", "client"),
-        Column("client_host", "address"),
-        "time",
-        Column("source", brief=file_name),
-        "position",
-    )
-    slow = requests.where("latency_ms is not null").select(*(column.name for column in shape))
-    rows = slow.orderBy(F.desc("latency_ms"), "source", "position").limit(SLOWEST).collect()
-    return Table("slowest", "Slowest requests", shape, cells(shape, rows), empty="No answered requests found.")
+    slow = requests.where("latency_ms is not null").select(*(column.name for column in SLOWEST.columns))
+    return SLOWEST.with_rows(slow.orderBy(F.desc("latency_ms"), "source", "position").limit(SLOW_ROWS).collect())
 
 
 def _summary(times: Table, errors: Table, throttled: Table) -> tuple[str, ...]:
@@ -205,3 +202,35 @@ def _once(times: Table) -> list[dict[str, Any]]:
         row = dict(zip(names, values, strict=True))
         most.setdefault(row["api"], row)
     return [*most.values()]
+
+
+def _quantiles_chart(times: Table) -> Chart | None:
+    """Median to maximum of each API; ``None`` if no latency is known."""
+    labels, (p50, p90, p99, slowest) = _measured(times, ("p50_ms", "p90_ms", "p99_ms", "max_ms"))
+    if not labels:
+        return None
+    series = {"p50": p50, "p90": p90, "p99": p99, "max": slowest}
+    return Chart("quantiles", "Latency per API", charts.points(labels, series, unit="milliseconds"), LONG_POLLS)
+
+
+def _split_chart(times: Table) -> Chart | None:
+    """How brokers spend the time; ``None`` without request logs."""
+    labels, (queues, local, remote) = _measured(times, ("queue_ms", "local_ms", "remote_ms"))
+    if not labels:
+        return None
+    series = {"queues": queues, "local": local, "remote": remote}
+    note = "Mean per request, from request logs: waiting in queues, at work on the leader, waiting for other brokers."
+    return Chart("split", "How brokers spend the time", charts.bars(labels, series, unit="milliseconds"), note)
+
+
+def _measured(times: Table, names: Sequence[str]) -> tuple[list[str], list[list[Any]]]:
+    """Labels of the rows with any of these measures, and a list of values for each measure."""
+    apis, seen = times.column("api"), times.column("seen_in")
+    both = len(set(seen)) > 1
+    labels = [
+        f"{api} ({str(place).removeprefix('request_')})" if both else str(api)
+        for api, place in zip(apis, seen, strict=True)
+    ]
+    measures = [times.column(name) for name in names]
+    kept = [place for place in range(len(labels)) if any(column[place] is not None for column in measures)]
+    return [labels[place] for place in kept], [[column[place] for place in kept] for column in measures]

@@ -14,7 +14,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from kwire_spark.reports import charts
-from kwire_spark.reports.report import Chart, Column, Report, Table, cells, columns
+from kwire_spark.reports.report import Chart, Column, Report, Table
 from kwire_spark.reports.text import counted, file_name, visible
 from kwire_spark.tables import groups as tables
 from kwire_spark.tables.topics import with_topic_names
@@ -23,6 +23,69 @@ TOP = 500
 BARS = 25
 OPEN = {"Ongoing": "warn", "PrepareCommit": "warn", "PrepareAbort": "warn", "Dead": "bad"}
 LAG_NOTE = "Records from the committed offset to the end of the log, if the data directory has the partition."
+MISSING_NOTE = "The other tables lack these records, which may be of a newer release."
+
+GROUPS = Table("groups", "Groups", empty="No groups found.").with_columns(
+    "group",
+    "type",
+    Column("state", comment="As a coordinator sees it on loading the records."),
+    "members",
+    Column("lag", comment=LAG_NOTE),
+    "topics",
+    Column("partitions", comment="With a committed offset."),
+    Column("committed", "last commit"),
+    "protocol_type",
+    Column("protocol", "assignor", comment="Of classic groups."),
+    Column("epoch", comment="Generation of a classic group."),
+    "leader",
+    "changed",
+)
+COMMITTED = Table("committed", "Committed offsets", note=LAG_NOTE, empty="No committed offsets found.").with_columns(
+    "group",
+    "topic",
+    "partition",
+    "offset",
+    Column("end", "log end", comment="The offset of the next record."),
+    "lag",
+    "committed",
+    "leader_epoch",
+    "metadata",
+    "expires",
+    Column("log_partition", "in partition", comment="Of __consumer_offsets."),
+    Column("log_offset", "at offset"),
+)
+MEMBERS = Table("members", "Members", empty="No group has a member.").with_columns(
+    "group",
+    Column("client_id", "client"),
+    Column("client_host", "address", comment="As Java prints it."),
+    Column("member_id", "member"),
+    Column("instance_id", "instance", comment="Of a static member [KIP-345]."),
+    "state",
+    "epoch",
+    "topics",
+    Column("assignment", comment="Topics with their partitions."),
+    Column("reason", comment="Why subscription or assignment cannot be decoded."),
+)
+TRANSACTIONS = Table("transactions", "Transactions", empty="No transactional ids found.").with_columns(
+    "transactional_id",
+    Column("state", mark=OPEN),
+    Column("producer_id", "producer"),
+    Column("producer_epoch", "epoch"),
+    "timeout_ms",
+    "started",
+    "updated",
+    Column("partitions", comment="Of an unfinished transaction."),
+)
+UNDECODABLE = Table("undecodable", "Records that cannot be decoded", note=MISSING_NOTE).with_columns(
+    "topic",
+    Column("kind", comment="Kind of record, if known."),
+    "records",
+    "reason",
+    Column("source", comment="File of the first, and its place.", brief=file_name),
+    "position",
+    "partition",
+    "offset",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,12 +140,17 @@ def report_on(state: Tables, *, top: int = TOP) -> Report:
         F.sum("lag").alias("lag"),
         F.max("committed").alias("committed"),
     )
-    groups, committed = _groups(state.groups.join(per_group, "group", "full"), top), _committed(lagging, top)
-    members, transactions = _members(state.members, top), _transactions(state.transactions, top)
+    groups = _first(state.groups.join(per_group, "group", "full"), GROUPS, top, ["lag", "partitions"], ["group"])
+    committed = _first(lagging, COMMITTED, top, ["lag"], ["group", "topic", "partition"])
     lagging.unpersist()
-    undecodable = _undecodable(state.undecodable, top) if state.undecodable is not None else None
+    members = _first(state.members, MEMBERS, top, [], ["group", "client_id", "member_id"], "assignment")
+    marked = state.transactions.withColumn("open", F.col("state").isin(*OPEN))
+    transactions = _first(marked, TRANSACTIONS, top, ["open", "updated"], ["transactional_id"], "partitions")
+    undecodable = UNDECODABLE
+    if state.undecodable is not None:
+        undecodable = _first(state.undecodable, UNDECODABLE, top, ["records"], ["topic", "kind", "reason"])
     chart, summary = _lag_chart(groups), _summary(groups, committed, transactions, undecodable)
-    shown = (groups, committed, members, transactions, *([undecodable] if undecodable else []))
+    shown = (groups, committed, members, transactions, *([undecodable] if undecodable.rows else []))
     return Report("offsets", "Groups and their offsets", summary, shown, (chart,) if chart else ())
 
 
@@ -96,109 +164,16 @@ def _lagging(state: Tables) -> DataFrame:
     return named.join(F.broadcast(state.ends), ["topic", "partition"], "left").withColumn("lag", lag)
 
 
-def _groups(table: DataFrame, top: int) -> Table:
-    shape = columns(
-        "group",
-        "type",
-        Column("state", comment="As a coordinator sees it on loading the records."),
-        "members",
-        Column("lag", comment=LAG_NOTE),
-        "topics",
-        Column("partitions", comment="With a committed offset."),
-        Column("committed", "last commit"),
-        Column("protocol_type", "protocol type"),
-        Column("protocol", "assignor", comment="Of classic groups."),
-        Column("epoch", comment="Generation of a classic group."),
-        "leader",
-        "changed",
-    )
-    rows, more = _first(table, shape, top, ["lag", "partitions"], ["group"])
-    return Table("groups", "Groups", shape, cells(shape, rows), more=more, empty="No groups found.")
-
-
-def _committed(table: DataFrame, top: int) -> Table:
-    shape = columns(
-        "group",
-        "topic",
-        "partition",
-        "offset",
-        Column("end", "log end", comment="The offset of the next record."),
-        "lag",
-        "committed",
-        Column("leader_epoch", "leader epoch"),
-        "metadata",
-        "expires",
-        Column("log_partition", "in partition", comment="Of __consumer_offsets."),
-        Column("log_offset", "at offset"),
-    )
-    rows, more = _first(table, shape, top, ["lag"], ["group", "topic", "partition"])
-    empty = "No group has committed an offset."
-    return Table("committed", "Committed offsets", shape, cells(shape, rows), LAG_NOTE, more, empty)
-
-
-def _members(table: DataFrame, top: int) -> Table:
-    shape = columns(
-        "group",
-        Column("client_id", "client"),
-        Column("client_host", "address", comment="As Java prints it."),
-        Column("member_id", "member"),
-        Column("instance_id", "instance", comment="Of a static member [KIP-345]."),
-        "state",
-        "epoch",
-        "topics",
-        Column("assignment", comment="Topics with their partitions."),
-        Column("reason", comment="Why subscription or assignment cannot be decoded."),
-    )
-    rows, more = _first(table, shape, top, [], ["group", "client_id", "member_id"])
-    shown = cells(shape, [row.asDict() | {"assignment": assigned(row["assignment"])} for row in rows])
-    return Table("members", "Members", shape, shown, more=more, empty="No group has a member.")
-
-
-def _transactions(table: DataFrame, top: int) -> Table:
-    shape = columns(
-        Column("transactional_id", "transactional id"),
-        Column("state", mark=OPEN),
-        Column("producer_id", "producer"),
-        Column("producer_epoch", "epoch"),
-        Column("timeout_ms", "timeout ms"),
-        "started",
-        "updated",
-        Column("partitions", comment="Of an unfinished transaction."),
-    )
-    rows, more = _first(
-        table.withColumn("open", table["state"].isin(*OPEN)), shape, top, ["open", "updated"], ["transactional_id"]
-    )
-    shown = cells(shape, [row.asDict() | {"partitions": assigned(row["partitions"])} for row in rows])
-    return Table("transactions", "Transactions", shape, shown, more=more, empty="No transactional ids found.")
-
-
-def _undecodable(table: DataFrame, top: int) -> Table | None:
-    shape = columns(
-        "topic",
-        Column("kind", comment="Kind of record, if known."),
-        "records",
-        "reason",
-        Column("source", comment="File of the first, and its place.", brief=file_name),
-        "position",
-        "partition",
-        "offset",
-    )
-    rows, more = _first(table, shape, top, ["records"], ["topic", "kind", "reason"])
-    note = "The other tables lack these records, which may be of a newer release."
-    return (
-        Table("undecodable", "Records that cannot be decoded", shape, cells(shape, rows), note, more)
-        if rows
-        else None
-    )
-
-
 def _first(
-    table: DataFrame, shape: Sequence[Column], top: int, largest: list[str], then: list[str]
-) -> tuple[list[Any], int]:
-    """The first rows in this order, with the columns of ``shape``, and the number of others."""
+    table: DataFrame, shape: Table, top: int, largest: Sequence[str], then: Sequence[str], assignments: str = ""
+) -> Table:
+    """The first rows in this order, with the columns of ``shape``. Those in ``assignments`` become text."""
     order = [F.col(name).desc_nulls_last() for name in largest] + [F.col(name).asc_nulls_last() for name in then]
-    rows = table.select(*(column.name for column in shape)).orderBy(*order).limit(top).collect()
-    return rows, table.count() - top if len(rows) == top else 0
+    rows = table.select(*(column.name for column in shape.columns)).orderBy(*order).limit(top).collect()
+    more = table.count() - top if len(rows) == top else 0
+    if assignments:
+        return shape.with_rows((row.asDict() | {assignments: assigned(row[assignments])} for row in rows), more)
+    return shape.with_rows(rows, more)
 
 
 def assigned(topics: Iterable[Any] | None) -> str | None:
@@ -227,12 +202,12 @@ def _lag_chart(groups: Table) -> Chart | None:
         return None
     names = [visible(str(group)) for group in groups.column("group")[: len(lags)]]
     title = "Lag by group" if len(lags) < BARS else f"The {BARS} groups with the largest lag"
-    return charts.bars("lag", title, names, {"lag": lags}, unit="records", note=LAG_NOTE)
+    return Chart("lag", title, charts.bars(names, {"lag": lags}, unit="records"), LAG_NOTE)
 
 
-def _summary(groups: Table, committed: Table, transactions: Table, undecodable: Table | None) -> tuple[str, ...]:
+def _summary(groups: Table, committed: Table, transactions: Table, undecodable: Table) -> tuple[str, ...]:
     sentences = _of_groups(groups, committed, transactions) if groups.rows else ["No groups found."]
-    if undecodable:
+    if undecodable.rows:
         count = sum(number for number in undecodable.column("records") if isinstance(number, int))
         records = f"{'At least ' if undecodable.more else ''}{counted(count, 'record')}"
         sentences.append(

@@ -53,9 +53,7 @@ Count = tuple[int | None, str, str, int]
 """Number of the step, name, type of input, count."""
 
 
-def counted_over_time(
-    name: str, title: str, counts: Iterable[Count], steps: Steps, *, unit: str, note: str = ""
-) -> Chart | None:
+def counted_over_time(name: str, title: str, counts: Iterable[Count], steps: Steps, *, unit: str) -> Chart | None:
     """A chart of ``counts``; ``None`` if there are none. Rare names are shown together as others.
 
     Of several types of input only the highest count is used, since they may have seen the same requests.
@@ -76,4 +74,4 @@ def counted_over_time(
     for (step, what), count in most.items():
         series[what if what in series else OTHERS][step - first] += count
     starts = [steps.start(number) for number in range(first, last + 1)]
-    return charts.over_time(name, title, starts, steps.length, series, unit=f"{unit} in {steps}", note=note)
+    return Chart(name, title, charts.over_time(starts, steps.length, series, unit=f"{unit} in {steps}"))

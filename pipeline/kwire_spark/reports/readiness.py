@@ -19,9 +19,9 @@ from kwire.protocol import API_VERSIONS
 from kwire.releases import format_range
 from kwire_kafka.releases import RELEASES
 from kwire_spark.reports import charts
-from kwire_spark.reports.client_usage import WHO, Client, Use, collected, uses_of
+from kwire_spark.reports.client_usage import WHO, Client, Use, collected, grouped, uses_of
 from kwire_spark.reports.release_support import refused_by
-from kwire_spark.reports.report import Chart, Column, Report, Table, cells, columns
+from kwire_spark.reports.report import Chart, Column, Report, Table
 from kwire_spark.reports.text import counted, file_name
 from kwire_spark.reports.verdicts import BETWEEN_BROKERS, OK, REFUSED, SEVERITY, Verdict, judge
 from kwire_spark.tables.clients import REQUEST_LOG
@@ -38,6 +38,24 @@ LOGS_ALONE = (
     "if these logs are from 4.x, add server logs or a capture."
 )
 MARKS = {"refused": "bad", "unsure": "warn", "unknown": "warn", "deprecated": "warn", "ok": "good"}
+CLIENTS = Table("clients", "Clients", empty="No clients found.").with_columns(
+    *WHO,
+    Column("verdict", mark=MARKS),
+    Column("refused_apis", "refused APIs"),
+    Column("apis", "APIs"),
+    "requests",
+)
+UPGRADED = (
+    "Requests of brokers and controllers to each other do not affect the verdict: an upgrade changes both ends."
+)
+BETWEEN = Table("between-brokers", "Between brokers", note=UPGRADED, empty="No such requests found.").with_columns(
+    Column("api", "API"),
+    "versions",
+    Column("state", "in target"),
+    "refused_since",
+    "requests",
+    Column("evidence", brief=file_name),
+)
 
 Judged = list[tuple[Use, Verdict]]
 
@@ -105,23 +123,18 @@ def _worst_first(target: Release) -> tuple[Expression | str, ...]:
 def _table(name: str, title: str, verdicts: Judged, states: set[str], target: Release, empty: str) -> Table:
     """A row for each client and API with uses in one of ``states``. The most important columns are at the left,
     since terminals have room for a few only; ``state`` is left out if the title says it."""
-    groups: defaultdict[tuple[Client, int], Judged] = defaultdict(list)
-    for use, verdict in verdicts:
-        groups[use.client, use.api_key].append((use, verdict))
     rows = []
-    for (client, key), group in groups.items():
+    for (client, key), group in grouped(verdicts, lambda pair: (pair[0].client, pair[0].api_key)).items():
         if bad := [(use, verdict) for use, verdict in group if verdict.state in states]:
             who = dict(zip((column.name for column in WHO), client.cells, strict=True))
             rows.append(who | _cells(key, bad, group, target))
-    shape = columns(
+    shape = Table(name, title, empty=empty).with_columns(
         *WHO[:2],
         Column("api", "API"),
         "versions",
         *([Column("state", mark=MARKS)] if len(states) > 1 else []),
-        Column(
-            "refused_since", "refused since", "The first release that refuses a version accepted by an earlier one."
-        ),
-        Column("newest_common", "newest common", "Newest version that the client has used and the target accepts."),
+        Column("refused_since", comment="The first release that refuses a version accepted by an earlier one."),
+        Column("newest_common", comment="Newest version that the client has used and the target accepts."),
         Column("evidence", comment="File and byte offset of an example.", brief=file_name),
         Column("accepted", "target accepts"),
         "reason",
@@ -131,9 +144,9 @@ def _table(name: str, title: str, verdicts: Judged, states: set[str], target: Re
             "refusals", comment="Not answered because the server closed the connection, or refused in a server log."
         ),
         "last_seen",
-        Column("deprecated_since", "deprecated since"),
+        "deprecated_since",
     )
-    return Table(name, title, shape, cells(shape, rows), empty=empty)
+    return shape.with_rows(rows)
 
 
 def _cells(key: int, bad: Judged, group: Judged, target: Release) -> dict[str, Cell]:
@@ -159,35 +172,22 @@ def _cells(key: int, bad: Judged, group: Judged, target: Release) -> dict[str, C
 
 def _clients_table(verdicts: Judged, more: int) -> Table:
     """A row for each client, with the worst verdict on its requests."""
-    groups: defaultdict[Client, Judged] = defaultdict(list)
-    for use, verdict in verdicts:  # the worst first
-        groups[use.client].append((use, verdict))
-    rows = [
+    rows = tuple(
         (
             *client.cells,
-            group[0][1].state,
+            group[0][1].state,  # the worst is first
             tuple(dict.fromkeys(use.api for use, verdict in group if verdict.state == REFUSED)),
             len({use.api_key for use, _ in group}),
             sum(use.requests for use, _ in group),
         )
-        for client, group in groups.items()
-    ]
-    shape = columns(
-        *WHO,
-        Column("verdict", mark=MARKS),
-        Column("refused_apis", "refused APIs"),
-        Column("apis", "APIs"),
-        "requests",
+        for client, group in grouped(verdicts, lambda pair: pair[0].client).items()
     )
-    return Table("clients", "Clients", shape, tuple(rows), more=more, empty="No clients found.")
+    return replace(CLIENTS, rows=rows, more=more)
 
 
 def _between_table(verdicts: Judged) -> Table:
     """A row for each API and state."""
-    groups: defaultdict[tuple[int, str], Judged] = defaultdict(list)
-    for use, verdict in verdicts:
-        groups[use.api_key, verdict.state].append((use, verdict))
-    rows = [
+    rows = tuple(
         (
             group[0][0].api,
             tuple(sorted({use.version for use, _ in group})),
@@ -196,20 +196,9 @@ def _between_table(verdicts: Judged) -> Table:
             sum(use.requests for use, _ in group),
             group[0][0].place,
         )
-        for (_, state), group in groups.items()
-    ]
-    shape = columns(
-        Column("api", "API"),
-        "versions",
-        Column("state", "in target"),
-        Column("refused_since", "refused since"),
-        "requests",
-        Column("evidence", brief=file_name),
+        for (_, state), group in grouped(verdicts, lambda pair: (pair[0].api_key, pair[1].state)).items()
     )
-    note = (
-        "Requests of brokers and controllers to each other do not affect the verdict: an upgrade changes both ends."
-    )
-    return Table("between-brokers", "Between brokers", shape, tuple(rows), note, empty="No such requests found.")
+    return replace(BETWEEN, rows=rows)
 
 
 def _summary(verdicts: Judged, target: Release, more: int, unjudged: int) -> tuple[str, ...]:
@@ -245,8 +234,8 @@ def _per_release(verdicts: Judged) -> Chart | None:
     names = list(RELEASES)[max(min(map(_age, breaking)) - 1, 0) :]
     counts = [len(breaking[name]) for name in names]
     note = "By the versions that clients were seen to use."
-    series, roles = {"clients": counts}, {"clients": "bad"}
-    return charts.columns("releases", "Clients that break", names, series, unit="clients", roles=roles, note=note)
+    figure = charts.columns(names, {"clients": counts}, unit="clients", roles={"clients": "bad"})
+    return Chart("releases", "Clients that break", figure, note)
 
 
 def _age(release: str) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -39,11 +39,21 @@ class Table:
 
     name: str
     title: str
-    columns: tuple[Column, ...]
-    rows: tuple[tuple[Cell, ...], ...]
+    columns: tuple[Column, ...] = ()
+    rows: tuple[tuple[Cell, ...], ...] = ()
     note: str = ""
     more: int = 0
     empty: str = "Nothing."
+
+    def with_columns(self, *columns: str | Column) -> Table:
+        """This table with other columns; a plain name is a column without further properties."""
+        return replace(self, columns=tuple(Column(name) if isinstance(name, str) else name for name in columns))
+
+    def with_rows(self, rows: Iterable[Any], more: int = 0) -> Table:
+        """This table with rows that are mappings by column name, such as rows of Spark."""
+        values = ([row[column.name] for column in self.columns] for row in rows)
+        cells = (tuple(tuple(cell) if isinstance(cell, list) else cell for cell in row) for row in values)
+        return replace(self, rows=tuple(cells), more=more)
 
     def column(self, name: str) -> list[Cell]:
         """The cells of a column."""
@@ -79,14 +89,3 @@ class Report:
     def table(self, name: str) -> Table:
         """The table of this name."""
         return next(table for table in self.tables if table.name == name)
-
-
-def columns(*names: str | Column) -> tuple[Column, ...]:
-    """Columns; a plain name is a column without further properties."""
-    return tuple(name if isinstance(name, Column) else Column(name) for name in names)
-
-
-def cells(shape: Sequence[Column], rows: Iterable[Any]) -> tuple[tuple[Cell, ...], ...]:
-    """Rows of a table from mappings by column name, such as rows of Spark."""
-    values = ([row[column.name] for column in shape] for row in rows)
-    return tuple(tuple(tuple(cell) if isinstance(cell, list) else cell for cell in row) for row in values)
