@@ -7,11 +7,10 @@ from datetime import tzinfo
 
 import pyarrow as pa
 
-from kwire.request_log import MARK
 from kwire_spark.options import BrokenInputError
 from kwire_spark.projection import Projection
 from kwire_spark.rows import LAYOUTS, Layout, Row
-from kwire_spark.text_logs.entries import request_entries
+from kwire_spark.text_logs.entries import MARK, request_entries
 from kwire_spark.text_logs.lines import Lines, Split
 from kwire_spark.text_logs.refusals import refusal_rows, refusals_start
 from kwire_spark.text_logs.requests import RequestRows
@@ -62,7 +61,7 @@ def _has_requests(split: Split) -> bool:
     if split.end is None:
         return False
     with Lines(split.path, split.end) as lines:
-        return any(MARK.encode() in line for _, line in lines)
+        return any(MARK in line for _, line in lines)
 
 
 def _batches(

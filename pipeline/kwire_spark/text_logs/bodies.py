@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from kwire.errors import KwireError
 from kwire.request_log import RequestLogLine
-from kwire_kafka import PROTOCOL, ApiKey
+from kwire_kafka import PROTOCOL
+from kwire_spark.frames.context import Columns
 from kwire_spark.secrets import may_have_secrets, redacted
 
 if TYPE_CHECKING:
@@ -16,24 +17,32 @@ if TYPE_CHECKING:
 TEXT = "brokers before 2.8 log request and response as text, without their bytes"
 
 
-def payloads(line: RequestLogLine) -> tuple[bytes | None, bytes | None, str | None]:
+def payloads(line: RequestLogLine) -> Columns:
     """The frame payloads of request and response, each ``None`` if missing, and the reason if one cannot be built.
 
     Records are missing where the broker left them out of the log.
     """
     if line.request_text is not None:
-        return None, None, TEXT
+        return {"reason": TEXT}
     key = line.header.api_key
     api = PROTOCOL.api_name(key) if key in PROTOCOL.api_keys else ""
     request, wrong = _tried(lambda: _request(line), f"{api}Request")
     response, other = _tried(lambda: _response(line), f"{api}Response")
-    return request, response, wrong or other
+    return {"request": request, "response": response, "reason": wrong or other}
 
 
-def inner_payloads(request: Request, response: Response | None) -> tuple[bytes | None, bytes | None]:
-    """The same for the content of an Envelope; ``None`` for anything that cannot be read."""
+def opened(line: RequestLogLine) -> tuple[Request, Response | None] | None:
+    """The request in an Envelope and its response, if any; ``None`` for other lines and if it cannot be decoded."""
+    try:
+        return line.enveloped(PROTOCOL)
+    except KwireError:
+        return None
+
+
+def inner_payloads(request: Request, response: Response | None) -> Columns:
+    """``payloads`` of the content of an Envelope, without a reason; ``None`` for anything that cannot be read."""
     asked = _clean(request, request.header.api_version)
-    return asked, None if response is None else _clean(response, response.version)
+    return {"request": asked, "response": None if response is None else _clean(response, response.version)}
 
 
 def _clean(half: Request | Response, version: int) -> bytes | None:
@@ -57,18 +66,10 @@ def _response(line: RequestLogLine) -> bytes | None:
     message = line.response_message(PROTOCOL, empty_records=True)
     if message is None:
         return None
-    asked = _opened(line) if line.header.api_key == ApiKey.ENVELOPE else None
+    asked, _ = opened(line) or (None, None)
     return PROTOCOL.encode_response(
         redacted(message, asked), line.body_version, correlation_id=line.header.correlation_id or 0
     )
-
-
-def _opened(line: RequestLogLine) -> Request | None:
-    try:
-        opened = line.enveloped(PROTOCOL)
-    except KwireError:
-        return None
-    return opened[0] if opened else None
 
 
 def _tried(make: Callable[[], bytes | None], name: str) -> tuple[bytes | None, str | None]:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from kwire.request_log import MARK
+from kwire import request_log
 from kwire_spark.text_logs.lines import Line, Lines, Split
 
+MARK = request_log.MARK.encode()
 MOST_LINES, MOST_BYTES = 2_000, 4 << 20
 """How many bytes are searched for the end of an entry."""
 
-_MARK = MARK.encode()
 _TEXT = re.compile(rb"Completed request:\s*(?:RequestHeader\(|\{api_key=|Name:)")
 _END = b";totalTime:"
 
@@ -22,7 +22,7 @@ def request_entries(lines: Lines, split: Split) -> Iterator[Line]:
     for position, line in lines:
         if not split.has(position):
             return
-        if _MARK not in line:
+        if MARK not in line:
             continue
         if _END not in line and _TEXT.search(line):
             line = _to_the_end(line, lines)
@@ -36,9 +36,9 @@ def _to_the_end(line: bytes, lines: Lines) -> bytes:
     for position, other in lines:
         ahead.append((position, other))
         size += len(other)
-        if _END in other and _MARK not in other:
+        if _END in other and MARK not in other:
             return b"\n".join([line, *(part for _, part in ahead)])
-        if _MARK in other or len(ahead) >= MOST_LINES or size > MOST_BYTES:
+        if MARK in other or len(ahead) >= MOST_LINES or size > MOST_BYTES:
             break
     for unused in reversed(ahead):
         lines.give_back(unused)

@@ -135,7 +135,7 @@ class RequestLogLine:
         request = self.request or _software_in_text(self)
         name = request.get("clientSoftwareName") or self.software_name
         version = request.get("clientSoftwareVersion") or self.software_version
-        return _known(name), _known(version)
+        return known_software(name), known_software(version)
 
     def time(self, zone: tzinfo) -> int | None:
         """The time of the line, in microseconds since the epoch; ``None`` if the layout has none.
@@ -212,7 +212,8 @@ def _software_in_text(line: RequestLogLine) -> Json:
     return dict(zip(("clientSoftwareName", "clientSoftwareVersion"), found.groups(), strict=True)) if found else {}
 
 
-def _known(software: Any) -> str | None:
+def known_software(software: Any) -> str | None:
+    """A logged software name or version; ``None`` if it is unknown."""
     return software if type(software) is str and software and software != UNKNOWN else None
 
 
