@@ -11,7 +11,7 @@ from functools import reduce
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kwire_spark.columns import CORRUPT, RECORDS
+from kwire_spark.columns import RECORDS
 from kwire_spark.tables.record_structs import RecordKind, RecordStructs
 from kwire_spark.tables.structs import schema_with
 
@@ -21,7 +21,9 @@ _NEEDED = ("topic", "control", "key", "value", "_corrupt")
 
 def typed_schema(kind: RecordKind) -> pa.Schema:
     """All columns of the typed table of a kind."""
-    return pa.schema([*schema_with(RECORDS, ("key", "value"), RecordStructs(kind).fields()), *CORRUPT])
+    return pa.schema(
+        [*schema_with(RECORDS, ("key", "value"), RecordStructs(kind).fields()), RECORDS.field("_corrupt")]
+    )
 
 
 def raw_schema(asked: pa.Schema) -> pa.Schema:

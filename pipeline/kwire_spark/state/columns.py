@@ -8,21 +8,17 @@ from kwire_spark.columns import TIME, schema
 
 NAMES = pa.list_(pa.string())
 NUMBERS = pa.list_(pa.int32())
-PARTITIONS = pa.list_(pa.struct([("topic", pa.string()), ("topic_id", pa.string()), ("partitions", NUMBERS)]))
-TASKS = pa.list_(pa.struct([("kind", pa.string()), ("subtopology", pa.string()), ("partitions", NUMBERS)]))
-ENDPOINTS = pa.list_(
-    pa.struct([("name", pa.string()), ("host", pa.string()), ("port", pa.int32()), ("protocol", pa.string())])
-)
-BATCHES = pa.list_(
-    pa.struct(
-        [
-            ("first_offset", pa.int64()),
-            ("last_offset", pa.int64()),
-            ("state", pa.string()),
-            ("deliveries", pa.int16()),
-        ]
-    )
-)
+
+
+def _structs(**fields: pa.DataType) -> pa.DataType:
+    return pa.list_(pa.struct(fields))
+
+
+PARTITIONS = _structs(topic=pa.string(), topic_id=pa.string(), partitions=NUMBERS)
+TASKS = _structs(kind=pa.string(), subtopology=pa.string(), partitions=NUMBERS)
+ENDPOINTS = _structs(name=pa.string(), host=pa.string(), port=pa.int32(), protocol=pa.string())
+BATCHES = _structs(first_offset=pa.int64(), last_offset=pa.int64(), state=pa.string(), deliveries=pa.int16())
+ENTITY = _structs(type=pa.string(), name=pa.string())
 
 COMMITTED = schema(
     ("group", pa.string(), "The group."),
@@ -40,11 +36,7 @@ COMMITTED = schema(
 GROUPS = schema(
     ("group", pa.string(), "The group."),
     ("type", pa.string(), "classic, consumer [KIP-848], share [KIP-932] or streams [KIP-1071]."),
-    (
-        "protocol_type",
-        pa.string(),
-        "Protocol type of a classic group, such as consumer or connect; empty if it only commits.",
-    ),
+    ("protocol_type", pa.string(), "Of a classic group, such as consumer or connect; empty if it only commits."),
     ("protocol", pa.string(), "Assignor that the members of a classic group agreed on."),
     ("state", pa.string(), "Empty, Assigning, Reconciling or Stable, as a coordinator computes it on loading."),
     ("epoch", pa.int32(), "Group epoch; the generation of a classic group."),
@@ -74,7 +66,7 @@ MEMBERS = schema(
     (
         "assignment",
         PARTITIONS,
-        "Current assignment; consumer and share groups use topic ids, see the table of topics for names.",
+        "Current assignment; consumer and share groups use topic ids, see the table of topics.",
     ),
     ("target", PARTITIONS, "Target assignment; null in classic groups."),
     ("tasks", TASKS, "Tasks of a member of a streams group."),
@@ -157,11 +149,7 @@ FEATURES = schema(
     ("level", pa.int16(), "Finalized level."),
 )
 QUOTAS = schema(
-    (
-        "entity",
-        pa.list_(pa.struct([("type", pa.string()), ("name", pa.string())])),
-        "Who it applies to; a null name is the default.",
-    ),
+    ("entity", ENTITY, "Who it applies to; a null name is the default."),
     ("key", pa.string(), "Name of the quota."),
     ("value", pa.float64(), "Its value."),
 )
