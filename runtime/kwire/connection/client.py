@@ -9,7 +9,7 @@ from kwire.connection.api_catalog import ApiCatalog
 from kwire.connection.endpoint import take_all
 from kwire.connection.event_reader import REQUEST_START, EventReader
 from kwire.connection.events import CLIENT, SERVER, SaslToken, Undecodable
-from kwire.connection.frame import Frame
+from kwire.connection.frame_splitter import Frame
 from kwire.connection.in_flight import InFlightRequest
 from kwire.errors import DecodeError, KwireError
 from kwire.frames import MAX_FRAME, FrameReader, frame

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 from kwire.connection.api_catalog import ApiCatalog
 from kwire.connection.event_reader import REQUEST_START, SASL_HANDSHAKE, EventReader, undecodable
 from kwire.connection.events import CLIENT, SERVER, NotKafka, SaslToken, Unanswered, Undecodable
-from kwire.connection.frame import Frame
-from kwire.connection.frame_splitter import FrameSplitter
+from kwire.connection.frame_splitter import Frame, FrameSplitter
 from kwire.connection.framing import TOKEN, RequestFraming, ResponseFraming
 from kwire.connection.in_flight import InFlightRequest, InFlightRequests
 from kwire.frames import MAX_FRAME
@@ -128,7 +127,7 @@ class ConnectionDecoder:
             return [_token(frame)]
         event = self._reader.damaged_request(frame) if frame.missing else self._reader.request(frame)
         events: list[Event] = [event]
-        if frame.intact < 8 or (self._closed and not frame.complete):
+        if frame.intact < 8 or (self._closed and frame.missing):
             return events
         api_key, version, correlation_id = REQUEST_START.unpack_from(frame.data)
         self._requests.expects_tokens = event.name == SASL_HANDSHAKE and version == 0
@@ -144,9 +143,8 @@ class ConnectionDecoder:
             return [undecodable(frame, "its correlation id was not seen")]
         correlation_id = int.from_bytes(frame.data[:4], "big", signed=True)
         if correlation_id not in self._in_flight:
-            stray = undecodable(frame, f"no request was seen with correlation id {correlation_id}")
-            stray.header = ResponseHeader(correlation_id=correlation_id)
-            return [stray]
+            header = ResponseHeader(correlation_id=correlation_id)
+            return [undecodable(frame, f"no request was seen with correlation id {correlation_id}", header=header)]
         answered, passed_over = self._in_flight.take(correlation_id)
         events = self._unanswered(passed_over, "a later request was answered", frame.time)
         if answered.request.name == SASL_HANDSHAKE and answered.version == 0:

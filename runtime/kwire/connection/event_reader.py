@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from kwire.connection.api_catalog import ApiCatalog
-    from kwire.connection.frame import Frame
+    from kwire.connection.frame_splitter import Frame
     from kwire.connection.in_flight import InFlightRequest
     from kwire.message import Message
     from kwire.policy import Policy
@@ -68,9 +68,8 @@ class EventReader:
 
     def damaged_response(self, frame: Frame, answered: InFlightRequest) -> Undecodable:
         """The event of a response with missing bytes."""
-        event = undecodable(frame, _missing(frame), name=self._catalog.name(answered.api_key))
-        event.header, event.request = ResponseHeader(correlation_id=answered.correlation_id), answered.request
-        return event
+        name, header = self._catalog.name(answered.api_key), ResponseHeader(correlation_id=answered.correlation_id)
+        return undecodable(frame, _missing(frame), name=name, header=header, request=answered.request)
 
     def _request(self, frame: Frame, message: Message | None = None) -> RequestEvent | Undecodable:
         data = frame.data
@@ -82,9 +81,7 @@ class EventReader:
             if message is None:
                 message = self._message(cls, name, data, offset, header.api_version)
         except DecodeError as error:
-            event = undecodable(frame, str(error), error, name)
-            event.header = header
-            return event
+            return undecodable(frame, str(error), error, name, header)
         request = RequestEvent(frame.time, CLIENT, frame.position, frame.started, data, name, header, offset, message)
         if name == PRODUCE and cls is not None:
             request.expects_response = _wants_response(cls, data, offset, header.api_version)
@@ -99,9 +96,7 @@ class EventReader:
             header, offset, cls, version = self._protocol.response_header(data, api_key, version, self._policy)
             message = self._message(cls, name, data, offset, version)
         except DecodeError as error:
-            event = undecodable(frame, str(error), error, name)
-            event.header, event.request = header, request
-            return event
+            return undecodable(frame, str(error), error, name, header, request)
         return ResponseEvent(
             frame.time, SERVER, frame.position, frame.started, data, name, header, offset, version, request, message
         )
@@ -114,13 +109,19 @@ class EventReader:
         return cls.decode(data, version, self._policy, start=offset)
 
 
-def undecodable(frame: Frame, reason: str, error: DecodeError | None = None, name: str = "") -> Undecodable:
+def undecodable(
+    frame: Frame,
+    reason: str,
+    error: DecodeError | None = None,
+    name: str = "",
+    header: RequestHeader | ResponseHeader | None = None,
+    request: RequestEvent | Undecodable | None = None,
+) -> Undecodable:
     """The event of a frame that cannot be decoded."""
     if error is not None:
         error.__traceback__ = error.__context__ = error.__cause__ = None  # they keep a lot of memory alive
-    event = Undecodable(frame.time, frame.direction, frame.position, frame.started, frame.data, reason, error, name)
-    event.missing = frame.missing
-    return event
+    place = frame.time, frame.direction, frame.position, frame.started, frame.data
+    return Undecodable(*place, reason, error, name, header, request, frame.missing)
 
 
 def _wants_response(cls: type[Message], data: bytes, offset: int, version: int) -> bool:

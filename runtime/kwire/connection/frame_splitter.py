@@ -7,13 +7,12 @@ byte after which it is made, depends on the bytes alone, not on the pieces in wh
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from struct import Struct
 from typing import TYPE_CHECKING
 
 from kwire.connection.detect import MIN_TLS_SIZE, PREFIX_SIZES, sniff_protocol
 from kwire.connection.events import Gap, NotKafka, Skipped
-from kwire.connection.frame import Frame
 from kwire.connection.framing import IMPOSSIBLE, INCOMPLETE, POSSIBLE
 from kwire.connection.search import Search
 
@@ -30,16 +29,28 @@ _SIZE = Struct(">i")
 
 
 @dataclass(slots=True, eq=False)
-class DamagedFrame:
-    """A frame with missing bytes; ``left`` bytes have not arrived yet."""
+class Frame:
+    """The payload of a frame and its position in the stream, before the payload is decoded.
 
+    ``kind`` is its class by its first bytes (``kwire.connection.framing``). ``missing`` is how many of its bytes were
+    not seen; the first ``intact`` bytes of ``data`` precede the first hole.
+    """
+
+    time: float
+    direction: Direction
     position: int
     started: float
-    data: bytearray
-    intact: int
-    kind: int
-    left: int
+    data: bytes
+    kind: int = 0
     missing: int = 0
+    intact: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.intact = len(self.data)
+
+    def within(self, data: bytes) -> Frame:
+        """A frame at the same place with the payload of a request or response that this one carries."""
+        return Frame(self.time, self.direction, self.position, self.started, data)
 
 
 class FrameSplitter:
@@ -63,8 +74,9 @@ class FrameSplitter:
         self._at = 0  # index in the buffer of the first byte that is not settled
         self._started = 0.0  # time of that byte
         self._kind = INCOMPLETE  # of the frame that begins there
-        self._size = 0  # of that frame
-        self._damaged: DamagedFrame | None = None
+        self._size = 0  # of its payload
+        self._missing = 0  # number of bytes of the payload that were not seen
+        self._intact = 0  # number of bytes of the payload before the first hole, if there is one
         self._search: Search | None = None
         self._ended = False
         self._ignored: int | None = None  # number of bytes that were only counted
@@ -82,10 +94,14 @@ class FrameSplitter:
     def gap(self, size: int, time: float) -> Iterator[Frame | Event]:
         """Record that ``size`` bytes were not seen (0 if unknown). A gap within one frame damages only that frame."""
         self.losses += 1
-        position = self._base + len(self._buffer) + (self._ignored or 0)
+        position = self._base + len(self._buffer) + self._missing + (self._ignored or 0)
         if self._ignored is not None:
             self._base += size
-        elif not (size and self._fits_in_frame(size)):
+        elif size and self._kind != INCOMPLETE and size <= 4 + self._size - self._missing - len(self._buffer):
+            if not self._missing:
+                self._intact = len(self._buffer) - 4
+            self._missing += size
+        else:
             yield from self._give_up(time, "the bytes after them are missing")
             self._base += size
             self._synced = self._beginning = False
@@ -103,21 +119,15 @@ class FrameSplitter:
         """From now on only count bytes, including those that are not settled yet."""
         if self._ignored is None:
             self._ignored = len(self._buffer) - self._at
-            self._base += self._at
-            if self._damaged is not None:
-                self._ignored += 4 + len(self._damaged.data)
+            self._base += self._at + self._missing
             self._buffer.clear()
-            self._at = 0
+            self._at = self._missing = 0
 
     def _split(self, time: float) -> Iterator[Frame | Event]:
         while self._ignored is None:
             if self._search is not None:
                 if not (yield from self._advance_search(self._search, time)):
                     break
-            elif self._damaged is not None:
-                if not self._fill(self._damaged):
-                    break
-                yield self._finish_damaged(self._damaged, time)
             elif self._kind == INCOMPLETE:
                 event = self._classify(time)
                 if event is not None:
@@ -125,12 +135,17 @@ class FrameSplitter:
                 elif self._kind == INCOMPLETE and self._search is None:
                     break
             else:
-                at, end = self._at, self._at + 4 + self._size
-                if len(self._buffer) < end:
+                at, end = self._at, self._at + 4 + self._size - self._missing
+                if len(self._buffer) < end and not self._ended:
                     break
                 payload = bytes(self._buffer[at + 4 : end])
                 frame = Frame(time, self._direction, self._base + at, self._started, payload, self._kind)
-                self._at, self._started, self._kind = end, time, INCOMPLETE
+                if len(payload) < self._size:
+                    frame.missing = self._size - len(payload)
+                    frame.intact = self._intact if self._missing else len(payload)
+                    self._base += self._missing
+                    self._missing = 0
+                self._at, self._started, self._kind = at + 4 + len(payload), time, INCOMPLETE
                 yield frame
         if self._at:
             del self._buffer[: self._at]
@@ -164,15 +179,14 @@ class FrameSplitter:
                 self._search.expect(self._base + at + 4 + size, kind)
         return None
 
-    def _advance_search(self, search: Search, time: float) -> Generator[Frame | Event, None, bool]:
-        """Continue the search. Returns whether it found a frame, after which there may be more in the buffer."""
+    def _advance_search(self, search: Search, time: float) -> Generator[Event, None, bool]:
+        """Continue the search. Returns whether it found a frame, which is then under way."""
         found = search.advance(self._buffer, self._base, time, ended=self._ended)
         yield from self._skip(found.start if found else search.settled, time, search.reason, whole=found is not None)
         if found is None:
             return False
-        self._search, self._synced = None, found.synced
-        self._at, self._started = found.end - self._base, time
-        yield Frame(time, self._direction, found.start, found.started, found.payload, found.kind)
+        self._search, self._synced = None, search.synced
+        self._started, self._kind, self._size = found.started, found.kind, found.end - found.start - 4
         return True
 
     def _skip(self, stop: int, time: float, reason: str, *, whole: bool) -> Iterator[Event]:
@@ -184,55 +198,10 @@ class FrameSplitter:
             self.losses += 1
             yield event
 
-    def _fits_in_frame(self, size: int) -> bool:
-        """Whether the next ``size`` bytes all belong to the current frame, which then becomes a damaged one."""
-        damaged = self._damaged
-        if damaged is None:
-            if self._kind == INCOMPLETE:
-                return False
-            damaged = self._current_frame()
-        if size > damaged.left:
-            return False
-        damaged.left -= size
-        damaged.missing += size
-        self._base += len(self._buffer) + size
-        self._buffer.clear()
-        self._damaged, self._kind = damaged, INCOMPLETE
-        return True
-
-    def _current_frame(self) -> DamagedFrame:
-        data = self._buffer[4:]
-        return DamagedFrame(self._base, self._started, data, len(data), self._kind, self._size - len(data))
-
-    def _fill(self, damaged: DamagedFrame) -> bool:
-        """Move bytes of the buffer into ``damaged``; whether it has all that can still come."""
-        data = self._buffer[self._at : self._at + damaged.left]
-        damaged.data += data
-        damaged.left -= len(data)
-        self._at += len(data)
-        return not damaged.left
-
-    def _finish_damaged(self, damaged: DamagedFrame, time: float) -> Frame:
-        self._damaged, self._started = None, time
-        data = bytes(damaged.data)
-        frame = Frame(time, self._direction, damaged.position, damaged.started, data, damaged.kind)
-        frame.missing, frame.intact = damaged.missing + damaged.left, damaged.intact
-        frame.complete = not damaged.left
-        return frame
-
     def _give_up(self, time: float, reason: str) -> Iterator[Frame | Event]:
         """Settle all bytes that have arrived: nothing that completes them will."""
         self._ended = True
         yield from self._split(time)
-        self._ended = False
-        if self._ignored is not None:
-            return
-        if self._damaged is not None:
-            yield self._finish_damaged(self._damaged, time)
-        elif self._kind != INCOMPLETE:
-            yield self._finish_damaged(self._current_frame(), time)
-        else:
+        self._ended, self._search = False, None
+        if self._ignored is None:
             yield from self._skip(self._base + len(self._buffer), time, reason, whole=True)
-        self._base += len(self._buffer)
-        self._buffer.clear()
-        self._at, self._kind, self._search = 0, INCOMPLETE, None

@@ -11,7 +11,7 @@ from heapq import heapify, heappop, heappush
 from struct import Struct
 from typing import TYPE_CHECKING, NamedTuple
 
-from kwire.connection.framing import DECODES, EXPECTED, IMPLAUSIBLE, NEWER, UNDECODABLE
+from kwire.connection.framing import DECODES, EXPECTED, IMPLAUSIBLE, NEWER, PLAUSIBLE
 
 if TYPE_CHECKING:
     from kwire.connection.framing import Framing
@@ -40,21 +40,11 @@ class Candidate(NamedTuple):
     expected: bool
 
 
-class Found(NamedTuple):
-    """The frame that ends a search. ``synced``: whether the next frame is known to begin where it ends."""
-
-    start: int
-    end: int
-    started: float
-    kind: int
-    payload: bytes
-    synced: bool
-
-
 class Search:
     """A search that starts at position ``begin``; the byte there arrived at time ``started``.
 
-    ``trusted``: whether the frame before is known to have ended there.
+    ``trusted``: whether the frame before is known to have ended there. Once a frame is found, ``synced`` is whether
+    the next one is known to begin where it ends.
     """
 
     def __init__(self, framing: Framing, begin: int, started: float, max_frame: int, *, trusted: bool) -> None:
@@ -66,6 +56,7 @@ class Search:
         self._scanned = begin + 1  # all candidates that begin before this position are known
         self._candidates: list[Candidate] = []  # a heap
         self._effort = 0
+        self.synced = False
         self.reason = "no frame begins there" if trusted else "the stream was joined in the middle"
 
     def expect(self, end: int, kind: int) -> None:
@@ -77,7 +68,7 @@ class Search:
         """The position before which no frame begins."""
         return min((candidate.start for candidate in self._candidates), default=self._scanned)
 
-    def advance(self, buffer: bytearray, base: int, time: float, *, ended: bool) -> Found | None:
+    def advance(self, buffer: bytearray, base: int, time: float, *, ended: bool) -> Candidate | None:
         """The next frame, or ``None`` if finding it takes more bytes. ``buffer`` begins at the position ``base``."""
         stop = base + len(buffer)
         if ended:
@@ -96,12 +87,8 @@ class Search:
             if due > stop:
                 return None
             candidate = heappop(self._candidates)
-            if not self._can_afford(candidate):
-                continue
-            payload = bytes(buffer[candidate.start + 4 - base : candidate.end - base])
-            synced = self._decide(candidate, payload, buffer, base, ended)
-            if synced is not None:
-                return Found(*candidate[1:5], payload, synced)
+            if self._can_afford(candidate) and self._accept(candidate, buffer, base, ended):
+                return candidate
 
     def _add_candidate(self, start: int, size: int, time: float) -> None:
         if size > self._max_frame:
@@ -121,20 +108,20 @@ class Search:
         self._effort = effort
         return True
 
-    def _decide(self, candidate: Candidate, payload: bytes, buffer: bytearray, base: int, ended: bool) -> bool | None:
-        """Whether the stream is synchronised after this frame; ``None`` if it is not a frame."""
-        score = self._framing.score(payload)
-        if not candidate.expected and score not in (DECODES, NEWER):
-            return None
-        if self._trusted and candidate.expected:
-            return score != IMPLAUSIBLE
-        if score == IMPLAUSIBLE:
-            return None
-        if score != UNDECODABLE:
+    def _accept(self, candidate: Candidate, buffer: bytearray, base: int, ended: bool) -> bool:
+        """Whether this is a frame; if so, sets ``synced``."""
+        score = self._framing.score(bytes(buffer[candidate.start + 4 - base : candidate.end - base]))
+        if candidate.expected and self._trusted:
+            self.synced = score != IMPLAUSIBLE
             return True
+        if score in (DECODES, NEWER) or (candidate.expected and score == PLAUSIBLE):
+            self.synced = True
+            return True
+        if score == IMPLAUSIBLE or not candidate.expected:
+            return False
         if candidate.due == candidate.end and not ended:
             # The next frame may begin within this one, which shows when more bytes have arrived.
             heappush(self._candidates, candidate._replace(due=candidate.end + self._framing.lookahead))
-            return None
+            return False
         within = [other.start - base for other in self._candidates if other.start < candidate.end]
-        return None if any(self._framing.is_promising(buffer, index) for index in within) else False
+        return not any(self._framing.is_promising(buffer, index) for index in within)

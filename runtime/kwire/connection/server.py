@@ -8,7 +8,7 @@ from kwire.connection.api_catalog import ApiCatalog
 from kwire.connection.endpoint import take_all
 from kwire.connection.event_reader import REQUEST_START, EventReader
 from kwire.connection.events import CLIENT, RequestEvent, SaslToken
-from kwire.connection.frame import Frame
+from kwire.connection.frame_splitter import Frame
 from kwire.errors import EncodeError
 from kwire.frames import MAX_FRAME, FrameReader, frame
 from kwire.headers import ResponseHeader

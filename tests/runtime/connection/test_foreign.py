@@ -112,6 +112,9 @@ def test_the_bytes_of_a_frame_with_a_hole_are_counted_too() -> None:
     connection = decoder()
     _, data = asked(HeartbeatRequest(group_id="g" * 100), 4, 1)
     events = connection.feed(CLIENT, data[:30], 1.0) + connection.gap(CLIENT, 10, 1.0)
-    events += connection.feed(CLIENT, data[40:60], 1.0) + connection.feed(SERVER, ALERT, 2.0) + connection.close(3.0)
+    events += connection.feed(CLIENT, data[40:60], 1.0) + connection.feed(SERVER, ALERT, 2.0)
+    (gap,) = connection.gap(CLIENT, 5, 2.0)
+    assert gap.position == 60
+    events += connection.close(3.0)
     assert any(isinstance(event, NotKafka) for event in events)
     assert sum(map(accounted, events)) == 50 + len(ALERT)
