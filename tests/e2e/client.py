@@ -11,7 +11,7 @@ from kwire_kafka import PROTOCOL
 from tests.e2e.tally import Tally
 
 if TYPE_CHECKING:
-    from kwire.connection.client import Answer
+    from kwire.connection.ends import Answer
 
 SECONDS = 20.0
 

@@ -4,9 +4,8 @@
 ``ServerConnection`` are the two ends.
 """
 
-from kwire.connection.client import ClientConnection, NoCommonVersionError
 from kwire.connection.decoder import ConnectionDecoder
-from kwire.connection.endpoint import ProtocolViolationError
+from kwire.connection.ends import ClientConnection, NoCommonVersionError, ProtocolViolationError, ServerConnection
 from kwire.connection.events import (
     CLIENT,
     SERVER,
@@ -21,7 +20,6 @@ from kwire.connection.events import (
     Unanswered,
     Undecodable,
 )
-from kwire.connection.server import ServerConnection
 
 __all__ = [
     "CLIENT",

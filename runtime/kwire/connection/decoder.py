@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kwire.connection.api_catalog import ApiCatalog
-from kwire.connection.event_reader import REQUEST_START, SASL_HANDSHAKE, EventReader, undecodable
-from kwire.connection.events import CLIENT, SERVER, NotKafka, SaslToken, Unanswered, Undecodable
+from kwire.connection.event_reader import REQUEST_START, SASL_HANDSHAKE, EventReader, sasl_token, undecodable
+from kwire.connection.events import CLIENT, SERVER, NotKafka, Unanswered, Undecodable
 from kwire.connection.frame_splitter import Frame, FrameSplitter
 from kwire.connection.framing import TOKEN, RequestFraming, ResponseFraming
 from kwire.connection.in_flight import InFlightRequest, InFlightRequests
@@ -167,4 +167,4 @@ class ConnectionDecoder:
 def _token(frame: Frame) -> Event:
     if frame.missing:
         return undecodable(frame, f"{frame.missing} bytes of it were not seen", name="SASL token")
-    return SaslToken(frame.time, frame.direction, frame.position, frame.started, frame.data)
+    return sasl_token(frame)

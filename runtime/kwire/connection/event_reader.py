@@ -5,7 +5,7 @@ from __future__ import annotations
 from struct import Struct
 from typing import TYPE_CHECKING
 
-from kwire.connection.events import CLIENT, SERVER, RequestEvent, ResponseEvent, Undecodable
+from kwire.connection.events import CLIENT, SERVER, RequestEvent, ResponseEvent, SaslToken, Undecodable
 from kwire.errors import DecodeError
 from kwire.headers import RequestHeader, ResponseHeader
 from kwire.wire import read_uvarint
@@ -122,6 +122,11 @@ def undecodable(
         error.__traceback__ = error.__context__ = error.__cause__ = None  # they keep a lot of memory alive
     place = frame.time, frame.direction, frame.position, frame.started, frame.data
     return Undecodable(*place, reason, error, name, header, request, frame.missing)
+
+
+def sasl_token(frame: Frame) -> SaslToken:
+    """The event of a whole frame that is a bare SASL token."""
+    return SaslToken(frame.time, frame.direction, frame.position, frame.started, frame.data)
 
 
 def _wants_response(cls: type[Message], data: bytes, offset: int, version: int) -> bool:

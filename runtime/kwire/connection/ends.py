@@ -1,37 +1,79 @@
-"""The client's end of a connection: messages in, bytes of requests out; bytes in, responses out."""
+"""The two ends of a connection: messages in, bytes to write out; bytes read in, messages of the peer out."""
 
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from kwire.connection.api_catalog import ApiCatalog
-from kwire.connection.endpoint import take_all
-from kwire.connection.event_reader import REQUEST_START, EventReader
-from kwire.connection.events import CLIENT, SERVER, SaslToken, Undecodable
+from kwire.connection.detect import sniff_protocol
+from kwire.connection.event_reader import REQUEST_START, EventReader, sasl_token
+from kwire.connection.events import CLIENT, SERVER, RequestEvent, Undecodable
 from kwire.connection.frame_splitter import Frame
 from kwire.connection.in_flight import InFlightRequest
-from kwire.errors import DecodeError, KwireError
+from kwire.errors import DecodeError, EncodeError, KwireError
 from kwire.frames import MAX_FRAME, FrameReader, frame
-from kwire.headers import RequestHeader
-from kwire.policy import STRICT
+from kwire.headers import RequestHeader, ResponseHeader
+from kwire.policy import LIKE_KAFKA, STRICT
 
 if TYPE_CHECKING:
-    from typing import Any
+    from collections.abc import Callable
 
-    from kwire.connection.events import ResponseEvent
+    from kwire.connection.events import Direction, ResponseEvent, SaslToken
     from kwire.message import Message
     from kwire.policy import Policy
     from kwire.protocol import MessageRegistry
 
     Answer = ResponseEvent | Undecodable | SaslToken
 
+T = TypeVar("T")
+
+
+class ProtocolViolationError(DecodeError):
+    """The peer sent something that is not a frame, or an unexpected response. The connection can no longer be used.
+
+    ``events`` are the events that the same bytes completed before the error.
+    """
+
+    events: list[Any]
+
 
 class NoCommonVersionError(KwireError):
     """Client and server have no version of an API in common, or versions have not been negotiated yet."""
 
 
-class ClientConnection:
+class _End:
+    """Cuts the bytes of the peer into frames."""
+
+    def __init__(self, protocol: MessageRegistry, policy: Policy, max_frame: int) -> None:
+        self._protocol = protocol
+        self._reader = EventReader(ApiCatalog(protocol), policy, bodies=True)
+        self._frames = FrameReader(max_frame)
+        self._received = 0
+
+    def _take_all(
+        self, data: bytes | bytearray | memoryview, peer: Direction, time: float, take: Callable[[Frame], T]
+    ) -> list[T]:
+        """The result of ``take`` for every frame that ``data`` completes; :class:`ProtocolViolationError` if the
+        stream or ``take`` fails."""
+        events: list[T] = []
+        try:
+            for payload in self._frames.feed(data):
+                position = self._received
+                self._received += 4 + len(payload)
+                events.append(take(Frame(time, peer, position, time, payload)))
+        except DecodeError as error:
+            other = sniff_protocol(error.data) if error.message_name == "frame" and error.data else None
+            reason = f"{error.reason}; it looks like {other}" if other else error.reason
+            violation = ProtocolViolationError(
+                reason, message_name=error.message_name, path=error.path, offset=error.offset, data=error.data
+            )
+            violation.events = events
+            raise violation from None
+        return events
+
+
+class ClientConnection(_End):
     """Encodes requests, and decodes their responses in the order of the requests.
 
     :meth:`send` chooses versions once :meth:`negotiate` was called with an ApiVersions response; until then, pass
@@ -46,16 +88,13 @@ class ClientConnection:
         policy: Policy = STRICT,
         max_frame: int = MAX_FRAME,
     ) -> None:
+        super().__init__(protocol, policy, max_frame)
         self.client_id = client_id
         self.ranges: dict[int, range] = {}
         """The versions that the server accepts, by API key; empty until they are negotiated."""
-        self._protocol = protocol
-        self._reader = EventReader(ApiCatalog(protocol), policy, bodies=True)
-        self._frames = FrameReader(max_frame)
         self._in_flight: deque[InFlightRequest | None] = deque()  # None: a SASL token
         self._next_id = 0
         self._sent = 0
-        self._received = 0
 
     @property
     def in_flight(self) -> int:
@@ -132,7 +171,7 @@ class ClientConnection:
         A response that cannot be decoded becomes an :class:`Undecodable`. An unexpected response, one out of order
         and a frame beyond the limit raise :class:`ProtocolViolationError`; its ``events`` are the answers before it.
         """
-        return take_all(self._frames.feed(data), lambda payload: self._answer(payload, time))
+        return self._take_all(data, SERVER, time, self._answer)
 
     def _request(self, payload: bytes, time: float, message: Message | None = None) -> bytes:
         request = self._reader.request(Frame(time, CLIENT, self._sent, time, payload), message)
@@ -143,19 +182,73 @@ class ClientConnection:
         self._sent += 4 + len(payload)
         return frame(payload)
 
-    def _answer(self, payload: bytes, time: float) -> Answer:
-        start = self._received
-        self._received += 4 + len(payload)
+    def _answer(self, received: Frame) -> Answer:
+        payload = received.data
         if not self._in_flight:
             raise DecodeError("unexpected response", message_name="ResponseHeader", data=payload)
         answered = self._in_flight.popleft()
         if answered is None:
-            return SaslToken(time, SERVER, start, time, payload)
+            return sasl_token(received)
         number = int.from_bytes(payload[:4], "big", signed=True)
         if len(payload) < 4:
             reason = f"a response of {len(payload)} bytes has no correlation id"
         elif number != answered.correlation_id:
             reason = f"expected the response to {answered.correlation_id}, got one to {number}"
         else:
-            return self._reader.response(Frame(time, SERVER, start, time, payload), answered)
+            return self._reader.response(received, answered)
         raise DecodeError(reason, message_name="ResponseHeader", data=payload)
+
+
+class ServerConnection(_End):
+    """Decodes requests in order, and encodes responses, which must be sent in the same order."""
+
+    def __init__(self, protocol: MessageRegistry, *, policy: Policy = LIKE_KAFKA, max_frame: int = MAX_FRAME) -> None:
+        super().__init__(protocol, policy, max_frame)
+        self.expects_tokens = False
+        """Whether frames are bare SASL tokens: set it after answering SaslHandshake version 0, until authentication
+        is complete."""
+
+    def receive(
+        self, data: bytes | bytearray | memoryview, time: float = 0.0
+    ) -> list[RequestEvent | Undecodable | SaslToken]:
+        """The requests and SASL tokens that ``data`` completes; an undecodable request is an :class:`Undecodable`.
+
+        Raises :class:`ProtocolViolationError` for a frame beyond the limit; its ``events`` are the requests before
+        it.
+        """
+        return self._take_all(data, CLIENT, time, self._take)
+
+    def send(self, request: RequestEvent, message: Message, version: int | None = None) -> bytes:
+        """The bytes of the response to ``request``; empty if it expects none.
+
+        The version defaults to that of the request, or to 0 for an unknown version of ApiVersions [KAFKA-WIRE 6].
+        :class:`EncodeError` if ``message`` is not a response to this API, or cannot be encoded.
+        """
+        if not request.expects_response:
+            return b""
+        if request.api_key != message.API_KEY:
+            raise EncodeError(
+                f"not a response to {request.name}", message_name=type(message).__name__, version=version
+            )
+        if version is None:
+            unknown = request.name == "ApiVersions" and request.version not in message.VALID_VERSIONS
+            version = 0 if unknown else request.version
+        return frame(self._protocol.encode_response(message, version, correlation_id=request.correlation_id))
+
+    def send_raw(self, request: RequestEvent | Undecodable, body: bytes, *, header_version: int = 0) -> bytes:
+        """The bytes of a response with an already encoded body.
+
+        To forward a response with its own header, pass everything after the correlation id:
+        ``body=response.data[4:]``. :class:`EncodeError` if ``request`` is too short to have a correlation id.
+        """
+        if len(request.data) < 8:
+            raise EncodeError(f"a request of {len(request.data)} bytes has no correlation id")
+        _, _, correlation_id = REQUEST_START.unpack_from(request.data)
+        return frame(ResponseHeader(correlation_id=correlation_id).encode(header_version) + body)
+
+    def send_token(self, token: bytes) -> bytes:
+        """The bytes of a bare SASL token."""
+        return frame(token)
+
+    def _take(self, received: Frame) -> RequestEvent | Undecodable | SaslToken:
+        return sasl_token(received) if self.expects_tokens else self._reader.request(received)
