@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import json
 from importlib import metadata
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,6 +18,7 @@ from kwirec.emitters.codecs import emit_module
 from kwirec.emitters.modules import class_names, group_modules
 from kwirec.emitters.write import format_text
 from kwirec.lowering import lower
+from tests.packages import compiled
 
 CLOCKWORK = Path(__file__).parent.parent / "data" / "clockwork"
 GENERATED = Path(__file__).parent.parent / "generated"
@@ -80,3 +83,14 @@ def test_every_message_starts_with_its_defaults() -> None:
                     message.encode(version)
                 continue
             assert cls.decode(data, version) == message
+
+
+def test_a_field_that_became_tagged_is_in_the_tags_of_later_versions_only(packages: Path, tmp_path: Path) -> None:
+    field = {"name": "Zone", "type": "string", "versions": "0+", "taggedVersions": "1+", "tag": 0, "about": "One."}
+    definition = {"type": "data", "name": "Dial", "validVersions": "0-1", "flexibleVersions": "0+", "about": "All."}
+    (tmp_path / "Dial.json").write_text(json.dumps(definition | {"fields": [field]}))
+    package: Any = compiled(tmp_path, "tagged_later", packages)
+    dial = package.Dial(zone="a")
+    assert dial.encode(0).hex(" ") == "02 61 00"  # the string, no tags
+    assert dial.encode(1).hex(" ") == "01 00 02 02 61"  # one tag: number 0, two bytes, the string
+    assert [package.Dial.decode(dial.encode(version), version) for version in (0, 1)] == [dial, dial]
