@@ -1,19 +1,27 @@
-"""Emits the facts about versions that accompany the codecs: releases and compatibility."""
+"""The facts about versions that accompany the codecs: ``releases.py``, ``compat.json`` with its module, and pages.
+
+In ``releases.py``, neighbouring releases that agree about an API share a row::
+
+    "2.8.2": {"1": {"name": "Fetch", "accepts": "0-12"}}        1: (
+    "3.0.2": {"1": {"name": "Fetch", "accepts": "0-12"}}    →       ("2.8.2", "3.0.2", "Fetch", "0-12", …
+
+In ``compat.json``, versions that convert alike share a row, as do releases with equal facts, so that the matrix of a
+protocol with hundreds of messages can still be read and compared.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from kwirec.emitters.compat_data import emit_compat
-from kwirec.emitters.compat_matrix import message_matrix
+from kwirec.emitters.compat_matrix import MessageMatrix, message_matrix
 from kwirec.emitters.compat_pages import emit_pages
-from kwirec.emitters.environment import Artifact
+from kwirec.emitters.environment import Artifact, render
 from kwirec.emitters.modules import ModuleGroup
-from kwirec.emitters.negotiations import negotiations
-from kwirec.emitters.releases import emit_releases
+from kwirec.emitters.release_facts import ApiNegotiation, negotiations, version_facts
+from kwirec.json_text import json_text
 from kwirec.lowering import Layouts
-from kwirec.merge.history import History, read_history
+from kwirec.merge.history import History, read_history, release_key, release_runs, span_text
 
 
 def emit_compatibility(
@@ -22,10 +30,74 @@ def emit_compatibility(
     """``releases.py`` if releases are known, ``compat.json`` with its module, and the pages in ``matrix/``."""
     matrices = {m.name: message_matrix(m, layouts) for group in groups for m in group.messages}
     apis = negotiations(history)
-    artifacts = [emit_releases(history, matrices.values(), package=package)] if history.releases else []
-    artifacts += emit_compat(list(matrices.values()), history, apis, package=package)
-    artifacts += emit_pages(groups, matrices, history, apis, package=package)
-    return artifacts
+    data = {
+        "releases": history.names,
+        "messages": {name: _message(matrix, history) for name, matrix in matrices.items()},
+        "negotiation": {api.key: _negotiation(api) for api in apis},
+    }
+    example = max(matrices.values(), key=lambda matrix: len(matrix.shapes), default=None)
+    return [
+        *([_releases(history, apis, matrices.values())] if history.releases else []),
+        Artifact(path="compat.json", text=json_text(data, levels=4, indent=1) + "\n"),
+        Artifact(path="compat.py", text=render("matrix/compat.jinja", package=package, example=example)),
+        *emit_pages(groups, matrices, history, apis, package=package),
+    ]
+
+
+def _releases(history: History, apis: Iterable[ApiNegotiation], matrices: Iterable[MessageMatrix]) -> Artifact:
+    text = render(
+        "releases/releases.jinja",
+        sources=[(name, history.sources.get(name, "definitions")) for name in history.names],
+        apis=[(api.key, list(_rows(history, api.key))) for api in apis],
+        tagged=_tagged(matrices),
+    )
+    return Artifact(path="releases.py", text=text)
+
+
+def _rows(history: History, key: int) -> Iterator[tuple[str, ...]]:
+    def facts(name: str) -> tuple[str, ...] | None:
+        api = history.releases[name].get(key)
+        if api is None:
+            return None
+        ranges = (api.accepts, api.advertises or "", api.deprecated or "", api.unstable or "")
+        return (api.name, *ranges, " ".join(sorted(api.listeners)))
+
+    for span, texts in release_runs(history.names, facts):
+        yield (*span, *texts)
+
+
+def _tagged(matrices: Iterable[MessageMatrix]) -> list[tuple[str, list[tuple[str, str, int, str]]]]:
+    """For every release the tagged fields that it added to existing versions."""
+    found: dict[str, set[tuple[str, str, int, str]]] = {}
+    for message, fields in ((matrix.message, matrix.fields) for matrix in matrices):
+        for path, field in fields.items():
+            if field.since is not None and field.tag is not None:
+                versions = field.tagged.intersect(message.valid)
+                found.setdefault(field.since, set()).add((message.name, path, field.tag, str(versions)))
+    return [(release, sorted(found[release])) for release in sorted(found, key=release_key)]
+
+
+def _message(matrix: MessageMatrix, history: History) -> dict[str, object]:
+    versions = [
+        {name: value for name, value in facts.items() if value not in (None, "")}
+        for facts in version_facts(matrix, history)
+    ]
+    conversions = [
+        {"from": str(source), "to": str(target)} | conversion.to_json()
+        for source, target, conversion in matrix.conversions()
+    ]
+    message = matrix.message
+    return {
+        "kind": message.kind.value,
+        "api_key": message.api_key,
+        "versions": versions,
+        "conversions": conversions,
+    }
+
+
+def _negotiation(api: ApiNegotiation) -> dict[str, object]:
+    """Rows are clients, columns brokers, both in the order of ``releases``."""
+    return {"name": api.name, "releases": [span_text(span) for span, _ in api.runs], "versions": api.table()}
 
 
 def history_of(paths: Iterable[Path]) -> History:

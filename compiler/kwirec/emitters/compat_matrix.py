@@ -15,10 +15,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import product
 
 from kwirec.ir.schema import IMPLICIT, Field, Message, PrimitiveType, StructType
 from kwirec.lowering import Layouts, MessageLayout, StructCoding
-from kwirec.versions import runs_by
+from kwirec.versions import VersionRange, runs_by
 
 SAME, LOSSLESS, LOSSY, INCONVERTIBLE = "same", "lossless", "lossy", "inconvertible"
 
@@ -74,24 +75,23 @@ class MessageMatrix:
 
     message: Message
     shapes: Mapping[int, Shape]
-    runs: tuple[tuple[int, ...], ...]
+    runs: tuple[VersionRange, ...]
 
     @property
     def fields(self) -> dict[str, Field]:
         """The fields of all versions by path."""
         return {path: field for shape in self.shapes.values() for path, field in shape.fields.items()}
 
-    def conversions(self) -> Iterator[tuple[tuple[int, ...], tuple[int, ...], Conversion]]:
-        for source in self.runs:
-            for target in self.runs:
-                yield source, target, convert(self.shapes[source[0]], self.shapes[target[0]])
+    def conversions(self) -> Iterator[tuple[VersionRange, VersionRange, Conversion]]:
+        for source, target in product(self.runs, repeat=2):
+            yield source, target, convert(self.shapes[source.low], self.shapes[target.low])
 
-    def fields_of_some_versions(self) -> Iterator[tuple[str, Field, list[int]]]:
+    def fields_of_some_versions(self) -> Iterator[tuple[str, Field, VersionRange]]:
         """The fields that some versions of their struct lack, with the versions that have them."""
         for path, field in self.fields.items():
             having = [version for version, shape in self.shapes.items() if shape.has(path)]
             if having != [version for version, shape in self.shapes.items() if shape.has(parent(path))]:
-                yield path, field, having
+                yield path, field, VersionRange.covering(having)
 
 
 def message_matrix(message: Message, layouts: Layouts) -> MessageMatrix:
@@ -105,7 +105,7 @@ def message_matrix(message: Message, layouts: Layouts) -> MessageMatrix:
         shape = shapes[version]
         return shape.layout, tuple(shape.fields), shape.nullable
 
-    return MessageMatrix(message, shapes, tuple(runs_by(list(shapes), alike)))
+    return MessageMatrix(message, shapes, tuple(map(VersionRange.covering, runs_by(list(shapes), alike))))
 
 
 def convert(source: Shape, target: Shape) -> Conversion:

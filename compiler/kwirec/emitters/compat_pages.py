@@ -6,16 +6,15 @@ all of them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
 
-from kwirec.emitters.compat_data import run_text, version_facts
 from kwirec.emitters.compat_matrix import MessageMatrix
 from kwirec.emitters.environment import Artifact, render
 from kwirec.emitters.modules import ModuleGroup
-from kwirec.emitters.negotiations import REFUSED, ApiNegotiation, offer
+from kwirec.emitters.release_facts import REFUSED, ApiNegotiation, offer, version_facts
 from kwirec.ir.schema import MessageKind
 from kwirec.merge.history import ApiFacts, History, release_runs, span_text, spans
-from kwirec.versions import VersionRange
 
 SIGNS = {"same": "=", "lossless": "≈", "lossy": "−", "inconvertible": "✗"}
 
@@ -29,19 +28,18 @@ def emit_pages(
     package: str,
 ) -> list[Artifact]:
     """All pages, below ``matrix/``."""
-    columns = [name for name in history.names if _is_decisive(name, history, apis)]
-    requests = {m.api_key: _file(g) for g in groups for m in g.messages if m.kind is MessageKind.REQUEST}
+    columns = list(_decisive(history.names, apis))
+    links = {m.api_key: _file(g) for g in groups for m in g.messages if m.kind is MessageKind.REQUEST}
     overview = render(
         "matrix/overview.jinja",
         package=package,
         columns=columns,
-        rows=_rows(history, apis, columns),
-        links=requests,
+        rows=_rows(history, apis, columns, links),
         groups=[(group.title, _file(group), group.messages) for group in groups],
     )
     pages = {_file(group): _page(group, matrices, history, apis) for group in groups} | {"README.md": overview}
     if history.releases:
-        rows = _rows(history, apis, history.names)
+        rows = _rows(history, apis, history.names, {})
         pages["releases.md"] = render(
             "matrix/releases.jinja", columns=history.names, rows=rows, sources=_sources(history)
         )
@@ -72,16 +70,15 @@ def _page(
 
 def _section(matrix: MessageMatrix, history: History) -> dict[str, object]:
     """One message of a page: rows of texts for the template."""
-    runs = [run_text(run) for run in matrix.runs]
-    signs = [SIGNS[conversion.relation] for _, _, conversion in matrix.conversions()]
+    conversions = groupby(matrix.conversions(), key=lambda conversion: conversion[0])
     return {
         "name": matrix.message.name,
-        "versions": version_facts(matrix, history),
-        "runs": runs,
-        "signs": [signs[at : at + len(runs)] for at in range(0, len(signs), len(runs))],
+        "versions": list(version_facts(matrix, history)),
+        "runs": matrix.runs,
+        "signs": [[source, *(SIGNS[to.relation] for _, _, to in row)] for source, row in conversions],
         "fields": [
-            (path, str(VersionRange.covering(having)), "dropped" if field.ignorable else "refused if set")
-            for path, field, having in matrix.fields_of_some_versions()
+            (path, versions, "dropped" if field.ignorable else "refused if set")
+            for path, field, versions in matrix.fields_of_some_versions()
         ],
         "nulls": list(_nulls(matrix)),
     }
@@ -97,28 +94,24 @@ def _nulls(matrix: MessageMatrix) -> Iterator[tuple[str, str]]:
         yield path, ", ".join(map(str, sorted(versions)))
 
 
-def _table(api: ApiNegotiation) -> tuple[list[str], list[tuple[str, list[str]]]]:
-    """Broker releases, and for every run of client releases the version with each."""
+def _table(api: ApiNegotiation) -> list[list[str]]:
+    """For every run of client releases the version with each run of broker releases."""
     signs: dict[int | str | None, str] = {None: "–", REFUSED: "✗"}
-    brokers = [span_text(span) for span, _ in api.runs]
-    rows = [[signs.get(version, str(version)) for version in row] for row in api.table()]
-    return brokers, list(zip(brokers, rows, strict=True))
+    return [
+        [span_text(span), *(signs.get(version, str(version)) for version in row)]
+        for (span, _), row in zip(api.runs, api.table(), strict=True)
+    ]
 
 
 # Releases
 
 
-def _is_decisive(name: str, history: History, apis: Sequence[ApiNegotiation]) -> bool:
-    """Whether a release is the last of its major line, or lacks versions that the release before accepts."""
-    index = history.names.index(name)
-    if all(_major(later) != _major(name) for later in history.names[index + 1 :]):
-        return True
-    before = history.names[index - 1]
-    return index > 0 and any(
-        before in api.offers
-        and not (name in api.offers and api.offers[name].accepted.covers(api.offers[before].accepted))
-        for api in apis
-    )
+def _decisive(names: Sequence[str], apis: Sequence[ApiNegotiation]) -> Iterator[str]:
+    """The last release of every major line, and releases that lack versions that the release before accepts."""
+    for before, name, after in zip(["", *names], names, [*names[1:], ""], strict=False):
+        lost = (not api.offer(name).accepted.covers(api.offer(before).accepted) for api in apis)
+        if _major(after) != _major(name) or any(lost):
+            yield name
 
 
 def _major(name: str) -> str:
@@ -128,24 +121,19 @@ def _major(name: str) -> str:
 
 
 def _rows(
-    history: History, apis: Sequence[ApiNegotiation], columns: Sequence[str]
-) -> list[tuple[int, str, list[str]]]:
-    """For every API its key, its newest name, and a cell for each release."""
-    return [(api.key, api.name, [_cell(history.releases[name].get(api.key)) for name in columns]) for api in apis]
+    history: History, apis: Iterable[ApiNegotiation], columns: Sequence[str], links: Mapping[int | None, str]
+) -> Iterator[list[object]]:
+    """For every API its key, its newest name with a link to its page, and a cell for each release."""
+    for api in apis:
+        name = f"[{api.name}]({links[api.key]})" if api.key in links else api.name
+        yield [api.key, name, *(_cell(history.releases[release].get(api.key)) for release in columns)]
 
 
 def _cell(api: ApiFacts | None) -> str:
     if api is None:
         return ""
-    accepted = offer(api).accepted
-    parts = [str(accepted)] if accepted else []
-    if api.deprecated:
-        parts.append(f"({api.deprecated})")
-    if api.unstable:
-        parts.append(f"[{api.unstable}]")
-    if api.advertises:
-        parts.append(f"{{{api.advertises}}}")
-    return " ".join(parts)
+    forms = {"{}": offer(api).accepted, "({})": api.deprecated, "[{}]": api.unstable, "{{{}}}": api.advertises}
+    return " ".join(form.format(versions) for form, versions in forms.items() if versions)
 
 
 def _sources(history: History) -> list[tuple[str, str]]:
@@ -168,7 +156,9 @@ def _failures(history: History, apis: Sequence[ApiNegotiation]) -> dict[str, obj
     }
     clients = [span for span, _ in release_runs(names, lambda client: tuple(table[client].values()))]
     brokers = [span for span, _ in release_runs(names, lambda broker: tuple(row[broker] for row in table.values()))]
-    rows = [(span_text(client), [len(table[client[0]][broker[0]]) or "" for broker in brokers]) for client in clients]
+    rows = [
+        [span_text(client), *(len(table[client[0]][broker[0]]) or "" for broker in brokers)] for client in clients
+    ]
     details = [
         (span_text(client), span_text(broker), failed)
         for client in clients

@@ -1,0 +1,114 @@
+"""Facts from the history of releases: the versions that clients and brokers use, and the status of each version."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from kwirec.emitters.compat_matrix import MessageMatrix
+from kwirec.ir.schema import Message
+from kwirec.lowering.headers import header_versions
+from kwirec.merge.history import ApiFacts, History, Span, release_runs, spans
+from kwirec.versions import NONE, VersionRange
+
+REFUSED = "refused"
+"""The broker advertises the version but closes the connection when it is used [KAFKA-18659]."""
+
+
+@dataclass(frozen=True)
+class Offer:
+    """The versions of an API that one release supports, without unstable ones."""
+
+    accepted: VersionRange
+    advertised: VersionRange
+
+
+NO_OFFER = Offer(NONE, NONE)
+
+
+@dataclass(frozen=True)
+class ApiNegotiation:
+    """One API in all releases that have it. ``runs`` are the spans of releases with equal offers."""
+
+    key: int
+    name: str
+    offers: Mapping[str, Offer]
+    runs: tuple[tuple[Span, Offer], ...]
+
+    def offer(self, release: str) -> Offer:
+        return self.offers.get(release, NO_OFFER)
+
+    def table(self) -> list[list[int | str | None]]:
+        """For every client and every broker the version they use: ``None`` for none in common, or :data:`REFUSED`."""
+        return [[choose(client, broker) for _, broker in self.runs] for _, client in self.runs]
+
+    def fails(self, client: str, broker: str) -> bool:
+        """Whether both releases offer the API and cannot use it with each other."""
+        ours, theirs = self.offer(client), self.offer(broker)
+        return bool(ours.accepted and theirs.advertised) and not isinstance(choose(ours, theirs), int)
+
+
+def negotiations(history: History) -> list[ApiNegotiation]:
+    """All APIs under their newest names, with the offer of each release."""
+    found = []
+    for key in sorted({key for apis in history.releases.values() for key in apis}):
+        having = [name for name in history.names if key in history.releases[name]]
+        offers = {name: offer(history.releases[name][key]) for name in having}
+        runs = release_runs(history.names, offers.get)
+        found.append(ApiNegotiation(key, history.releases[having[-1]][key].name, offers, tuple(runs)))
+    return found
+
+
+def offer(api: ApiFacts) -> Offer:
+    stable = VersionRange.parse(api.accepts).subtract(VersionRange.parse(api.unstable or "none"))
+    accepted = stable[0] if stable else NONE  # Unstable versions are always the end of the range.
+    return Offer(accepted, VersionRange.parse(api.advertises) if api.advertises else accepted)
+
+
+def choose(client: Offer, broker: Offer) -> int | str | None:
+    """The highest common version, if the broker accepts what it advertises."""
+    common = client.accepted.intersect(broker.advertised)
+    if common.is_empty:
+        return None
+    return common.high if common.high in broker.accepted else REFUSED
+
+
+def version_facts(matrix: MessageMatrix, history: History) -> Iterator[dict[str, object]]:
+    """The facts about every version of a message: ``status`` is that in the newest release.
+
+    ``releases`` are the spans of releases that have the version, ``other_bytes_in`` those in which its bytes were
+    different; empty if unknown. ``header`` is ``None`` for messages without one, ``layout`` a fingerprint.
+    """
+    message = matrix.message
+    headers = header_versions(message)
+    releases = history.releases if message.is_rpc else {}
+    apis = {name: facts[message.api_key] for name, facts in releases.items() if message.api_key in facts}
+    accepts = {name: VersionRange.parse(api.accepts) for name, api in apis.items()}
+    newest = history.names[-1] if history.releases else None
+    unstable, deprecated = _marked(message, newest, apis)
+    for version, shape in matrix.shapes.items():
+        prints = history.prints(message.name, version)
+        # Accepted versions are known for more releases than layouts.
+        accepting = (name for name, versions in accepts.items() if version in versions)
+        having = set(accepting if message.is_rpc else prints)
+        others = (name for name, fingerprint in prints.items() if fingerprint != shape.layout.fingerprint)
+        status = "unstable" if version in unstable else "deprecated" if version in deprecated else "stable"
+        yield {
+            "version": version,
+            "header": headers.get(version),
+            "flexible": shape.layout.is_flexible,
+            "layout": shape.layout.fingerprint,
+            "status": status if newest is None or newest in having else "removed",
+            "releases": spans(having, history.names),
+            "other_bytes_in": spans(others, history.names),
+        }
+
+
+def _marked(message: Message, newest: str | None, apis: Mapping[str, ApiFacts]) -> tuple[VersionRange, VersionRange]:
+    """The unstable and the deprecated versions in the newest release, or if none is known, in the definitions."""
+    if newest is None:
+        latest = VersionRange(message.valid.high, message.valid.high)
+        return latest if message.latest_unstable else NONE, message.deprecated
+    texts = (apis[newest].unstable, apis[newest].deprecated) if newest in apis else (None, None)
+    unstable, deprecated = (VersionRange.parse(text or "none") for text in texts)
+    return unstable, deprecated
