@@ -13,7 +13,7 @@ from kwirec.ir.schema import Message
 from kwirec.ir.sites import FieldSite, MessageSite, StructSite
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Change:
     """A change. A side is ``None`` if it does not have the message."""
 
@@ -29,7 +29,7 @@ class Change:
         return site.message
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class MessageChange(Change):
     """A change of a message that both sides have."""
 
@@ -42,14 +42,14 @@ class MessageChange(Change):
         return self.old.decl, self.new.decl
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class MessageAdded(Change):
     """A message that had no versions before."""
 
     new: MessageSite
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class MessageRemoved(Change):
     """A message that no longer has versions; ``new`` is set if its definition still reserves the api key."""
 
@@ -138,11 +138,10 @@ class RequestResponseVersionsDiverged(MessageChange):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class FieldChange(MessageChange):
-    """A change of a field. If it was added or removed, ``struct`` is its struct on the side without it."""
+    """A change of a field."""
 
     before: FieldSite | None
     after: FieldSite | None
-    struct: StructSite
 
     @property
     def path(self) -> str:
@@ -158,9 +157,10 @@ class FieldChange(MessageChange):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class FieldAddedToVersion(FieldChange):
-    """An untagged field was added to versions."""
+    """An untagged field was added to versions. ``struct`` is its struct on the old side."""
 
     after: FieldSite
+    struct: StructSite
 
 
 class TagAdded(FieldAddedToVersion):
@@ -169,9 +169,13 @@ class TagAdded(FieldAddedToVersion):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class FieldRemovedFromVersion(FieldChange):
-    """An untagged field was removed from versions; ``after`` is set if other versions still have it."""
+    """An untagged field was removed from versions; ``after`` is set if other versions still have it.
+
+    ``struct`` is its struct on the new side.
+    """
 
     before: FieldSite
+    struct: StructSite
 
 
 class TagRemoved(FieldRemovedFromVersion):

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 
 from kwirec.diff import changes as c
 from kwirec.diff.compare_fields import compare_fields
-from kwirec.diff.pairing import RPC, MessagePair, Pairing, pair_messages, unstable_versions
-from kwirec.ir.schema import Schema
+from kwirec.diff.pairing import MessagePair, Pairing, pair_messages, unstable_versions
+from kwirec.ir.schema import MessageKind, Schema
 from kwirec.ir.sites import FieldSite, MessageSite
 from kwirec.lowering import lower_message
 from kwirec.lowering.headers import header_versions
@@ -37,11 +37,10 @@ def _added_and_removed(pairing: Pairing) -> Iterator[c.Change]:
     removed += [(pair.old, pair.new) for pair in pairing.persisted if not pair.new.message.valid]
     for old, reserved in removed:
         if old.message.valid:
-            yield c.MessageRemoved(old=old, new=reserved, versions=frozenset(old.message.valid))
-    added = [*pairing.added, *(pair.new for pair in pairing.persisted if not pair.old.message.valid)]
-    for new in added:
+            yield c.MessageRemoved(old, reserved, frozenset(old.message.valid))
+    for new in (*pairing.added, *(pair.new for pair in pairing.persisted if not pair.old.message.valid)):
         if new.message.valid:
-            yield c.MessageAdded(old=None, new=new, versions=frozenset(new.message.valid))
+            yield c.MessageAdded(None, new, frozenset(new.message.valid))
 
 
 def _numbers(pairing: Pairing) -> Iterator[c.Change]:
@@ -54,8 +53,9 @@ def _numbers(pairing: Pairing) -> Iterator[c.Change]:
     for new in newly:
         for old in before:
             mine, theirs = old.message, new.message
-            if mine.kind is RPC[0] is theirs.kind and mine.api_key == theirs.api_key and mine.name != theirs.name:
-                yield c.ApiKeyReused(old=old, new=new)
+            same_key = (mine.kind, mine.api_key) == (theirs.kind, theirs.api_key)
+            if same_key and mine.kind is MessageKind.REQUEST and mine.name != theirs.name:
+                yield c.ApiKeyReused(old, new)
 
 
 def _ranges(old: Schema, new: Schema, pairing: Pairing) -> Iterator[c.Change]:
@@ -64,25 +64,25 @@ def _ranges(old: Schema, new: Schema, pairing: Pairing) -> Iterator[c.Change]:
     agreed = {key: a.valid == b.valid for key, a, b in old.pairs() if a is not None and b is not None}
     for key, request, response in new.pairs():
         if request is not None and response is not None and request.valid != response.valid and agreed.get(key, True):
-            yield c.RequestResponseVersionsDiverged(old=sites[id(request)], new=sites[id(response)])
+            yield c.RequestResponseVersionsDiverged(sites[id(request)], sites[id(response)])
 
 
 def _message(pair: MessagePair) -> Iterator[c.Change]:
     old, new = pair.old.message, pair.new.message
-    shared = frozenset(pair.shared)
+    shared = pair.shared
     if old.name != new.name:
-        yield c.MessageRenamed(old=pair.old, new=pair.new, versions=shared)
+        yield c.MessageRenamed(pair.old, pair.new, shared)
     if old.kind is not new.kind:
-        yield c.MessageKindChanged(old=pair.old, new=pair.new, versions=shared)
+        yield c.MessageKindChanged(pair.old, pair.new, shared)
     if old.api_key != new.api_key and old.api_key is not None:
-        yield c.ApiKeyChanged(old=pair.old, new=pair.new, versions=shared)
+        yield c.ApiKeyChanged(pair.old, pair.new, shared)
     if set(old.listeners) != set(new.listeners):
-        yield c.ListenersChanged(old=pair.old, new=pair.new, versions=shared)
+        yield c.ListenersChanged(pair.old, pair.new, shared)
     for now in (True, False):
         if turned := frozenset(v for v in shared if (v in old.flexible, v in new.flexible) == (not now, now)):
-            yield c.FlexibleVersionsChanged(old=pair.old, new=pair.new, versions=turned, flexible=now)
+            yield c.FlexibleVersionsChanged(pair.old, pair.new, turned, flexible=now)
         if marked := frozenset(v for v in shared if (v in old.deprecated, v in new.deprecated) == (not now, now)):
-            yield c.DeprecatedVersionsChanged(old=pair.old, new=pair.new, versions=marked, deprecated=now)
+            yield c.DeprecatedVersionsChanged(pair.old, pair.new, marked, deprecated=now)
     yield from _headers(pair)
 
 
@@ -96,7 +96,7 @@ def _headers(pair: MessagePair) -> Iterator[c.Change]:
             if (mine[v], theirs[v]) == (before, after) and (v in old.flexible) == (v in new.flexible)
         )
         if before != after and versions:
-            yield c.HeaderVersionChanged(old=pair.old, new=pair.new, versions=versions, before=before, after=after)
+            yield c.HeaderVersionChanged(pair.old, pair.new, versions, before=before, after=after)
 
 
 def _versions(pair: MessagePair) -> Iterator[c.Change]:
@@ -108,7 +108,7 @@ def _versions(pair: MessagePair) -> Iterator[c.Change]:
         ({v for v in added if v < old.valid.low}, c.VersionRestored),
     ):
         if versions:
-            yield kind(old=pair.old, new=pair.new, versions=frozenset(versions))
+            yield kind(pair.old, pair.new, frozenset(versions))
     for version in sorted(v for v in added if v > old.valid.high):
         yield _version_added(pair, version)
 
@@ -117,12 +117,12 @@ def _version_added(pair: MessagePair, version: int) -> c.VersionAdded:
     versions = frozenset({version})
     before = next((site for site in (pair.new, pair.old) if version - 1 in site.message.valid), None)
     if before is None:
-        return c.VersionAdded(old=pair.old, new=pair.new, versions=versions, before=None)
+        return c.VersionAdded(pair.old, pair.new, versions, before=None)
     there, here = _live(before, version - 1), _live(pair.new, version)
     return c.VersionAdded(
-        old=pair.old,
-        new=pair.new,
-        versions=versions,
+        pair.old,
+        pair.new,
+        versions,
         before=version - 1,
         same_bytes=lower_message(before.message, version - 1) == lower_message(pair.new.message, version),
         added=tuple(site for path, site in here.items() if path not in there),
@@ -145,8 +145,7 @@ def _live(message: MessageSite, version: int) -> dict[str | None, FieldSite]:
 
 def _stability(pair: MessagePair, old: Schema, new: Schema) -> Iterator[c.Change]:
     before, after = unstable_versions(pair.old.message, old), unstable_versions(pair.new.message, new)
-    shared = frozenset(pair.shared)
-    if settled := (before - after) & shared:
-        yield c.VersionStabilized(old=pair.old, new=pair.new, versions=settled)
-    if unsettled := (after - before) & shared:
-        yield c.VersionDestabilized(old=pair.old, new=pair.new, versions=unsettled)
+    if settled := (before - after) & pair.shared:
+        yield c.VersionStabilized(pair.old, pair.new, settled)
+    if unsettled := (after - before) & pair.shared:
+        yield c.VersionDestabilized(pair.old, pair.new, unsettled)

@@ -26,13 +26,14 @@ def compare_fields(pair: MessagePair) -> Iterator[c.Change]:
         yield from _added(pair, struct)
         yield from _reused_tags(pair, struct)
         for field in struct.fields.values():
-            for change in _in_versions(pair, struct, field):
-                structs = str(base_type(change.before.field.type)), str(base_type(change.after.field.type))
-                if type(change) is not c.StructRenamed or structs not in renamed:
-                    yield change
-                if type(change) is c.StructRenamed:
+            for change in _in_versions(pair, field):
+                if isinstance(change, c.StructRenamed):
+                    structs = change.before.base, change.after.base
+                    if structs in renamed:
+                        continue
                     renamed.add(structs)
-            yield from _attributes(pair, struct, field)
+                yield change
+            yield from _attributes(pair, field)
 
 
 def _removed(pair: MessagePair, struct: StructPair) -> Iterator[c.Change]:
@@ -42,11 +43,9 @@ def _removed(pair: MessagePair, struct: StructPair) -> Iterator[c.Change]:
         for kind in (c.FieldRemovedFromVersion, c.TagRemoved):
             if versions := frozenset(v for v, entry in entries.items() if (kind is c.TagRemoved) == bool(entry.tag)):
                 after = struct.successor(site)
-                yield kind(old=pair.old, new=pair.new, versions=versions, before=site, after=after, struct=struct.new)
+                yield kind(pair.old, pair.new, versions, before=site, after=after, struct=struct.new)
         if site.live and not entries and site.field.name not in paired:
-            yield c.FieldRemoved(
-                old=pair.old, new=pair.new, versions=site.live, before=site, after=None, struct=struct.new
-            )
+            yield c.FieldRemoved(pair.old, pair.new, site.live, before=site, after=None, struct=struct.new)
 
 
 def _added(pair: MessagePair, struct: StructPair) -> Iterator[c.Change]:
@@ -56,7 +55,7 @@ def _added(pair: MessagePair, struct: StructPair) -> Iterator[c.Change]:
         for kind in (c.FieldAddedToVersion, c.TagAdded):
             if versions := frozenset(v for v, entry in entries.items() if (kind is c.TagAdded) == bool(entry.tag)):
                 was = before.get(site.field.name)
-                yield kind(old=pair.old, new=pair.new, versions=versions, before=was, after=site, struct=struct.old)
+                yield kind(pair.old, pair.new, versions, before=was, after=site, struct=struct.old)
 
 
 def _reused_tags(pair: MessagePair, struct: StructPair) -> Iterator[c.Change]:
@@ -66,17 +65,10 @@ def _reused_tags(pair: MessagePair, struct: StructPair) -> Iterator[c.Change]:
     for site in struct.new.fields:
         first = before.get(site.field.tag)
         if site.live_tagged and first is not None and (id(first), id(site)) not in same:
-            yield c.TagReused(
-                old=pair.old,
-                new=pair.new,
-                versions=site.live_tagged,
-                before=first,
-                after=site,
-                struct=struct.new,
-            )
+            yield c.TagReused(pair.old, pair.new, site.live_tagged, before=first, after=site)
 
 
-def _in_versions(pair: MessagePair, struct: StructPair, field: FieldPair) -> Iterator[c.FieldPersists]:
+def _in_versions(pair: MessagePair, field: FieldPair) -> Iterator[c.FieldPersists]:
     """Changes of one field in the layouts of shared versions, grouped by kind."""
     facts: dict[type[c.FieldPersists], set[int]] = {}
     for version, (before, after) in field.entries.items():
@@ -86,14 +78,7 @@ def _in_versions(pair: MessagePair, struct: StructPair, field: FieldPair) -> Ite
     if field.moved:
         facts[c.FieldReordered] = field.moved
     for fact, versions in facts.items():
-        yield fact(
-            old=pair.old,
-            new=pair.new,
-            versions=frozenset(versions),
-            before=field.old,
-            after=field.new,
-            struct=struct.new,
-        )
+        yield fact(pair.old, pair.new, frozenset(versions), before=field.old, after=field.new)
 
 
 def _facts(before: Entry, after: Entry, same_coding: bool) -> Iterator[type[c.FieldPersists]]:
@@ -149,41 +134,30 @@ def _same_bytes(before: Kind, after: Kind) -> bool:
             return before.text == after.text
 
 
-def _attributes(pair: MessagePair, struct: StructPair, field: FieldPair) -> Iterator[c.Change]:
+def _attributes(pair: MessagePair, field: FieldPair) -> Iterator[c.Change]:
     """Changes of attributes that do not affect the encoding. The default of a tagged field does affect it."""
+    both = field.old.field, field.new.field
     tagged = any(before.tag and after.tag for before, after in field.entries.values())
+    implicit = all(isinstance(side.default, Implicit) for side in both)
     # Whether a value may be left out only matters where both sides have versions without the field.
     lacking = (field.old.reachable - field.old.live) & (field.new.reachable - field.new.live)
-    ignorable = (field.old.field.ignorable, field.new.field.ignorable) if lacking else (False, False)
-    for attribute, was, now in (
-        ("default", *(("", "") if tagged else _defaults(field.old.field, field.new.field))),
-        ("ignorable", _word(ignorable[0]), _word(ignorable[1])),
-        ("entityType", field.old.field.entity_type or "none", field.new.field.entity_type or "none"),
-        ("mapKey", _word(field.old.field.map_key), _word(field.new.field.map_key)),
-    ):
+    for attribute, (was, now) in {
+        "default": ["", ""] if tagged or implicit else [default_text(side) for side in both],
+        "ignorable": [str(side.ignorable).lower() for side in both] if lacking else ["", ""],
+        "entityType": [side.entity_type or "none" for side in both],
+        "mapKey": [str(side.map_key).lower() for side in both],
+    }.items():
         if was != now:
             yield c.FieldAttributeChanged(
-                old=pair.old,
-                new=pair.new,
-                versions=field.new.live,
+                pair.old,
+                pair.new,
+                field.new.live,
                 before=field.old,
                 after=field.new,
-                struct=struct.new,
                 attribute=attribute,
                 was=was,
                 now=now,
             )
-
-
-def _word(value: bool) -> str:
-    return str(value).lower()
-
-
-def _defaults(old: Field, new: Field) -> tuple[str, str]:
-    """The defaults of an untagged field; implicit defaults on both sides count as equal."""
-    if isinstance(old.default, Implicit) and isinstance(new.default, Implicit):
-        return "", ""
-    return default_text(old), default_text(new)
 
 
 def default_text(field: Field) -> str:

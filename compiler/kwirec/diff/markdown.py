@@ -17,7 +17,7 @@ from kwirec.diff.changes import (
 from kwirec.diff.compare_fields import default_text
 from kwirec.diff.judge import JudgedChange, Judgement
 from kwirec.diff.sides import Side
-from kwirec.ir.schema import Message, MessageKind
+from kwirec.ir.schema import Message
 from kwirec.ir.sites import FieldSite
 from kwirec.versions import in_words
 
@@ -52,7 +52,7 @@ def _reason(one: JudgedChange) -> str:
 
 
 def _group(message: Message) -> tuple[int, str]:
-    if message.kind in (MessageKind.REQUEST, MessageKind.RESPONSE):
+    if message.is_rpc:
         name = message.name.removesuffix("Request").removesuffix("Response")
         return message.api_key or 0, f"{name} (api key {message.api_key})"
     return 1 << 16, message.name

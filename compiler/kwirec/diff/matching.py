@@ -8,8 +8,7 @@
 
 from __future__ import annotations
 
-import bisect
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from kwirec.ir.schema import name_overlap
@@ -50,13 +49,9 @@ def match(old: Sequence[Entry], new: Sequence[Entry]) -> Matching:
     places = [new.index(after) for _, after in plain]
     steady = [plain[index] for index in _longest_increasing(places)]
     pairs += _by_place(old, new, pairs, steady)
-    pairs += _by_tag(old, new, pairs)
-    return Matching(
-        pairs=pairs,
-        moved=[pair for pair in plain if pair not in steady],
-        removed=_rest(old, [before for before, _ in pairs]),
-        added=_rest(new, [after for _, after in pairs]),
-    )
+    pairs += _by_tag(_unpaired(old, pairs), _unpaired(new, pairs))
+    moved = [pair for pair in plain if pair not in steady]
+    return Matching(pairs=pairs, moved=moved, removed=_unpaired(old, pairs), added=_unpaired(new, pairs))
 
 
 def _by_name(old: Sequence[Entry], new: Sequence[Entry]) -> list[Pair]:
@@ -75,12 +70,11 @@ def _by_name(old: Sequence[Entry], new: Sequence[Entry]) -> list[Pair]:
 def _by_place(old: Sequence[Entry], new: Sequence[Entry], pairs: list[Pair], steady: list[Pair]) -> list[Pair]:
     """Renames: unpaired fields between the same neighbours, if there are as many on both sides."""
     found: list[Pair] = []
-    rest = _rest(old, [before for before, _ in pairs]), _rest(new, [after for _, after in pairs])
     starts = (-1, -1)
     for ends in [*((old.index(a), new.index(b)) for a, b in steady), (len(old), len(new))]:
         left, right = (
-            [one for one in side[start + 1 : end] if one in unpaired and one.tag is None]
-            for side, unpaired, start, end in zip((old, new), rest, starts, ends, strict=True)
+            [entry for entry in _unpaired(side[start + 1 : end], pairs) if entry.tag is None]
+            for side, start, end in zip((old, new), starts, ends, strict=True)
         )
         if len(left) == len(right):
             found += [(a, b) for a, b in zip(left, right, strict=True) if _same_shape(a.kind, b.kind)]
@@ -88,14 +82,10 @@ def _by_place(old: Sequence[Entry], new: Sequence[Entry], pairs: list[Pair], ste
     return found
 
 
-def _by_tag(old: Sequence[Entry], new: Sequence[Entry], pairs: list[Pair]) -> list[Pair]:
+def _by_tag(old: Sequence[Entry], new: Sequence[Entry]) -> list[Pair]:
     """Renames of tagged fields: the same tag with the same encoding."""
-    mine = [one.tag for one in _rest(old, [before for before, _ in pairs])]
-    theirs = {tag.tag: one for one in _rest(new, [after for _, after in pairs]) if (tag := one.tag)}
-    by_tag = {one.tag: one for one in old}
-    return [
-        (by_tag[tag], theirs[tag.tag]) for tag in mine if tag and tag.tag in theirs and theirs[tag.tag].tag == tag
-    ]
+    theirs = {entry.tag: entry for entry in new if entry.tag}
+    return [(entry, theirs[entry.tag]) for entry in old if entry.tag in theirs]
 
 
 def _same_shape(a: Kind, b: Kind) -> bool:
@@ -107,24 +97,19 @@ def _same_shape(a: Kind, b: Kind) -> bool:
     return a.text == b.text
 
 
-def _rest(entries: Sequence[Entry], taken: Sequence[Entry]) -> list[Entry]:
-    ids = {id(one) for one in taken}
-    return [one for one in entries if id(one) not in ids]
+def _unpaired(entries: Sequence[Entry], pairs: Sequence[Pair]) -> list[Entry]:
+    paired = {entry for pair in pairs for entry in pair}
+    return [entry for entry in entries if entry not in paired]
 
 
 def _longest_increasing(numbers: Sequence[int]) -> list[int]:
     """The indexes of a longest increasing subsequence: the elements that were not moved."""
-    tails: list[int] = []
-    ends: list[int] = []
-    before: dict[int, int | None] = {}
+
+    def best(chains: Iterable[list[int]]) -> list[int]:
+        """The longest chain; among equally long ones, that with the smallest last number."""
+        return max(chains, key=lambda chain: (len(chain), -numbers[chain[-1]]), default=[])
+
+    chains: list[list[int]] = []
     for index, number in enumerate(numbers):
-        at = bisect.bisect_left(tails, number)
-        before[index] = ends[at - 1] if at else None
-        tails[at : at + 1] = [number]
-        ends[at : at + 1] = [index]
-    chain: list[int] = []
-    last = ends[-1] if ends else None
-    while last is not None:
-        chain.append(last)
-        last = before[last]
-    return chain[::-1]
+        chains.append([*best(chain for chain in chains if numbers[chain[-1]] < number), index])
+    return best(chains)

@@ -7,9 +7,9 @@ with the same name at another position was moved, not renamed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 
 from kwirec.diff.matching import Entry, match
 from kwirec.ir.schema import Message, MessageKind, Schema, name_overlap
@@ -17,7 +17,8 @@ from kwirec.ir.sites import FieldSite, MessageSite, StructSite, sites_of
 from kwirec.lowering import lower_message
 from kwirec.lowering.layout import ArrayKind, Kind, StructKind
 
-RPC = (MessageKind.REQUEST, MessageKind.RESPONSE)
+RpcPairs = Mapping[int, tuple[Message | None, Message | None]]
+"""Requests and responses by api key."""
 
 
 @dataclass(eq=False)
@@ -46,13 +47,17 @@ class StructPair:
         return paired or _named(self.new, old.field.name)
 
 
+@dataclass(eq=False)
 class MessagePair:
     """A message on both sides."""
 
-    def __init__(self, old: MessageSite, new: MessageSite) -> None:
-        self.old = old
-        self.new = new
-        self.shared = sorted(set(old.message.valid) & set(new.message.valid))
+    old: MessageSite
+    new: MessageSite
+
+    @cached_property
+    def shared(self) -> frozenset[int]:
+        """The versions that both sides have."""
+        return frozenset(self.old.message.valid).intersection(self.new.message.valid)
 
     @cached_property
     def structs(self) -> list[StructPair]:
@@ -74,7 +79,7 @@ def pair_messages(old: Schema, new: Schema) -> Pairing:
     theirs = {site.message.name: site for site in sites_of(new)}
     mine = {site.message.name: site for site in sites_of(old)}
     found: dict[str, str] = {name: name for name in mine if name in theirs}
-    for is_same in (_once_named, _SameNumber(old, new)):
+    for is_same in (_once_named, partial(_same_number, _pairs(old), _pairs(new))):
         rest = [site for name, site in theirs.items() if name not in found.values()]
         for name, site in mine.items():
             if name not in found:
@@ -93,26 +98,23 @@ def _once_named(old: Message, new: Message) -> bool:
     return old.kind is new.kind and (old.name in new.aliases or new.name in old.aliases)
 
 
-class _SameNumber:
+def _pairs(schema: Schema) -> RpcPairs:
+    return {key: (request, response) for key, request, response in schema.pairs()}
+
+
+def _same_number(old_pairs: RpcPairs, new_pairs: RpcPairs, old: Message, new: Message) -> bool:
     """Whether messages of the same kind and api key with different names are the same message.
 
     Requests decide for their responses, unless they have no fields to compare.
     """
-
-    def __init__(self, old: Schema, new: Schema) -> None:
-        self._old = {key: (request, response) for key, request, response in old.pairs()}
-        self._new = {key: (request, response) for key, request, response in new.pairs()}
-
-    def __call__(self, old: Message, new: Message) -> bool:
-        if old.api_key is None or (old.kind, old.api_key) != (new.kind, new.api_key):
-            return False
-        if old.kind not in RPC:
-            elsewhere = old.module and new.module and old.module != new.module
-            return not elsewhere and _alike(old, new)
-        nothing = (None, None)
-        halves = zip(self._old.get(old.api_key, nothing), self._new.get(old.api_key, nothing), strict=True)
-        telling = ((a, b) for a, b in halves if a and b and a.root.fields and b.root.fields)
-        return next((_alike(a, b) for a, b in telling), False)
+    if old.api_key is None or (old.kind, old.api_key) != (new.kind, new.api_key):
+        return False
+    if not old.is_rpc:
+        elsewhere = old.module and new.module and old.module != new.module
+        return not elsewhere and _alike(old, new)
+    halves = zip(old_pairs[old.api_key], new_pairs[old.api_key], strict=True)
+    telling = ((a, b) for a, b in halves if a and b and a.root.fields and b.root.fields)
+    return next((_alike(a, b) for a, b in telling), False)
 
 
 def _alike(old: Message, new: Message) -> bool:
@@ -136,16 +138,13 @@ class _Walk:
     def run(self) -> dict[tuple[str, str], StructPair]:
         old, new = self._pair.old.message, self._pair.new.message
         self._struct(old.root.name, new.root.name)
-        for version in self._pair.shared:
+        for version in sorted(self._pair.shared):
             self._visit(version, lower_message(old, version).body, lower_message(new, version).body)
         self._rest()
         return self._found
 
     def _struct(self, old: str, new: str) -> StructPair:
-        key = (old, new)
-        if key not in self._found:
-            self._found[key] = StructPair(self._old[old], self._new[new])
-        return self._found[key]
+        return self._found.setdefault((old, new), StructPair(self._old[old], self._new[new]))
 
     def _visit(self, version: int, old: StructKind, new: StructKind) -> None:
         if (version, old.name, new.name) in self._seen:

@@ -44,13 +44,9 @@ def _versions(union: Schema, history: History, release: str) -> Mapping[str, Ver
         return {
             message.name: VersionRange.parse(facts[message.api_key].accepts)
             for message in union.messages
-            if _is_rpc(message) and message.api_key in facts
+            if message.is_rpc and message.api_key in facts
         }
     return {name: VersionRange(min(versions), max(versions)) for name, versions in found.items()}
-
-
-def _is_rpc(message: Message) -> bool:
-    return message.kind in (MessageKind.REQUEST, MessageKind.RESPONSE)
 
 
 def _as_of(message: Message, versions: VersionRange, history: History, release: str) -> Message:

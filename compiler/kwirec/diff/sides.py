@@ -16,7 +16,7 @@ import subprocess
 import tempfile
 import zipfile
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
@@ -41,7 +41,7 @@ class Side:
 
     name: str
     schema: Schema
-    incomparable: frozenset[str] = field(default=frozenset())
+    incomparable: frozenset[str] = frozenset()
 
 
 def read_sides(old: str, new: str, union: Path, report: Report) -> tuple[Side, Side]:
@@ -120,4 +120,4 @@ def _git(folder: Path, *arguments: str) -> bytes:
 
 def _without(side: Side, names: frozenset[str]) -> Side:
     messages = tuple(message for message in side.schema.messages if message.name not in names)
-    return Side(side.name, Schema(messages=messages), side.incomparable)
+    return replace(side, schema=Schema(messages=messages))
