@@ -79,7 +79,7 @@ class MessageDraft:
 
     def limited_to(self, versions: Versions) -> MessageDraft:
         """The draft without all other versions, and without the fields and structs that only those had."""
-        draft = _with_versions(self, lambda own: own & versions)
+        draft = with_versions(versions.intersection, self)
         draft.structs = {
             name: StructDraft(name, struct.doc, _limited(struct.fields, versions))
             for name, struct in self.structs.items()
@@ -95,8 +95,8 @@ class MessageDraft:
 
         newest = self.limited_to(frozenset({max(self.valid)}))
         for struct in newest.structs.values():
-            struct.fields = [_with_versions(field, only) for field in struct.fields]
-        return _with_versions(newest, only)
+            struct.fields = [with_versions(only, field) for field in struct.fields]
+        return with_versions(only, newest)
 
     def users(self, struct: str) -> Iterator[FieldDraft]:
         """All fields whose type is ``struct`` or an array of it."""
@@ -126,17 +126,19 @@ class MessageDraft:
         return used
 
 
-def _with_versions(draft: D, change: Callable[[Versions], Versions]) -> D:
-    """The draft with all its sets of versions changed."""
+def with_versions(change: Callable[..., Versions], draft: D, *others: D) -> D:
+    """The draft with each of its sets of versions replaced by the result of ``change`` for the sets of all drafts."""
     sets: dict[str, Any] = {
-        name: change(value) for name, value in vars(draft).items() if isinstance(value, frozenset)
+        name: change(own, *(getattr(other, name) for other in others))
+        for name, own in vars(draft).items()
+        if isinstance(own, frozenset)
     }
     return replace(draft, **sets)
 
 
 def _limited(fields: list[FieldDraft], versions: Versions) -> list[FieldDraft]:
     """The fields that any of ``versions`` has, without all other versions."""
-    return [_with_versions(field, lambda own: own & versions) for field in fields if field.live & versions]
+    return [with_versions(versions.intersection, field) for field in fields if field.live & versions]
 
 
 def draft_of(message: Message) -> MessageDraft:

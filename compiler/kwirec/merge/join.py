@@ -12,7 +12,7 @@ from itertools import combinations
 
 from kwirec.ir.schema import IMPLICIT, StructType, with_base
 from kwirec.merge.align import Alignment, align
-from kwirec.merge.draft import FieldDraft, MessageDraft, StructDraft
+from kwirec.merge.draft import FieldDraft, MessageDraft, StructDraft, with_versions
 
 SinceOf = Callable[[frozenset[int]], str]
 """The release that added a tagged field to these versions, which one of the drafts has without it."""
@@ -23,9 +23,7 @@ def join(preferred: MessageDraft, other: MessageDraft, since_of: SinceOf) -> tup
     alignment = align(preferred, other)
     joiner = _Joiner(preferred, other, alignment, since_of)
     draft = replace(
-        preferred,
-        valid=preferred.valid | other.valid,
-        flexible=preferred.flexible | other.flexible,
+        with_versions(frozenset.union, preferred, other),
         structs=joiner.structs(),
         doc=preferred.doc or other.doc,
         aliases=_aliases(preferred.name, preferred.aliases, other.name, other.aliases),
@@ -83,13 +81,8 @@ class _Joiner:
         # are taken from the preferred draft if it still has a version without the field.
         decisive = mine if mine.lacks or mine.tagged else theirs
         return replace(
-            mine,
-            live=mine.live | theirs.live,
-            nullable=mine.nullable | theirs.nullable,
-            tagged=mine.tagged | theirs.tagged,
+            with_versions(frozenset.union, mine, theirs),
             tag=mine.tag if mine.tag is not None else theirs.tag,
-            classic=mine.classic | theirs.classic,
-            lacks=mine.lacks | theirs.lacks,
             default=decisive.default if mine.default is IMPLICIT else mine.default,
             ignorable=decisive.ignorable,
             entity_type=mine.entity_type or theirs.entity_type,

@@ -204,21 +204,15 @@ class _Merger:
         self, ours: Message, theirs: Message, mine: MessageDraft, incoming: MessageDraft
     ) -> tuple[MessageDraft, MessageDraft]:
         """Kafka 4.1 turned the version numbers of coordinator keys into record types: all became version 0."""
-        kinds = (ours.kind, theirs.kind)
-        if kinds == (MessageKind.DATA, MessageKind.COORDINATOR_KEY):
-            if self._one_layout(ours, self._union_layouts, theirs, self._layouts):
-                self._except(ours.name, theirs.name, sorted(mine.valid - {0}), now=0)
-                mine = mine.renumbered(0)
-        elif kinds == (MessageKind.COORDINATOR_KEY, MessageKind.DATA):
-            if self._one_layout(theirs, self._layouts, ours, self._union_layouts):
-                for version in sorted(incoming.valid - {0}):
-                    self._add_exception(ours.name, version, [self._release], now=0)
-                incoming = incoming.renumbered(0)
-        return mine, incoming
-
-    @staticmethod
-    def _one_layout(data: Message, data_layouts: Layouts, key: Message, key_layouts: Layouts) -> bool:
-        return {*data_layouts.by_message[data.name].values()} == {*key_layouts.by_message[key.name].values()}
+        old = self._union_layouts.by_message[ours.name].values()
+        new = self._layouts.by_message[theirs.name].values()
+        if {ours.kind, theirs.kind} != {MessageKind.DATA, MessageKind.COORDINATOR_KEY} or {*old} != {*new}:
+            return mine, incoming
+        if ours.kind is MessageKind.DATA:
+            self._except(ours, theirs, mine.valid - {0}, now=0)
+            return mine.renumbered(0), incoming
+        self._except(ours, theirs, incoming.valid - {0}, [self._release], now=0)
+        return mine, incoming.renumbered(0)
 
     def _settle(
         self, ours: Message, theirs: Message, mine: MessageDraft, incoming: MessageDraft
@@ -226,7 +220,7 @@ class _Merger:
         """Where both have a version with different bytes, the newer release keeps it."""
         mine_lose: set[int] = set()
         theirs_lose: set[int] = set()
-        for version in sorted(mine.valid & incoming.valid):
+        for version in mine.valid & incoming.valid:
             old = self._union_layouts.by_message[ours.name].get(version)
             new = self._layouts.by_message[theirs.name].get(version)
             if old is None or new is None or old.fingerprint == new.fingerprint:
@@ -235,11 +229,10 @@ class _Merger:
             if not grew_by_tags(*((old, new) if newer else (new, old))):
                 (mine_lose if newer else theirs_lose).add(version)
         if mine_lose:
-            self._except(ours.name, theirs.name if self._newest else ours.name, sorted(mine_lose), now=None)
+            self._except(ours, theirs, mine_lose)
             mine = mine.limited_to(mine.valid - mine_lose)
         if theirs_lose:
-            for version in sorted(theirs_lose):
-                self._add_exception(ours.name, version, [self._release], now=None)
+            self._except(ours, theirs, theirs_lose, [self._release])
             incoming = incoming.limited_to(incoming.valid - theirs_lose)
         return mine, incoming
 
@@ -247,23 +240,27 @@ class _Merger:
         """Whether no merged release with this version of the message is newer than the incoming one."""
         return all(release_key(r) < release_key(self._release) for r in self.history.prints(name, version))
 
-    def _except(self, old_name: str, new_name: str, versions: Iterable[int], *, now: int | None) -> None:
-        """List the versions of all releases merged so far as exceptions."""
-        for version in versions:
-            entries = (e for e in self.history.exceptions if (e.message, e.version) == (old_name, version))
+    def _except(
+        self,
+        ours: Message,
+        theirs: Message,
+        versions: Iterable[int],
+        releases: Iterable[str] | None = None,
+        *,
+        now: int | None = None,
+    ) -> None:
+        """List versions as exceptions in ``releases``, or in all merged so far, unless they are listed already."""
+        name = theirs.name if self._newest else ours.name
+        for version in sorted(versions):
+            entries = (e for e in self.history.exceptions if e.message in (ours.name, name) and e.version == version)
             listed = {release for entry in entries for release in entry.releases}
-            releases = sorted(self.history.prints(old_name, version).keys() - listed, key=release_key)
-            if releases:
-                self._add_exception(new_name, version, releases, now=now)
-
-    def _add_exception(self, name: str, version: int, releases: list[str], *, now: int | None) -> None:
-        known = {(e.message, e.version, r) for e in self.history.exceptions for r in e.releases}
-        if fresh := [r for r in releases if (name, version, r) not in known]:
-            self.history.exceptions.append(ExceptionEntry(name, version, fresh, now, ""))
-            moved = f", now version {now}" if now is not None else ""
-            self._outcome.notes.append(
-                f"{name} version {version}: other bytes in {', '.join(fresh)}{moved}; say why in exceptions.json"
-            )
+            having = set(self.history.prints(ours.name, version) if releases is None else releases)
+            if fresh := sorted(having - listed, key=release_key):
+                self.history.exceptions.append(ExceptionEntry(name, version, fresh, now, ""))
+                moved = f", now version {now}" if now is not None else ""
+                self._outcome.notes.append(
+                    f"{name} version {version}: other bytes in {', '.join(fresh)}{moved}; say why in exceptions.json"
+                )
 
     def _first_with(self, name: str, versions: frozenset[int]) -> str:
         """The first release after this one that had any of these versions."""

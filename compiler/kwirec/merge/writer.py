@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterator
 
 from kwirec.ir.literals import default_literal
-from kwirec.merge.draft import FieldDraft, MessageDraft
+from kwirec.merge.draft import FieldDraft, MessageDraft, StructDraft
 from kwirec.versions import VersionRange
 
 WIDTH = 118
@@ -36,8 +36,8 @@ class _Writer:
         if draft.comment:
             yield draft.comment
         yield "{"
-        for key, value in self._head():
-            yield f"  {_json(key)}: {_json(value)},"
+        for attribute in self._head():
+            yield f"  {attribute},"
         common = [s for s in draft.structs.values() if s.name != draft.name and s.name not in self._inline]
         if not draft.root.fields:
             yield f'  "fields": []{"," if common else ""}'
@@ -56,73 +56,57 @@ class _Writer:
             yield "  ]"
         yield "}"
 
-    def _head(self) -> Iterator[tuple[str, object]]:
+    def _head(self) -> list[str]:
         draft = self._draft
-        if draft.api_key is not None:
-            yield "apiKey", draft.api_key
-        yield "type", draft.kind.value
-        if draft.listeners:
-            yield "listeners", draft.listeners
-        yield "name", draft.name
-        if draft.aliases:
-            yield "aliases", draft.aliases
-        yield "about", draft.doc
-        yield "validVersions", str(VersionRange.covering(draft.valid))
-        if draft.deprecated:
-            yield "deprecatedVersions", str(VersionRange.covering(draft.deprecated))
-        if draft.latest_unstable:
-            yield "latestVersionUnstable", True
-        if draft.valid:
-            yield "flexibleVersions", self._range(draft.flexible)
+        return _attributes(
+            apiKey=draft.api_key,
+            type=draft.kind.value,
+            listeners=draft.listeners or None,
+            name=draft.name,
+            aliases=draft.aliases or None,
+            about=draft.doc,
+            validVersions=str(VersionRange.covering(draft.valid)),
+            deprecatedVersions=str(VersionRange.covering(draft.deprecated)) if draft.deprecated else None,
+            latestVersionUnstable=draft.latest_unstable or None,
+            flexibleVersions=self._range(draft.flexible) if draft.valid else None,
+        )
 
     def _range(self, versions: frozenset[int]) -> str:
         """The range of exactly these versions, open if it ends with the newest version of the message."""
         return str(VersionRange.covering(versions, open_at=max(self._draft.valid, default=0)))
 
     def _fields(self, fields: list[FieldDraft], indent: str) -> Iterator[str]:
-        for one in fields:
-            yield from self._field(one, indent, last=one is fields[-1])
+        for field in fields:
+            struct = self._draft.structs[field.struct_name] if field.struct_name in self._inline else None
+            attributes = self._field(field, struct)
+            end = "}" if field is fields[-1] else "},"
+            if struct is None:
+                yield from _fill(attributes, indent, f" {end}")
+            else:
+                yield from _fill([*attributes, '"fields": ['], indent, "")
+                yield from self._fields(struct.fields, indent + "  ")
+                yield f"{indent}]{end}"
 
-    def _field(self, one: FieldDraft, indent: str, *, last: bool) -> Iterator[str]:
-        struct = self._draft.structs[one.struct_name] if one.struct_name in self._inline else None
-        parts = [f"{_json(key)}: {_json(value)}" for key, value in self._attributes(one)]
-        parts += [f'"about": {_json(one.doc)}'] if one.doc else []
-        parts += [f'"structAbout": {_json(struct.doc)}'] if struct and struct.doc else []
-        end = "}" if last else "},"
-        if struct is None:
-            yield from _fill(parts, indent, f" {end}")
-        else:
-            yield from _fill([*parts, '"fields": ['], indent, "")
-            yield from self._fields(struct.fields, indent + "  ")
-            yield f"{indent}]{end}"
-
-    def _attributes(self, one: FieldDraft) -> Iterator[tuple[str, object]]:
-        yield "name", one.name
-        yield "type", str(one.type)
-        if one.tagged != one.live:
-            yield "versions", self._range(one.live)
-        if one.tagged:
-            yield "taggedVersions", self._range(one.tagged)
-            yield "tag", one.tag
-        if one.nullable:
-            yield "nullableVersions", self._range(one.nullable)
-        if one.classic:
-            flexible = (one.live & self._draft.flexible) - one.classic
-            yield "flexibleVersions", self._range(flexible)
-        if (default := default_literal(one.default)) is not None:
-            yield "default", default
-        if one.ignorable:
-            yield "ignorable", True
-        if one.map_key:
-            yield "mapKey", True
-        if one.entity_type:
-            yield "entityType", one.entity_type
-        if one.zero_copy:
-            yield "zeroCopy", True
-        if one.aliases:
-            yield "aliases", one.aliases
-        if one.since:
-            yield "since", one.since
+    def _field(self, field: FieldDraft, struct: StructDraft | None) -> list[str]:
+        flexible = (field.live & self._draft.flexible) - field.classic
+        return _attributes(
+            name=field.name,
+            type=str(field.type),
+            versions=self._range(field.live) if field.tagged != field.live else None,
+            taggedVersions=self._range(field.tagged) if field.tagged else None,
+            tag=field.tag if field.tagged else None,
+            nullableVersions=self._range(field.nullable) if field.nullable else None,
+            flexibleVersions=self._range(flexible) if field.classic else None,
+            default=default_literal(field.default),
+            ignorable=field.ignorable or None,
+            mapKey=field.map_key or None,
+            entityType=field.entity_type or None,
+            zeroCopy=field.zero_copy or None,
+            aliases=field.aliases or None,
+            since=field.since or None,
+            about=field.doc or None,
+            structAbout=(struct and struct.doc) or None,
+        )
 
     def _reaches_itself(self, name: str) -> bool:
         reached: set[str | None] = set()
@@ -144,6 +128,11 @@ def _fill(parts: list[str], indent: str, closing: str) -> Iterator[str]:
             line = f"{indent} "
         line += f" {part}{end}"
     yield line
+
+
+def _attributes(**values: object) -> list[str]:
+    """``"name": value`` for each value that is not ``None``."""
+    return [f"{_json(name)}: {_json(value)}" for name, value in values.items() if value is not None]
 
 
 def _json(value: object) -> str:
