@@ -18,7 +18,8 @@ from kwire_spark.capture.pcapng import MAGIC as PCAPNG
 from kwire_spark.capture.streams import DamagedStreamError, Window
 from kwire_spark.options import Options
 
-CAPTURE, LOG, REQUEST_LOG, SERVER_LOG = "capture", "log", "request_log", "server_log"
+KINDS = CAPTURE, LOG, REQUEST_LOG, SERVER_LOG = "captures", "logs", "request_logs", "server_logs"
+"""Types of inputs: the fields of :class:`Inputs` with their paths."""
 PART = "part"
 """A file of a data directory that has no records, such as an index."""
 UNREADABLE = "unreadable"
@@ -81,10 +82,7 @@ def find(paths: Iterable[str | Path]) -> Inputs:
                 size += Path(file).stat().st_size
                 by_kind[kind][path if kind == LOG and Path(path).is_dir() else file] = None
     return Inputs(
-        captures=tuple(by_kind[CAPTURE]),
-        logs=tuple(by_kind[LOG]),
-        request_logs=tuple(by_kind[REQUEST_LOG]),
-        server_logs=tuple(by_kind[SERVER_LOG]),
+        **{kind: tuple(by_kind[kind]) for kind in KINDS},
         skipped=(*skipped.items(),),
         unreadable=frozenset(unreadable),
         size=size,

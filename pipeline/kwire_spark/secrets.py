@@ -57,6 +57,14 @@ def redacted(message: M, asked: Request | RequestEvent | None = None) -> M:
     return message
 
 
+def redacted_bytes(data: bytes, start: int, message: Message | None, version: int | None) -> bytes:
+    """``data`` without the secrets of the message that it has from ``start`` on; empty if that cannot be decoded."""
+    if message is None or version is None:
+        return b""
+    clean = redacted(message)
+    return data if clean is message else data[:start] + clean.encode(version)
+
+
 def may_have_secrets(name: str) -> bool:
     """Whether a message of this name, such as ``SaslAuthenticateRequest``, may contain secrets: then its bytes must
     not be shown if they cannot be decoded."""
@@ -117,12 +125,7 @@ def _request_within(envelope: Any, data: bytes) -> bytes:
     """The request in an Envelope without its secrets; empty if it cannot be decoded."""
     try:
         request = PROTOCOL.decode_request(data, LIKE_KAFKA)
-        if request.message is None:
-            return b""
-        clean = redacted(request.message)
-        if clean is request.message:
-            return data
-        return data[: request.body_offset] + clean.encode(request.header.api_version)
+        return redacted_bytes(data, request.body_offset, request.message, request.version)
     except KwireError:
         return b""
 
@@ -132,12 +135,7 @@ def _response_within(data: bytes, asked: Request | RequestEvent | None) -> bytes
         return b""
     try:
         response = PROTOCOL.decode_response(data, asked.header.api_key, asked.header.api_version, LIKE_KAFKA)
-        if response.message is None:
-            return b""
-        clean = redacted(response.message)
-        if clean is response.message:
-            return data
-        return data[: response.body_offset] + clean.encode(response.version)
+        return redacted_bytes(data, response.body_offset, response.message, response.version)
     except KwireError:
         return b""
 

@@ -10,7 +10,7 @@ from kwire.errors import KwireError
 from kwire.logs import decode_record
 from kwire.primitives import read_uvarint
 from kwire_kafka import PROTOCOL
-from kwire_spark.secrets import METADATA_TOPIC, may_have_secrets, redacted
+from kwire_spark.secrets import METADATA_TOPIC, may_have_secrets, redacted_bytes
 
 __all__ = ["METADATA_TOPIC", "hidden"]
 
@@ -39,10 +39,5 @@ def hidden(value: bytes | None) -> bytes | None:
 
 def _clean(value: bytes) -> bytes:
     record = decode_record(PROTOCOL, METADATA_TOPIC, None, value)
-    if record.value is None or record.version is None:
-        return b""
-    message = redacted(record.value)
-    if message is record.value:
-        return value
     start = read_uvarint(value, read_uvarint(value, read_uvarint(value, 0)[1])[1])[1]
-    return value[:start] + message.encode(record.version)
+    return redacted_bytes(value, start, record.value, record.version)

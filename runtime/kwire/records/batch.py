@@ -58,27 +58,6 @@ class Batch:
     while it exists, a ``bytearray`` cannot be resized and an ``mmap`` cannot be closed.
     """
 
-    __slots__ = (
-        "_base_offset",
-        "_count",
-        "_limit",
-        "_verify",
-        "_view",
-        "attributes",
-        "base_sequence",
-        "base_timestamp",
-        "crc",
-        "last_offset",
-        "leader_epoch",
-        "lenient",
-        "magic",
-        "max_timestamp",
-        "position",
-        "producer_epoch",
-        "producer_id",
-        "size",
-    )
-
     position: int
     size: int
     magic: int
@@ -91,8 +70,13 @@ class Batch:
     producer_id: int
     producer_epoch: int
     base_sequence: int
+    lenient: bool
+    _view: memoryview
+    _verify: bool
+    _limit: int | None
     _base_offset: int | None
     _count: int | None
+    __slots__ = tuple(__annotations__)
 
     def __init__(
         self,
