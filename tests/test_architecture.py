@@ -46,7 +46,7 @@ GENERATED_LAYERS = (
 )
 
 PIPELINE_LAYERS = (
-    ("capture", "columns", "java", "options", "secrets", "spark_types", "worker"),
+    ("capture", "columns", "options", "secrets", "spark_types", "worker"),
     ("inputs", "rows", "session", "state"),
     ("projection", "tables"),
     ("frames", "reports", "segments"),

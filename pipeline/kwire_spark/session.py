@@ -9,17 +9,27 @@ from __future__ import annotations
 
 import atexit
 import os
+import re
+import shutil
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kwire.errors import KwireError
-from kwire_spark.java import check_java
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+MIN_JAVA = 17
+INSTALL = """\
+Spark needs Java 17 or newer. Install it:
+  Debian, Ubuntu   apt install openjdk-17-jre-headless
+  Fedora, RHEL     dnf install java-17-openjdk-headless
+  macOS            brew install openjdk@17
+  Windows, others  https://adoptium.net
+or set JAVA_HOME to an existing installation."""
 LOOPBACK = "127.0.0.1"
 LOG_SETTINGS = Path(__file__).with_name("log4j2.properties")
 
@@ -37,6 +47,10 @@ ERROR_LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
 """Loggers of pyspark that print each error as JSON with the JVM's stack trace, before it is raised: turned off."""
 
 
+class JavaMissingError(KwireError):
+    """Java is missing or too old for Spark; the message says what to install."""
+
+
 class SparkNotStartedError(KwireError):
     """Spark's JVM ended while starting; the message has its last lines of output."""
 
@@ -47,7 +61,7 @@ def spark_session(master: str | None = None, *, brief: bool = False, **settings:
     ``master`` is Spark's, for a new session by default all cores of this machine. ``settings`` are settings of Spark
     with ``_`` in place of ``.``; an active session ignores those that cannot change at run time. ``brief`` is for
     work of up to a minute on this machine: the JVM compiles less, which saves a small report two fifths of its CPU
-    time. Raises :class:`~kwire_spark.java.JavaMissingError` and :class:`SparkNotStartedError`.
+    time. Raises :class:`JavaMissingError` and :class:`SparkNotStartedError`.
     """
     from pyspark.sql import SparkSession
 
@@ -137,3 +151,30 @@ def _heap_mb() -> int:
     except (ValueError, OSError, AttributeError):  # not available on every system
         return 2048
     return min(max(total // 8, 1024), 4096)
+
+
+def check_java() -> int:
+    """The major version of the Java that Spark will use: JAVA_HOME takes precedence over PATH.
+
+    Raises :class:`JavaMissingError` if there is none, or one older than :data:`MIN_JAVA`.
+    """
+    home = os.environ.get("JAVA_HOME")
+    java = str(Path(home, "bin", "java")) if home else shutil.which("java")
+    if java is None:
+        raise JavaMissingError(f"Java not found: JAVA_HOME is not set and PATH has no java.\n{INSTALL}")
+    version = _java_version(java)
+    if version is None:
+        raise JavaMissingError(f"{java} does not run.\n{INSTALL}")
+    if version < MIN_JAVA:
+        raise JavaMissingError(f"{java} is Java {version}, which is too old.\n{INSTALL}")
+    return version
+
+
+def _java_version(java: str) -> int | None:
+    """17 of ``openjdk version "17.0.15" 2025-04-15``, 8 of ``java version "1.8.0_402"``."""
+    try:
+        ran = subprocess.run([java, "-version"], capture_output=True, text=True, errors="replace", timeout=60)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    match = re.search(r'version "(?:1\.)?(\d+)', ran.stderr + ran.stdout)
+    return int(match[1]) if match else None

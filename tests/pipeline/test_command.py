@@ -14,14 +14,13 @@ from pyspark.sql import Row, SparkSession
 from rich.console import Console
 
 from kwire.errors import KwireError
-from kwire_spark.command import COMMANDS, run
+from kwire_spark.command import COMMANDS, one_line, run
 from kwire_spark.command.clients import SHOWN
 from kwire_spark.command.clients import report as clients_report
 from kwire_spark.command.common import Run
-from kwire_spark.command.failures import one_line
 from kwire_spark.inputs import Inputs
-from kwire_spark.java import JavaMissingError
 from kwire_spark.options import BrokenInputError, OptionError
+from kwire_spark.session import JavaMissingError
 from tests.pipeline.capture_files import beginning
 
 DATA = Path(__file__).parents[1] / "data"

@@ -12,8 +12,8 @@ from kwire_kafka.releases import RELEASES
 from kwire_spark.columns import CLIENTS
 from kwire_spark.reports.client_usage import Client, Use, uses_of
 from kwire_spark.reports.readiness import LOGS_ALONE, judged, readiness, report_on
+from kwire_spark.reports.release_support import judge
 from kwire_spark.reports.report import Report
-from kwire_spark.reports.verdicts import judge
 from tests.pipeline.report_rows import client
 
 PRODUCE, FETCH, METADATA, LEADER_AND_ISR, JOIN_GROUP, API_VERSIONS, OFFSET_COMMIT = 0, 1, 3, 4, 11, 18, 8

@@ -13,10 +13,8 @@ from pyspark.errors import AnalysisException
 from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
 
-from kwire_spark import java
 from kwire_spark import session as start
-from kwire_spark.java import JavaMissingError, check_java
-from kwire_spark.session import spark_session
+from kwire_spark.session import JavaMissingError, check_java, spark_session
 
 
 def with_java(folder: Path, monkeypatch: pytest.MonkeyPatch, says: str, code: int = 0) -> None:
@@ -67,7 +65,7 @@ def test_without_java_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch, t
 
 def test_java_is_looked_for_before_spark_is_started(monkeypatch: pytest.MonkeyPatch) -> None:
     def missing() -> int:
-        raise JavaMissingError(java.INSTALL)
+        raise JavaMissingError(start.INSTALL)
 
     monkeypatch.setattr(start, "check_java", missing)
     with pytest.raises(JavaMissingError):

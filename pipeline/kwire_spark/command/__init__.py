@@ -6,16 +6,21 @@ Exit codes: 0 success; 1 the report needs action, such as clients that will brea
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Sequence
 from importlib import import_module
 
 import click
 
-from kwire_spark.command.failures import one_line
+from kwire.errors import KwireError, UnknownReleaseError
+from kwire_spark.options import BrokenInputError, OptionError
 
 COMMANDS = ("decode", "clients", "readiness", "census", "latency", "offsets", "watch")
 USAGE, FAILED, INTERRUPTED = 2, 3, 130
+
+_OURS = re.compile(r"^(?:[\w.]+\.)?(BrokenInputError|OptionError|DecodeError|KwireError): (.+)$", re.M)
+_ANY = re.compile(r"^(?:: )?(?:[A-Za-z_][\w.]*\.)?(\w*(?:Error|Exception|Interrupt)): (.+)$", re.M)
 
 
 class Commands(click.Group):
@@ -57,3 +62,21 @@ def run(arguments: Sequence[str] | None = None) -> int:
         message, is_usage = one_line(error)
         print(f"kwire-spark: {message}", file=sys.stderr)
         return USAGE if is_usage else FAILED
+
+
+def one_line(error: Exception) -> tuple[str, bool]:
+    """An exception as one line for the terminal, and whether it is a usage error.
+
+    An exception of Spark has the stack traces of Python and the JVM: the last error in them is the cause.
+    """
+    if isinstance(error, OptionError | UnknownReleaseError):
+        return str(error), True
+    if isinstance(error, KwireError | BrokenInputError):
+        return str(error), False
+    text = str(error).strip()
+    if type(error).__module__.startswith(("pyspark", "py4j")):
+        if ours := _OURS.findall(text):
+            return ours[-1][1].strip(), ours[-1][0] == "OptionError"
+        if others := _ANY.findall(text):
+            return f"{others[-1][0]}: {others[-1][1].strip()}", False
+    return ": ".join([type(error).__name__, *text.splitlines()[:1]]), False

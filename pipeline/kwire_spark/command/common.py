@@ -134,6 +134,22 @@ def with_inputs(
     out_help: str = "Output directory; existing reports and tables are overwritten.",
 ) -> Callable[[Command], Command]:
     """Add the arguments and options of every command, which are passed to the function as one :class:`Run`."""
+    parameters = (
+        QUIET,
+        click.option(
+            "--mode",
+            type=click.Choice(["permissive", "failfast"]),
+            help="Report broken input (permissive, the default) or stop at the first (failfast).",
+        ),
+        click.option("--time-zone", metavar="ZONE", help="Time zone of logs, e.g. Europe/Berlin; default: UTC."),
+        click.option("--end", metavar="TIME", help="Skip data from this time on."),
+        click.option("--start", metavar="TIME", help="Skip data from before this time, e.g. 2026-11-21T16:30."),
+        PORTS,
+        MASTER,
+        TABLE_FORMAT,
+        click.option("--out", default=DEFAULT_OUT, metavar="DIR", show_default=True, help=out_help),
+        click.argument("paths", nargs=-1, required=True, metavar="INPUT..."),
+    )
 
     def decorate(function: Command) -> Command:
         @wraps(function)
@@ -148,25 +164,7 @@ def with_inputs(
             console = Console(width=None if sys.stdout.isatty() else WIDTH)
             return function(run=Run(inputs, out, table_format, master, options, console, progress), **values)
 
-        decorated: Command = call
-        for option in (
-            QUIET,
-            click.option(
-                "--mode",
-                type=click.Choice(["permissive", "failfast"]),
-                help="Report broken input (permissive, the default) or stop at the first (failfast).",
-            ),
-            click.option("--time-zone", metavar="ZONE", help="Time zone of logs, e.g. Europe/Berlin; default: UTC."),
-            click.option("--end", metavar="TIME", help="Skip data from this time on."),
-            click.option("--start", metavar="TIME", help="Skip data from before this time, e.g. 2026-11-21T16:30."),
-            PORTS,
-            MASTER,
-            TABLE_FORMAT,
-            click.option("--out", default=DEFAULT_OUT, metavar="DIR", show_default=True, help=out_help),
-            click.argument("paths", nargs=-1, required=True, metavar="INPUT..."),
-        ):
-            decorated = option(decorated)
-        return decorated
+        return reduce(lambda command, option: option(command), parameters, call)
 
     return decorate
 

@@ -19,7 +19,7 @@ from kwire_kafka.releases import RELEASES
 from kwire_spark.reports import charts
 from kwire_spark.reports.client_usage import WHO, Client, by_client, by_use, collected, grouped, highest
 from kwire_spark.reports.over_time import Steps, counted_over_time
-from kwire_spark.reports.release_support import deprecated_in, is_known, refused_by, spans
+from kwire_spark.reports.release_support import OK, UNSURE, deprecated_in, is_known, judge, refused_by, spans
 from kwire_spark.reports.report import Chart, Column, Report, Table
 from kwire_spark.reports.text import counted, time
 
@@ -122,13 +122,9 @@ def _support(api_key: int | None, version: int | None) -> tuple[str, str, str]:
     """State in the newest release, releases that deprecate it, releases that refuse it."""
     if api_key is None or version is None or not is_known(api_key, version):
         return "unknown", "", ""
-    newest = RELEASES.newest.name
-    refused, deprecated = refused_by(api_key, version), deprecated_in(api_key, version)
-    api = RELEASES.newest.apis.get(api_key)
-    state = "refused" if newest in refused else "deprecated" if newest in deprecated else "current"
-    if api is not None and version in api.unstable:
-        state = "unstable"
-    return state, spans(deprecated), spans(refused)
+    state = judge(api_key, version, RELEASES.newest).state
+    deprecated, refused = deprecated_in(api_key, version), refused_by(api_key, version)
+    return {OK: "current", UNSURE: "unstable"}.get(state, state), spans(deprecated), spans(refused)
 
 
 def _heat(versions: Table) -> Chart | None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from kwire_kafka.releases import RELEASES
+from kwire_kafka import PROTOCOL
 from kwire_spark.reports.report import Column
 from kwire_spark.reports.text import visible
 from kwire_spark.tables.clients import SERVER_LOG
@@ -111,20 +111,14 @@ def _use_by(row: Row, who: str) -> tuple[Any, ...]:
 
 def completed(clients: Iterable[Client]) -> dict[Client, Client]:
     """Each client → the same with an unknown software or principal filled in, if unique for its id and address."""
-    clients = set(clients)
-    software: defaultdict[tuple[str | None, str | None], set[str]] = defaultdict(set)
-    principals: defaultdict[tuple[str | None, str | None], set[str]] = defaultdict(set)
-    for client in clients:
-        software[client.client_id, client.host].update([client.software] if client.software else [])
-        principals[client.client_id, client.host].update([client.principal] if client.principal else [])
-    return {
-        client: replace(
-            client,
-            software=client.software or _only(software[client.client_id, client.host]),
-            principal=client.principal or _only(principals[client.client_id, client.host]),
-        )
-        for client in clients
-    }
+    complete = {}
+    for group in grouped(set(clients), lambda client: (client.client_id, client.host)).values():
+        software = _only({client.software for client in group})
+        principal = _only({client.principal for client in group})
+        for client in group:
+            known = replace(client, software=client.software or software, principal=client.principal or principal)
+            complete[client] = known
+    return complete
 
 
 def client_of(row: Row) -> Client:
@@ -165,24 +159,19 @@ def highest(rows: Iterable[Row], count: str) -> int:
     return max(sums.values())
 
 
-def api_name(api_key: int) -> str:
-    """The name of an API in the newest release that has it."""
-    names = [release.apis[api_key].name for release in RELEASES.values() if api_key in release.apis]
-    return names[-1] if names else f"key {api_key}"
-
-
-def _only(texts: set[str]) -> str | None:
-    return next(iter(texts)) if len(texts) == 1 else None
+def _only(texts: set[str | None]) -> str | None:
+    known = texts - {None, ""}
+    return known.pop() if len(known) == 1 else None
 
 
 def _use(client: Client, api_key: int, version: int, rows: list[Row]) -> Use:
     example, *_ = rows = sorted(rows, key=lambda row: str(row["seen_in"]))  # captures first
     place = ":".join(str(part) for part in (example["source"], example["position"]) if part is not None)
-    names = (row["api"] for row in rows if row["api"])
+    name = PROTOCOL.api_name(api_key) if api_key in PROTOCOL.api_keys else f"key {api_key}"
     return Use(
         client,
         api_key,
-        next(names, None) or api_name(api_key),
+        next((row["api"] for row in rows if row["api"]), name),
         version,
         highest(rows, "requests"),
         highest(rows, "refused"),

@@ -13,9 +13,10 @@ from typing import Any
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from kwire.releases import format_range
 from kwire_spark.reports import charts
 from kwire_spark.reports.report import Chart, Column, Report, Table
-from kwire_spark.reports.text import counted, file_name, visible
+from kwire_spark.reports.text import counted, file_name, runs, visible
 from kwire_spark.tables import groups as tables
 from kwire_spark.tables.topics import with_topic_names
 
@@ -187,13 +188,7 @@ def ranges(numbers: Iterable[int]) -> str:
     >>> ranges([5, 0, 1, 2, 7]), ranges([])
     ('0-2, 5, 7', '')
     """
-    runs: list[list[int]] = []
-    for number in sorted(set(numbers)):
-        if runs and runs[-1][1] == number - 1:
-            runs[-1][1] = number
-        else:
-            runs.append([number, number])
-    return ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in runs)
+    return ", ".join(map(format_range, runs(numbers)))
 
 
 def _lag_chart(groups: Table) -> Chart | None:

@@ -1,7 +1,7 @@
 """Clients that will break on a release: CLIENTS compared with what the release accepts [KIP-896, KAFKA-WIRE 2.1].
 
 ``readiness(clients, "4.1.1")`` returns a :class:`Report` whose exit code is 1 if a client is refused. CLIENTS is
-small: its rows are collected, and evaluated in plain Python, in ``client_usage`` and ``verdicts``.
+small: its rows are collected, and evaluated in plain Python, in ``client_usage`` and ``release_support``.
 """
 
 from __future__ import annotations
@@ -20,10 +20,9 @@ from kwire.releases import format_range
 from kwire_kafka.releases import RELEASES
 from kwire_spark.reports import charts
 from kwire_spark.reports.client_usage import WHO, Client, Use, collected, grouped, uses_of
-from kwire_spark.reports.release_support import refused_by
+from kwire_spark.reports.release_support import BETWEEN_BROKERS, OK, REFUSED, SEVERITY, Verdict, judge, refused_by
 from kwire_spark.reports.report import Chart, Column, Report, Table
 from kwire_spark.reports.text import counted, file_name
-from kwire_spark.reports.verdicts import BETWEEN_BROKERS, OK, REFUSED, SEVERITY, Verdict, judge
 from kwire_spark.tables.clients import REQUEST_LOG
 
 if TYPE_CHECKING:

@@ -1,4 +1,5 @@
-"""Releases of Kafka that deprecate or refuse a version of an API [KIP-896, KAFKA-WIRE 2.1].
+"""How releases of Kafka treat a version of an API: which of them deprecate or refuse it, and the verdict of one of
+them on a request, with the reason [KIP-896, KAFKA-WIRE 2.1]. Needs no Spark.
 
 Releases are exact, since some removals were reverted: JoinGroup 0-1 is refused by 4.0.0 alone.
 """
@@ -6,9 +7,48 @@ Releases are exact, since some removals were reverted: JoinGroup 0-1 is refused 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
+from typing import TYPE_CHECKING
 
+from kwire_kafka import ApiKey
 from kwire_kafka.releases import RELEASES
+from kwire_spark.reports.text import runs
+
+if TYPE_CHECKING:
+    from kwire.releases import Release
+
+OK, DEPRECATED, UNKNOWN, UNSURE, REFUSED = "ok", "deprecated", "unknown", "unsure", "refused"
+SEVERITY = {OK: 0, DEPRECATED: 1, UNKNOWN: 2, UNSURE: 3, REFUSED: 4}
+
+BETWEEN_BROKERS = frozenset(
+    {
+        ApiKey.LEADER_AND_ISR,
+        ApiKey.STOP_REPLICA,
+        ApiKey.UPDATE_METADATA,
+        ApiKey.CONTROLLED_SHUTDOWN,
+        ApiKey.WRITE_TXN_MARKERS,
+        ApiKey.VOTE,
+        ApiKey.BEGIN_QUORUM_EPOCH,
+        ApiKey.END_QUORUM_EPOCH,
+        ApiKey.ALTER_PARTITION,
+        ApiKey.ENVELOPE,
+        ApiKey.FETCH_SNAPSHOT,
+        ApiKey.BROKER_REGISTRATION,
+        ApiKey.BROKER_HEARTBEAT,
+        ApiKey.ALLOCATE_PRODUCER_IDS,
+        ApiKey.CONTROLLER_REGISTRATION,
+        ApiKey.ASSIGN_REPLICAS_TO_DIRS,
+        ApiKey.UPDATE_RAFT_VOTER,
+        ApiKey.INITIALIZE_SHARE_GROUP_STATE,
+        ApiKey.READ_SHARE_GROUP_STATE,
+        ApiKey.WRITE_SHARE_GROUP_STATE,
+        ApiKey.DELETE_SHARE_GROUP_STATE,
+        ApiKey.READ_SHARE_GROUP_STATE_SUMMARY,
+    }
+)
+"""APIs of brokers and controllers only: an upgrade changes both ends. Without APIs that clients use too, such as
+Fetch, and those of administrators, such as UpdateFeatures and UnregisterBroker."""
 
 
 @cache
@@ -45,21 +85,60 @@ def spans(releases: Sequence[str]) -> str:
     ('3.7.2 to 3.8.1, 4.0.0', '4.0.1 and newer', '')
     """
     order = list(RELEASES)
-    runs: list[list[str]] = []
-    for name in releases:
-        if runs and order.index(runs[-1][-1]) + 1 == order.index(name):
-            runs[-1].append(name)
-        else:
-            runs.append([name])
-    return ", ".join(_run(run, order[-1]) for run in runs)
-
-
-def _run(run: list[str], newest: str) -> str:
-    if run[-1] == newest:
-        return f"{run[0]} and newer"
-    return run[0] if len(run) == 1 else f"{run[0]} to {run[-1]}"
+    texts = []
+    for run in runs(map(order.index, releases)):
+        first, last = order[run[0]], order[run[-1]]
+        several = f"{first} to {last}" if first != last else first
+        texts.append(f"{first} and newer" if last == order[-1] else several)
+    return ", ".join(texts)
 
 
 def _accepts(name: str, api_key: int, version: int) -> bool:
     api = RELEASES[name].apis.get(api_key)
     return api is not None and (version in api.accepted or version in api.unstable)
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """``state`` is one of :data:`SEVERITY`; ``reason`` is empty if the state is ok.
+
+    ``first`` is the first release that refuses a version that an earlier one accepted, ``deprecated`` the first
+    release that deprecates it.
+    """
+
+    state: str
+    reason: str = ""
+    first: str | None = None
+    deprecated: str | None = None
+
+
+def judge(api_key: int, version: int, target: Release, *, negotiates: bool = False) -> Verdict:
+    """The verdict of ``target``. ``negotiates``: the client was seen to send ApiVersions requests.
+
+    What counts is which versions a release accepts, not which it advertises: 4.x advertises Produce 0-2 and refuses
+    it, and 4.0.0 alone refuses JoinGroup 0-1 [KAFKA-18334, KAFKA-19444]. A client that negotiates is not in danger
+    from a version that is too new for the release: it will use a lower one.
+    """
+    refusing, deprecating = refused_by(api_key, version), deprecated_in(api_key, version)
+    first, deprecated = (refusing or (None,))[0], (deprecating or (None,))[0]
+    state, reason = _state(api_key, version, target, negotiates)
+    return Verdict(state, reason, first, deprecated)
+
+
+def _state(api_key: int, version: int, target: Release, negotiates: bool) -> tuple[str, str]:
+    api = target.apis.get(api_key)
+    if api is not None and (
+        version in api.accepted or api_key == ApiKey.API_VERSIONS
+    ):  # ApiVersions is always answered
+        return (DEPRECATED, "a future release will remove it") if version in api.deprecated else (OK, "")
+    if api is not None and version in api.unstable:
+        return UNSURE, "accepted only if unstable.api.versions.enable is set"
+    if not is_known(api_key, version):
+        has_api = any(api_key in release.apis for release in RELEASES.values())
+        return UNKNOWN, f"no known release has this {'version' if has_api else 'API'}"
+    refusing = refused_by(api_key, version)
+    if target.name in refusing:
+        return REFUSED, f"refused by {spans(refusing)}"
+    if negotiates:
+        return UNSURE, "newer than the target; the client negotiates, so it should use an older one"
+    return REFUSED, "newer than the target, and the client was not seen to negotiate versions"

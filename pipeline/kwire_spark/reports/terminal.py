@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from kwire_spark.reports.page import filled, kind
+from kwire_spark.reports.page import filled, is_numeric, kind, marked
 from kwire_spark.reports.report import Cell, Column, Report, Table
 from kwire_spark.reports.text import shown, time, visible
 
@@ -98,7 +98,7 @@ def _grid(table: Table, widths: dict[int, int], rows: int) -> Grid:
     for place, width in widths.items():
         grid.add_column(
             Text(visible(table.columns[place].heading)),
-            justify="right" if any(kind(row[place]) == "number" for row in table.rows) else "left",
+            justify="right" if is_numeric(table, place) else "left",
             overflow="fold",
             width=width,
         )
@@ -110,7 +110,7 @@ def _grid(table: Table, widths: dict[int, int], rows: int) -> Grid:
 def _cell(column: Column, cell: Cell) -> Text:
     from rich.text import Text
 
-    return Text(_text(column, cell), style=STYLES.get((column.mark or {}).get(str(cell), ""), ""))
+    return Text(_text(column, cell), style=STYLES.get(marked(column, cell), ""))
 
 
 def _text(column: Column, cell: Cell) -> str:

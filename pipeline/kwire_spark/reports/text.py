@@ -6,7 +6,7 @@ shown as a Python escape.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 
 from kwire_spark.reports.report import Cell
@@ -60,6 +60,19 @@ def listed(texts: Sequence[str], longest: int = LONGEST) -> str:
         first.pop()
     more = f" and {len(texts) - len(first):,} more" if len(first) < len(texts) else ""
     return ", ".join(first) + more
+
+
+def runs(numbers: Iterable[int]) -> list[range]:
+    """Different numbers in ascending order, adjacent ones as one range.
+
+    >>> runs([5, 0, 1, 2, 7])
+    [range(0, 3), range(5, 6), range(7, 8)]
+    """
+    ranges: list[range] = []
+    for number in sorted(set(numbers)):
+        start = ranges.pop().start if ranges and ranges[-1].stop == number else number
+        ranges.append(range(start, number + 1))
+    return ranges
 
 
 def file_name(path: str) -> str:
