@@ -9,8 +9,9 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from multiprocessing import get_context
@@ -59,50 +60,45 @@ def write(
     outcome = WriteOutcome()
     entries: dict[str, dict[str, str]] = {}
     stale: list[Artifact] = []
+
+    def save(path: str, text: str) -> None:
+        if _read(folder / path) != text:
+            outcome.written.append(path)
+            if not check:
+                (folder / path).parent.mkdir(parents=True, exist_ok=True)
+                (folder / path).write_bytes(text.encode())
+
     for artifact in artifacts:
         entry = known.get(artifact.path, {})
         on_disk = _read(folder / artifact.path)
         if on_disk is not None and entry == {"source": _digest(artifact.text), "file": _digest(on_disk)}:
             entries[artifact.path] = entry
-            outcome.unchanged += 1
             outcome.lines += on_disk.count("\n")
         else:
             stale.append(artifact)
     for artifact, text in zip(stale, _formatted(stale, progress), strict=True):
         entries[artifact.path] = {"source": _digest(artifact.text), "file": _digest(text)}
         outcome.lines += text.count("\n")
-        if _read(folder / artifact.path) == text:
-            outcome.unchanged += 1
-            continue
-        outcome.written.append(artifact.path)
-        if not check:
-            _replace(folder / artifact.path, text)
-    outcome.removed = _remove(folder, set(entries), check=check)
-    text = json_text({"origin": origin, "files": dict(sorted(entries.items()))}, levels=2, indent=1) + "\n"
-    if _read(folder / MANIFEST) != text:
-        outcome.written.append(MANIFEST)
-        if not check:
-            _replace(folder / MANIFEST, text)
+        save(artifact.path, text)
+    outcome.unchanged = len(artifacts) - len(outcome.written)
+    outcome.removed = _remove(folder, {*entries, MANIFEST}, check=check)
+    save(MANIFEST, json_text({"origin": origin, "files": dict(sorted(entries.items()))}, levels=2, indent=1) + "\n")
     return outcome
 
 
 def _formatted(artifacts: Sequence[Artifact], progress: Progress) -> list[str]:
     """The texts formatted by black. Two processes pay off from a dozen modules on."""
-    total = len(artifacts)
-    results: list[str] = []
-    if total < 12 or (os.cpu_count() or 1) < 2:
-        for artifact in artifacts:
-            results.append(format_text(artifact))
-            progress(len(results), total)
-        return results
-    order = sorted(range(total), key=lambda index: -len(artifacts[index].text))
-    texts: dict[int, str] = {}
-    # Forking a process with a thread that shows progress can deadlock, hence spawn.
-    with ProcessPoolExecutor(PROCESSES, mp_context=get_context("spawn")) as pool:
-        for index, text in zip(order, pool.map(format_text, [artifacts[i] for i in order]), strict=True):
-            texts[index] = text
-            progress(len(texts), total)
-    return [texts[index] for index in range(total)]
+    ordered = sorted(artifacts, key=lambda artifact: -len(artifact.text))
+    texts: dict[str, str] = {}
+    with ExitStack() as stack:
+        map_: Callable[..., Iterable[str]] = map
+        if len(artifacts) >= 12 and (os.cpu_count() or 1) > 1:
+            # Forking a process with a thread that shows progress can deadlock, hence spawn.
+            map_ = stack.enter_context(ProcessPoolExecutor(PROCESSES, mp_context=get_context("spawn"))).map
+        for artifact, text in zip(ordered, map_(format_text, ordered), strict=True):
+            texts[artifact.path] = text
+            progress(len(texts), len(artifacts))
+    return [texts[artifact.path] for artifact in artifacts]
 
 
 def format_text(artifact: Artifact) -> str:
@@ -118,9 +114,9 @@ def format_text(artifact: Artifact) -> str:
 def _remove(folder: Path, wanted: set[str], *, check: bool) -> list[str]:
     """Remove all other files: the folder belongs to the compiler."""
     removed = []
-    for path in sorted(folder.rglob("*")) if folder.exists() else ():
+    for path in sorted(folder.rglob("*")):
         relative = path.relative_to(folder)
-        if not path.is_file() or "__pycache__" in relative.parts or relative.as_posix() in wanted | {MANIFEST}:
+        if not path.is_file() or "__pycache__" in relative.parts or relative.as_posix() in wanted:
             continue
         removed.append(relative.as_posix())
         if not check:
@@ -138,17 +134,11 @@ def is_generated(folder: Path) -> bool:
 
 
 def _read_manifest(folder: Path) -> dict[str, Any]:
-    text = _read(folder / MANIFEST)
     try:
-        manifest = json.loads(text) if text is not None else {}
+        manifest = json.loads(_read(folder / MANIFEST) or "{}")
     except ValueError:
         return {}
     return manifest if isinstance(manifest, dict) else {}
-
-
-def _replace(path: Path, text: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(text.encode())
 
 
 def _read(path: Path) -> str | None:
