@@ -11,7 +11,7 @@ from kwirec.driver import load
 from kwirec.emitters.codecs import emit_module
 from kwirec.emitters.models import emit_models
 from kwirec.emitters.modules import group_modules
-from kwirec.emitters.package import emit_descriptions, emit_package
+from kwirec.emitters.package import emit_package
 from kwirec.lowering import lower
 
 
@@ -24,7 +24,7 @@ def compiled(definitions: Path, package: str, folder: Path) -> ModuleType:
     halves = lower(schema).halves
     artifacts = [emit_module(group, halves) for group in groups]
     artifacts += emit_package(groups, name=package, errors=[])
-    artifacts += [*emit_models(groups, package=package), emit_descriptions(groups)]
+    artifacts += [emit_models(group, package=package) for group in groups]
     for artifact in artifacts:
         path = folder / package / artifact.path
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -18,7 +18,7 @@ from kwirec.emitters.codecs import emit_module
 from kwirec.emitters.compat import emit_compatibility, history_of
 from kwirec.emitters.models import emit_models
 from kwirec.emitters.modules import group_modules
-from kwirec.emitters.package import emit_descriptions, emit_package, read_errors
+from kwirec.emitters.package import emit_package, read_errors
 from kwirec.emitters.write import WriteOutcome, is_generated, write
 from kwirec.frontend import Document, parse
 from kwirec.ir import Schema, resolve
@@ -99,8 +99,7 @@ def generate(
     errors = [error for path in paths if path.is_dir() for error in read_errors(path / "errors.json")]
     artifacts += emit_package(groups, name=package, errors=errors)
     artifacts += emit_compatibility(layouts, groups, history_of(paths), package=package)
-    artifacts += emit_models(groups, package=package)
-    artifacts.append(emit_descriptions(groups))
+    artifacts += [emit_models(group, package=package) for group in groups]
     outcome = write(
         artifacts,
         folder,

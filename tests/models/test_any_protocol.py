@@ -18,6 +18,7 @@ from kwirec.diagnostics.diagnostic import Report
 from kwirec.driver import load
 from kwirec.emitters.models import emit_models
 from kwirec.emitters.modules import group_modules
+from kwirec.emitters.package import emit_package
 from kwirec.emitters.write import format_text
 from tests.packages import compiled
 from tests.properties.values import FIXED, make
@@ -42,8 +43,11 @@ NAMES = (
 def test_emission_is_the_same_each_time_and_only_formatted_by_black() -> None:
     paths = sorted(CLOCKWORK.rglob("*.json"))
     forwards, backwards = (group_modules(load(order, Report()).schema) for order in (paths, paths[::-1]))
-    artifacts = emit_models(forwards, package="p")
-    assert artifacts == emit_models(backwards, package="p")
+    artifacts, again = (
+        [*(emit_models(group, package="p") for group in groups), *emit_package(groups, name="p", errors=[])]
+        for groups in (forwards, backwards)
+    )
+    assert artifacts == again
     for artifact in artifacts:
         assert ast.dump(ast.parse(artifact.text)) == ast.dump(ast.parse(format_text(artifact)))
 

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from kwirec.emitters.environment import Artifact
 from kwirec.ir.schema import Field, Message, MessageKind, Schema, Struct
 from kwirec.naming import RESERVED_CLASSES, python_name, snake_case
 
@@ -98,12 +97,6 @@ def group_modules(schema: Schema) -> list[ModuleGroup]:
         ModuleGroup(path=path, messages=tuple(sorted(messages, key=lambda m: (order[m.kind], m.name))))
         for path, messages in sorted(groups.items())
     ]
-
-
-def empty_packages(groups: Iterable[ModuleGroup], prefix: str) -> list[Artifact]:
-    """The empty ``__init__.py`` of every folder with modules."""
-    folders = sorted({folder for group in groups if (folder := group.file.rpartition("/")[0])})
-    return [Artifact(path=f"{prefix}{folder}/__init__.py", text="") for folder in folders]
 
 
 def _module_path(message: Message) -> str:
