@@ -10,7 +10,7 @@ import pytest
 
 from kwirec.diagnostics.diagnostic import Report
 from kwirec.diagnostics.reading import read_sources
-from kwirec.diagnostics.render import render_text
+from kwirec.diagnostics.render_text import render_text
 from kwirec.diagnostics.source import Source
 
 MESSAGE = '{ "type": "data", "name": "Clock", "validVersions": "0", "fields": [] }'

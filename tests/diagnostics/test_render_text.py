@@ -12,7 +12,8 @@ import pytest
 
 from kwirec.diagnostics import codes
 from kwirec.diagnostics.diagnostic import Report, Severity
-from kwirec.diagnostics.render import render, render_text, summary
+from kwirec.diagnostics.render import render
+from kwirec.diagnostics.render_text import render_text, summary
 from kwirec.diagnostics.source import Source, Span
 
 FIELDS = """\

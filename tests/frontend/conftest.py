@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from kwirec.diagnostics.diagnostic import Report
-from kwirec.diagnostics.render import render_text
+from kwirec.diagnostics.render_text import render_text
 from kwirec.diagnostics.source import Source
 from kwirec.frontend import Document, parse
 

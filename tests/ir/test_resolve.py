@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kwirec.diagnostics.diagnostic import Report
-from kwirec.diagnostics.render import render_text
+from kwirec.diagnostics.render_text import render_text
 from kwirec.diagnostics.source import Source
 from kwirec.dump import dump_schema
 from kwirec.frontend import parse

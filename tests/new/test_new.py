@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from kwirec.cli import main
-from kwirec.scaffold.scaffold import FILES
+from kwirec.scaffold import FILES
 
 ROOT = Path(__file__).resolve().parents[2]
 TUTORIAL = (ROOT / "docs" / "compiler.md").read_text().partition("\n## Your own protocol\n")[2].partition("\n## ")[0]

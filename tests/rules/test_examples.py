@@ -11,7 +11,7 @@ from syrupy.assertion import SnapshotAssertion
 from kwirec import catalogue
 from kwirec.diagnostics.diagnostic import Code, Report
 from kwirec.diagnostics.reading import read_sources
-from kwirec.diagnostics.render import render_text
+from kwirec.diagnostics.render_text import render_text
 from tests.rules.support import Check
 
 READ_FROM_DISK = {"K001", "K002", "K009"}

@@ -1,29 +1,127 @@
-"""Renders diagnostics in one of :data:`FORMATS`."""
+"""Renders diagnostics in one of :data:`FORMATS`; those for programs are JSON lines, GitHub commands and JUnit XML."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+from xml.etree import ElementTree
 
-from kwirec.diagnostics.diagnostic import Diagnostic
-from kwirec.diagnostics.render_machine import render_github, render_json, render_junit
-from kwirec.diagnostics.render_text import render_text, summary
+from kwirec.diagnostics.columns import printable
+from kwirec.diagnostics.diagnostic import Diagnostic, Severity
+from kwirec.diagnostics.render_text import render_text
+from kwirec.diagnostics.source import Span
 
-_RENDERERS: Mapping[str, Callable[[Iterable[Diagnostic]], str]] = {
-    "text": render_text,
+_GITHUB_COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
+
+
+def render_json(diagnostics: Iterable[Diagnostic]) -> str:
+    """One object per line. Lines and columns count from 1 and in characters; ends are exclusive."""
+    # Plain ASCII: a definition may spell out half a surrogate pair, which no encoding can write.
+    return "".join(json.dumps(_as_dict(diagnostic)) + "\n" for diagnostic in diagnostics)
+
+
+def _as_dict(diagnostic: Diagnostic) -> dict[str, Any]:
+    labels = [
+        {"primary": label is diagnostic.primary, **_place(label.span), "text": label.text}
+        for label in (diagnostic.primary, *diagnostic.others)
+    ]
+    return {
+        "code": diagnostic.code.number,
+        "name": diagnostic.code.name,
+        "severity": diagnostic.severity.value,
+        "message": diagnostic.message,
+        **_place(diagnostic.primary.span),
+        "labels": labels,
+        "notes": list(diagnostic.notes),
+        "helps": list(diagnostic.helps),
+        "message_name": diagnostic.message_name,
+        "field": diagnostic.field_path,
+    }
+
+
+def _place(span: Span) -> dict[str, str | int]:
+    line, column = span.source.line_and_column(span.start)
+    end_line, end_column = span.source.line_and_column(span.end)
+    return {
+        "file": span.source.name,
+        "line": line,
+        "column": column,
+        "end_line": end_line,
+        "end_column": end_column,
+    }
+
+
+def render_github(diagnostics: Iterable[Diagnostic]) -> str:
+    """Workflow commands, which GitHub shows next to the lines of a pull request.
+
+    https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-commands
+    """
+    return "".join(_github(diagnostic) + "\n" for diagnostic in diagnostics)
+
+
+def _github(diagnostic: Diagnostic) -> str:
+    place = _place(diagnostic.primary.span)
+    properties: dict[str, str | int] = {"file": place["file"]}
+    if diagnostic.primary.span.source.text:
+        properties["line"] = place["line"]
+        if place["line"] == place["end_line"]:
+            properties |= {"col": place["column"], "endColumn": place["end_column"]}
+        else:  # columns count only within one line
+            properties["endLine"] = place["end_line"]
+    properties["title"] = f"{diagnostic.code} {diagnostic.code.name}"
+    listed = ",".join(f"{name}={_github_property(value)}" for name, value in properties.items())
+    text = f"{diagnostic.message}: {diagnostic.primary.text}" if diagnostic.primary.text else diagnostic.message
+    lines = [text, *(f"note: {note}" for note in diagnostic.notes), *(f"help: {help_}" for help_ in diagnostic.helps)]
+    return f"::{_GITHUB_COMMANDS[diagnostic.severity]} {listed}::{_github_data(chr(10).join(lines))}"
+
+
+def _github_data(text: str) -> str:
+    text = text.encode(errors="backslashreplace").decode()
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _github_property(value: str | int) -> str:
+    return _github_data(str(value)).replace(":", "%3A").replace(",", "%2C")
+
+
+def render_junit(diagnostics: Iterable[Diagnostic]) -> str:
+    """A test suite with a test case per finding, or a single passing diagnostic."""
+    found = list(diagnostics)
+    failures = sum(diagnostic.severity is not Severity.NOTE for diagnostic in found)
+    suite = ElementTree.Element("testsuite", name="kwirec", tests=str(max(1, len(found))), failures=str(failures))
+    for diagnostic in found:
+        _junit_case(suite, diagnostic)
+    if not found:
+        ElementTree.SubElement(suite, "testcase", classname="kwirec", name="no findings")
+    ElementTree.indent(suite)
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{ElementTree.tostring(suite, encoding="unicode")}\n'
+
+
+def _junit_case(suite: ElementTree.Element, diagnostic: Diagnostic) -> None:
+    # XML has no way to write most control characters, hence `printable` throughout.
+    file = printable(diagnostic.primary.span.source.name)
+    name = f"{diagnostic.code} {diagnostic.code.name} at {printable(str(diagnostic.primary.span))}"
+    case = ElementTree.SubElement(suite, "testcase", classname=file, name=name)
+    if diagnostic.severity is Severity.NOTE:
+        text = ElementTree.SubElement(case, "system-out")
+    else:
+        text = ElementTree.SubElement(
+            case, "failure", message=printable(diagnostic.message), type=diagnostic.severity.value
+        )
+    text.text = "\n" + render_text([diagnostic])
+
+
+_FOR_PROGRAMS: Mapping[str, Callable[[Iterable[Diagnostic]], str]] = {
     "json": render_json,
     "github": render_github,
     "junit": render_junit,
 }
 
-FORMATS = tuple(_RENDERERS)
+FORMATS = ("text", *_FOR_PROGRAMS)
 """``text``, ``json`` (one object per line), ``github`` (workflow commands) and ``junit`` (XML)."""
 
 
 def render(diagnostics: Iterable[Diagnostic], format: str = "text", color: bool = False) -> str:
     """Render diagnostics in ``format``; only text can have colours."""
-    if format == "text":
-        return render_text(diagnostics, color=color)
-    return _RENDERERS[format](diagnostics)
-
-
-__all__ = ["FORMATS", "render", "render_github", "render_json", "render_junit", "render_text", "summary"]
+    return render_text(diagnostics, color=color) if format == "text" else _FOR_PROGRAMS[format](diagnostics)

@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from kwirec.diagnostics.diagnostic import Label
-from kwirec.diagnostics.render import render, summary
+from kwirec.diagnostics.render import render
+from kwirec.diagnostics.render_text import summary
 from kwirec.diff.judge import JudgedChange, Judgement
 from kwirec.diff.markdown import render_markdown
 from kwirec.diff.rule import Level, Rule
