@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import keyword
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from kwirec import catalogue
-from kwirec.config import ConfigError, load_config
-from kwirec.diagnostics.diagnostic import Report, Severity
+from kwirec.config import ConfigError, load_report
+from kwirec.diagnostics.diagnostic import Report, Severity, Waiver
 from kwirec.diagnostics.render import FORMATS, render
 from kwirec.diagnostics.render_text import summary
+
+if TYPE_CHECKING:
+    from kwirec.diff.config import DiffConfig
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -27,37 +30,49 @@ def main() -> None:
     """Compile Kafka-style message definitions."""
 
 
-def _paths(function: F) -> F:
-    return click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))(function)
+_paths = click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
+
+
+def _format(*choices: str) -> Callable[[F], F]:
+    return click.option("--format", "form", type=click.Choice(choices), default="text", show_default=True)
+
+
+def _config(name: str, section: str, load: Callable[[Path | None], object]) -> Callable[[F], F]:
+    """The option ``--config``; the parameter ``name`` is what ``load`` makes of the file."""
+
+    def read(context: click.Context, parameter: click.Parameter, path: Path | None) -> object:
+        folders = (here := Path.cwd(), *here.parents)
+        nearest = (file for folder in folders if (file := folder / "pyproject.toml").exists())
+        try:
+            return load(path or next(nearest, None))
+        except ConfigError as problem:
+            raise click.UsageError(str(problem)) from problem
+
+    return click.option(
+        "--config",
+        name,
+        type=click.Path(path_type=Path, exists=True, dir_okay=False),
+        callback=read,
+        help=f"A pyproject.toml with [{section}]; default: the nearest one in this folder or its parents.",
+    )
 
 
 def _reporting(function: F) -> F:
-    function = click.option(
-        "--config",
-        type=click.Path(path_type=Path, exists=True, dir_okay=False),
-        help="A pyproject.toml with [tool.kwirec]; default: the nearest one in this folder or its parents.",
-    )(function)
-    return click.option("--format", "form", type=click.Choice(list(FORMATS)), default="text", show_default=True)(
-        function
-    )
+    return _format(*FORMATS)(_config("report", "tool.kwirec", load_report)(function))
 
 
 @main.command()
 @_paths
 @_reporting
-def check(paths: Sequence[Path], form: str, config: Path | None) -> None:
+def check(paths: Sequence[Path], form: str, report: Report) -> None:
     """Check definitions: files, folders, jars or zips that contain them."""
     from kwirec.driver import load
 
-    report = _report(config)
     loaded = load(paths, report)
     _show(report, form)
     if form == "text":
         count = sum(len(document.messages) for document in loaded.documents)
-        for waiver in report.waivers:
-            if waiver not in report.used_waivers:
-                place = f"{waiver.message}.{waiver.field}".removesuffix(".*")
-                click.echo(f"the waiver of {waiver.code} for `{place}` matches no finding: remove it", err=True)
+        _show_unused(waiver for waiver in report.waivers if waiver not in report.used_waivers)
         click.echo(f"{count} messages checked: {summary(report.diagnostics)}", err=True)
     sys.exit(_status(report))
 
@@ -70,7 +85,7 @@ def check(paths: Sequence[Path], form: str, config: Path | None) -> None:
 @click.option("--check", "only_check", is_flag=True, help="Write nothing; fail if anything would change.")
 @click.option("--quiet", "-q", is_flag=True, help="Hide progress.")
 def generate(
-    paths: Sequence[Path], form: str, config: Path | None, package: str, out: Path, only_check: bool, quiet: bool
+    paths: Sequence[Path], form: str, report: Report, package: str, out: Path, only_check: bool, quiet: bool
 ) -> None:
     """Generate a package of typed codecs from definitions."""
     from kwirec.driver import OutputNotGeneratedError, load
@@ -78,7 +93,6 @@ def generate(
     from kwirec.terminal import phases
 
     _check_package_name(package)
-    report = _report(config)
     with phases(quiet=quiet) as phase:
         loaded = load(paths, report, phase)
         if report.has_errors():
@@ -110,13 +124,12 @@ def generate(
 @_paths
 @_reporting
 @click.option("--stage", type=click.Choice(["syntax", "schema", "layout"]), default="schema", show_default=True)
-def dump(paths: Sequence[Path], form: str, config: Path | None, stage: str) -> None:
+def dump(paths: Sequence[Path], form: str, report: Report, stage: str) -> None:
     """Print the result of a compiler pass as stable text."""
     from kwirec.driver import load
     from kwirec.dump import dump_layouts, dump_schema, dump_syntax
     from kwirec.lowering import lower
 
-    report = _report(config)
     loaded = load(paths, report)
     if stage == "syntax":
         click.echo(dump_syntax(loaded.documents), nl=False)
@@ -151,13 +164,12 @@ def rule_pages(folder: Path) -> None:
 @_reporting
 @click.option("--release", required=True, help="The Kafka release of SOURCE, such as 4.1.1.")
 @click.option("--into", type=click.Path(path_type=Path), default=Path("message_defs/kafka"), show_default=True)
-def merge(paths: Sequence[Path], form: str, config: Path | None, release: str, into: Path) -> None:
+def merge(paths: Sequence[Path], form: str, report: Report, release: str, into: Path) -> None:
     """Merge a Kafka release into the union of releases, and check the union against every release."""
     from kwirec.merge import merge as run
 
     if not all(part.isdigit() for part in release.split(".")):
         raise click.UsageError(f"invalid release {release!r}: expected numbers separated by dots")
-    report = _report(config)
     outcome = run(into, release, paths, report)
     _show(report, form)
     for conflict in outcome.conflicts:
@@ -206,6 +218,12 @@ def new(name: str, folder: Path | None) -> None:
     click.echo(f"next: cd {folder.as_posix()}; make generate test", err=True)
 
 
+def _diff_settings(path: Path | None) -> DiffConfig:
+    from kwirec.diff.config import load_diff_config
+
+    return load_diff_config(path)
+
+
 @main.command()
 @click.argument("old")
 @click.argument("new")
@@ -214,18 +232,8 @@ def new(name: str, folder: Path | None) -> None:
     type=click.Choice(["wire", "json", "source", "policy"]),
     help="Kind of changes to look for; default: wire.",
 )
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["text", "markdown", "json", "github", "junit"]),
-    default="text",
-    show_default=True,
-)
-@click.option(
-    "--config",
-    type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    help="A pyproject.toml with [tool.kwirec.diff]; default: the nearest one in this folder or its parents.",
-)
+@_format("text", "markdown", "json", "github", "junit")
+@_config("settings", "tool.kwirec.diff", _diff_settings)
 @click.option(
     "--union",
     type=click.Path(path_type=Path),
@@ -233,7 +241,7 @@ def new(name: str, folder: Path | None) -> None:
     show_default=True,
     help="The union of releases that `release:` refers to.",
 )
-def diff(old: str, new: str, level: str | None, form: str, config: Path | None, union: Path) -> None:
+def diff(old: str, new: str, level: str | None, form: str, settings: DiffConfig, union: Path) -> None:
     """Report changes from OLD to NEW, and which of them break compatibility.
 
     Each side is a file, folder, jar or zip; `ARCHIVE!FILE`; a git revision, `git:main` (with the path of the other
@@ -241,15 +249,9 @@ def diff(old: str, new: str, level: str | None, form: str, config: Path | None, 
     (bytes of a numbered version), json (names in request logs), source (generated Python), policy (evolution rules).
     """
     from kwirec.diff import Level, compare, judge
-    from kwirec.diff.config import load_diff_config
     from kwirec.diff.report import diff_summary, render_diff
     from kwirec.diff.sides import SideError, read_sides
 
-    path = config or _nearest_config()
-    try:
-        settings = load_diff_config(path)
-    except ConfigError as problem:
-        raise click.UsageError(str(problem)) from problem
     report = Report()
     try:
         before, after = read_sides(old, new, union, report)
@@ -261,8 +263,7 @@ def diff(old: str, new: str, level: str | None, form: str, config: Path | None, 
     at = Level[level.upper()] if level else settings.level
     judgement = judge(compare(before.schema, after.schema), at, old=before.schema, waivers=settings.waivers)
     click.echo(render_diff(judgement, before, after, form, color=form == "text" and sys.stdout.isatty()), nl=False)
-    for waiver in judgement.unused:
-        click.echo(f"the waiver of {waiver.code} for `{waiver.message}` matches no finding: remove it", err=True)
+    _show_unused(judgement.unused)
     if incomparable := sorted(before.incomparable | after.incomparable):
         click.echo(
             f"not compared (release differs from the union, see exceptions.json): {', '.join(incomparable)}",
@@ -273,7 +274,7 @@ def diff(old: str, new: str, level: str | None, form: str, config: Path | None, 
 
 
 @main.command("lint-rules")
-@click.option("--format", "form", type=click.Choice(["text", "json", "markdown"]), default="text", show_default=True)
+@_format("text", "json", "markdown")
 def lint_rules(form: str) -> None:
     """List the rules of `kwirec diff` with their levels."""
     from kwirec.diff import RULES
@@ -289,31 +290,16 @@ def _check_package_name(package: str) -> None:
         raise click.UsageError(f"{package!r} would shadow an existing package: choose another name")
 
 
-def _report(config: Path | None) -> Report:
-    path = config or _nearest_config()
-    if path is None:
-        return Report()
-    try:
-        loaded = load_config(path)
-    except ConfigError as problem:
-        raise click.UsageError(str(problem)) from problem
-    return Report(severities=loaded.severities, waivers=loaded.waivers)
-
-
-def _nearest_config() -> Path | None:
-    for folder in (here := Path.cwd(), *here.parents):
-        if (path := folder / "pyproject.toml").exists():
-            return path
-    return None
-
-
 def _show(report: Report, form: str) -> None:
     """Print findings: machine formats to standard output, text to standard error."""
-    if form == "text":
-        if report.diagnostics:
-            click.echo(render(report.diagnostics, form, color=sys.stderr.isatty()), nl=False, err=True)
-    else:
-        click.echo(render(report.diagnostics, form), nl=False)
+    text = form == "text"
+    click.echo(render(report.diagnostics, form, color=text and sys.stderr.isatty()), nl=False, err=text)
+
+
+def _show_unused(waivers: Iterable[Waiver]) -> None:
+    for waiver in waivers:
+        place = f"{waiver.message}.{waiver.field}".removesuffix(".*")
+        click.echo(f"the waiver of {waiver.code} for `{place}` matches no finding: remove it", err=True)
 
 
 def _status(report: Report) -> int:

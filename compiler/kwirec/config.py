@@ -20,12 +20,11 @@ from __future__ import annotations
 import datetime
 import tomllib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from kwirec import catalogue
-from kwirec.diagnostics.diagnostic import Severity, Waiver, did_you_mean
+from kwirec.diagnostics.diagnostic import Report, Severity, Waiver, did_you_mean
 from kwirec.versions import ALL, VersionRange
 
 SEVERITIES = tuple(severity.value for severity in Severity)
@@ -40,29 +39,26 @@ class ConfigError(Exception):
         super().__init__("\n".join(f"{path.as_posix()}: {problem}" for problem in problems))
 
 
-@dataclass(frozen=True, kw_only=True)
-class Config:
-    """Severities by code number, and waivers in the order of the file."""
+def load_report(path: Path | None) -> Report:
+    """An empty report with the settings in ``[tool.kwirec]`` of a file; defaults without section or file.
 
-    severities: Mapping[str, Severity] = field(default_factory=dict)
-    waivers: tuple[Waiver, ...] = ()
-
-
-def load_config(path: Path) -> Config:
-    """The section ``[tool.kwirec]`` of a file; defaults if there is none. Raises :class:`ConfigError`."""
+    Raises :class:`ConfigError`.
+    """
+    if path is None:
+        return Report()
     problems: list[str] = []
     section = read_section(path, "kwirec", problems)
     for key in section:
         # Other parts of kwire may have settings here too, so only likely misspellings are mistakes.
         if key not in ("severity", "waivers") and (hint := did_you_mean(key, ("severity", "waivers"))):
             problems.append(f"[tool.kwirec] has no `{key}`; {hint}")
-    config = Config(
+    report = Report(
         severities=_read_severities(section.get("severity", {}), problems),
         waivers=read_waivers(section, "kwirec", "code", ("field",), _relaxable, problems),
     )
     if problems:
         raise ConfigError(path, problems)
-    return config
+    return report
 
 
 def read_section(path: Path, name: str, problems: list[str]) -> dict[str, Any]:

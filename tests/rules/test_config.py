@@ -7,18 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from kwirec.config import Config, ConfigError, load_config
-from kwirec.diagnostics.diagnostic import Severity, Waiver
+from kwirec.config import ConfigError, load_report
+from kwirec.diagnostics.diagnostic import Report, Severity, Waiver
 
-Load = Callable[[str], Config]
+Load = Callable[[str], Report]
 
 
 @pytest.fixture
 def load(tmp_path: Path) -> Load:
-    def run(text: str) -> Config:
+    def run(text: str) -> Report:
         path = tmp_path / "pyproject.toml"
         path.write_text(text, encoding="utf-8")
-        return load_config(path)
+        return load_report(path)
 
     return run
 
@@ -49,7 +49,7 @@ def test_severities_and_waivers(load: Load) -> None:
 
 @pytest.mark.parametrize("text", ["", "[tool.black]\nline-length = 1", "[tool.kwirec]"])
 def test_nothing_said(load: Load, text: str) -> None:
-    assert load(text) == Config()
+    assert load(text) == Report()
 
 
 WAIVER = '[[tool.kwirec.waivers]]\ncode = "K207"\nmessage = "Clock"\nreason = "ours"\n'
@@ -91,4 +91,4 @@ def test_all_mistakes_at_once(load: Load) -> None:
 
 def test_missing_file(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="nowhere"):
-        load_config(tmp_path / "nowhere.toml")
+        load_report(tmp_path / "nowhere.toml")
