@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 MAX_VERSION = 0x7FFF
 """Largest version number there is: versions travel as int16."""
@@ -53,38 +54,28 @@ class VersionRange:
 
         With ``open_at`` a range that reaches this version is left open at its end (``N+``).
         """
-        ordered = sorted(set(versions))
-        if not ordered:
-            return NONE
-        low, high = ordered[0], ordered[-1]
-        if len(ordered) != high - low + 1:
-            raise ValueError(f"versions {ordered} have gaps")
-        return VersionRange(low, MAX_VERSION if high == open_at else high)
+        match VersionRange.runs(versions):
+            case []:
+                return NONE
+            case [run]:
+                return VersionRange(run.low, MAX_VERSION if run.high == open_at else run.high)
+            case runs:
+                raise ValueError(f"versions {', '.join(map(str, runs))} have gaps")
 
     @staticmethod
     def runs(versions: Iterable[int]) -> list[VersionRange]:
         """``{0, 1, 3}`` → ``0-1``, ``3``: the fewest ranges that hold exactly ``versions``, in ascending order."""
-        runs: list[VersionRange] = []
-        for version in sorted(set(versions)):
-            if runs and runs[-1].high + 1 == version:
-                runs[-1] = VersionRange(runs[-1].low, version)
-            else:
-                runs.append(VersionRange(version, version))
-        return runs
-
-    @property
-    def is_empty(self) -> bool:
-        return self.low > self.high
+        return [VersionRange(run[0], run[-1]) for run in runs_by(sorted(set(versions)), lambda version: None)]
 
     @property
     def is_open(self) -> bool:
         """Whether the range has no upper end, such as ``N+``."""
-        return self.high == MAX_VERSION and not self.is_empty
+        return self.high == MAX_VERSION and bool(self)
 
     @property
     def is_inverted(self) -> bool:
         """Whether the bounds were written the wrong way round, such as ``5-3``."""
-        return self.is_empty and self != NONE
+        return not self and self != NONE
 
     def __contains__(self, version: int) -> bool:
         return self.low <= version <= self.high
@@ -96,11 +87,11 @@ class VersionRange:
         return max(0, self.high - self.low + 1)
 
     def __bool__(self) -> bool:
-        return not self.is_empty
+        return self.low <= self.high
 
     def covers(self, other: VersionRange) -> bool:
         """Whether every version of ``other`` is in this range; the empty range is covered by all."""
-        return other.is_empty or (self.low <= other.low and other.high <= self.high)
+        return not other or (self.low <= other.low and other.high <= self.high)
 
     def intersect(self, other: VersionRange) -> VersionRange:
         low, high = max(self.low, other.low), min(self.high, other.high)
@@ -109,8 +100,8 @@ class VersionRange:
     def subtract(self, other: VersionRange) -> tuple[VersionRange, ...]:
         """The versions of this range that ``other`` lacks: no, one or two ranges."""
         shared = self.intersect(other)
-        if shared.is_empty:
-            return () if self.is_empty else (self,)
+        if not shared:
+            return (self,) if self else ()
         rest = (VersionRange(self.low, shared.low - 1), VersionRange(shared.high + 1, self.high))
         return tuple(part for part in rest if part)
 
@@ -139,11 +130,6 @@ def in_words(versions: Iterable[int]) -> str:
 
 def runs_by(versions: Sequence[int], key: Callable[[int], object]) -> Iterator[tuple[int, ...]]:
     """``versions`` cut into runs of neighbours with the same ``key``."""
-    current: list[int] = []
-    for version in versions:
-        if current and (key(version) != key(current[-1]) or version != current[-1] + 1):
-            yield tuple(current)
-            current = []
-        current.append(version)
-    if current:
-        yield tuple(current)
+    # Neighbours are those whose distance from their index is the same.
+    for _, run in groupby(enumerate(versions), lambda item: (item[1] - item[0], key(item[1]))):
+        yield tuple(version for _, version in run)

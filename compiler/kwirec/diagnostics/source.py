@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bisect
+import re
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import PurePosixPath
@@ -17,12 +18,7 @@ class Source:
 
     @cached_property
     def _line_starts(self) -> list[int]:
-        starts = [0]
-        position = self.text.find("\n")
-        while position >= 0:
-            starts.append(position + 1)
-            position = self.text.find("\n", position + 1)
-        return starts
+        return [0, *(match.end() for match in re.finditer("\n", self.text))]
 
     def line_and_column(self, offset: int) -> tuple[int, int]:
         """The line and column of an offset, both from 1; columns count characters."""
@@ -41,7 +37,7 @@ class Source:
         return PurePosixPath(self.name.replace("\\", "/").rpartition("!")[2]).name.split(".")[0]
 
 
-@dataclass(frozen=True, order=False)
+@dataclass(frozen=True)
 class Span:
     """The characters ``start`` to ``end`` (exclusive) of a source."""
 

@@ -68,7 +68,7 @@ def offer(api: ApiFacts) -> Offer:
 def choose(client: Offer, broker: Offer) -> int | str | None:
     """The highest common version, if the broker accepts what it advertises."""
     common = client.accepted.intersect(broker.advertised)
-    if common.is_empty:
+    if not common:
         return None
     return common.high if common.high in broker.accepted else REFUSED
 

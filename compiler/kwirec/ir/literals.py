@@ -13,7 +13,7 @@ import math
 import re
 
 from kwirec.frontend.syntax import Literal
-from kwirec.ir.schema import IMPLICIT, INTEGER_RANGES, ArrayType, Default, Implicit, StructType, Type
+from kwirec.ir.schema import IMPLICIT, INTEGER_RANGES, Default, Implicit, PrimitiveType, Type
 
 _INTEGER = re.compile(r"(?P<sign>-?)(?P<digits>0[xX][0-9a-fA-F]{1,99}|[0-9]{1,99})")
 _FLOAT = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,9})?")
@@ -25,19 +25,16 @@ def typed_default(literal: Literal, type_: Type) -> Default | Implicit:
     """The value of a default; ``ValueError`` says why it is not one."""
     if literal is None or literal == "":
         return "" if literal == "" and str(type_) == "string" else IMPLICIT
-    if isinstance(type_, ArrayType | StructType):
-        return _only_null(literal)
-    name = type_.name
-    if name in INTEGER_RANGES:
-        return _integer(literal, name)
-    match name:
-        case "bool":
+    match type_:
+        case PrimitiveType(name) if name in INTEGER_RANGES:
+            return _integer(literal, name)
+        case PrimitiveType("bool"):
             return _boolean(literal)
-        case "float64":
+        case PrimitiveType("float64"):
             return _float(literal)
-        case "string":
+        case PrimitiveType("string"):
             return _string(literal)
-        case "uuid":
+        case PrimitiveType("uuid"):
             return _uuid(literal)
         case _:
             return _only_null(literal)

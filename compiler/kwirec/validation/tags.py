@@ -9,7 +9,7 @@ from kwirec.diagnostics.examples import clock, field, tagged
 from kwirec.ir.schema import Struct
 from kwirec.ir.sites import FieldSite, StructSite
 from kwirec.validation.rule import rule
-from kwirec.versions import in_words
+from kwirec.versions import NONE, in_words
 
 MAX_TAG = 0x7FFFFFFE
 
@@ -102,7 +102,7 @@ def incomplete_tag(at: FieldSite) -> Iterator[Finding]:
     A tagged field needs both: a tag, and the versions in which it is tagged.
     """
     decl, tagged = at.decl, at.decl.tagged_versions
-    if decl.tag is not None and (tagged is None or (tagged.value.is_empty and not tagged.value.is_inverted)):
+    if decl.tag is not None and (tagged is None or tagged.value == NONE):
         yield at.finding(
             f"field `{at.field.name}` has a tag but no tagged versions",
             decl.tag.span,
