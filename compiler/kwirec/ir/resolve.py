@@ -6,13 +6,13 @@ left out of the schema and the others are resolved, so that one run reports ever
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import TypeVar, Unpack
 
 from kwirec.diagnostics import codes
 from kwirec.diagnostics.diagnostic import Code, Details, Report, did_you_mean
 from kwirec.diagnostics.source import Span
-from kwirec.frontend.syntax import Document, FieldDecl, MessageDecl, Spanned, TypeExpr, walk_field_decls
+from kwirec.frontend.syntax import Document, FieldDecl, MessageDecl, Spanned, StructDecl, TypeExpr, walk_field_decls
 from kwirec.ir.literals import typed_default
 from kwirec.ir.schema import (
     IMPLICIT,
@@ -98,37 +98,17 @@ class _Resolver:
 
     def _structs(self) -> tuple[Struct, ...]:
         """The root, then structs in the order in which a reader of the file meets them."""
-        decl = self._decl
-        self._struct_names[self._name] = decl.name.span
-        for common in decl.common_structs:
+        self._struct_names[self._name] = self._decl.name.span
+        for common in self._decl.common_structs:
             self._declare(common.name.value, common.name.span)
-        fields = (decl.fields or ()) + tuple(f for common in decl.common_structs for f in common.fields)
-        for one in walk_field_decls(fields):
-            if one.fields is not None and one.type.name[:1].isupper():
-                self._declare(one.type.name, one.type.name_span)
-        structs = [
-            Struct(
-                name=self._name,
-                versions=_value(decl.valid_versions, NONE),
-                fields=self._fields(decl.fields or ()),
-                doc=_value(decl.about, ""),
-                decl=decl,
-            )
-        ]
-        self._add_inline(decl.fields or (), structs)
-        for common in decl.common_structs:
-            structs.append(
-                Struct(
-                    name=common.name.value,
-                    versions=_value(common.versions, NONE),
-                    fields=self._fields(common.fields),
-                    common=True,
-                    doc=_value(common.about, ""),
-                    decl=common,
-                )
-            )
-            self._add_inline(common.fields, structs)
-        return tuple(structs)
+        owners: tuple[MessageDecl | StructDecl, ...] = (self._decl, *self._decl.common_structs)
+        decls: list[MessageDecl | StructDecl | FieldDecl] = []
+        for owner in owners:
+            inline = [f for f in walk_field_decls(owner.fields) if f.fields is not None and f.type.name[:1].isupper()]
+            for field in inline:
+                self._declare(field.type.name, field.type.name_span)
+            decls += [owner, *inline]
+        return tuple(map(self._struct, decls))
 
     def _declare(self, name: str, span: Span) -> None:
         if (first := self._struct_names.setdefault(name, span)) is not span:
@@ -142,21 +122,22 @@ class _Resolver:
                 helps=["give one of them another name, or define it once in `commonStructs`"],
             )
 
-    def _add_inline(self, fields: tuple[FieldDecl, ...], structs: list[Struct]) -> None:
-        for decl in walk_field_decls(fields):
-            if decl.fields is not None and decl.type.name[:1].isupper():
-                structs.append(
-                    Struct(
-                        name=decl.type.name,
-                        versions=_field_versions(decl),
-                        fields=self._fields(decl.fields),
-                        doc=_value(decl.struct_about, ""),
-                        decl=decl,
-                    )
-                )
-
-    def _fields(self, fields: Sequence[FieldDecl]) -> tuple[Field, ...]:
-        return tuple(field for field in map(self._field, fields) if field is not None)
+    def _struct(self, decl: MessageDecl | StructDecl | FieldDecl) -> Struct:
+        match decl:
+            case MessageDecl():
+                name, versions, doc = self._name, decl.valid_versions, decl.about
+            case StructDecl():
+                name, versions, doc = decl.name.value, decl.versions, decl.about
+            case FieldDecl():
+                name, versions, doc = decl.type.name, _field_versions(decl), decl.struct_about
+        return Struct(
+            name=name,
+            versions=_value(versions, NONE),
+            fields=tuple(field for field in map(self._field, decl.fields or ()) if field is not None),
+            common=isinstance(decl, StructDecl),
+            doc=_value(doc, ""),
+            decl=decl,
+        )
 
     def _field(self, decl: FieldDecl) -> Field | None:
         type_ = self._type(decl.type)
@@ -165,7 +146,7 @@ class _Resolver:
         return Field(
             name=decl.name.value,
             type=type_,
-            versions=_field_versions(decl),
+            versions=_value(_field_versions(decl), NONE),
             nullable=_value(decl.nullable_versions, NONE),
             tagged=_value(decl.tagged_versions, NONE),
             tag=_value(decl.tag, None),
@@ -225,9 +206,9 @@ class _Resolver:
         self._report.add(code, message, span, label, **details)
 
 
-def _field_versions(decl: FieldDecl) -> VersionRange:
+def _field_versions(decl: FieldDecl) -> Spanned[VersionRange] | None:
     """``versions``, or ``taggedVersions`` if the field has no other [KAFKA-WIRE 31]."""
-    return _value(decl.versions or decl.tagged_versions, NONE)
+    return decl.versions or decl.tagged_versions
 
 
 def _value(spanned: Spanned[T] | None, default: D) -> T | D:
