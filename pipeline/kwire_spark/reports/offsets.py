@@ -18,7 +18,6 @@ from kwire_spark.reports import charts
 from kwire_spark.reports.report import Chart, Column, Report, Table
 from kwire_spark.reports.text import counted, file_name, runs, visible
 from kwire_spark.tables import groups as tables
-from kwire_spark.tables.topics import with_topic_names
 
 TOP = 500
 BARS = 25
@@ -109,8 +108,7 @@ def offsets(records: DataFrame, ends: DataFrame | None = None, *, top: int = TOP
 
     Names of topics that groups know by id are those of ``__cluster_metadata``, if that is among the records.
     """
-    names = tables.topics(records).select("topic_id", "topic").distinct()
-    coordinated = with_topic_names(tables.coordinated(records), names).persist()
+    coordinated = tables.coordinated(records).persist()
     committed, groups, members = (
         coordinated.where(F.col(name).isNotNull()).select(f"{name}.*") for name in ("committed", "groups", "members")
     )

@@ -1,9 +1,9 @@
 """The state in internal topics as tables: offsets, groups, members, transactions, and the cluster's metadata.
 
-Each function takes RECORDS of ``kafka_log``, ignores other topics, and returns the state at the end of the log, with
-the columns of ``kwire_spark.state.columns``. Each partition is replayed in one task, in order; memory is bounded by
-its live state. Records must be of one cluster: replicas of a partition count once, but two clusters would be mixed
-up.
+Each table is a function that takes RECORDS of ``kafka_log``, ignores other topics, and returns the state at the end
+of the log, with the columns of ``kwire_spark.state.columns``. Each partition is replayed in one task, in order;
+memory is bounded by its live state. Records must be of one cluster: replicas of a partition count once, but two
+clusters would be mixed up.
 """
 
 from __future__ import annotations
@@ -38,75 +38,60 @@ SHARES_TOPIC = "__share_group_state"
 INTERNAL = (OFFSETS_TOPIC, TRANSACTIONS_TOPIC, METADATA_TOPIC, SHARES_TOPIC)
 
 
-def committed_offsets(records: DataFrame) -> DataFrame:
-    """A row per group, topic and partition, with the same result as ``kwire.logs.committed_offsets``."""
-    return _replayed(records, OFFSETS_TOPIC, CommittedOffsets, columns.COMMITTED)
+def _replayed(topic: str, new: Callable[[], State], schema: pa.Schema, records: DataFrame) -> DataFrame:
+    """Each partition in one task, sorted: snapshots first, the newest last of them, then the log by offset."""
+    is_snapshot = F.col("source").endswith(".checkpoint")
+    end = F.regexp_extract("source", f"(?:{FILE_NAME.pattern})$", 1)  # empty for bootstrap.checkpoint, the oldest
+    ordered = (
+        records.where(F.col("topic") == topic)
+        .select(*COLUMNS)
+        .repartition("partition")
+        .sortWithinPartitions("partition", ~is_snapshot, end, F.when(is_snapshot, F.col("source")), "offset")
+    )
+    return ordered.mapInArrow(partial(replay, new=new, schema=schema), spark_schema(schema))
 
 
-def groups(records: DataFrame) -> DataFrame:
-    """Groups of all types: those with group records, and those that only committed offsets."""
-    return _replayed(records, OFFSETS_TOPIC, Groups, columns.GROUPS)
+def _with_names(topic: str, new: Callable[[], State], schema: pa.Schema, records: DataFrame) -> DataFrame:
+    names = topics(records).select("topic_id", "topic").distinct()
+    return with_topic_names(_replayed(topic, new, schema, records), names)
 
 
-def members(records: DataFrame) -> DataFrame:
-    """Members of groups, with subscription and assignment. Names of topics that have only an id there are taken from
-    ``__cluster_metadata``, if that is among the records."""
-    return with_topic_names(_replayed(records, OFFSETS_TOPIC, Members, columns.MEMBERS), _names(records))
-
-
-def share_states(records: DataFrame) -> DataFrame:
-    """Progress of share groups, a row per group and partition, from ``__share_group_state`` [KIP-932], with names of
-    topics as in :func:`members`."""
-    return with_topic_names(_replayed(records, SHARES_TOPIC, ShareStates, columns.SHARE_STATES), _names(records))
+committed_offsets = partial(_replayed, OFFSETS_TOPIC, CommittedOffsets, columns.COMMITTED)
+"""A row per group, topic and partition, with the same result as ``kwire.logs.committed_offsets``."""
+groups = partial(_replayed, OFFSETS_TOPIC, Groups, columns.GROUPS)
+"""Groups of all types: those with group records, and those that only committed offsets."""
+members = partial(_with_names, OFFSETS_TOPIC, Members, columns.MEMBERS)
+"""Members of groups, with subscription and assignment. Names of topics that have only an id there are taken from
+``__cluster_metadata``, if that is among the records."""
+share_states = partial(_with_names, SHARES_TOPIC, ShareStates, columns.SHARE_STATES)
+"""Progress of share groups, a row per group and partition, from ``__share_group_state`` [KIP-932], with names of
+topics as in ``members``."""
+transactions = partial(_replayed, TRANSACTIONS_TOPIC, Transactions, columns.TRANSACTIONS)
+"""The last transaction of each transactional id."""
+topics = partial(_replayed, METADATA_TOPIC, Topics, columns.TOPICS)
+"""A row per partition: topic, id, leader, replicas, in-sync replicas."""
+brokers = partial(_replayed, METADATA_TOPIC, Brokers, columns.BROKERS)
+"""The registered brokers."""
+configs = partial(_replayed, METADATA_TOPIC, Configs, columns.CONFIGS)
+"""Dynamic configurations, without secrets."""
+acls = partial(_replayed, METADATA_TOPIC, Acls, columns.ACLS)
+"""The access control rules."""
+scram_users = partial(_replayed, METADATA_TOPIC, ScramUsers, columns.SCRAM_USERS)
+"""Users that can log in by SCRAM, without salts and keys."""
+features = partial(_replayed, METADATA_TOPIC, Features, columns.FEATURES)
+"""The finalized levels of features."""
+quotas = partial(_replayed, METADATA_TOPIC, Quotas, columns.QUOTAS)
+"""The quotas of clients, users and addresses."""
 
 
 def coordinated(records: DataFrame) -> DataFrame:
     """Committed offsets, groups and members from one replay, as structs ``committed``, ``groups`` and ``members``
-    with the columns of these tables. Each row has one of them, the others are null."""
+    with the columns of these tables. Each row has one of them, the others are null. Names of topics are those of
+    ``members``, in all three."""
     schemas = {"committed": columns.COMMITTED, "groups": columns.GROUPS, "members": columns.MEMBERS}
     states: dict[str, Callable[[], State]] = {"committed": CommittedOffsets, "groups": Groups, "members": Members}
     schema = pa.schema([(name, pa.struct(list(fields))) for name, fields in schemas.items()])
-    return _replayed(records, OFFSETS_TOPIC, partial(Several, states), schema)
-
-
-def transactions(records: DataFrame) -> DataFrame:
-    """The last transaction of each transactional id."""
-    return _replayed(records, TRANSACTIONS_TOPIC, Transactions, columns.TRANSACTIONS)
-
-
-def topics(records: DataFrame) -> DataFrame:
-    """A row per partition: topic, id, leader, replicas, in-sync replicas."""
-    return _replayed(records, METADATA_TOPIC, Topics, columns.TOPICS)
-
-
-def brokers(records: DataFrame) -> DataFrame:
-    """The registered brokers."""
-    return _replayed(records, METADATA_TOPIC, Brokers, columns.BROKERS)
-
-
-def configs(records: DataFrame) -> DataFrame:
-    """Dynamic configurations, without secrets."""
-    return _replayed(records, METADATA_TOPIC, Configs, columns.CONFIGS)
-
-
-def acls(records: DataFrame) -> DataFrame:
-    """The access control rules."""
-    return _replayed(records, METADATA_TOPIC, Acls, columns.ACLS)
-
-
-def scram_users(records: DataFrame) -> DataFrame:
-    """Users that can log in by SCRAM, without salts and keys."""
-    return _replayed(records, METADATA_TOPIC, ScramUsers, columns.SCRAM_USERS)
-
-
-def features(records: DataFrame) -> DataFrame:
-    """The finalized levels of features."""
-    return _replayed(records, METADATA_TOPIC, Features, columns.FEATURES)
-
-
-def quotas(records: DataFrame) -> DataFrame:
-    """The quotas of clients, users and addresses."""
-    return _replayed(records, METADATA_TOPIC, Quotas, columns.QUOTAS)
+    return _with_names(OFFSETS_TOPIC, partial(Several, states), schema, records)
 
 
 def undecodable(records: DataFrame) -> DataFrame:
@@ -120,20 +105,3 @@ def undecodable(records: DataFrame) -> DataFrame:
     first = F.min(F.struct("partition", "offset", "source", "position")).alias("first")
     counted = failures.groupBy("topic", "kind", "reason").agg(F.count("*").alias("records"), first)
     return counted.select("topic", "kind", "reason", "records", "first.*")
-
-
-def _names(records: DataFrame) -> DataFrame:
-    return topics(records).select("topic_id", "topic").distinct()
-
-
-def _replayed(records: DataFrame, topic: str, new: Callable[[], State], schema: pa.Schema) -> DataFrame:
-    """Each partition in one task, sorted: snapshots first, the newest last of them, then the log by offset."""
-    is_snapshot = F.col("source").endswith(".checkpoint")
-    end = F.regexp_extract("source", f"(?:{FILE_NAME.pattern})$", 1)  # empty for bootstrap.checkpoint, the oldest
-    ordered = (
-        records.where(F.col("topic") == topic)
-        .select(*COLUMNS)
-        .repartition("partition")
-        .sortWithinPartitions("partition", ~is_snapshot, end, F.when(is_snapshot, F.col("source")), "offset")
-    )
-    return ordered.mapInArrow(partial(replay, new=new, schema=schema), spark_schema(schema))
