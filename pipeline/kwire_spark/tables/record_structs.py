@@ -20,15 +20,7 @@ from kwire.policy import LIKE_KAFKA
 from kwire.records import Record, decode_control
 from kwire.records.control import TYPES
 from kwire_kafka import PROTOCOL
-from kwire_spark.tables.structs import (
-    NOTHING,
-    Decoded,
-    in_pieces,
-    known_reasons,
-    message_field,
-    structs,
-    with_columns,
-)
+from kwire_spark.tables.structs import NOTHING, Decoded, in_pieces, message_field, structs, with_columns
 
 VERSION = pa.field("version", pa.int16(), metadata={"comment": "Version of the value, null if out of range."})
 TYPE = pa.field("type", pa.string(), metadata={"comment": "Type of the control record, such as abort or commit."})
@@ -81,13 +73,11 @@ def record_kinds() -> dict[str, RecordKind]:
     return kinds
 
 
+@dataclass(frozen=True, slots=True)
 class RecordStructs:
     """Converts keys and values of one kind of record to structs."""
 
-    __slots__ = ("kind",)
-
-    def __init__(self, kind: RecordKind) -> None:
-        self.kind = kind
+    kind: RecordKind
 
     def fields(self) -> list[pa.Field]:
         """The columns that replace the bytes."""
@@ -109,7 +99,7 @@ class RecordStructs:
             columns["key"] = structs(self.kind.key, [record.key for record in records])
         if not self.kind.topic:
             columns["type"] = pa.array([record.type for record in records], pa.string())
-        reasons = [known or record.reason for known, record in zip(known_reasons(batch), records, strict=True)]
+        reasons = [record.reason for record in records]
         return with_columns(batch, ("key", "value"), self.fields(), columns, reasons)
 
     def _record(self, key: bytes | None, value: bytes | None) -> _Record:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 import pyarrow as pa
 
@@ -53,14 +54,12 @@ def no_collection() -> Iterator[None]:
             gc.enable()
 
 
+@dataclass(frozen=True, slots=True)
 class ExchangeStructs:
     """Converts requests, responses or both (``parts``) of one API to structs."""
 
-    __slots__ = ("api_key", "parts")
-
-    def __init__(self, api_key: int, parts: Sequence[str] = ("request", "response")) -> None:
-        self.api_key = api_key
-        self.parts = tuple(parts)
+    api_key: int
+    parts: Sequence[str] = ("request", "response")
 
     def fields(self) -> list[pa.Field]:
         """The columns that replace the bytes."""
@@ -70,13 +69,10 @@ class ExchangeStructs:
         return in_pieces(batches, self._converted)
 
     def _converted(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        columns: dict[str, pa.Array] = {}
-        reasons = known_reasons(batch)
-        for part in self.parts:
-            decoded = self._decoded(part, batch)
-            columns[part] = structs(self._message(part).__name__, decoded)
-            reasons = [known or reason for known, (_, _, reason) in zip(reasons, decoded, strict=True)]
-        return with_columns(batch, ("request", "response"), self.fields(), columns, reasons)
+        decoded = {part: self._decoded(part, batch) for part in self.parts}
+        columns = {part: structs(self._message(part).__name__, messages) for part, messages in decoded.items()}
+        reasons = [[reason for _, _, reason in messages] for messages in decoded.values()]
+        return with_columns(batch, ("request", "response"), self.fields(), columns, *reasons)
 
     def _message(self, part: str) -> type[Message]:
         return PROTOCOL.request(self.api_key) if part == "request" else PROTOCOL.response(self.api_key)
@@ -118,10 +114,13 @@ def with_columns(
     replaced: Sequence[str],
     fields: Sequence[pa.Field],
     columns: dict[str, pa.Array],
-    reasons: list[str | None],
+    *reasons: Sequence[str | None],
 ) -> pa.RecordBatch:
-    """The batch with some columns replaced: see :func:`schema_with`."""
-    columns = {**columns, "reason": pa.array(reasons, pa.string())}
+    """The batch with some columns replaced: see :func:`schema_with`. Rows without a reason get the first of these."""
+    first = batch.column("reason").to_pylist() if "reason" in batch.schema.names else [None] * batch.num_rows
+    for more in reasons:
+        first = [known or reason for known, reason in zip(first, more, strict=True)]
+    columns = {**columns, "reason": pa.array(first, pa.string())}
     schema = schema_with(batch.schema, replaced, fields)
     arrays = [columns[name] if name in columns else batch.column(name) for name in schema.names]
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
@@ -143,8 +142,3 @@ def message_field(name: str, message: str) -> pa.Field:
 def structs(name: str, decoded: Sequence[Decoded]) -> pa.Array:
     """Messages as a column, null where there is none."""
     return ARROW[name].array([message for message, _, _ in decoded], [version for _, version, _ in decoded])
-
-
-def known_reasons(batch: pa.RecordBatch) -> list[str | None]:
-    """The reasons that rows already have."""
-    return batch.column("reason").to_pylist() if "reason" in batch.schema.names else [None] * batch.num_rows

@@ -81,7 +81,6 @@ def _has_ids(kind: DataType) -> bool:
 
 def _filled(column: Column, kind: DataType, names: Column) -> Column:
     """The column with missing names filled in; only structs that have ids are rebuilt."""
-
     if isinstance(kind, ArrayType):
         element_kind = kind.elementType
         return F.transform(column, lambda element: _filled(element, element_kind, names))

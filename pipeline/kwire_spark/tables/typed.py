@@ -68,8 +68,7 @@ def is_of(records: DataFrame, kind: RecordKind) -> Column:
 
 def _schema(table: DataFrame, replaced: Sequence[str], fields: list[pa.Field]) -> StructType:
     """The counterpart of ``structs.schema_with`` in Spark types, which other columns keep."""
-
     gone = {*replaced, "_corrupt", *(field.name for field in fields)}
     kept = [field for field in table.schema if field.name not in gone]
-    added = spark_schema(pa.schema([*([] if "reason" in table.columns else [REASON]), *fields]))
+    added = spark_schema([*([] if "reason" in table.columns else [REASON]), *fields])
     return StructType([*kept, *added])
