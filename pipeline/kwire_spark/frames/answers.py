@@ -51,11 +51,8 @@ def _collectors(cls: type[Struct]) -> tuple[Collect, ...]:
         if field.type == "int16" and field.name.endswith("error_code"):
             collectors.append(_code(field.name))
         elif struct is not None and (within := _collectors(struct)):
-            alone = _only_code(struct) if len(within) == 1 else None
-            if not field.is_array:
-                collectors.append(_struct(field.name, within))
-            else:
-                collectors.append(_codes(field.name, alone) if alone else _list(field.name, within))
+            alone = _only_code(struct) if field.is_array and len(within) == 1 else None
+            collectors.append(_codes(field.name, alone) if alone else _nested(field.name, within, field.is_array))
     _KNOWN[cls] = tuple(collectors)
     return _KNOWN[cls]
 
@@ -84,23 +81,13 @@ def _codes(name: str, code: str) -> Collect:
     return collect
 
 
-def _list(name: str, within: tuple[Collect, ...]) -> Collect:
+def _nested(name: str, within: tuple[Collect, ...], is_array: bool) -> Collect:
     get = attrgetter(name)
 
     def collect(struct: Any, found: set[int]) -> None:
-        for element in get(struct) or ():
-            for inner in within:
-                inner(element, found)
-
-    return collect
-
-
-def _struct(name: str, within: tuple[Collect, ...]) -> Collect:
-    get = attrgetter(name)
-
-    def collect(struct: Any, found: set[int]) -> None:
-        if (value := get(struct)) is not None:
-            for inner in within:
-                inner(value, found)
+        if value := get(struct):
+            for element in value if is_array else (value,):
+                for inner in within:
+                    inner(element, found)
 
     return collect

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -100,13 +101,11 @@ class Connections:
         return rows
 
 
+@dataclass(slots=True)
 class Unwanted:
     """A connection without any row that is needed. Keeping the connection keeps its identity unique."""
 
-    __slots__ = ("connection",)
-
-    def __init__(self, connection: Connection) -> None:
-        self.connection = connection
+    connection: Connection
 
     def decode(self, piece: Piece) -> list[Event]:
         return []

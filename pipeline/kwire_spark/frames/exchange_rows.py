@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any
 
@@ -29,19 +30,15 @@ _LAYOUT = LAYOUTS["exchanges"]
 _row, _shared_row, _corrupt = _LAYOUT.row, _LAYOUT.shared_row, _LAYOUT.corrupt
 
 
+@dataclass(slots=True)
 class Asked:
     """A request, and where it was seen."""
 
-    __slots__ = ("context", "event", "number", "position", "source")
-
-    def __init__(
-        self, event: RequestEvent | Undecodable, context: RequestContext, number: int, source: str, position: int
-    ) -> None:
-        self.event = event
-        self.context = context
-        self.number = number
-        self.source = source
-        self.position = position
+    event: RequestEvent | Undecodable
+    context: RequestContext
+    number: int
+    source: str
+    position: int
 
 
 class ExchangeRows:

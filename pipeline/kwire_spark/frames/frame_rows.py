@@ -56,7 +56,7 @@ class FrameRows:
                 self._share(context, source)
             shared, expects = context.asked, event.expects_response
         else:
-            shared, expects = self._undecodable(event, context.columns, source), True
+            shared, expects = self._unshared(event, "undecodable", event.reason, context.columns, source), True
         if expects:
             self._asked[event.position] = number, context, correlation_id
         end = micros(event.time)
@@ -86,7 +86,7 @@ class FrameRows:
             if self._errors and event.message is not None:
                 codes, throttle = error_codes(event.message), throttle_ms(event.message)
         else:
-            shared = self._undecodable(event, context.columns, source)
+            shared = self._unshared(event, "undecodable", event.reason, context.columns, source)
         time = micros(event.time)
         started = time if event.started == event.time else micros(event.started)
         row = _row(
@@ -119,11 +119,8 @@ class FrameRows:
             raw = shown(event) if self._shown else None
         if isinstance(event, Undecodable | SaslToken):
             started = event.started
-        shared = _shared_row(
-            source=source, **self._peers, direction=event.direction, kind=kind, **columns, reason=reason
-        )
         row = _row(
-            shared,
+            self._unshared(event, kind, reason, columns, source),
             position=position,
             number=self._number,
             started=micros(started),
@@ -152,14 +149,10 @@ class FrameRows:
         context.asked = _shared_row(**common, direction=CLIENT, kind="request")
         context.answered = _shared_row(**common, direction=SERVER, kind="response")
 
-    def _undecodable(self, event: Undecodable, columns: Columns, source: str) -> Row:
+    def _unshared(self, event: Event, kind: str, reason: str | None, columns: Columns, source: str) -> Row:
+        """The tuple of a row that shares it with no other."""
         return _shared_row(
-            source=source,
-            **self._peers,
-            direction=event.direction,
-            kind="undecodable",
-            **columns,
-            reason=event.reason,
+            source=source, **self._peers, direction=event.direction, kind=kind, **columns, reason=reason
         )
 
 
