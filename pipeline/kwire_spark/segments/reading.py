@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from kwire.logs import LogSegment
 from kwire.logs.extents import extents
-from kwire.logs.index_lookup import near_offset, near_position
+from kwire.logs.indexes import near_offset, near_position
 from kwire.logs.window import Window
 from kwire.records import Batch
 from kwire.records.layout import ATTRIBUTES, CONTROL, MAGIC

@@ -6,6 +6,8 @@ an int16 version and a ConsumerProtocolSubscription or ConsumerProtocolAssignmen
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from kwire.errors import DecodeError
 from kwire.policy import STRICT, Policy
 from kwire.primitives import read_int16
@@ -35,18 +37,16 @@ PLACES: dict[str, tuple[tuple[str, str], ...]] = {
 """The fields that contain an embedded message, and the name of that message."""
 
 
+@dataclass(slots=True, repr=False)
 class Embedded:
     """A message in the bytes field at ``path`` of another message. If it cannot be decoded, ``message`` is ``None``
     and ``reason`` says why."""
 
-    __slots__ = ("message", "path", "raw", "reason", "version")
-
-    def __init__(self, path: str, raw: bytes) -> None:
-        self.path = path
-        self.raw = raw
-        self.version: int | None = None
-        self.message: Message | None = None
-        self.reason: str | None = None
+    path: str
+    raw: bytes
+    version: int | None = None
+    message: Message | None = None
+    reason: str | None = None
 
     def __repr__(self) -> str:
         version = "" if self.version is None else f" v{self.version}"
@@ -78,12 +78,10 @@ def decode_assignment(protocol: MessageRegistry, data: bytes, policy: Policy = S
 
 
 def _read(protocol: MessageRegistry, name: str, path: str, raw: bytes, policy: Policy) -> Embedded:
-    result = Embedded(path, raw)
     try:
-        result.version, result.message = _decode(protocol, name, raw, policy)
+        return Embedded(path, raw, *_decode(protocol, name, raw, policy))
     except DecodeError as error:
-        result.version, result.reason = error.version, str(error)
-    return result
+        return Embedded(path, raw, error.version, reason=str(error))
 
 
 def _decode(protocol: MessageRegistry, name: str, data: bytes, policy: Policy) -> tuple[int, Message]:

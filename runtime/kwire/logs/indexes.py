@@ -1,9 +1,12 @@
-"""The indexes of a log segment: where to start reading for an offset, a position or a time.
+"""Where to start reading a segment for a position, an offset or a time: at its start, or at a batch in an index.
 
 ``.index`` has pairs of int32: offset, counted from the segment's base offset, and position in the ``.log`` file.
 ``.timeindex`` has the highest timestamp so far as int64 and the relative offset of its record as int32. Brokers write
 an entry every few KiB (``log.index.interval.bytes``) and allocate the files in advance, so that zeros follow the last
-entry. Both are hints: compare them with the log before relying on them.
+entry.
+
+An entry is a hint. It is used only if a batch with a valid checksum and the indexed offset or time is there;
+otherwise reading starts at the beginning of the file, from where all batches are found.
 """
 
 from __future__ import annotations
@@ -12,35 +15,64 @@ import sys
 from bisect import bisect_right
 from struct import Struct
 
+from kwire.logs.extents import extents
+from kwire.logs.window import Window
+from kwire.records import Batch
+from kwire.records.layout import MAGIC, OVERHEAD
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from pathlib import Path
+    from kwire.logs.segment import LogSegment
 
-_OFFSET_ENTRY = Struct(">ii")
-_TIME_ENTRY = Struct(">qi")
-
-
-def position_of(log: Path, relative: int) -> tuple[int, int]:
-    """The last entry of the ``.index`` of ``log`` at or before a relative offset: that offset and its position;
-    zeros if there is none."""
-    return _last(log.with_suffix(".index"), _OFFSET_ENTRY, relative)
+_ENTRIES = {".index": Struct(">ii"), ".timeindex": Struct(">qi")}
 
 
-def offset_of(log: Path, timestamp: int) -> tuple[int, int]:
-    """The last entry of the ``.timeindex`` of ``log`` at or before a timestamp: the highest timestamp so far, and
-    the relative offset of its record; zeros if there is none."""
-    return _last(log.with_suffix(".timeindex"), _TIME_ENTRY, timestamp)
+def near_position(window: Window, segment: LogSegment, position: int) -> int:
+    """The start of a batch at or before ``position``."""
+    return _checked(window, segment, *_last(segment, ".index", position, column=1)) if position else 0
 
 
-def offset_before(log: Path, position: int) -> tuple[int, int]:
-    """The last entry of the ``.index`` of ``log`` at or before a position: relative offset and position."""
-    return _last(log.with_suffix(".index"), _OFFSET_ENTRY, position, column=1)
+def near_offset(window: Window, segment: LogSegment, offset: int) -> int:
+    """The start of the batch that holds ``offset``, or of one before it."""
+    base = segment.base_offset
+    if base is None or offset <= base:
+        return 0
+    return _checked(window, segment, *_last(segment, ".index", offset - base))
 
 
-def _last(path: Path, entry: Struct, key: int, column: int = 0) -> tuple[int, int]:
-    """The last entry whose number in ``column`` is at most ``key``; zeros if there is none."""
+def near_time(window: Window, segment: LogSegment, time: int) -> int:
+    """The start of a batch before the first with a timestamp of at least ``time``, in milliseconds."""
+    if segment.base_offset is None:
+        return 0
+    timestamp, relative = _last(segment, ".timeindex", time)
+    offset = segment.base_offset + relative
+    for position, size, reason, _ in extents(window, near_offset(window, segment, offset)):
+        if reason is not None or window.read(position, size)[MAGIC] != 2:
+            return 0
+        batch = Batch(window.read(position, size), position)
+        if batch.last_offset >= offset:
+            return position if batch.base_offset <= offset and batch.max_timestamp == timestamp else 0
+    return 0
+
+
+def _checked(window: Window, segment: LogSegment, relative: int, position: int) -> int:
+    """``position`` if a batch of magic 2 that matches the index entry starts there, else 0."""
+    base = segment.base_offset
+    if base is None or not 0 < position <= window.size - OVERHEAD - MAGIC or relative < 0:
+        return 0
+    size = window.size_at(position)
+    if not size or window.read(position, MAGIC + 1)[MAGIC] != 2:
+        return 0
+    batch = Batch(window.read(position, size), position)
+    matches = base <= batch.base_offset <= base + relative and window.certain(position, size)
+    return position if matches else 0
+
+
+def _last(segment: LogSegment, suffix: str, key: int, column: int = 0) -> tuple[int, int]:
+    """The last entry of an index whose number in ``column`` is at most ``key``; zeros if there is none."""
+    entry = _ENTRIES[suffix]
     try:
-        data = path.read_bytes()
+        data = segment.path.with_suffix(suffix).read_bytes()
     except OSError:
         return 0, 0
 

@@ -6,6 +6,8 @@ row as bytes, with the reason.
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
+
 from kwire.errors import DecodeError
 from kwire.policy import STRICT, Policy
 from kwire.primitives import read_int16, read_uvarint
@@ -33,6 +35,7 @@ _FRAMED = ("metadata", "remote_storage")
 _OFFSET_COMMIT = 1
 
 
+@dataclass(slots=True, repr=False)
 class InternalRecord:
     """One record of an internal topic.
 
@@ -43,32 +46,17 @@ class InternalRecord:
     type numbers.
     """
 
-    __slots__ = ("control", "key", "name", "raw_key", "raw_value", "reason", "topic", "type", "value", "version")
-
-    def __init__(
-        self,
-        topic: str,
-        raw_key: bytes | None,
-        raw_value: bytes | None,
-        *,
-        control: bool = False,
-        type: int | None = None,
-        name: str | None = None,
-        key: Message | None = None,
-        version: int | None = None,
-        value: Message | None = None,
-        reason: str | None = None,
-    ) -> None:
-        self.topic = topic
-        self.raw_key = raw_key
-        self.raw_value = raw_value
-        self.control = control
-        self.type = type
-        self.name = name
-        self.key = key
-        self.version = version
-        self.value = value
-        self.reason = reason
+    topic: str
+    raw_key: bytes | None
+    raw_value: bytes | None
+    _: KW_ONLY
+    control: bool = False
+    type: int | None = None
+    name: str | None = None
+    key: Message | None = None
+    version: int | None = None
+    value: Message | None = None
+    reason: str | None = None
 
     @property
     def tombstone(self) -> bool:
@@ -97,11 +85,12 @@ def decode_record(
     messages of its coordinators, but not after metadata records.
     """
     if control:
-        return _control(protocol, topic, key, value, policy)
-    if topic not in TOPICS:
+        decode = _control
+    elif topic in TOPICS:
+        decode = _framed if TOPICS[topic] in _FRAMED else _coordinated
+    else:
         raise ValueError(f"unknown internal topic {topic!r}; expected {', '.join(TOPICS)}")
-    record = InternalRecord(topic, key, value)
-    decode = _framed if TOPICS[topic] in _FRAMED else _coordinated
+    record = InternalRecord(topic, key, value, control=control)
     try:
         record.reason = decode(protocol, record, policy)
     except DecodeError as error:
@@ -109,21 +98,10 @@ def decode_record(
     return record
 
 
-def _control(
-    protocol: MessageRegistry, topic: str, key: bytes | None, value: bytes | None, policy: Policy
-) -> InternalRecord:
-    control = decode_control(protocol, Record(key, value), policy)
-    return InternalRecord(
-        topic,
-        key,
-        value,
-        control=True,
-        type=control.type,
-        name=control.name,
-        version=control.version,
-        value=control.message,
-        reason=control.reason,
-    )
+def _control(protocol: MessageRegistry, record: InternalRecord, policy: Policy) -> str | None:
+    found = decode_control(protocol, Record(record.raw_key, record.raw_value), policy)
+    record.type, record.name, record.version, record.value = found.type, found.name, found.version, found.message
+    return found.reason
 
 
 def _coordinated(protocol: MessageRegistry, record: InternalRecord, policy: Policy) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
 from kwire.logs.directory import internal_records
@@ -36,6 +37,7 @@ class _Row(Protocol):
 Row = TypeVar("Row", bound=_Row)
 
 
+@dataclass(frozen=True, slots=True)
 class CommittedOffset:
     """The offset that a group committed for a partition.
 
@@ -43,17 +45,11 @@ class CommittedOffset:
     empty if the consumer sent none; ``record_offset`` is the offset of the record in ``__consumer_offsets``.
     """
 
-    __slots__ = ("leader_epoch", "metadata", "offset", "record_offset", "timestamp")
-
-    def __init__(self, value: Any, record_offset: int) -> None:
-        self.offset: int = value.offset
-        self.leader_epoch: int = getattr(value, "leader_epoch", -1)
-        self.metadata: str = value.metadata
-        self.timestamp: int = value.commit_timestamp
-        self.record_offset = record_offset
-
-    def __repr__(self) -> str:
-        return f"CommittedOffset(offset={self.offset}, timestamp={self.timestamp}, metadata={self.metadata!r})"
+    offset: int
+    leader_epoch: int
+    metadata: str
+    timestamp: int
+    record_offset: int
 
 
 def committed_offsets(
@@ -74,7 +70,12 @@ def committed_offsets(
         protocol, path, topic="__consumer_offsets", verify=verify, errors=errors, policy=policy
     ):
         history.add(row)
-    return {key: CommittedOffset(row.record.value, row.offset) for key, row in history.committed.items()}
+    committed = {}
+    for key, row in history.committed.items():
+        value: Any = row.record.value
+        epoch = getattr(value, "leader_epoch", -1)
+        committed[key] = CommittedOffset(value.offset, epoch, value.metadata, value.commit_timestamp, row.offset)
+    return committed
 
 
 class OffsetHistory(Generic[Row]):

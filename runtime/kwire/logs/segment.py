@@ -13,7 +13,7 @@ from pathlib import Path
 
 from kwire.errors import DecodeError
 from kwire.logs.extents import extents
-from kwire.logs.index_lookup import near_offset, near_time
+from kwire.logs.indexes import near_offset, near_time
 from kwire.logs.window import ShrunkFileError, Window
 from kwire.policy import STRICT, Policy
 from kwire.records import Batch, read_batches

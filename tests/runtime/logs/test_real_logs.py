@@ -22,7 +22,7 @@ from kwire.logs import (
     read_producer_snapshot,
     scan,
 )
-from kwire.logs.index_lookup import near_offset, near_time
+from kwire.logs.indexes import near_offset, near_time
 from kwire.logs.window import Window
 from kwire.message import Struct
 from kwire.schema import present_fields
