@@ -14,7 +14,7 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 import kwire_kafka
-from kwire.__main__ import main
+from kwire.command import main
 from kwire.schema import description, fields, walk
 from kwire_kafka import PROTOCOL, FetchRequest
 from kwire_kafka.api.fetch import FetchTopic

@@ -15,8 +15,7 @@ from typing import Any
 import pytest
 
 from kwire import DecodeError
-from kwire.__main__ import main
-from kwire.command import decode
+from kwire.command import decode, main
 from kwire.command.input_bytes import read_input
 from kwire.frames import frame
 from kwire.records import Record, encode_batch

@@ -6,19 +6,19 @@ import argparse
 import json
 import sys
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from kwire.command.input_bytes import CODINGS, read_input
-from kwire.command.notes import notes
-from kwire.command.options import add_shared, registry
+from kwire.command.options import add_command, registry
 from kwire.errors import DecodeError, UnknownApiError, UnknownNameError
 from kwire.policy import LIKE_KAFKA, STRICT, Policy
-from kwire.trace.batches import expand_records
+from kwire.trace.batches import expand_records, time_text
 from kwire.trace.frames import trace_frame, trace_request, trace_response
 from kwire.trace.internal import trace_record
-from kwire.trace.spans import Trace, trace_message
-from kwire.trace.view import as_json, show
+from kwire.trace.spans import Span, Trace, trace_message
+from kwire.trace.view import Note, as_json, show
 
 if TYPE_CHECKING:
     from kwire.command.options import Commands
@@ -38,12 +38,13 @@ exit codes: 0 decoded, 1 not decodable (the tree marks the wrong byte), 2 usage 
 
 def add_to(commands: Commands) -> None:
     """Declare the command and its options."""
-    parser = commands.add_parser(
+    parser = add_command(
+        commands,
         "decode",
+        _run,
         help="print a frame or message as an annotated tree",
         description="Print every field of a frame or message with its offset, bytes, type and value.",
         epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
         "data", nargs="*", help="hex or base64, or a file with hex, base64 or raw bytes (default: stdin)"
@@ -72,8 +73,6 @@ def add_to(commands: Commands) -> None:
         "--policy", choices=POLICIES, default="strict", help="how tolerant decoding is (default: strict)"
     )
     parser.add_argument("--no-records", action="store_true", help="do not decode record batches")
-    add_shared(parser)
-    parser.set_defaults(run=_run, error=parser.error)
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -83,11 +82,10 @@ def _run(options: argparse.Namespace) -> int:
         traces = _record(protocol, options) if options.topic else _traces(protocol, options)
     except (ImportError, OSError, UnknownNameError, ValueError) as problem:
         options.error(str(problem))
-    note = notes(protocol, options.protocol)
+    note = _notes(protocol, options.protocol)
     if options.format == "json":
         plain = {name: as_json(part, note) for name, part in traces.items()}
-        json.dump(plain.get("", plain), sys.stdout, indent=1, ensure_ascii=False)
-        print()
+        print(json.dumps(plain.get("", plain), indent=1, ensure_ascii=False))
     else:
         print("\n".join((f"{name}:\n" if name else "") + show(part, note) for name, part in traces.items()), end="")
     sys.stdout.flush()
@@ -179,3 +177,25 @@ def _api_key(protocol: MessageRegistry, text: str) -> int:
     if wanted not in names:
         raise UnknownApiError(text, [protocol.api_name(key) for key in protocol.api_keys])
     return names[wanted]
+
+
+def _notes(protocol: MessageRegistry, package: str) -> Note:
+    """A function from spans to notes on their values: names of error codes and APIs, times."""
+    try:
+        errors: dict[int, str] = {int(code): code.name for code in import_module(f"{package}.errors").ErrorCode}
+    except (ImportError, AttributeError):
+        errors = {}
+
+    def note(span: Span) -> str:
+        value = span.value
+        if type(value) is not int or span.text:
+            return ""
+        if span.kind == "int16" and span.name.endswith("error_code"):
+            return errors.get(value, "")
+        if span.kind == "int16" and span.name == "api_key" and value in protocol.api_keys:
+            return protocol.api_name(value)
+        if span.kind == "int64" and ("timestamp" in span.name or span.name.endswith("time_ms")):
+            return time_text(value)
+        return ""
+
+    return note

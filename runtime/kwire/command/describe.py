@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from collections.abc import Iterator
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
-from kwire.command.options import add_shared, registry
+from kwire.command.options import add_command, registry
 from kwire.errors import UnknownNameError
 from kwire.message import Message, Struct
 from kwire.schema import NEVER, Field, description, format_versions, struct_class, valid_version, walk
@@ -29,17 +28,16 @@ examples:
 
 def add_to(commands: Commands) -> None:
     """Declare the command and its options."""
-    parser = commands.add_parser(
+    parser = add_command(
+        commands,
         "describe",
+        _run,
         help="print the fields of a message",
         description="Print the fields of a message with types, versions, defaults and descriptions.",
         epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("name", help="name or former name of a message; after a dot, the path of a struct in it")
     parser.add_argument("--version", type=int, help="only the fields of this version (default: all versions)")
-    add_shared(parser)
-    parser.set_defaults(run=_run, error=parser.error)
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -60,8 +58,7 @@ def _run(options: argparse.Namespace) -> int:
         "fields": list(_fields(message, cls, options.version)),
     }
     if options.format == "json":
-        json.dump(found, sys.stdout, indent=1, ensure_ascii=False)
-        print()
+        print(json.dumps(found, indent=1, ensure_ascii=False))
     else:
         print("\n".join(_text(found)))
     return 0

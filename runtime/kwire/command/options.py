@@ -1,10 +1,11 @@
-"""Options that the commands share."""
+"""The part that the commands share: how they are declared, and the package whose messages they show."""
 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kwire.protocol import MessageRegistry
 
@@ -12,8 +13,11 @@ if TYPE_CHECKING:
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]
 
 
-def add_shared(parser: argparse.ArgumentParser) -> None:
-    """Declare ``--format`` and ``--protocol``."""
+def add_command(
+    commands: Commands, name: str, run: Callable[[argparse.Namespace], int], **texts: Any
+) -> argparse.ArgumentParser:
+    """The parser of a new command, which has ``--format`` and ``--protocol``; ``texts`` are those of its help."""
+    parser = commands.add_parser(name, formatter_class=argparse.RawDescriptionHelpFormatter, **texts)
     parser.add_argument("--format", choices=("text", "json"), default="text", help="output format (default: text)")
     parser.add_argument(
         "--protocol",
@@ -21,6 +25,8 @@ def add_shared(parser: argparse.ArgumentParser) -> None:
         default="kwire_kafka",
         help="generated package that defines the messages (default: kwire_kafka)",
     )
+    parser.set_defaults(run=run, error=parser.error)
+    return parser
 
 
 def registry(package: str) -> MessageRegistry:
