@@ -166,6 +166,16 @@ def _suggestion(name: object, known: Iterable[object]) -> str:
     return f", expected one of {expected}" if 0 < len(expected) <= _LONGEST_LIST else ""
 
 
+def counted(number: object, noun: str) -> str:
+    """``1 byte``, ``2 bytes``."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def cut(text: str, longest: int = 40) -> str:
+    """``text``, or its beginning and an ellipsis."""
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"
+
+
 def _restored(cls: type[KwireError], *args: object) -> KwireError:
     return cls.__new__(cls, *args)
 

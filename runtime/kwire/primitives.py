@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from kwire.errors import DecodeError
+from kwire.errors import DecodeError, counted
 
 
 def read_int16(data: bytes, offset: int) -> tuple[int, int]:
@@ -35,7 +35,7 @@ def read_varint(data: bytes, offset: int) -> tuple[int, int]:
 def _check(data: bytes, offset: int, size: int, what: str) -> None:
     if offset < 0 or size > len(data) - offset:
         left = max(0, len(data) - offset)
-        raise DecodeError(f"{what} takes {size} byte{'s' if size > 1 else ''}, {left} left", offset=offset, data=data)
+        raise DecodeError(f"{what} takes {counted(size, 'byte')}, {left} left", offset=offset, data=data)
 
 
 __all__ = ["read_int16", "read_uvarint", "read_varint"]

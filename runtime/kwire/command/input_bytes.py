@@ -9,6 +9,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from kwire.errors import cut
+
 CODINGS = ("guess", "hex", "base64", "raw")
 
 _HEX = re.compile(rb"(?:(?:0[xX])?[0-9a-fA-F\s:,|_])*")
@@ -32,7 +34,7 @@ def read_input(words: Sequence[str], coding: str = "guess") -> bytes:
     try:
         return _decoded(" ".join(words).encode(), coding, typed=True)
     except ValueError:
-        raise ValueError(f"{_short(' '.join(words))!r} is neither hex nor base64 nor a file") from None
+        raise ValueError(f"{cut(' '.join(words))!r} is neither hex nor base64 nor a file") from None
 
 
 def _decoded(data: bytes, coding: str, *, typed: bool = False) -> bytes:
@@ -59,7 +61,3 @@ def _is_file(word: str) -> bool:
         return Path(word).is_file()
     except OSError:  # hex that is too long for a file name
         return False
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= 40 else f"{text[:39]}…"

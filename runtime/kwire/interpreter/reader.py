@@ -7,7 +7,7 @@ from collections.abc import Container
 from struct import unpack_from
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from kwire.errors import DecodeError
+from kwire.errors import DecodeError, counted
 from kwire.interpreter.context import Context
 from kwire.schema import BLOBS, FORMATS, SIZES, PresentField, present_fields, struct_class
 from kwire.uuids import Uuid
@@ -63,14 +63,14 @@ class Reader(Context):
 
     def take(self, size: int, what: str) -> bytes:
         if size > len(self.data) - self.pos:
-            self.fail(f"{what} takes {_count(size, 'byte')}, {len(self.data) - self.pos} left")
+            self.fail(f"{what} takes {counted(size, 'byte')}, {len(self.data) - self.pos} left")
         start = self.pos
         self.pos += size
         return self.data[start : self.pos]
 
     def finish(self) -> None:
         if self.pos < len(self.data) and self.policy.trailing == "error":
-            self.fail(f"{_count(len(self.data) - self.pos, 'trailing byte')}")
+            self.fail(f"{counted(len(self.data) - self.pos, 'trailing byte')}")
 
     def uvarint(self, what: str) -> int:
         """Kafka's: at most five bytes, the result a signed 32-bit number."""
@@ -137,7 +137,7 @@ class Reader(Context):
                 self.fail(f"null is not allowed for {what} (length {length})", start)
             return -1
         if length > len(self.data) - self.pos:
-            self.fail(f"{what} has length {length}, {_count(len(self.data) - self.pos, 'byte')} left", start)
+            self.fail(f"{what} has length {length}, {counted(len(self.data) - self.pos, 'byte')} left", start)
         return length
 
     def blob(self, field: PresentField, kind: str, *, nullable: bool) -> Any:
@@ -225,15 +225,11 @@ class Reader(Context):
         size = self.uvarint(f"the size of tag {tag}")
         unread = tag in known and self.policy.tags == "kafka"
         if not 0 <= size <= len(self.data) - self.pos and not unread:
-            self.fail(f"tag {tag} has size {size}, {_count(len(self.data) - self.pos, 'byte')} left")
+            self.fail(f"tag {tag} has size {size}, {counted(len(self.data) - self.pos, 'byte')} left")
         return tag, size
 
     def tagged(self, cls: type[Any], field: PresentField, values: dict[str, Any], size: int) -> None:
         start = self.pos
         values[field.name] = self.value(cls, field, field.type, nullable=field.is_nullable)
         if self.pos - start != size and self.policy.tags != "kafka":
-            self.fail(f"tag {field.tag} has size {size}, its value takes {_count(self.pos - start, 'byte')}", start)
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+            self.fail(f"tag {field.tag} has size {size}, its value takes {counted(self.pos - start, 'byte')}", start)

@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 
 from librt.strings import BytesWriter
 
-from kwire.errors import EncodeError
+from kwire.errors import EncodeError, cut
 from kwire.interpreter.context import Context
 from kwire.schema import (
     BLOBS,
@@ -48,7 +48,7 @@ class Writer(Context):
             content = getattr(value, field.name)
             if content != field.default:
                 self.parts.append(field.name)
-                self.fail(f"version {self.version} lacks this field, but it is set to {_short(content)}")
+                self.fail(f"version {self.version} lacks this field, but it is set to {cut(repr(content), 60)}")
 
     def tags(self, out: BytesWriter, known: list[tuple[int, bytes]], unknown: tuple[tuple[int, bytes], ...]) -> None:
         self.parts.append("unknown_tags")
@@ -59,7 +59,7 @@ class Writer(Context):
             return
         previous = -1
         if not isinstance(unknown, tuple | list) or not all(map(_is_tag, unknown)):
-            self.fail(f"expected pairs of an int and bytes, got {_short(unknown)}")
+            self.fail(f"expected pairs of an int and bytes, got {cut(repr(unknown), 60)}")
         for tag, _ in unknown:
             if not 0 <= tag <= MAX_TAG:
                 self.fail(f"invalid tag {tag}")
@@ -90,7 +90,7 @@ class Writer(Context):
             if value is not None:
                 owner: Any = struct_class(cls, field)
                 if not isinstance(value, owner):
-                    self.fail(f"expected {kind}, got {_short(value)}")
+                    self.fail(f"expected {kind}, got {cut(repr(value), 60)}")
                 self.struct(out, value)
 
     def scalar(self, out: BytesWriter, kind: str, value: Any) -> None:
@@ -98,19 +98,19 @@ class Writer(Context):
             out.write(b"\x01" if value else b"\0")
         elif kind == "uuid":
             if not isinstance(value, bytes) or len(value) != 16:
-                self.fail(f"expected a uuid of 16 bytes, got {_short(value)}")
+                self.fail(f"expected a uuid of 16 bytes, got {cut(repr(value), 60)}")
             out.write(value)
         elif kind == "float64":
             if not isinstance(value, float | int):
-                self.fail(f"expected a number, got {_short(value)}")
+                self.fail(f"expected a number, got {cut(repr(value), 60)}")
             try:
                 out.write(pack(">d", value))
             except (OverflowError, error):
-                self.fail(f"{_short(value)} is out of range for float64")
+                self.fail(f"{cut(repr(value), 60)} is out of range for float64")
         else:
             low, high = INTEGER_RANGES[kind]
             if not isinstance(value, int):
-                self.fail(f"expected an integer, got {_short(value)}")
+                self.fail(f"expected an integer, got {cut(repr(value), 60)}")
             if not low <= value <= high:
                 self.fail(f"{value} is out of range for {kind} ({low} to {high})")
             out.write(pack(FORMATS[kind], value))
@@ -128,13 +128,13 @@ class Writer(Context):
             return
         raw = self.utf8(value) if kind == "string" else value
         if not isinstance(raw, bytes):
-            self.fail(f"expected bytes, got {_short(value)}")
+            self.fail(f"expected bytes, got {cut(repr(value), 60)}")
         self.length(out, field, size, len(raw))
         out.write(raw)
 
     def utf8(self, value: Any) -> bytes:
         if not isinstance(value, str):
-            self.fail(f"expected a string, got {_short(value)}")
+            self.fail(f"expected a string, got {cut(repr(value), 60)}")
         try:
             raw = value.encode()
         except UnicodeEncodeError as problem:
@@ -148,7 +148,7 @@ class Writer(Context):
             self.length(out, field, 4, -1)
             return
         if not isinstance(value, list | tuple):
-            self.fail(f"expected a list, got {_short(value)}")
+            self.fail(f"expected a list, got {cut(repr(value), 60)}")
         self.length(out, field, 4, len(value))
         for index, item in enumerate(value):
             self.parts.append(f"[{index}]")
@@ -158,8 +158,3 @@ class Writer(Context):
 
 def _is_tag(entry: object) -> bool:
     return type(entry) is tuple and len(entry) == 2 and isinstance(entry[0], int) and isinstance(entry[1], bytes)
-
-
-def _short(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else f"{text[:57]}..."

@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from kwire.errors import cut
 from kwire.json_form.errors import InvalidValueError
 from kwire.schema import INTEGER_RANGES
 from kwire.uuids import Uuid
@@ -52,12 +53,6 @@ def size_in_utf8(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode())
 
 
-def short(value: Any) -> str:
-    """``repr(value)``, cut to 40 characters."""
-    text = repr(value)
-    return text if len(text) <= 40 else f"{text[:37]}..."
-
-
 def _integer(kind: str) -> Convert:
     low, high = INTEGER_RANGES[kind]
 
@@ -65,9 +60,9 @@ def _integer(kind: str) -> Convert:
         if type(value) is float and value.is_integer():
             value = int(value)
         if type(value) is not int:
-            raise InvalidValueError(f"expected an integer, got {short(value)}")
+            raise InvalidValueError(f"expected an integer, got {cut(repr(value))}")
         if not low <= value <= high:
-            raise InvalidValueError(f"{short(value)} does not fit {kind}, which holds {low} to {high}")
+            raise InvalidValueError(f"{cut(repr(value))} does not fit {kind}, which holds {low} to {high}")
         return value
 
     return read
@@ -75,7 +70,7 @@ def _integer(kind: str) -> Convert:
 
 def _bool(value: Any) -> bool:
     if type(value) is not bool:
-        raise InvalidValueError(f"expected true or false, got {short(value)}")
+        raise InvalidValueError(f"expected true or false, got {cut(repr(value))}")
     return value
 
 
@@ -85,7 +80,7 @@ def _float(value: Any) -> float:
     if type(value) is str and value in NOT_FINITE:
         return NOT_FINITE[value]
     if type(value) is not int:
-        raise InvalidValueError(f"expected a number, got {short(value)}")
+        raise InvalidValueError(f"expected a number, got {cut(repr(value))}")
     try:
         return float(value)
     except OverflowError:
@@ -94,7 +89,7 @@ def _float(value: Any) -> float:
 
 def _string(value: Any) -> str:
     if type(value) is not str:
-        raise InvalidValueError(f"expected a string, got {short(value)}")
+        raise InvalidValueError(f"expected a string, got {cut(repr(value))}")
     try:
         size = size_in_utf8(value)
     except ValueError:
@@ -106,14 +101,14 @@ def _string(value: Any) -> str:
 
 def _uuid(value: Any) -> Uuid:
     if type(value) is not str or not is_uuid(value):
-        raise InvalidValueError(f"expected a uuid (22 characters of URL-safe base64), got {short(value)}")
+        raise InvalidValueError(f"expected a uuid (22 characters of URL-safe base64), got {cut(repr(value))}")
     return Uuid.parse(value)
 
 
 def _bytes(value: Any) -> bytes:
     found = from_base64(value) if type(value) is str else None
     if found is None:
-        raise InvalidValueError(f"expected base64, padded and without line breaks, got {short(value)}")
+        raise InvalidValueError(f"expected base64, padded and without line breaks, got {cut(repr(value))}")
     return found
 
 
@@ -146,13 +141,13 @@ def float_in_json(value: Any) -> float | str:
 
 def _uuid_in_json(value: Any) -> str:
     if not isinstance(value, bytes) or len(value) != 16:
-        raise InvalidValueError(f"expected a uuid of 16 bytes, got {short(value)}")
+        raise InvalidValueError(f"expected a uuid of 16 bytes, got {cut(repr(value))}")
     return str(Uuid(value))
 
 
 def _bytes_in_json(value: Any) -> str:
     if not isinstance(value, bytes):
-        raise InvalidValueError(f"expected bytes, got {short(value)}")
+        raise InvalidValueError(f"expected bytes, got {cut(repr(value))}")
     return in_base64(value)
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING, Any
 
+from kwire.errors import cut
 from kwire.json_form.errors import InvalidValueError, convert
 from kwire.json_form.read import SIZE_NAME, array, nullable
-from kwire.json_form.values import WRITERS, Convert, short
+from kwire.json_form.values import WRITERS, Convert
 from kwire.schema import PresentField, absent_fields, present_fields, struct_class, valid_version
 
 if TYPE_CHECKING:
@@ -37,12 +38,12 @@ def _struct(cls: Any, version: int, with_records: bool) -> Convert:
 
     def write_struct(struct: Any) -> dict[str, Any]:
         if type(struct) is not cls:
-            raise InvalidValueError(f"expected {cls.__name__}, got {short(struct)}")
+            raise InvalidValueError(f"expected {cls.__name__}, got {cut(repr(struct))}")
         for field in absent:
             value = getattr(struct, field.name)
             if value != field.default:
                 problem = InvalidValueError(
-                    f"version {version} does not have this field, but it is set to {short(value)}"
+                    f"version {version} does not have this field, but it is set to {cut(repr(value))}"
                 )
                 problem.path.append(field.json_name)
                 raise problem
@@ -78,5 +79,5 @@ def _field(cls: type[Struct], version: int, field: PresentField, with_records: b
 
 def _size(value: Any) -> int:
     if not isinstance(value, bytes):
-        raise InvalidValueError(f"expected bytes, got {short(value)}")
+        raise InvalidValueError(f"expected bytes, got {cut(repr(value))}")
     return len(value)

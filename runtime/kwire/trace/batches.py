@@ -8,7 +8,7 @@ from struct import unpack_from
 from typing import TYPE_CHECKING
 
 from kwire.compression import Codec
-from kwire.errors import DecodeError
+from kwire.errors import DecodeError, cut
 from kwire.primitives import read_varint
 from kwire.records import ChecksumError, read_batches
 from kwire.schema import FORMATS, SIZES
@@ -137,7 +137,7 @@ def _plain(data: bytes, pos: int, records: list[Record], path: str, depth: int) 
 
 def _record(start: int, end: int, path: str, record: Record, depth: int, content: int = 0) -> Span:
     names = ", ".join(name for name, _ in record.headers)
-    headers = f", headers {names if len(names) <= 48 else f'{names[:47]}…'}" if record.headers else ""
+    headers = f", headers {cut(names, 48)}" if record.headers else ""
     text = f"offset {record.offset}, {time_text(record.timestamp) or 'no time'}, "
     text += f"key {_short(record.key)}, value {_short(record.value)}{headers}"
     name = path.rpartition(".")[2]

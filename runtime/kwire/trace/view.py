@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterator
 from math import isfinite
 
-from kwire.errors import DecodeError
+from kwire.errors import DecodeError, counted, cut
 from kwire.trace.batches import expand_records
 from kwire.trace.spans import Span, Trace, trace_message
 
@@ -87,7 +87,7 @@ def _unread(found: Trace) -> Iterator[Span]:
 
 def _rest(found: Trace, start: int, end: int) -> Span:
     path = found.error.path if found.error else ""
-    text = f"{_count(end - start, 'byte')} not read" if end > start else "the end of the data"
+    text = f"{counted(end - start, 'byte')} not read" if end > start else "the end of the data"
     parts = path.replace("[", ".[").split(".") if path else [""]
     return Span(start, end, path, parts[-1], "?", found.data[start:end], depth=len(parts), text=text)
 
@@ -142,7 +142,7 @@ def _printable(text: str) -> str:
 def _hex(data: bytes, span: Span) -> str:
     head, content = data[span.start : span.content], data[span.content : min(span.end, span.content + HEX)]
     text = f"{head.hex()} {content.hex()}".strip()
-    return text if len(text) <= HEX else text[: HEX - 1] + "…"
+    return cut(text, HEX)
 
 
 def _value(span: Span) -> str:
@@ -152,17 +152,13 @@ def _value(span: Span) -> str:
     if value is ...:
         return ""
     if span.kind.endswith("array") and value is not None:
-        return _count(value, "element")
+        return counted(value, "element")
     if span.kind == "tag and size":
-        return _count(value, "byte")
+        return counted(value, "byte")
     if isinstance(value, bytes) and span.kind != "uuid":
-        return _count(len(value), "byte")
+        return counted(len(value), "byte")
     text = str(value) if span.kind == "uuid" else json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= VALUE else text[: VALUE - 1] + "…"
-
-
-def _count(number: object, what: str) -> str:
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+    return cut(text, VALUE)
 
 
 def _plain(value: object) -> object:
