@@ -23,16 +23,17 @@ def show(found: Trace, note: Note | None = None, *, last: int | None = None) -> 
     """All lines, or the ``last`` ones up to the invalid byte or the end; a mark below that byte gives the reason."""
     spans = [*found.spans, *_unread(found)]
     marked = _marked(found, spans)
-    hidden, after = _hidden(spans, marked, last)
-    spans = spans[hidden : len(spans) - after]
-    rows = [_row(span, found.data, note) for span in spans]
+    count = len(spans) if last is None else last
+    hidden = max(0, marked + 1 - count)  # the mark need not be near the end: a checksum precedes the records
+    after = max(0, len(spans) - hidden - count)
+    rows = [_row(span, found.data, note) for span in spans[hidden : hidden + count]]
     widths = [max(map(len, column)) for column in zip(_TITLES, *rows, strict=True)]
     lines = [_line(_TITLES, widths)]
     if hidden:
         lines.append(f"{'…':>{widths[0]}}  {hidden} lines before")
-    for span, row in zip(spans, rows, strict=True):
+    for number, row in enumerate(rows, hidden):
         lines.append(_line(row, widths))
-        if span is marked and found.error:
+        if number == marked and found.error:
             lines.append(" " * (widths[0] + 2) + f"^^ {found.error.reason}")
     if after:
         lines.append(f"{'…':>{widths[0]}}  {after} lines after")
@@ -92,25 +93,10 @@ def _rest(found: Trace, start: int, end: int) -> Span:
     return Span(start, end, path, parts[-1], "?", found.data[start:end], depth=len(parts), text=text)
 
 
-def _marked(found: Trace, spans: list[Span]) -> Span | None:
-    """The span to be marked: the one with the invalid byte."""
-    if found.error is None:
-        return None
-    at = found.error.offset
-    holding = [span for span in spans if span.start <= at < span.end] or spans[-1:]
-    return holding[0] if holding else None
-
-
-def _hidden(spans: list[Span], marked: Span | None, last: int | None) -> tuple[int, int]:
-    """How many lines to leave out before and after, so that ``last`` are left and the marked one is among them. It
-    need not be near the end: a checksum precedes the records."""
-    if last is None or last >= len(spans):
-        return 0, 0
-    before = len(spans) - last
-    if marked is not None:
-        place = next(number for number, span in enumerate(spans) if span is marked)
-        before = min(before, max(0, place + 1 - last))
-    return before, len(spans) - last - before
+def _marked(found: Trace, spans: list[Span]) -> int:
+    """The index of the span with the invalid byte, or of the last one."""
+    at = found.error.offset if found.error else found.end
+    return next((index for index, span in enumerate(spans) if span.start <= at < span.end), len(spans) - 1)
 
 
 def _row(span: Span, data: bytes, note: Note | None) -> tuple[str, ...]:
@@ -133,10 +119,8 @@ def _line(row: tuple[str, ...], widths: list[int]) -> str:
 
 
 def _printable(text: str) -> str:
-    """It is untrusted: characters that move the cursor or change the writing direction are shown as escapes."""
-    if text.isprintable():
-        return text
-    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in text)
+    """``text``, which is untrusted, with escapes for what moves the cursor or changes the writing direction."""
+    return "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in text)
 
 
 def _hex(data: bytes, span: Span) -> str:
