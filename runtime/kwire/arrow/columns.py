@@ -7,6 +7,7 @@ from itertools import chain
 from typing import Any, TypeVar
 
 import pyarrow as pa
+from pyarrow import compute
 
 from kwire.arrow.read import structs_from
 from kwire.arrow.schema import message_type
@@ -64,20 +65,19 @@ class Columns:
         parts = [self._written(version, [messages[place] for place in places]) for version, places in groups.items()]
         if len(parts) == 1:
             return parts[0]
-        return _in_order(pa.concat_arrays([absent(self.type, 0), *parts]), groups.values())
+        order = pa.array(list(chain.from_iterable(groups.values())), pa.int64())
+        return pa.concat_arrays([absent(self.type, 0), *parts]).take(compute.sort_indices(order))
 
     def messages(self, rows: pa.StructArray | pa.RecordBatch, versions: Versions) -> list[Message | None]:
         """The messages from which :meth:`array` or :meth:`batch` made columns, ``None`` for null."""
         array = rows.to_struct_array() if isinstance(rows, pa.RecordBatch) else rows
-        made: list[Message | None] = [None] * len(array)
+        made: dict[int, Message] = {}
         there = zip(array.is_valid().to_pylist(), _each(versions, len(array)), strict=True)
         for version, places in _places(version if valid else None for valid, version in there).items():
-            if version is None:
-                continue
-            found = structs_from(self.message, array.take(pa.array(places, pa.int64())), version)
-            for place, message in zip(places, found, strict=True):
-                made[place] = message
-        return made
+            if version is not None:
+                found = structs_from(self.message, array.take(pa.array(places, pa.int64())), version)
+                made.update(zip(places, found, strict=True))
+        return [made.get(place) for place in range(len(array))]
 
     def _known(self, message: Message, version: int) -> int:
         if type(message) is not self.message:
@@ -106,14 +106,6 @@ def _places(keys: Iterable[K]) -> dict[K, list[int]]:
     for place, key in enumerate(keys):
         places.setdefault(key, []).append(place)
     return places
-
-
-def _in_order(parts: pa.Array, places: Iterable[list[int]]) -> pa.Array:
-    """The rows of ``parts``, moved to their places."""
-    order = [0] * len(parts)
-    for now, place in enumerate(chain.from_iterable(places)):
-        order[place] = now
-    return parts.take(pa.array(order, pa.int64()))
 
 
 class Arrow(PerMessage[Columns]):
