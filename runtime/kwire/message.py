@@ -20,12 +20,6 @@ FieldTags = tuple[tuple[int, bytes], ...]
 """Unknown tagged fields: pairs of tag and payload, ascending."""
 
 
-def _as_bytes(data: object) -> bytes:
-    if not isinstance(data, (bytes, bytearray, memoryview)):
-        raise TypeError(f"data must be bytes, bytearray or memoryview, not {type(data).__name__}")
-    return bytes(data)
-
-
 def _shown(value: object) -> str:
     if type(value) is bytes and len(value) > SHOWN_BYTES:
         return f"<{len(value):,} bytes: {value[:16].hex()}…>"
@@ -56,16 +50,12 @@ class Struct:
 
     def replace(self, **changes: Any) -> Self:
         """A copy with some fields changed. Lists and structs that are not replaced are shared with the original."""
-        values = {name: getattr(self, name) for name in self._names()}
-        values.update(changes)
-        return type(self)(**values)
+        names = [*[field.name for field in self.FIELDS], "unknown_tags"]
+        return type(self)(**{name: getattr(self, name) for name in names} | changes)
 
     def __replace__(self, /, **changes: Any) -> Self:
         """``copy.replace`` of Python 3.13."""
         return self.replace(**changes)
-
-    def _names(self) -> tuple[str, ...]:
-        return (*[field.name for field in self.FIELDS], "unknown_tags")
 
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self):
@@ -83,7 +73,7 @@ class Struct:
     __hash__: ClassVar[None] = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        shown = [f"{name}={_shown(getattr(self, name))}" for name in self._names() if name != "unknown_tags"]
+        shown = [f"{field.name}={_shown(getattr(self, field.name))}" for field in self.FIELDS]
         unknown = getattr(self, "unknown_tags", ())
         if unknown:
             shown.append(f"unknown_tags={unknown!r}")
@@ -138,20 +128,17 @@ class Message(Struct):
 
         :class:`DecodeError` names the message, version, field path and byte offset of the error.
         """
-        buffer = data if type(data) is bytes else _as_bytes(data)
-        if type(version) is not int:
-            version = index(version)
-        if start:
-            cls._check_offset(buffer, start, version)
+        if type(data) is not bytes or type(version) is not int or start:
+            data, version = cls._checked(data, version, start)
         try:
-            message, end = cls._read(buffer, start, version)
-            if end == len(buffer) or (end < len(buffer) and policy.trailing == "ignore"):
+            message, end = cls._read(data, start, version)
+            if end == len(data) or (end < len(data) and policy.trailing == "ignore"):
                 return message  # type: ignore[no-any-return]
         except Exception:  # the slow path reports the error in detail
             pass
         from kwire import interpreter
 
-        return interpreter.decode(cls, buffer, start, version, policy, whole=True)[0]
+        return interpreter.decode(cls, data, start, version, policy, whole=True)[0]
 
     @classmethod
     def decode_from(
@@ -161,20 +148,17 @@ class Message(Struct):
 
         Errors are those of :meth:`decode`.
         """
-        buffer = data if type(data) is bytes else _as_bytes(data)
-        if type(version) is not int:
-            version = index(version)
-        if start:
-            cls._check_offset(buffer, start, version)
+        if type(data) is not bytes or type(version) is not int or start:
+            data, version = cls._checked(data, version, start)
         try:
-            message, end = cls._read(buffer, start, version)
-            if end <= len(buffer):
+            message, end = cls._read(data, start, version)
+            if end <= len(data):
                 return message, end
         except Exception:  # the slow path reports the error in detail
             pass
         from kwire import interpreter
 
-        return interpreter.decode(cls, buffer, start, version, policy, whole=False)
+        return interpreter.decode(cls, data, start, version, policy, whole=False)
 
     @classmethod
     def from_json(cls, value: Any, version: int, *, empty_records: bool = False) -> Self:
@@ -193,11 +177,16 @@ class Message(Struct):
         return to_json(self, version, with_records=with_records)
 
     @classmethod
-    def _check_offset(cls, data: bytes, offset: int, version: int) -> None:
-        if offset < 0 or offset > len(data):
+    def _checked(cls, data: object, version: int, start: int) -> tuple[bytes, int]:
+        """``data`` and ``version`` in their basic types, for a ``start`` inside the data."""
+        if not isinstance(data, (bytes, bytearray, memoryview)):
+            raise TypeError(f"data must be bytes, bytearray or memoryview, not {type(data).__name__}")
+        data, version = bytes(data), index(version)
+        if start < 0 or start > len(data):
             raise DecodeError(
-                "the offset is outside the data", message_name=cls.__name__, version=version, offset=offset, data=data
+                "the offset is outside the data", message_name=cls.__name__, version=version, offset=start, data=data
             )
+        return data, version
 
 
 __all__ = ["DecodeError", "EncodeError", "FieldTags", "Message", "Struct"]

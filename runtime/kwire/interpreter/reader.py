@@ -208,7 +208,10 @@ class Reader(Context):
             else:
                 self.note(start, "tag and size", size, name=f"tag {tag}")
                 self.parts[-1] = field.name
-                self.tagged(cls, field, values, size)
+                values[field.name] = self.value(cls, field, field.type, nullable=field.is_nullable)
+                taken = self.pos - content
+                if taken != size and self.policy.tags != "kafka":
+                    self.fail(f"tag {tag} has size {size}, its value takes {counted(taken, 'byte')}", content)
                 self.parts[-1] = "tagged fields"
         if unknown:
             values["unknown_tags"] = tuple(unknown)
@@ -227,9 +230,3 @@ class Reader(Context):
         if not 0 <= size <= len(self.data) - self.pos and not unread:
             self.fail(f"tag {tag} has size {size}, {counted(len(self.data) - self.pos, 'byte')} left")
         return tag, size
-
-    def tagged(self, cls: type[Any], field: PresentField, values: dict[str, Any], size: int) -> None:
-        start = self.pos
-        values[field.name] = self.value(cls, field, field.type, nullable=field.is_nullable)
-        if self.pos - start != size and self.policy.tags != "kafka":
-            self.fail(f"tag {field.tag} has size {size}, its value takes {counted(self.pos - start, 'byte')}", start)
