@@ -77,9 +77,17 @@ def _records_in_json(value: bytes | None, info: SerializationInfo[Any]) -> str |
     return in_base64(value) if info.context == WITH_RECORDS else len(value)
 
 
-_BASE64_SCHEMA = {"type": "string", "contentEncoding": "base64", "pattern": _BASE64}
+_Bytes = Annotated[
+    bytes,
+    Strict(),
+    BeforeValidator(_bytes),
+    WithJsonSchema({"type": "string", "contentEncoding": "base64", "pattern": _BASE64}),
+]
 
 KINDS: dict[str, Any] = {
+    kind: Annotated[int, Strict(), Field(ge=low, le=high), BeforeValidator(_whole)]
+    for kind, (low, high) in INTEGER_RANGES.items()
+} | {
     "bool": Annotated[bool, Strict()],
     "float64": Annotated[
         float,
@@ -95,25 +103,10 @@ KINDS: dict[str, Any] = {
         PlainSerializer(str, when_used="json"),
         WithJsonSchema({"type": "string", "pattern": UUID}),
     ],
-    "bytes": Annotated[
-        bytes,
-        Strict(),
-        BeforeValidator(_bytes),
-        PlainSerializer(in_base64, when_used="json"),
-        WithJsonSchema(_BASE64_SCHEMA),
-    ],
-    "records": Annotated[
-        bytes,
-        Strict(),
-        BeforeValidator(_bytes),
-        PlainSerializer(_records_in_json, when_used="json"),
-        WithJsonSchema(_BASE64_SCHEMA),
-    ],
+    "bytes": Annotated[_Bytes, PlainSerializer(in_base64, when_used="json")],
+    "records": Annotated[_Bytes, PlainSerializer(_records_in_json, when_used="json")],
 }
 """Primitive type of the protocol → annotation."""
-
-for _name, (_low, _high) in INTEGER_RANGES.items():
-    KINDS[_name] = Annotated[int, Strict(), Field(ge=_low, le=_high), BeforeValidator(_whole)]
 
 SIZE = Annotated[
     int,
