@@ -20,49 +20,9 @@ class KwireError(Exception):
         return _restored, (type(self), *self.args), vars(self)
 
 
-class DecodeError(KwireError):
-    """Raised for bytes that are not valid for the message and version.
-
-    ``path`` names the field (``topics[3].partitions[0].records``) and is empty for the message as a whole. ``offset``
-    counts bytes from the start of ``data``, which is the whole input. ``origin`` holds the class, the offset
-    of the message and the policy, with which ``data`` can be read again. For records, ``data`` is one batch,
-    ``position`` the offset of its first byte in the input, and ``offset`` counts from the start of the input too.
-    ``kwire.trace.annotate`` shows the bytes before the error.
-    """
-
-    def __init__(
-        self,
-        reason: str,
-        *,
-        message_name: str = "",
-        version: int | None = None,
-        path: str = "",
-        offset: int = 0,
-        data: bytes = b"",
-        origin: Origin | None = None,
-        position: int | None = None,
-    ) -> None:
-        super().__init__(reason)
-        self.reason = reason
-        self.message_name = message_name
-        self.version = version
-        self.path = path
-        self.offset = offset
-        self.data = data
-        self.origin = origin
-        self.position = position
-
-    def __str__(self) -> str:
-        version = "" if self.version is None else f" v{self.version}"
-        field = f", field {self.path}" if self.path else ""
-        if self.position is not None:
-            return f"{self.message_name}{version} at byte {self.position}{field}, byte {self.offset}: {self.reason}"
-        where = f"{self.message_name}{version}{field}, " if self.message_name else ""
-        return f"{where}byte {self.offset} of {len(self.data)}: {self.reason}"
-
-
-class FieldValueError(KwireError):
-    """Raised for a value that does not fit its field. ``path`` names the field and is empty for the whole message."""
+class FieldError(KwireError):
+    """Base class of errors in a field of a message. ``path`` names the field (``topics[3].partitions[0].records``)
+    and is empty for the message as a whole."""
 
     def __init__(self, reason: str, *, message_name: str = "", version: int | None = None, path: str = "") -> None:
         super().__init__(reason)
@@ -77,7 +37,43 @@ class FieldValueError(KwireError):
         return f"{self.message_name}{version}{field}: {self.reason}" if self.message_name else self.reason
 
 
-class EncodeError(FieldValueError):
+class DecodeError(FieldError):
+    """Raised for bytes that are not valid for the message and version.
+
+    ``path`` names the field, ``offset`` counts bytes from the start of ``data``, which is the whole input. ``origin``
+    holds the class, the offset of the message and the policy, with which ``data`` can be read again. For records,
+    ``data`` is one batch, ``position`` the offset of its first byte in the input, and ``offset`` counts from the
+    start of the input too. ``kwire.trace.annotate`` shows the bytes before the error.
+    """
+
+    def __init__(
+        self,
+        reason: str,
+        *,
+        message_name: str = "",
+        version: int | None = None,
+        path: str = "",
+        offset: int = 0,
+        data: bytes = b"",
+        origin: Origin | None = None,
+        position: int | None = None,
+    ) -> None:
+        super().__init__(reason, message_name=message_name, version=version, path=path)
+        self.offset = offset
+        self.data = data
+        self.origin = origin
+        self.position = position
+
+    def __str__(self) -> str:
+        version = "" if self.version is None else f" v{self.version}"
+        field = f", field {self.path}" if self.path else ""
+        if self.position is not None:
+            return f"{self.message_name}{version} at byte {self.position}{field}, byte {self.offset}: {self.reason}"
+        where = f"{self.message_name}{version}{field}, " if self.message_name else ""
+        return f"{where}byte {self.offset} of {len(self.data)}: {self.reason}"
+
+
+class EncodeError(FieldError):
     """Raised for a value that cannot be encoded in this version: out of range, null where null is not allowed, or set
     for a field that is not ignorable and is missing from the version. ``path`` names the field."""
 

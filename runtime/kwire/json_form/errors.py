@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from kwire.errors import FieldValueError
+from kwire.errors import FieldError
 
 if TYPE_CHECKING:
     from kwire.message import Message
 
 
-class JsonFormError(FieldValueError):
+class JsonFormError(FieldError):
     """A value that does not fit the message and version, in JSON or to be written as JSON.
 
     ``path`` locates it by the names of the JSON, such as ``topics[3].partitions[0].records``. It is empty for the

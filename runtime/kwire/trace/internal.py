@@ -33,17 +33,16 @@ def trace_record(
     if log in _FRAMED:
         raw = None if key is None else Trace(key, [Span(0, len(key), "key", "key", "bytes", key, depth=0)])
         return raw, None if value is None else _framed(protocol, log, record, value, policy)
-    keys = None if key is None else _key(protocol, log, key, policy)
+    keys = None if key is None else _key(protocol, log, record, key, policy)
     return keys, None if value is None else _value(protocol, log, record, value, policy)
 
 
-def _key(protocol: MessageRegistry, log: str, data: bytes, policy: Policy) -> Trace:
+def _key(protocol: MessageRegistry, log: str, record: InternalRecord, data: bytes, policy: Policy) -> Trace:
     head = _prefix(data, ("record type",), "int16", read_int16)
     if head.error:
         return head
-    number = _last(head)
-    cls = _classes(protocol, log, number)[0]
-    return head.then(cls, cls.VALID_VERSIONS.start, policy) if cls else head.unknown(f"record type {number}")
+    cls = _classes(protocol, log, record.type)[0]
+    return head.then(cls, cls.VALID_VERSIONS.start, policy) if cls else head.unknown(f"record type {record.type}")
 
 
 def _value(protocol: MessageRegistry, log: str, record: InternalRecord, data: bytes, policy: Policy) -> Trace:
@@ -53,7 +52,7 @@ def _value(protocol: MessageRegistry, log: str, record: InternalRecord, data: by
         return head
     if cls is None:
         return head.unknown(f"record type {record.type}")
-    version = _last(head)
+    version, _ = read_int16(data, 0)
     return head.then(cls, version, policy) if version in cls.VALID_VERSIONS else head.unknown(f"version {version}")
 
 
@@ -61,8 +60,8 @@ def _framed(protocol: MessageRegistry, log: str, record: InternalRecord, data: b
     head = _prefix(data, ("frame version", "record type", "version"), "uvarint", read_uvarint)
     if head.error:
         return head
-    version, cls = _last(head), _classes(protocol, log, record.type)[1]
-    if cls is None or version not in cls.VALID_VERSIONS:
+    version, cls = record.version, _classes(protocol, log, record.type)[1]
+    if cls is None or version is None or version not in cls.VALID_VERSIONS:
         return head.unknown(record.reason.removeprefix("unknown ") if record.reason else "it")
     return head.then(cls, version, Policy(tags=policy.tags, utf8=policy.utf8))
 
@@ -78,12 +77,6 @@ def _prefix(data: bytes, names: tuple[str, ...], kind: str, read: Read) -> Trace
         spans.append(Span(pos, end, name, name, kind, number, depth=0))
         pos = end
     return Trace(data, spans)
-
-
-def _last(head: Trace) -> int:
-    value = head.spans[-1].value
-    assert isinstance(value, int)
-    return value
 
 
 def _classes(
