@@ -10,6 +10,7 @@ import inspect
 import re
 import sys
 import textwrap
+from collections import ChainMap
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, is_dataclass
 from enum import Enum
@@ -123,8 +124,9 @@ def _name(home: ModuleType, name: str, value: Any) -> Name:
 
 
 def _members(full: str, cls: type) -> Iterator[Name]:
-    """The public methods and properties that the class itself defines."""
-    for name, member in vars(cls).items():
+    """The public methods and properties that the class itself defines, or a private base of it."""
+    private = [base for base in cls.__mro__[1:] if base.__name__.startswith("_")]
+    for name, member in ChainMap(*[dict(vars(base)) for base in (cls, *private)]).items():
         if name.startswith("_") or name == "model_post_init" or (issubclass(cls, Enum) and isinstance(member, cls)):
             continue
         function = member.__func__ if isinstance(member, classmethod | staticmethod) else member

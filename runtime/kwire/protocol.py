@@ -46,7 +46,12 @@ class _Parsed:
     __slots__ = ("body_offset", "header", "message", "payload", "version")
 
     def __init__(
-        self, header: Message, message: Message | None, payload: bytes, body_offset: int, version: int
+        self,
+        header: RequestHeader | ResponseHeader,
+        message: Message | None,
+        payload: bytes,
+        body_offset: int,
+        version: int,
     ) -> None:
         self.header = header
         self.message = message
