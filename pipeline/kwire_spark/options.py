@@ -61,10 +61,7 @@ class Options:
         return value
 
     def flag(self, name: str, default: bool) -> bool:
-        value = (self.text(name) or str(default)).strip().lower()
-        if value not in _TRUE + _FALSE:
-            raise self._error(name, "true or false")
-        return value in _TRUE
+        return self.choice(name, str(default).lower(), _TRUE + _FALSE) in _TRUE
 
     def number(self, name: str, default: int, least: int = 0) -> int:
         """A whole number, ``least`` or more."""

@@ -15,9 +15,8 @@ from rich.console import Console
 
 from kwire.errors import KwireError
 from kwire_spark.command import COMMANDS, one_line, run
-from kwire_spark.command.clients import SHOWN
-from kwire_spark.command.clients import report as clients_report
 from kwire_spark.command.common import Run
+from kwire_spark.command.reports import SHOWN, clients_report
 from kwire_spark.inputs import Inputs
 from kwire_spark.options import BrokenInputError, OptionError
 from kwire_spark.session import JavaMissingError

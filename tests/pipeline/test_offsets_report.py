@@ -16,7 +16,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from kwire.logs import committed_offsets
 from kwire_kafka import PROTOCOL
-from kwire_spark.command.offsets import last_segments
+from kwire_spark.command.reports import last_segments
 from kwire_spark.reports.offsets import Tables, log_ends, offsets, ranges, report_on
 from kwire_spark.reports.report import Report
 from kwire_spark.reports.terminal import print_report

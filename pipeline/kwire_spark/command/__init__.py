@@ -1,4 +1,4 @@
-"""The command line ``kwire-spark``: a module for each command, imported when the command is called.
+"""The command line ``kwire-spark``, whose commands are imported when they are called.
 
 Exit codes: 0 success; 1 the report needs action, such as clients that will break; 2 usage error; 3 failure.
 """
@@ -16,7 +16,9 @@ import click
 from kwire.errors import KwireError, UnknownReleaseError
 from kwire_spark.options import BrokenInputError, OptionError
 
-COMMANDS = ("decode", "clients", "readiness", "census", "latency", "offsets", "watch")
+REPORTS = ("clients", "readiness", "census", "latency", "offsets")
+COMMANDS = {"decode": "decode", **dict.fromkeys(REPORTS, "reports"), "watch": "watch"}
+"""The module of each command, which is a function of the same name."""
 USAGE, FAILED, INTERRUPTED = 2, 3, 130
 
 _OURS = re.compile(r"^(?:[\w.]+\.)?(BrokenInputError|OptionError|DecodeError|KwireError): (.+)$", re.M)
@@ -24,7 +26,7 @@ _ANY = re.compile(r"^(?:: )?(?:[A-Za-z_][\w.]*\.)?(\w*(?:Error|Exception|Interru
 
 
 class Commands(click.Group):
-    """Each of :data:`COMMANDS` is ``command`` in the module of that name."""
+    """Imports a command when it is called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -32,7 +34,7 @@ class Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = import_module(f"{__name__}.{cmd_name}").command
+        command: click.Command = getattr(import_module(f"{__name__}.{COMMANDS[cmd_name]}"), cmd_name)
         return command
 
 

@@ -20,11 +20,11 @@ AT_ONCE = 4
 """Typed tables that are written in parallel: small ones take longer to start than to write."""
 
 
-@click.command("decode")
+@click.command
 @click.option("--raw", is_flag=True, help="Keep the bytes of frames.")
 @click.option("--topics", default="__*", show_default=True, help="Topics to read, e.g. 'orders*,!*-changelog'.")
 @with_inputs("Output directory; tables of the same name are replaced.")
-def command(run: Run, raw: bool, topics: str) -> int:
+def decode(run: Run, raw: bool, topics: str) -> int:
     """Write tables: frames, exchanges, refusals, records, clients, and one for each API and each kind of record.
 
     Tables of APIs are in the folder apis; tables of records of Kafka's internal topics are in the folder internal.

@@ -24,7 +24,7 @@ POLL_SECONDS = 1.0
 """Seconds between checks of the folder, and of the query's progress."""
 
 
-@click.command("watch")
+@click.command
 @click.argument("folder", metavar="FOLDER")
 @click.option(
     "--out", default=DEFAULT_OUT, metavar="DIR", show_default=True, help="Folder of the table and its checkpoint."
@@ -45,7 +45,7 @@ POLL_SECONDS = 1.0
     "--late", default="10 minutes", show_default=True, metavar="TIME", help="How far out of order packets may arrive."
 )
 @QUIET
-def command(
+def watch(
     folder: str,
     out: str,
     once: bool,

@@ -119,17 +119,15 @@ def judge(api_key: int, version: int, target: Release, *, negotiates: bool = Fal
     it, and 4.0.0 alone refuses JoinGroup 0-1 [KAFKA-18334, KAFKA-19444]. A client that negotiates is not in danger
     from a version that is too new for the release: it will use a lower one.
     """
-    refusing, deprecating = refused_by(api_key, version), deprecated_in(api_key, version)
-    first, deprecated = (refusing or (None,))[0], (deprecating or (None,))[0]
-    state, reason = _state(api_key, version, target, negotiates)
-    return Verdict(state, reason, first, deprecated)
+    first = next(iter(refused_by(api_key, version)), None)
+    deprecated = next(iter(deprecated_in(api_key, version)), None)
+    return Verdict(*_state(api_key, version, target, negotiates), first, deprecated)
 
 
 def _state(api_key: int, version: int, target: Release, negotiates: bool) -> tuple[str, str]:
     api = target.apis.get(api_key)
-    if api is not None and (
-        version in api.accepted or api_key == ApiKey.API_VERSIONS
-    ):  # ApiVersions is always answered
+    always_answered = api_key == ApiKey.API_VERSIONS
+    if api is not None and (version in api.accepted or always_answered):
         return (DEPRECATED, "a future release will remove it") if version in api.deprecated else (OK, "")
     if api is not None and version in api.unstable:
         return UNSURE, "accepted only if unstable.api.versions.enable is set"
