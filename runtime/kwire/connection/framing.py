@@ -35,6 +35,7 @@ MAX_VERSION = 255
 request has the version, and its password where a request has the client id."""
 
 _REQUEST = Struct(">hhih")
+_PREFIX = Struct(">ihhih")
 _ID = Struct(">i")
 
 
@@ -95,15 +96,16 @@ class RequestFraming:
     def find_candidate(self, buffer: bytearray, start: int, stop: int) -> int:
         while match := self._pattern.search(buffer, start, stop):
             index: int = match.start()
-            size, api_key, version = _SIZE_AND_API.unpack_from(buffer, index)
+            size, api_key, version, _, length = _PREFIX.unpack_from(buffer, index)
             if self._catalog.header_version(api_key, version) >= 0 or self._catalog.is_newer(api_key, version):
-                if _LENGTH.unpack_from(buffer, index + 12)[0] <= size - 10:
+                if length <= size - 10:
                     return index
             start = index + 1
         return -1
 
     def is_promising(self, buffer: bytearray, at: int) -> bool:
-        start, end = at + 14, at + 14 + _LENGTH.unpack_from(buffer, at + 12)[0]
+        start = at + _PREFIX.size
+        end = start + _PREFIX.unpack_from(buffer, at)[4]
         return start < end <= len(buffer) and is_client_id(buffer[start:end])
 
     def score(self, payload: bytes) -> int:
@@ -187,10 +189,6 @@ def is_gssapi(data: bytes | bytearray, at: int, size: int) -> bool:
             return False
         length = int.from_bytes(data[at + 2 : at + skip], "big")
     return skip + length == size and data[at + skip] == 0x06
-
-
-_SIZE_AND_API = Struct(">ihh")
-_LENGTH = Struct(">h")
 
 
 @lru_cache(8)

@@ -99,16 +99,14 @@ def _walk(value: object, pattern: str, path: str) -> Iterator[tuple[str, bytes]]
     """Follow the names of ``pattern`` through the message; ``[]`` is each element of a list."""
     if getattr(value, "protocol_type", None) not in ("consumer", None):
         return
-    name, _, rest = pattern.partition(".")
-    for place, element in _elements(value, name, f"{path}.{name}" if path else name):
+    attribute, _, rest = pattern.partition(".")
+    name = attribute.removesuffix("[]")
+    place, found = f"{path}.{name}" if path else name, getattr(value, name)
+    elements = [(place, found)]
+    if name != attribute:
+        elements = [(f"{place}[{index}]", element) for index, element in enumerate(found or ())]
+    for place, element in elements:
         if rest and element is not None:
             yield from _walk(element, rest, place)
         elif isinstance(element, bytes):
             yield place, element
-
-
-def _elements(value: object, name: str, path: str) -> list[tuple[str, object]]:
-    if not name.endswith("[]"):
-        return [(path, getattr(value, name))]
-    found = getattr(value, name.removesuffix("[]")) or ()
-    return [(f"{path.removesuffix('[]')}[{index}]", element) for index, element in enumerate(found)]

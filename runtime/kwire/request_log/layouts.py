@@ -40,16 +40,16 @@ def micros(prefix: str, zone: tzinfo) -> int | None:
         for found in pattern.finditer(prefix):
             own = _zone(found["zone"])
             try:
-                time = _minute(
-                    found["year"], found["month"], found["day"], found["hour"], found["minute"], own or zone
-                )
+                time = _minute(*found.group("year", "month", "day", "hour", "minute"), own or zone)
             except (ValueError, OverflowError):
                 continue
             time += int(found["second"]) * _SECOND + _fraction(found["fraction"])
             if own:
                 return time
             first = time if first is None else first
-    return _epoch(prefix) if first is None else first
+    if first is None and (epoch := _EPOCH.search(prefix)):
+        return int(epoch["seconds"]) * _SECOND + _fraction(epoch["fraction"])
+    return first
 
 
 def located(text: str, mark: str) -> tuple[str, str, int] | None:
@@ -120,13 +120,6 @@ def _zone(text: str | None) -> tzinfo | None:
         return UTC
     offset = timedelta(hours=int(text[1:3]), minutes=int(text[-2:]))
     return timezone(-offset if text[0] == "-" else offset) if offset < timedelta(days=1) else UTC
-
-
-def _epoch(prefix: str) -> int | None:
-    found = _EPOCH.search(prefix)
-    if not found:
-        return None
-    return int(found["seconds"]) * _SECOND + _fraction(found["fraction"])
 
 
 def _fraction(digits: str | None) -> int:

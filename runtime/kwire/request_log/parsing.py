@@ -8,7 +8,7 @@ from typing import Any
 
 from kwire.request_log.layouts import located
 from kwire.request_log.line import Json, LoggedHeader, RequestLogError, RequestLogLine, addresses
-from kwire.request_log.text import MARK, is_text, text_values
+from kwire.request_log.text import MARK, NAMES, TIMES, is_text, text_values
 
 __all__ = ["MARK", "parse_line"]
 
@@ -78,16 +78,8 @@ _NUMBER = (int, float)
 _KEYS: _Keys = {
     "isForwarded": ("is_forwarded", bool),
     "connection": ("connection", str),
-    "totalTimeMs": ("total_time_ms", _NUMBER),
-    "requestQueueTimeMs": ("request_queue_time_ms", _NUMBER),
-    "localTimeMs": ("local_time_ms", _NUMBER),
-    "remoteTimeMs": ("remote_time_ms", _NUMBER),
-    "throttleTimeMs": ("throttle_time_ms", _NUMBER),
-    "responseQueueTimeMs": ("response_queue_time_ms", _NUMBER),
-    "sendTimeMs": ("send_time_ms", _NUMBER),
-    "securityProtocol": ("security_protocol", str),
-    "principal": ("principal", str),
-    "listener": ("listener", str),
+    **{f"{name}Ms": (attribute, _NUMBER) for name, attribute in TIMES.items()},
+    **{name: (attribute, str) for name, attribute in NAMES.items()},
 }
 _HEADER: _Keys = {
     "requestApiKey": ("api_key", int),

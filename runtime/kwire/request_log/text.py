@@ -32,23 +32,15 @@ API_KEYS = (
 )
 """Kafka's constants, by API key. The list is final: no release after 2.7 logs text."""
 
-_KEYS = {name: key for key, name in enumerate(API_KEYS)} | {
-    "GROUP_COORDINATOR": 10,
-    "ELECT_PREFERRED_LEADERS": 43,
-    "ProducerRequest": 0,
-    "FetchRequest": 1,
-    "OffsetRequest": 2,
-    "TopicMetadataRequest": 3,
-    "LeaderAndIsrRequest": 4,
-    "StopReplicaRequest": 5,
-    "UpdateMetadataRequest": 6,
-    "ControlledShutdownRequest": 7,
-    "OffsetCommitRequest": 8,
-    "OffsetFetchRequest": 9,
-    "ConsumerMetadataRequest": 10,
-    "GroupCoordinatorRequest": 10,
-}
-"""Includes former names and those of the Scala classes of 0.8 and 0.9."""
+_CLASSES = (
+    *("ProducerRequest", "FetchRequest", "OffsetRequest", "TopicMetadataRequest", "LeaderAndIsrRequest"),
+    *("StopReplicaRequest", "UpdateMetadataRequest", "ControlledShutdownRequest", "OffsetCommitRequest"),
+    *("OffsetFetchRequest", "ConsumerMetadataRequest"),
+)
+"""The Scala classes of 0.8 and 0.9, by API key."""
+
+_KEYS = {name: key for names in (API_KEYS, _CLASSES) for key, name in enumerate(names)}
+_KEYS |= {"GROUP_COORDINATOR": 10, "GroupCoordinatorRequest": 10, "ELECT_PREFERRED_LEADERS": 43}
 
 _BEGINNINGS = ("RequestHeader(", "{api_key=", "Name:")
 _HEADERS = (
@@ -70,7 +62,7 @@ _NAMED = {
     "client_id": re.compile(r"; ?ClientId: ?(?:Some\((.*?)\)|(.*?))(?=;| from c)", re.DOTALL),
 }
 _CONNECTION = re.compile(r" from (?:connection|client) (?P<name>[^;]+);(?=totalTime:)")
-_FACTS = {
+TIMES = {
     "totalTime": "total_time_ms",
     "requestQueueTime": "request_queue_time_ms",
     "localTime": "local_time_ms",
@@ -78,12 +70,14 @@ _FACTS = {
     "throttleTime": "throttle_time_ms",
     "responseQueueTime": "response_queue_time_ms",
     "sendTime": "send_time_ms",
-    "securityProtocol": "security_protocol",
-    "principal": "principal",
-    "listener": "listener",
 }
+"""The attributes of times by their names in text, which end with ``Ms`` in JSON."""
+
+NAMES = {"securityProtocol": "security_protocol", "principal": "principal", "listener": "listener"}
+"""Other attributes, by their names in text and JSON."""
+
 _MORE = ("temporaryMemoryBytes", "messageConversionsTime")
-_FACT = re.compile(rf"(?:^|,)({'|'.join((*_FACTS, *_MORE, 'clientInformation'))}):")
+_FACT = re.compile(rf"(?:^|,)({'|'.join((*TIMES, *NAMES, *_MORE, 'clientInformation'))}):")
 _SOFTWARE = re.compile(r"ClientInformation\(softwareName=(.*?), softwareVersion=(.*?)\)", re.DOTALL)
 _NUMBER = re.compile(r"\d{1,15}(?:\.\d{1,9})?", re.ASCII)
 _LOGGER = re.compile(r"\s+\([\w.$]+\)?(?::\d+)?\s*$")
@@ -156,9 +150,8 @@ def _facts(tail: str) -> dict[str, Any]:
         if name == "clientInformation":
             if software := _SOFTWARE.match(value):
                 values |= {"software_name": software[1], "software_version": software[2]}
-        elif name in _MORE or _FACTS[name].endswith("_ms"):
-            if number := _NUMBER.match(value):
-                (more if name in _MORE else values)[_FACTS.get(name, name)] = float(number[0])
-        else:
-            values[_FACTS[name]] = value
+        elif name in NAMES:
+            values[NAMES[name]] = value
+        elif number := _NUMBER.match(value):
+            (more if name in _MORE else values)[TIMES.get(name, name)] = float(number[0])
     return values | ({"more": more} if more else {})
