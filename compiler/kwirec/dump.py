@@ -133,4 +133,4 @@ def _layouts(message: Message, by_version: Mapping[int, MessageLayout]) -> Itera
         yield f"{message.name} none"
     for layout, having in versions.items():
         yield f"{message.name} v{','.join(map(str, VersionRange.runs(having)))} {layout.fingerprint}"
-        yield from describe(layout)
+        yield from describe(layout.body)

@@ -17,7 +17,7 @@ Fixed offsets are merged: ``pos`` is stored once for a run of fields of fixed si
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from kwirec.emitters.codec_names import Locals
 from kwirec.emitters.codec_nodes import NEVER, Node, Nodes, choice, condition, in_groups
@@ -50,13 +50,13 @@ BULK = ("int8", "int16", "int32", "int64", "uuid")
 """Primitives whose arrays are read by one call."""
 
 
+@dataclass
 class Reader:
     """Makes the body of one function that reads."""
 
-    def __init__(self, classes: Mapping[str, ClassView], names: Locals) -> None:
-        self._classes = classes
-        self._names = names
-        self._declared: dict[str, str] = {}
+    classes: Mapping[str, ClassView]
+    names: Locals
+    _declared: dict[str, str] = field(default_factory=dict, init=False)
 
     def message(self, root: StructCoding, target: str) -> Nodes:
         cursor = Cursor()
@@ -78,8 +78,8 @@ class Reader:
 
     def _struct(self, struct: StructCoding, target: str, cursor: Cursor) -> Nodes:
         """Read the untagged fields into locals, make the object, read its tags."""
-        view = self._classes[struct.struct.name]
-        coded = [one for one in struct.fields if view.field(one.field).is_read]
+        view = self.classes[struct.struct.name]
+        coded = [one for one in struct.fields if view.fields[one.field.name].is_read]
         fields: list[Node] = []
         for parts, group in in_groups(coded, lambda one: _parts(one, struct.versions)):
             fields += self._group(group, struct, parts, cursor)
@@ -88,7 +88,7 @@ class Reader:
             path=struct.path,
             target=target,
             cls=view.name,
-            arguments=[self._names.of(one.path) for one in coded],
+            arguments=[self.names.of(one.path) for one in coded],
             fields=fields,
             tags=view.tags_in(struct),
             at=cursor.at,
@@ -111,11 +111,11 @@ class Reader:
 
     def _field(self, coded: FieldCoding, struct: StructCoding, part: Versions, cursor: Cursor) -> Nodes:
         """Read a field in the versions that have it; in all others, give it its default."""
-        target = self._names.of(coded.path)
+        target = self.names.of(coded.path)
         self._declare(coded, struct, target)
         run = next((run for run in coded.untagged if run.versions == part), None)
         if run is None:
-            view = self._classes[struct.struct.name].field(coded.field)
+            view = self.classes[struct.struct.name].fields[coded.field.name]
             return (Node("flow.default", target=target, value=view.value),)
         return self._value(coded.field.type, run, target, cursor)
 
@@ -123,7 +123,7 @@ class Reader:
         """Annotate the local with its type, except for numbers, which are better inferred."""
         type_ = coded.field.type
         if not (isinstance(type_, PrimitiveType) and type_.name in SCALARS):
-            self._declared[target] = self._classes[owner.struct.name].field(coded.field).annotation
+            self._declared[target] = self.classes[owner.struct.name].fields[coded.field.name].annotation
 
     def _value(self, type_: Type, run: Run, target: str, cursor: Cursor, *, is_element: bool = False) -> Nodes:
         """Read one value. Elements of arrays are never null [KAFKA-WIRE 15]."""
@@ -143,7 +143,7 @@ class Reader:
                 node.macro, node.kind, node.element = "array.read_bulk", "array", SCALARS[name]
             case ArrayType(element):
                 node.macro, node.kind = "array.read", "array"
-                node.item, node.count = self._names.beside(target, "item"), self._names.beside(target, "count")
+                node.item, node.count = self.names.beside(target, "item"), self.names.beside(target, "count")
                 node.body = self._value(element, run, node.item, inner, is_element=True) + inner.store()
                 node.guard = isinstance(element, StructType) and run.struct is not None and _may_be_empty(run.struct)
             case StructType():

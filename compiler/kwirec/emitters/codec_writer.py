@@ -11,6 +11,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from kwirec.emitters.codec_names import Locals
 from kwirec.emitters.codec_nodes import NEVER, Node, Nodes, choice, condition, in_groups
@@ -21,19 +22,19 @@ from kwirec.lowering.layout import SCALARS
 from kwirec.versions import runs_by
 
 
+@dataclass(frozen=True)
 class Writer:
     """Makes the body of one function that writes."""
 
-    def __init__(self, classes: Mapping[str, ClassView], names: Locals) -> None:
-        self._classes = classes
-        self._names = names
+    classes: Mapping[str, ClassView]
+    names: Locals
 
     def message(self, root: StructCoding, source: str) -> Nodes:
         return self._struct(root, source, source)
 
     def tagged(self, coded: FieldCoding, owner: StructCoding, source: str) -> Nodes:
         """Write the payload of a tagged field."""
-        view = self._classes[owner.struct.name].field(coded.field)
+        view = self.classes[owner.struct.name].fields[coded.field.name]
         # A field whose default is null is not written when it is null.
         optional = view.optional and view.value != "None"
         branches = [
@@ -42,7 +43,7 @@ class Writer:
         return choice(branches, coded.tagged_versions)
 
     def _struct(self, struct: StructCoding, source: str, local: str) -> Nodes:
-        view = self._classes[struct.struct.name]
+        view = self.classes[struct.struct.name]
         fields: list[Node] = []
         for parts, group in in_groups(struct.fields, lambda one: tuple(runs_by(struct.versions, one.at))):
             branches = [
@@ -56,7 +57,7 @@ class Writer:
 
     def _field(self, coded: FieldCoding, struct: StructCoding, part: Versions, source: str) -> Nodes:
         """Write an untagged field in the versions that have it; in all others, check that nothing would be lost."""
-        view = self._classes[struct.struct.name].field(coded.field)
+        view = self.classes[struct.struct.name].fields[coded.field.name]
         run = coded.at(part[0])
         if run is None:
             return () if coded.field.ignorable else (Node("flow.require_default", source=source, field=view),)
@@ -66,7 +67,7 @@ class Writer:
 
     def _run(self, coded: FieldCoding, run: Run, source: str, *, optional: bool) -> Nodes:
         nullable = condition(run.nullable, run.versions)
-        return self._value(coded.field.type, run, source, self._names.of(coded.path), nullable, optional=optional)
+        return self._value(coded.field.type, run, source, self.names.of(coded.path), nullable, optional=optional)
 
     def _value(self, type_: Type, run: Run, source: str, local: str, nullable: str, *, optional: bool) -> Nodes:
         if isinstance(type_, PrimitiveType) and type_.name in SCALARS:
@@ -74,7 +75,7 @@ class Writer:
         node = Node("", source=source, local=local, nullable=nullable, optional=optional, compact=run.compact)
         match type_:
             case ArrayType(element):
-                node.macro, node.kind, node.item = "array.write", "array", self._names.beside(local, "item")
+                node.macro, node.kind, node.item = "array.write", "array", self.names.beside(local, "item")
                 node.body = self._value(element, run, node.item, node.item, NEVER, optional=False)
             case StructType():
                 assert run.struct is not None

@@ -33,7 +33,7 @@ def emit_module(group: ModuleGroup, halves: Halves) -> Artifact:
     emitted = (source for source in group.classes() if source.message.name not in RUNTIME_HEADERS)
     for message, sources in groupby(emitted, key=lambda source: source.message):
         classes += _classes(message, sources, halves[message.name])
-    fields = [field for node in classes for field in node.view.fields]
+    fields = [field for node in classes for field in node.view.fields.values()]
     uuids = {
         "Uuid": any(base_type(view.field.type) == PrimitiveType("uuid") for view in fields),
         "ZERO_UUID": any(view.value == "ZERO_UUID" for view in fields),
@@ -93,7 +93,7 @@ def _section(section: StructCoding, classes: Mapping[str, ClassView]) -> Node:
     reader, writer = Reader(classes, names), Writer(classes, names)
     tags = [
         {
-            "field": view.field(coded.field),
+            "field": view.fields[coded.field.name],
             "condition": condition(coded.tagged_versions, section.versions),
             "local": names.of(coded.path),
             "read": reader.tagged(coded, section, names.of(coded.path)),
@@ -123,7 +123,7 @@ def _untagged(struct: StructCoding, classes: Mapping[str, ClassView]) -> Iterato
     """The paths of the fields that become locals where the struct is inlined."""
     view = classes[struct.struct.name]
     for one in struct.fields:
-        if view.field(one.field).is_read:
+        if view.fields[one.field.name].is_read:
             yield one.path
             yield from _inlined(one.untagged, classes)
 

@@ -17,7 +17,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
 
-from kwirec.ir.schema import IMPLICIT, Field, Message, PrimitiveType, StructType
+from kwirec.emitters.views import default_is_null
+from kwirec.ir.schema import Field, Message, StructType
 from kwirec.lowering import Layouts, MessageLayout, StructCoding
 from kwirec.versions import VersionRange, runs_by
 
@@ -120,11 +121,6 @@ def convert(source: Shape, target: Shape) -> Conversion:
         null=tuple(path for path in kept if path in source.nullable and target.refuses_null(path)),
         missing=tuple(path for path in new if default_is_null(target.fields[path]) and target.refuses_null(path)),
     )
-
-
-def default_is_null(one: Field) -> bool:
-    """Whether a field is null when it is not set. Records always are [KAFKA-WIRE 28]."""
-    return one.default is None or (one.default is IMPLICIT and one.type == PrimitiveType("records"))
 
 
 def _shape(root: StructCoding, version: int, layout: MessageLayout) -> Shape:

@@ -11,8 +11,9 @@ import jinja2
 
 from kwirec.emitters.codec_nodes import Node
 
-_PACKAGED = Path(__file__).parent.parent / "templates"
-_CHECKOUT = Path(__file__).parent.parent.parent.parent / "templates"
+COMPILER = Path(__file__).parent.parent
+FOLDERS = (COMPILER / "templates", COMPILER.parent.parent / "templates")
+"""The templates are in the installed package, and next to the compiler in a checkout."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,28 +28,16 @@ class Artifact:
         return self.path.endswith((".py", ".pyi"))
 
 
-def template_folder() -> Path:
-    """The folder of the templates: in the installed package, or next to the compiler in a checkout."""
-    return _PACKAGED if _PACKAGED.is_dir() else _CHECKOUT
-
-
-def _nested(text: str, width: int = 4) -> str:
-    """Lines indented by ``width`` columns, except for the first, which the template indents."""
-    return text.strip("\n").replace("\n", "\n" + " " * width)
-
-
 @functools.cache
 def environment() -> jinja2.Environment:
-    jinja = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(template_folder()),
+    return jinja2.Environment(
+        loader=jinja2.FileSystemLoader(FOLDERS),
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
         autoescape=False,
     )
-    jinja.filters["nested"] = _nested
-    return jinja
 
 
 def render(template: str, **context: object) -> str:

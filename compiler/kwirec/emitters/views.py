@@ -5,7 +5,6 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 
 from kwirec.emitters.modules import ClassSource
 from kwirec.ir.schema import IMPLICIT, ArrayType, Field, Message, PrimitiveType, StructType, Type, base_type
@@ -23,8 +22,8 @@ PYTHON_TYPES = {
 }
 """The Python types of primitives; all others are ``int``."""
 
-ZEROES = {"bool": "False", "float64": "0.0", "string": '""', "bytes": 'b""', "records": "None", "uuid": "ZERO_UUID"}
-"""Implicit defaults; ``0`` for all others. Records are null even where null is not allowed [KAFKA-WIRE 28]."""
+ZEROES = {"bool": "False", "float64": "0.0", "string": '""', "bytes": 'b""', "uuid": "ZERO_UUID"}
+"""Implicit defaults; ``0`` for all others."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,29 +63,22 @@ class FieldView:
 
 @dataclass(frozen=True, kw_only=True)
 class ClassView:
-    """One class of a module."""
+    """One class of a module. ``fields`` has the names of definitions as keys."""
 
     name: str
     doc: str
-    fields: tuple[FieldView, ...]
+    fields: Mapping[str, FieldView]
     flexible: str
 
     @property
     def slots(self) -> tuple[str, ...]:
-        return (*(view.slot for view in self.fields), "unknown_tags")
-
-    @cached_property
-    def _by_name(self) -> dict[str, FieldView]:
-        return {view.field.name: view for view in self.fields}
-
-    def field(self, field: Field) -> FieldView:
-        return self._by_name[field.name]
+        return (*(view.slot for view in self.fields.values()), "unknown_tags")
 
     def tags_in(self, struct: StructCoding) -> str:
         """Which tags end the struct: ``known`` and others, only ``unknown`` ones, or ``none``."""
         if not struct.flexible:
             return "none"
-        return "known" if any(view.in_section for view in self.fields) else "unknown"
+        return "known" if any(view.in_section for view in self.fields.values()) else "unknown"
 
 
 def docstring(text: str, *, indent: int = 4, note: str = "") -> str:
@@ -123,7 +115,7 @@ def class_view(source: ClassSource) -> ClassView:
     return ClassView(
         name=source.name,
         doc=docstring(source.doc, note=note),
-        fields=tuple(_field_view(source, field) for field in source.fields),
+        fields={field.name: _field_view(source, field) for field in source.fields},
         flexible=range_literal(message.flexible.intersect(message.valid)),
     )
 
@@ -160,25 +152,26 @@ def _field_view(source: ClassSource, field: Field) -> FieldView:
 
 def is_nullable(field: Field) -> bool:
     """Whether the value can be ``None``: where the field is nullable, or not set."""
-    return bool(field.versions.intersect(field.nullable)) or field.default is None or _is_records(field)
+    return bool(field.versions.intersect(field.nullable)) or default_is_null(field)
 
 
 def described(message: Message, field: Field) -> str:
     """The description of a field, with its versions if some of the message lack it."""
-    if all(version in field.versions for version in message.valid):
+    if field.versions.covers(message.valid):
         return field.doc
     live = field.versions.intersect(message.valid)
     versions = f"{live.low}+" if live.high == message.valid.high else str(live)
     return f"{field.doc} Versions {versions}.".strip()
 
 
-def _is_records(field: Field) -> bool:
-    return field.type == PrimitiveType("records")
+def default_is_null(field: Field) -> bool:
+    """Whether an unset field is null. Records always are, even where null is not allowed [KAFKA-WIRE 28]."""
+    return field.default is None or field.type == PrimitiveType("records")
 
 
 def default_expression(field: Field, names: Mapping[str, str]) -> str:
     """The default as a Python expression that makes a new value each time."""
-    if field.default is None or _is_records(field):
+    if default_is_null(field):
         return "None"
     if isinstance(field.type, ArrayType):
         return "[]"

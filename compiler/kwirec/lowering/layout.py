@@ -157,12 +157,8 @@ class MessageLayout:
         return hashlib.sha256(self.body.text.encode()).hexdigest()[:16]
 
 
-def describe(layout: MessageLayout) -> Iterator[str]:
-    """The layout as indented lines, one for each field, with names."""
-    yield from _describe_struct(layout.body, "  ")
-
-
-def _describe_struct(struct: StructKind, indent: str) -> Iterator[str]:
+def describe(struct: StructKind, indent: str = "  ") -> Iterator[str]:
+    """A layout as indented lines, one for each field, with names."""
     for one in struct.fields:
         yield from _describe(one.name, one.kind, indent)
     for tag in struct.tags or ():
@@ -178,7 +174,7 @@ def _describe(name: str, kind: Kind, indent: str, suffix: str = "") -> Iterator[
         kind = kind.element
     if isinstance(kind, StructKind):
         yield f"{indent}{name}: {arrays}{kind.name}{'?' if kind.nullable else ''}{suffix}"
-        yield from _describe_struct(kind, indent + "  ")
+        yield from describe(kind, indent + "  ")
     else:
         records = " records" if isinstance(kind, BlobKind) and kind.records else ""
         yield f"{indent}{name}: {arrays}{kind.text}{records}{suffix}"

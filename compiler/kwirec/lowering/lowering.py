@@ -62,7 +62,7 @@ class Layouts:
 
 def lower(schema: Schema) -> Layouts:
     """The halves of every message and the layouts of its valid versions."""
-    halves = {message.name: lower_halves(message) for message in schema.messages}
+    halves = {message.name: tuple(_halves(message)) for message in schema.messages}
     by_message: dict[str, dict[int, MessageLayout]] = {}
     for name, both in halves.items():
         shared: dict[MessageLayout, MessageLayout] = {}
@@ -74,29 +74,27 @@ def lower(schema: Schema) -> Layouts:
 def lower_message(message: Message, version: int) -> MessageLayout:
     """The layout of one message at one version."""
     flexible = version in message.flexible
-    return _layout(_struct(message, message.root, (version,), "", flexible=flexible), version)
+    return _layout(_struct(message, message.root, (version,), flexible=flexible), version)
 
 
-def lower_halves(message: Message) -> tuple[Half, ...]:
+def _halves(message: Message) -> Iterator[Half]:
     """The classic and the flexible half of a message, without empty ones."""
-    both = {
-        flexible: tuple(version for version in message.valid if (version in message.flexible) == flexible)
-        for flexible in (False, True)
-    }
-    return tuple(_half(message, versions, flexible=flexible) for flexible, versions in both.items() if versions)
+    for flexible in (False, True):
+        versions = tuple(version for version in message.valid if (version in message.flexible) == flexible)
+        if versions:
+            root = _struct(message, message.root, versions, flexible=flexible)
+            yield Half(message, root, tuple(_sections(message, versions)) if flexible else ())
 
 
-def _half(message: Message, versions: Versions, *, flexible: bool) -> Half:
-    sections = []
-    for struct in message.structs if flexible else ():
+def _sections(message: Message, versions: Versions) -> Iterator[StructCoding]:
+    for struct in message.structs:
         used = tuple(version for version in versions if version in message.usage[struct.name])
-        section = _struct(message, struct, used, "", flexible=True)
+        section = _struct(message, struct, used, flexible=True)
         if any(one.tagged for one in section.fields):
-            sections.append(section)
-    return Half(message, _struct(message, message.root, versions, "", flexible=flexible), tuple(sections))
+            yield section
 
 
-def _struct(message: Message, struct: Struct, versions: Versions, path: str, *, flexible: bool) -> StructCoding:
+def _struct(message: Message, struct: Struct, versions: Versions, path: str = "", *, flexible: bool) -> StructCoding:
     prefix = f"{path}." if path else ""
     fields = []
     for one in struct.fields:
