@@ -14,7 +14,7 @@ from kwirec.ir.literals import default_literal
 from kwirec.ir.schema import INTEGER_RANGES, Field, Implicit, StructType, base_type
 from kwirec.lowering.layout import ArrayKind, BlobKind, Kind, ScalarKind, StructKind
 
-TWINS = ({"int16", "uint16"}, {"int32", "uint32"}, {"int8", "bool"})
+TWINS = ({"i16", "u16"}, {"i32", "u32"}, {"i8", "bool"})
 """Types of the same size: each can read values of the other that are in its own range."""
 
 

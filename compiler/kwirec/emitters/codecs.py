@@ -55,9 +55,8 @@ def _classes(message: Message, sources: Iterable[ClassSource], halves: Sequence[
     sections = {one.struct.name: _section(one, views) for half in halves for one in half.sections}
     for name in _contained_first(message):
         if name in views:
-            node = Node("class.define", view=views[name], message=None, section=[], halves=[])
-            if name in sections:
-                node.section.append(sections[name])
+            node = Node("class.define", view=views[name], message=None, halves=[])
+            node.section = [sections[name]] if name in sections else []
             if name == message.name:
                 node.message = {
                     "api_key": message.api_key,

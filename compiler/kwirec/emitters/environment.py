@@ -23,10 +23,6 @@ class Artifact:
     path: str
     text: str
 
-    @property
-    def is_python(self) -> bool:
-        return self.path.endswith((".py", ".pyi"))
-
 
 @functools.cache
 def environment() -> jinja2.Environment:

@@ -92,31 +92,27 @@ def group_modules(schema: Schema) -> list[ModuleGroup]:
     for message in schema.messages:
         if message.valid:
             groups.setdefault(_module_path(message), []).append(message)
-    order = {kind: index for index, kind in enumerate(MessageKind)}
+    order = list(MessageKind)
     return [
-        ModuleGroup(path=path, messages=tuple(sorted(messages, key=lambda m: (order[m.kind], m.name))))
+        ModuleGroup(path=path, messages=tuple(sorted(messages, key=lambda m: (order.index(m.kind), m.name))))
         for path, messages in sorted(groups.items())
     ]
 
 
 def _module_path(message: Message) -> str:
-    path = _place(message)
-    return f"{path}_" if keyword.iskeyword(path.rpartition(".")[2]) else path
-
-
-def _place(message: Message) -> str:
     name = snake_case(message.name)
     match message.kind:
         case MessageKind.REQUEST | MessageKind.RESPONSE:
-            return f"api.{name.removesuffix('_request').removesuffix('_response')}"
+            path = f"api.{name.removesuffix('_request').removesuffix('_response')}"
         case MessageKind.HEADER:
-            return "headers"
+            path = "headers"
         case MessageKind.METADATA:
-            return f"metadata.{name}"
+            path = f"metadata.{name}"
         case MessageKind.COORDINATOR_KEY | MessageKind.COORDINATOR_VALUE:
-            return f"coordinator.{name.removesuffix('_key').removesuffix('_value')}"
+            path = f"coordinator.{name.removesuffix('_key').removesuffix('_value')}"
         case MessageKind.DATA:
-            return f"data.{name}"
+            path = f"data.{name}"
+    return f"{path}_" if keyword.iskeyword(path.rpartition(".")[2]) else path
 
 
 def class_names(messages: Iterable[Message]) -> dict[tuple[str, str], str]:

@@ -103,7 +103,7 @@ def _formatted(artifacts: Sequence[Artifact], progress: Progress) -> list[str]:
 
 def format_text(artifact: Artifact) -> str:
     """One text, formatted if it is Python."""
-    if not artifact.is_python or not artifact.text:
+    if not artifact.path.endswith(".py") or not artifact.text:
         return artifact.text
     from black import format_str  # takes as long to import as the whole compiler
     from black.mode import Mode, TargetVersion

@@ -19,42 +19,31 @@ import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import NamedTuple
 
 from kwirec.ir.literals import default_literal
 from kwirec.ir.schema import IMPLICIT, Default, Implicit
 
 
-class Scalar(NamedTuple):
-    """A type of fixed size: its name in layouts, and the number of its bytes."""
+@dataclass(frozen=True)
+class ScalarKind:
+    """A value of fixed size: its name in layouts, and the number of its bytes."""
 
     text: str
     width: int
 
 
 SCALARS = {
-    "bool": Scalar("bool", 1),
-    "int8": Scalar("i8", 1),
-    "int16": Scalar("i16", 2),
-    "uint16": Scalar("u16", 2),
-    "int32": Scalar("i32", 4),
-    "uint32": Scalar("u32", 4),
-    "int64": Scalar("i64", 8),
-    "float64": Scalar("f64", 8),
-    "uuid": Scalar("uuid", 16),
+    "bool": ScalarKind("bool", 1),
+    "int8": ScalarKind("i8", 1),
+    "int16": ScalarKind("i16", 2),
+    "uint16": ScalarKind("u16", 2),
+    "int32": ScalarKind("i32", 4),
+    "uint32": ScalarKind("u32", 4),
+    "int64": ScalarKind("i64", 8),
+    "float64": ScalarKind("f64", 8),
+    "uuid": ScalarKind("uuid", 16),
 }
 """The types of fixed size by their names in definitions."""
-
-
-@dataclass(frozen=True)
-class ScalarKind:
-    """A value of fixed size."""
-
-    name: str
-
-    @property
-    def text(self) -> str:
-        return SCALARS[self.name].text
 
 
 @dataclass(frozen=True)

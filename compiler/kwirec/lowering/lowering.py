@@ -34,7 +34,6 @@ from kwirec.lowering.layout import (
     FieldLayout,
     Kind,
     MessageLayout,
-    ScalarKind,
     StructKind,
     TagLayout,
 )
@@ -157,6 +156,6 @@ def _kind(type_: Type, run: Run, version: int, *, nullable: bool) -> Kind:
             assert run.struct is not None
             return _struct_kind(run.struct, version, nullable=nullable)
         case PrimitiveType(name) if name in SCALARS:
-            return ScalarKind(name)
+            return SCALARS[name]
         case PrimitiveType(name):
             return BlobKind(name == "string", run.compact, nullable, records=name == "records")
