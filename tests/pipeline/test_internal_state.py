@@ -26,9 +26,8 @@ from kwire_spark.state import columns
 from kwire_spark.state.cluster import Acls, Brokers, Configs, Features, Quotas, ScramUsers, Topics
 from kwire_spark.state.groups import Groups, Members
 from kwire_spark.state.offsets import CommittedOffsets, Transactions
-from kwire_spark.state.replay import replay
+from kwire_spark.state.replay import replay, undecodable_records
 from kwire_spark.state.shares import ShareStates, combined
-from kwire_spark.state.undecodable import undecodable_records
 from tests.pipeline.log_files import LOGS, TIMES, segment
 
 RELEASES = ("4.1.1", "4.1.1-running", "3.9.1")

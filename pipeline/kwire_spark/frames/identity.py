@@ -9,6 +9,7 @@ owner is not sent.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from kwire.connection import RequestEvent, ResponseEvent, SaslToken
@@ -35,16 +36,14 @@ class Client(NamedTuple):
 UNKNOWN = Client()
 
 
+@dataclass(slots=True)
 class Identity:
     """``known`` is what is known about the client so far. Pass it requests of ``APIS`` and tokens and, while there is
     a ``candidate`` (a principal not yet accepted by the server), all requests and responses."""
 
-    __slots__ = ("_mechanism", "candidate", "known")
-
-    def __init__(self) -> None:
-        self.known = UNKNOWN
-        self._mechanism = ""
-        self.candidate: str | None = None
+    known: Client = UNKNOWN
+    candidate: str | None = None
+    _mechanism: str = ""
 
     def request(self, event: RequestEvent) -> None:
         """Learn from a request; the software in an ApiVersions request applies to that request already."""

@@ -153,3 +153,12 @@ QUOTAS = schema(
     ("key", pa.string(), "Name of the quota."),
     ("value", pa.float64(), "Its value."),
 )
+UNDECODABLE = schema(
+    ("topic", pa.string(), "The internal topic."),
+    ("partition", pa.int32(), "Its partition."),
+    ("offset", pa.int64(), "Offset of the record."),
+    ("source", pa.string(), "Path of its file."),
+    ("position", pa.int64(), "Byte offset of its batch in that file."),
+    ("kind", pa.string(), "Kind of record, such as OffsetCommit, if known."),
+    ("reason", pa.string(), "Why it cannot be decoded."),
+)

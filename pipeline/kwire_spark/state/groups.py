@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
 from kwire.errors import DecodeError
@@ -28,18 +29,16 @@ _NAMES = re.compile(
 )
 
 
+@dataclass(slots=True)
 class Group:
     """A group: the values of its records. Those of a classic group are all in ``metadata``."""
 
-    __slots__ = ("assignment_epoch", "current", "kind", "members", "metadata", "target")
-
-    def __init__(self, kind: str) -> None:
-        self.kind = kind
-        self.metadata: Any = None
-        self.assignment_epoch: int | None = None
-        self.members: dict[str, Any] = {}
-        self.target: dict[str, Any] = {}
-        self.current: dict[str, Any] = {}
+    kind: str
+    metadata: Any = None
+    assignment_epoch: int | None = None
+    members: dict[str, Any] = field(default_factory=dict)
+    target: dict[str, Any] = field(default_factory=dict)
+    current: dict[str, Any] = field(default_factory=dict)
 
 
 class Groups:

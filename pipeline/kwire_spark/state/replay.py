@@ -1,4 +1,4 @@
-"""Replay of partitions of internal topics: sorted RECORDS in, the rows of a ``State`` out.
+"""Replay of partitions of internal topics: sorted RECORDS in, the rows of a ``State`` out, or those that it skips.
 
 Takes and returns Arrow batches, for ``DataFrame.mapInArrow``.
 """
@@ -15,9 +15,13 @@ from kwire.logs import Checkpoint, InternalRecord, decode_record
 from kwire.logs.segment import log_file
 from kwire.policy import LIKE_KAFKA
 from kwire_kafka import PROTOCOL
+from kwire_spark.columns import RECORDS
+from kwire_spark.state.columns import UNDECODABLE
 
 COLUMNS = ("source", "topic", "partition", "offset", "producer_id", "transactional", "control", "key", "value")
 """Columns of RECORDS that a replay needs."""
+NEEDED = tuple(dict.fromkeys((*COLUMNS, *(name for name in UNDECODABLE.names if name in RECORDS.names))))
+"""Columns of RECORDS that :func:`undecodable_records` needs."""
 CHUNK = 8192
 """Maximum number of rows per batch."""
 
@@ -91,6 +95,18 @@ def replay(
             last = row["offset"]
             state.add(logged(row))
     yield from _chunks(state.rows(), schema)
+
+
+def undecodable_records(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The records that a replay skips: a batch of ``UNDECODABLE`` for each batch with such records."""
+    for batch in batches:
+        undecodable = [
+            row | {"kind": record.name, "reason": record.reason}
+            for row in rows_of(batch, NEEDED)
+            if (record := logged(row).record).reason is not None
+        ]
+        if undecodable:
+            yield pa.RecordBatch.from_pylist(undecodable, UNDECODABLE)
 
 
 def rows_of(batch: pa.RecordBatch, columns: Sequence[str] = COLUMNS) -> Iterator[dict[str, Any]]:

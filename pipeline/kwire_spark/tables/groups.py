@@ -21,9 +21,8 @@ from kwire_spark.state import columns
 from kwire_spark.state.cluster import Acls, Brokers, Configs, Features, Quotas, ScramUsers, Topics
 from kwire_spark.state.groups import Groups, Members
 from kwire_spark.state.offsets import CommittedOffsets, Transactions
-from kwire_spark.state.replay import COLUMNS, Several, replay
+from kwire_spark.state.replay import COLUMNS, NEEDED, Several, replay, undecodable_records
 from kwire_spark.state.shares import ShareStates
-from kwire_spark.state.undecodable import NEEDED, UNDECODABLE, undecodable_records
 from kwire_spark.tables.topics import with_topic_names
 
 if TYPE_CHECKING:
@@ -101,7 +100,7 @@ def undecodable(records: DataFrame) -> DataFrame:
     ``source`` and ``position`` of the first.
     """
     internal = records.where(F.col("topic").isin(*INTERNAL)).select(*NEEDED)
-    failures = internal.mapInArrow(undecodable_records, spark_schema(UNDECODABLE))
+    failures = internal.mapInArrow(undecodable_records, spark_schema(columns.UNDECODABLE))
     first = F.min(F.struct("partition", "offset", "source", "position")).alias("first")
     counted = failures.groupBy("topic", "kind", "reason").agg(F.count("*").alias("records"), first)
     return counted.select("topic", "kind", "reason", "records", "first.*")

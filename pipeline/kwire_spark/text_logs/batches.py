@@ -10,10 +10,10 @@ import pyarrow as pa
 from kwire_spark.options import BrokenInputError
 from kwire_spark.projection import Projection
 from kwire_spark.rows import LAYOUTS, Layout, Row
-from kwire_spark.text_logs.entries import MARK, request_entries
+from kwire_spark.text_logs.fast_path import MARK
 from kwire_spark.text_logs.lines import Lines, Split
 from kwire_spark.text_logs.refusals import refusal_rows, refusals_start
-from kwire_spark.text_logs.requests import RequestRows
+from kwire_spark.text_logs.requests import RequestRows, request_entries
 
 BATCH_ROWS = 4096
 BATCH_BYTES = 4 << 20

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from kwire import request_log
 from kwire.request_log import Json, LoggedHeader, RequestLogLine
 from kwire.request_log.line import API_VERSIONS, ENVELOPE, UNSUPPORTED_VERSION, known_software
 from kwire_kafka import ApiKey
@@ -20,13 +21,13 @@ from kwire_spark.frames.context import API_NAMES, Columns
 from kwire_spark.projection import may_pass
 from kwire_spark.rows import LAYOUTS
 from kwire_spark.text_logs.bodies import payloads
-from kwire_spark.text_logs.entries import MARK
 from kwire_spark.text_logs.hosts import peers
 
 if TYPE_CHECKING:
     from kwire_spark.projection import Projection
     from kwire_spark.rows import Row
 
+MARK = request_log.MARK.encode()
 PRODUCE = ApiKey.PRODUCE.value
 
 _build = LAYOUTS["logged_exchanges"].row

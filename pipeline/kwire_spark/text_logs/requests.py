@@ -17,14 +17,17 @@ from kwire_spark.frames.context import API_NAMES, Columns, RequestContext
 from kwire_spark.frames.identity import Client
 from kwire_spark.rows import LAYOUTS
 from kwire_spark.text_logs.bodies import inner_payloads, opened, payloads
-from kwire_spark.text_logs.entries import MARK
-from kwire_spark.text_logs.fast_path import fast_row
+from kwire_spark.text_logs.fast_path import MARK, fast_row
 from kwire_spark.text_logs.hosts import peers
+from kwire_spark.text_logs.lines import Line, Lines, Split
 
 if TYPE_CHECKING:
     from kwire.protocol import Request, Response
     from kwire_spark.projection import Projection
     from kwire_spark.rows import Row
+
+MOST_LINES, MOST_BYTES = 2_000, 4 << 20
+"""How far the end of an entry is searched for."""
 
 LAYOUT = 80
 """The number of characters before a message that may belong to its layout."""
@@ -32,7 +35,38 @@ LAYOUT = 80
 _LAYOUT = LAYOUTS["logged_exchanges"]
 _USUAL_TIME = re.compile(rb"\[(\d{4}-\d\d-\d\d \d\d:\d\d):(\d\d)[,.](\d{3})\] [A-Z]+ ?")
 _SECOND, _MILLISECOND = 1_000_000, 1_000
+_TEXT = re.compile(rb"Completed request:\s*(?:RequestHeader\(|\{api_key=|Name:)")
+_END = b";totalTime:"
 _ACKS_0 = re.compile(r"\backs=0\b")
+
+
+def request_entries(lines: Lines, split: Split) -> Iterator[Line]:
+    """The lines of a split that are about requests. In logs of brokers before 2.8, values may contain line breaks:
+    then an entry has all lines up to the end of the message, even after the split."""
+    for position, line in lines:
+        if not split.has(position):
+            return
+        if MARK not in line:
+            continue
+        if _END not in line and _TEXT.search(line):
+            line = _to_the_end(line, lines)
+        yield position, line
+
+
+def _to_the_end(line: bytes, lines: Lines) -> bytes:
+    """``line`` and the lines after it up to the end of the message; ``line`` alone if there is no such end."""
+    ahead: list[Line] = []
+    size = len(line)
+    for position, other in lines:
+        ahead.append((position, other))
+        size += len(other)
+        if _END in other and MARK not in other:
+            return b"\n".join([line, *(part for _, part in ahead)])
+        if MARK in other or len(ahead) >= MOST_LINES or size > MOST_BYTES:
+            break
+    for unused in reversed(ahead):
+        lines.give_back(unused)
+    return line
 
 
 class RequestRows:
