@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 Collect = Callable[[Any, set[int]], None]
 """Adds the error codes of a struct to a set."""
 
-NONE = {0}
-
 _KNOWN: dict[type[Struct], tuple[Collect, ...]] = {}
 
 

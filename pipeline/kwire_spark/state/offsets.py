@@ -11,13 +11,7 @@ from kwire_spark.columns import EPOCH
 from kwire_spark.state.replay import Logged
 
 TRANSACTION_STATES = (
-    "Empty",
-    "Ongoing",
-    "PrepareCommit",
-    "PrepareAbort",
-    "CompleteCommit",
-    "CompleteAbort",
-    "Dead",
+    *("Empty", "Ongoing", "PrepareCommit", "PrepareAbort", "CompleteCommit", "CompleteAbort", "Dead"),
     "PrepareEpochFence",
 )
 DEAD = TRANSACTION_STATES.index("Dead")

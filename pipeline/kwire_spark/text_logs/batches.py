@@ -12,7 +12,7 @@ from kwire_spark.projection import Projection
 from kwire_spark.rows import LAYOUTS, Layout, Row
 from kwire_spark.text_logs.fast_path import MARK
 from kwire_spark.text_logs.lines import Lines, Split
-from kwire_spark.text_logs.refusals import refusal_rows, refusals_start
+from kwire_spark.text_logs.refusals import NEAR, refusal_rows
 from kwire_spark.text_logs.requests import RequestRows, request_entries
 
 BATCH_ROWS = 4096
@@ -43,7 +43,7 @@ def refusal_batches(
 ) -> Iterator[pa.RecordBatch]:
     """The refusals in a split of a server log, as the rows and columns of REFUSALS in ``projection``; see
     :func:`request_batches`."""
-    with Lines(split.path, refusals_start(split)) as lines:
+    with Lines(split.path, max(split.start - NEAR, 0)) as lines:
         yield from _batches(refusal_rows(lines, split, zone), lines, split, projection, failfast)
 
 

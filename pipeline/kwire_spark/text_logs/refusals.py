@@ -102,11 +102,6 @@ def refusal_rows(lines: Lines, split: Split, zone: tzinfo) -> Iterator[tuple[int
             yield len(text), [_LAYOUT.row(source=split.path, position=position, **refusal)]
 
 
-def refusals_start(split: Split) -> int:
-    """The position from which a split is read."""
-    return max(split.start - NEAR, 0)
-
-
 def _entry(line: bytes, lines: Lines) -> str:
     """The text of an entry: its first line and the lines of the exception that follows."""
     parts = [_text(line)]

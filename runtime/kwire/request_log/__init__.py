@@ -17,7 +17,8 @@ from __future__ import annotations
 
 from kwire.request_log.layouts import located, micros
 from kwire.request_log.line import Address, Json, LoggedHeader, RequestLogError, RequestLogLine, addresses
-from kwire.request_log.parsing import MARK, parse_line
+from kwire.request_log.parsing import parse_line
+from kwire.request_log.text import MARK
 
 __all__ = [
     "MARK",

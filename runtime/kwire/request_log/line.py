@@ -83,8 +83,8 @@ class RequestLogLine:
 
     prefix: str
     header: LoggedHeader
-    request: Json | None
-    response: Json | None
+    request: Json | None = None
+    response: Json | None = None
     request_text: str | None = None
     response_text: str | None = None
     is_forwarded: bool | None = None

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from math import isfinite
 from typing import Any
 
 from kwire.request_log.layouts import located
 from kwire.request_log.line import Json, LoggedHeader, RequestLogError, RequestLogLine, addresses
 from kwire.request_log.text import MARK, NAMES, TIMES, is_text, text_values
-
-__all__ = ["MARK", "parse_line"]
 
 
 def parse_line(text: str) -> RequestLogLine | None:
@@ -27,21 +26,29 @@ def parse_line(text: str) -> RequestLogLine | None:
     begin = start + len(MARK)
     while text[begin : begin + 1].isspace():
         begin += 1
+    place = _Place(text)
     if is_text(text, begin):
-        return _text_line(_Place(text), prefix, begin)
-    if begin < len(text) and text[begin] != "{":
+        try:
+            header, values = text_values(text, begin)
+        except ValueError as error:
+            raise place.wrong(str(error), begin) from None
+    elif begin < len(text) and text[begin] != "{":
         if MARK in text[begin:]:
-            raise _Place(text).wrong("it is cut off, and another line follows", begin)
+            raise place.wrong("it is cut off, and another line follows", begin)
         return None
-    return _line(_Place(text), prefix, _json(text, begin))
+    else:
+        header, values = _json_values(place, _json(place, begin))
+    if ends := addresses(values.get("connection", "")):
+        values |= {"local": ends[0], "remote": ends[1]}
+    return RequestLogLine(prefix=prefix, header=LoggedHeader(**header), **values)
 
 
+@dataclass(slots=True)
 class _Place:
     """The place of a problem, for its error."""
 
-    def __init__(self, text: str, path: str = "") -> None:
-        self.text = text
-        self.path = path
+    text: str
+    path: str = ""
 
     def within(self, name: str) -> _Place:
         return _Place(self.text, f"{self.path}.{name}" if self.path else name)
@@ -62,13 +69,13 @@ def _utf8(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
-def _json(text: str, begin: int) -> Json:
+def _json(place: _Place, begin: int) -> Json:
     try:
-        found: Json = json.JSONDecoder().raw_decode(text, begin)[0]
+        found: Json = json.JSONDecoder().raw_decode(place.text, begin)[0]
     except json.JSONDecodeError as error:
-        raise _Place(text).wrong(f"invalid JSON: {error.msg}", error.pos) from None
+        raise place.wrong(f"invalid JSON: {error.msg}", error.pos) from None
     except (ValueError, RecursionError) as error:
-        raise _Place(text).wrong(f"JSON too deeply nested, or a number too large: {error}", begin) from None
+        raise place.wrong(f"JSON too deeply nested, or a number too large: {error}", begin) from None
     return found
 
 
@@ -95,36 +102,15 @@ _CLIENT: _Keys = {
 }
 
 
-def _line(place: _Place, prefix: str, found: Json) -> RequestLogLine:
-    request, response = (_body(place.within(name), found.pop(name, None)) for name in ("request", "response"))
+def _json_values(place: _Place, found: Json) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The values of the header, and those of the rest of the line."""
+    bodies = {name: _body(place.within(name), found.pop(name, None)) for name in ("request", "response")}
     header = _inner(place, found, "requestHeader", _HEADER)
     for name in ("requestApiKey", "requestApiVersion"):
         if _HEADER[name][0] not in header:
             raise place.within("requestHeader").within(name).wrong("it is missing")
     values = _taken(place, found, _KEYS) | _inner(place, found, "clientInformation", _CLIENT)
-    return RequestLogLine(
-        prefix=prefix,
-        header=LoggedHeader(**header),
-        request=request,
-        response=response,
-        **values,
-        **_ends(values.get("connection", "")),
-        more=found,
-    )
-
-
-def _text_line(place: _Place, prefix: str, begin: int) -> RequestLogLine:
-    try:
-        header, values = text_values(place.text, begin)
-    except ValueError as error:
-        raise place.wrong(str(error), begin) from None
-    ends = _ends(values.get("connection", ""))
-    return RequestLogLine(prefix=prefix, header=LoggedHeader(**header), request=None, response=None, **values, **ends)
-
-
-def _ends(connection: str) -> dict[str, Any]:
-    ends = addresses(connection)
-    return {"local": ends[0], "remote": ends[1]} if ends else {}
+    return header, bodies | values | {"more": found}
 
 
 def _body(place: _Place, found: Any) -> Json | None:
