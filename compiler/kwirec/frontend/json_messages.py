@@ -8,9 +8,10 @@ as ``{"module": …, "file": …, "schema": definition}``.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
-from typing import TypeVar
+from types import NoneType
+from typing import Any, TypeVar, get_args, get_type_hints
 
 from kwirec.diagnostics import codes
 from kwirec.diagnostics.diagnostic import Report, closest
@@ -69,7 +70,7 @@ class _Attributes:
         self.what = what
         self._broken = value.broken
         self._report = report
-        self._values: dict[str, JsonValue] = {}
+        self.values: dict[str, JsonValue] = {}
         self._misspelt: set[str] = set()
         """The attributes that misspelt ones were probably meant to be: they are not reported as missing."""
         first: dict[str, JsonMember] = {}
@@ -92,15 +93,12 @@ class _Attributes:
                 )
                 self._misspelt.update([meant] if meant else [])
             else:
-                self._values[member.key] = member.value
+                self.values[member.key] = member.value
             first.setdefault(member.key, member)
-
-    def get(self, name: str) -> JsonValue | None:
-        return self._values.get(name)
 
     def require(self, *names: str) -> None:
         """Report those of ``names`` that are missing, together."""
-        missing = [name for name in names if name not in self._values and name not in self._misspelt]
+        missing = [name for name in names if name not in self.values and name not in self._misspelt]
         if missing and not self._broken:
             listed = ", ".join(f"`{name}`" for name in missing)
             where = self.span.within(0, 1)
@@ -128,74 +126,28 @@ class _Reader:
 
     def message(self, value: JsonValue) -> MessageDecl | None:
         """message: object with the attributes of :class:`MessageDecl`"""
-        at = self._object(value, "message", MessageDecl)
-        if at is None:
+        if (at := self._object(value, "message", MessageDecl)) is None:
             return None
-        valid = self._versions(at, "validVersions")
-        reserved = valid is not None and valid.value == NONE
+        parts = self._parts(at, MessageDecl)
+        reserved = parts.get("valid_versions") == Spanned(NONE, value.span)
         at.require("type", "name", "validVersions", *(() if reserved else ("fields",)))
-        name, kind = self._text(at, "name"), self._text(at, "type")
-        decl = MessageDecl(
-            span=value.span,
-            name=name or Spanned("", value.span),
-            type=kind or Spanned("", value.span),
-            api_key=self._integer(at, "apiKey"),
-            listeners=None if at.get("listeners") is None else self._texts(at, "listeners"),
-            valid_versions=valid,
-            flexible_versions=self._versions(at, "flexibleVersions"),
-            deprecated_versions=self._versions(at, "deprecatedVersions"),
-            latest_version_unstable=self._boolean(at, "latestVersionUnstable"),
-            about=self._text(at, "about"),
-            aliases=self._texts(at, "aliases"),
-            fields=None if at.get("fields") is None else self._each(at.get("fields"), "fields", self.field),
-            common_structs=self._each(at.get("commonStructs"), "commonStructs", self.struct),
-        )
-        return decl if name and kind else None
+        return MessageDecl(span=value.span, **parts) if parts.get("name") and parts.get("type") else None
 
     def struct(self, value: JsonValue) -> StructDecl | None:
         """struct: object with the attributes of :class:`StructDecl`"""
-        at = self._object(value, "struct", StructDecl)
-        if at is None:
+        if (at := self._object(value, "struct", StructDecl)) is None:
             return None
+        parts = self._parts(at, StructDecl)
         at.require("name", "versions", "fields")
-        name = self._text(at, "name")
-        decl = StructDecl(
-            span=value.span,
-            name=name or Spanned("", value.span),
-            versions=self._versions(at, "versions"),
-            about=self._text(at, "about"),
-            fields=self._each(at.get("fields"), "fields", self.field),
-        )
-        return decl if name else None
+        return StructDecl(span=value.span, **parts) if parts.get("name") else None
 
     def field(self, value: JsonValue) -> FieldDecl | None:
         """field: object with the attributes of :class:`FieldDecl`"""
-        at = self._object(value, "field", FieldDecl)
-        if at is None:
+        if (at := self._object(value, "field", FieldDecl)) is None:
             return None
-        at.require("name", "type", *(() if at.get("taggedVersions") else ("versions",)))
-        name, kind = self._text(at, "name"), self._type(at)
-        decl = FieldDecl(
-            span=value.span,
-            name=name or Spanned("", value.span),
-            type=kind or TypeExpr(name="", array_depth=0, span=value.span, name_span=value.span),
-            versions=self._versions(at, "versions"),
-            nullable_versions=self._versions(at, "nullableVersions"),
-            tagged_versions=self._versions(at, "taggedVersions"),
-            tag=self._integer(at, "tag"),
-            flexible_versions=self._versions(at, "flexibleVersions"),
-            default=self._default(at),
-            ignorable=self._boolean(at, "ignorable"),
-            entity_type=self._text(at, "entityType"),
-            map_key=self._boolean(at, "mapKey"),
-            zero_copy=self._boolean(at, "zeroCopy"),
-            about=self._text(at, "about"),
-            struct_about=self._text(at, "structAbout"),
-            aliases=self._texts(at, "aliases"),
-            since=self._text(at, "since"),
-            fields=None if at.get("fields") is None else self._each(at.get("fields"), "fields", self.field),
-        )
-        return decl if name and kind else None
+        parts = self._parts(at, FieldDecl)
+        at.require("name", "type", *(() if "taggedVersions" in at.values else ("versions",)))
+        return FieldDecl(span=value.span, **parts) if parts.get("name") and parts.get("type") else None
 
     def _object(
         self, value: JsonValue, what: str, node: type[MessageDecl | StructDecl | FieldDecl]
@@ -205,9 +157,23 @@ class _Reader:
         self._wrong_kind(f"a {what}", "an object", value)
         return None
 
-    def _each(self, value: JsonValue | None, name: str, read: Callable[[JsonValue], T | None]) -> tuple[T, ...]:
+    def _parts(self, at: _Attributes, node: type[MessageDecl | StructDecl | FieldDecl]) -> dict[str, Any]:
+        """The attributes that were written, by their names in ``node``, each read according to its type there."""
+        readers = _READERS[node]
+        return {ATTRIBUTES[node][name]: readers[name](self, value, name) for name, value in at.values.items()}
+
+    def fields(self, value: JsonValue, name: str) -> tuple[FieldDecl, ...]:
+        return self._each(value, name, self.field)
+
+    def structs(self, value: JsonValue, name: str) -> tuple[StructDecl, ...]:
+        return self._each(value, name, self.struct)
+
+    def texts(self, value: JsonValue, name: str) -> tuple[Spanned[str], ...]:
+        return self._each(value, name, lambda item: self.text(item, name))
+
+    def _each(self, value: JsonValue, name: str, read: Callable[[JsonValue], T | None]) -> tuple[T, ...]:
         """items: list | single value, as Kafka's reader accepts one value for a list"""
-        if value is None or (isinstance(value, JsonScalar) and value.value is None):
+        if isinstance(value, JsonScalar) and value.value is None:
             return ()
         if isinstance(value, JsonScalar) and name != "listeners" and name != "aliases":
             self._wrong_kind(f"`{name}`", "a list", value)
@@ -216,23 +182,15 @@ class _Reader:
         good = (item for item in items if not isinstance(item, JsonWrong))
         return tuple(item for item in map(read, good) if item is not None)
 
-    def _text(self, at: _Attributes, name: str) -> Spanned[str] | None:
-        return None if (value := at.get(name)) is None else self._one_text(value, name)
-
-    def _one_text(self, value: JsonValue, name: str) -> Spanned[str] | None:
+    def text(self, value: JsonValue, name: str) -> Spanned[str] | None:
         if isinstance(value, JsonScalar) and isinstance(value.value, str):
             return Spanned(value.value, value.span)
         self._wrong_kind(f"`{name}`", "a string", value)
         return None
 
-    def _texts(self, at: _Attributes, name: str) -> tuple[Spanned[str], ...]:
-        return self._each(at.get(name), name, lambda value: self._one_text(value, name))
-
-    def _integer(self, at: _Attributes, name: str) -> Spanned[int] | None:
+    def integer(self, value: JsonValue, name: str) -> Spanned[int] | None:
         """integer: NUMBER | STRING that holds one"""
-        match value := at.get(name):
-            case None:
-                return None
+        match value:
             case JsonScalar(bool()):
                 pass
             case JsonScalar(int(number), span):
@@ -242,11 +200,9 @@ class _Reader:
         self._wrong_kind(f"`{name}`", "an integer", value)
         return None
 
-    def _boolean(self, at: _Attributes, name: str) -> Spanned[bool] | None:
+    def boolean(self, value: JsonValue, name: str) -> Spanned[bool] | None:
         """boolean: "true" | "false", as JSON words or as strings"""
-        match value := at.get(name):
-            case None:
-                return None
+        match value:
             case JsonScalar(bool(flag), span):
                 return Spanned(flag, span)
             case JsonScalar("true" | "false" as text, span):
@@ -254,11 +210,8 @@ class _Reader:
         self._wrong_kind(f"`{name}`", "`true` or `false`", value)
         return None
 
-    def _versions(self, at: _Attributes, name: str) -> Spanned[VersionRange] | None:
+    def versions(self, value: JsonValue, name: str) -> Spanned[VersionRange] | None:
         """versions: N | N-M | N+ | none, also as a number; blank text counts as absent"""
-        value = at.get(name)
-        if value is None:
-            return None
         if not isinstance(value, JsonScalar) or type(value.value) not in (str, int):
             self._wrong_kind(f"`{name}`", "a range of versions", value)
             return None
@@ -273,9 +226,9 @@ class _Reader:
             )
             return None
 
-    def _type(self, at: _Attributes) -> TypeExpr | None:
+    def type_expr(self, value: JsonValue, name: str) -> TypeExpr | None:
         """type: "[]"* NAME"""
-        if (text := self._text(at, "type")) is None:
+        if (text := self.text(value, name)) is None:
             return None
         match = _TYPE.fullmatch(text.value)
         if match is None:
@@ -289,15 +242,12 @@ class _Reader:
             inside = text.span
         return TypeExpr(name=match["name"], array_depth=match["arrays"].count("["), span=text.span, name_span=inside)
 
-    def _default(self, at: _Attributes) -> Spanned[Literal] | None:
+    def default(self, value: JsonValue, name: str) -> Spanned[Literal] | None:
         """default: STRING | NUMBER | "true" | "false" | "null" """
-        value = at.get("default")
-        if value is None:
-            return None
-        if not isinstance(value, JsonScalar):
-            self._wrong_kind("`default`", "a scalar", value)
-            return None
-        return Spanned(value.value, value.span)
+        if isinstance(value, JsonScalar):
+            return Spanned(value.value, value.span)
+        self._wrong_kind(f"`{name}`", "a scalar", value)
+        return None
 
     def _wrong_kind(self, what: str, wanted: str, value: JsonValue) -> None:
         if isinstance(value, JsonWrong):
@@ -305,3 +255,26 @@ class _Reader:
         self._report.add(
             codes.WRONG_KIND, f"{what} must be {wanted}", value.span.within(0, 80), label=f"this is {describe(value)}"
         )
+
+
+def _required(type_: Any) -> object:
+    """``T`` for ``T | None``, other types as they are."""
+    return get_args(type_)[0] if NoneType in get_args(type_) else type_
+
+
+_BY_TYPE: Mapping[object, Callable[[_Reader, JsonValue, str], object]] = {
+    Spanned[str]: _Reader.text,
+    Spanned[int]: _Reader.integer,
+    Spanned[bool]: _Reader.boolean,
+    Spanned[VersionRange]: _Reader.versions,
+    Spanned[Literal]: _Reader.default,
+    TypeExpr: _Reader.type_expr,
+    tuple[Spanned[str], ...]: _Reader.texts,
+    tuple[FieldDecl, ...]: _Reader.fields,
+    tuple[StructDecl, ...]: _Reader.structs,
+}
+
+_READERS = {
+    node: {name: _BY_TYPE[_required(get_type_hints(node)[attribute])] for name, attribute in names.items()}
+    for node, names in ATTRIBUTES.items()
+}
