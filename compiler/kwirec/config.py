@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import datetime
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -93,50 +93,35 @@ def read_waivers(
         problems.append(f"write each waiver as its own [[tool.{name}.waivers]]")
         return ()
     waivers = []
+    required = (code_key, "message", "reason")
     for number, table in enumerate(tables, 1):
-        mistakes: list[str] = []
-        waiver = _read_waiver(table, code_key, optional, resolve, mistakes)
+        mistakes = list(_wrong_keys(table, required, optional))
+        code, mistake = resolve(str(table[code_key])) if table.get(code_key) else ("", "")
+        mistakes += [mistake] if mistake else []
+        versions = ALL
+        try:
+            versions = VersionRange.parse(str(table.get("versions", versions)))
+        except ValueError as problem:
+            mistakes.append(f"versions: {problem}")
         problems += (f"waiver {number}: {mistake}" for mistake in mistakes)
         if not mistakes:
-            waivers.append(waiver)
+            others = {key: value for key, value in table.items() if key not in (code_key, "versions")}
+            waivers.append(Waiver(code=code, versions=versions, **others))
     return tuple(waivers)
 
 
-def _read_waiver(
-    table: Mapping[str, Any],
-    code_key: str,
-    optional: tuple[str, ...],
-    resolve: Callable[[str], tuple[str, str]],
-    mistakes: list[str],
-) -> Waiver:
-    required = (code_key, "message", "reason")
+def _wrong_keys(table: Mapping[str, Any], required: tuple[str, ...], optional: tuple[str, ...]) -> Iterator[str]:
     keys = (*required, *optional)
     for key, value in table.items():
         if key not in keys:
             hint = did_you_mean(key, keys) or f"the keys are {', '.join(keys)}"
-            mistakes.append(f"unknown key `{key}`; {hint}")
+            yield f"unknown key `{key}`; {hint}"
         elif key == "expires":
             if not isinstance(value, datetime.date) or isinstance(value, datetime.datetime):
-                mistakes.append("`expires` must be a date such as 2027-01-31, without quotes")
+                yield "`expires` must be a date such as 2027-01-31, without quotes"
         elif not isinstance(value, str):
-            mistakes.append(f"`{key}` must be a string")
-    mistakes += (f"`{key}` is missing" for key in required if not str(table.get(key, "")).strip())
-    code, mistake = resolve(str(table[code_key])) if table.get(code_key) else ("", "")
-    if mistake:
-        mistakes.append(mistake)
-    versions = ALL
-    try:
-        versions = VersionRange.parse(str(table.get("versions", versions)))
-    except ValueError as problem:
-        mistakes.append(f"versions: {problem}")
-    return Waiver(
-        code=code,
-        message=str(table.get("message")),
-        field=str(table.get("field", "*")),
-        versions=versions,
-        reason=str(table.get("reason")),
-        expires=table.get("expires"),
-    )
+            yield f"`{key}` must be a string"
+    yield from (f"`{key}` is missing" for key in required if not str(table.get(key, "")).strip())
 
 
 def _read_severities(table: object, problems: list[str]) -> dict[str, Severity]:

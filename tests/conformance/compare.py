@@ -12,10 +12,9 @@ from kwire.message import Message, Struct
 from kwire.schema import present_fields
 from kwirec.diagnostics.diagnostic import Report
 from kwirec.driver import load
-from kwirec.ir import Message as Definition
-from kwirec.ir import Struct as StructDefinition
-from kwirec.ir import StructType
-from kwirec.ir.schema import base_type
+from kwirec.ir.schema import Message as Definition
+from kwirec.ir.schema import Struct as StructDefinition
+from kwirec.ir.schema import StructType, base_type
 
 KAFKA = pathlib.Path(__file__).resolve().parents[2] / "message_defs" / "kafka"
 ABSENT = object()

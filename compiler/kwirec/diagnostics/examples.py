@@ -36,7 +36,8 @@ def clock(*fields: Node, **attributes: object) -> str:
         "validVersions": "0-2",
         "flexibleVersions": "1+",
     }
-    return _definition({**head, "fields": list(fields), **attributes})
+    message = _present({**head, "fields": list(fields), **attributes}, _MESSAGE_HEAD)
+    return "\n".join(_lines(message, ""))
 
 
 def request(*fields: Node, **attributes: object) -> str:
@@ -82,10 +83,6 @@ def _present(node: Node, first: tuple[str, ...] = _FIELD_HEAD) -> Node:
     tail = [name for name in _TAIL if name in node]
     between = [name for name in node if name not in (*head, *tail)]
     return {name: node[name] for name in (*head, *between, *tail) if node[name] is not ABSENT}
-
-
-def _definition(message: Node) -> str:
-    return "\n".join(_lines(_present(message, _MESSAGE_HEAD), ""))
 
 
 def _lines(node: Node, indent: str) -> Iterator[str]:

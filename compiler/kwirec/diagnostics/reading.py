@@ -10,6 +10,7 @@ import os
 import zipfile
 import zlib
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from pathlib import Path, PurePosixPath
 
 from kwirec.diagnostics import codes
@@ -28,23 +29,16 @@ def read_sources(paths: Iterable[Path], report: Report, *, required: bool = True
 
     With ``required``, a path without definitions is an error because it is probably mistyped.
     """
-    sources: list[Source] = []
-    seen: set[Path] = set()
+    sources: dict[Path, list[Source]] = {}
     for path in paths:
-        found = False
         before = len(report.diagnostics)
-        for file in _files(path, report):
-            resolved = file.resolve()
-            found = found or resolved in seen
-            if resolved not in seen:
-                seen.add(resolved)
-                read = list(_read(file, report))
-                found = found or bool(read)
-                sources += read
-        if required and not found and len(report.diagnostics) == before:
-            span = Span(Source(path.as_posix(), ""), 0, 0)
-            report.add(codes.NO_DEFINITIONS, f"no definitions in `{path.as_posix()}`", span)
-    return sources
+        files = [(file.resolve(), file) for file in _files(path, report)]
+        for resolved, file in files:
+            if resolved not in sources:
+                sources[resolved] = list(_read(file, report))
+        if required and not any(sources[resolved] for resolved, _ in files) and len(report.diagnostics) == before:
+            report.add(codes.NO_DEFINITIONS, f"no definitions in `{path.as_posix()}`", _whole(path))
+    return list(chain.from_iterable(sources.values()))
 
 
 def _files(path: Path, report: Report) -> Iterator[Path]:
@@ -67,7 +61,7 @@ def _read(path: Path, report: Report) -> Iterator[Source]:
         if path.suffix in ARCHIVE_SUFFIXES:
             yield from _read_archive(path, report)
         else:
-            yield from _split(path.as_posix(), path.read_bytes(), report)
+            yield from _decode(path.as_posix(), path.read_bytes(), report)
     except (OSError, EOFError, RuntimeError, ValueError, zipfile.BadZipFile, zlib.error) as problem:
         # RuntimeError and ValueError: archives that are encrypted or compressed in ways zipfile does not know.
         _unreadable(report, path, str(problem))
@@ -77,16 +71,12 @@ def _read_archive(path: Path, report: Report) -> Iterator[Source]:
     with zipfile.ZipFile(path) as archive:
         for name in sorted(archive.namelist()):
             if name.endswith(DEFINITION_SUFFIXES) and PurePosixPath(name).name not in NOT_DEFINITIONS:
-                if _may_define(data := archive.read(name)):
-                    yield from _split(f"{path.as_posix()}!{name}", data, report)
+                data = archive.read(name)
+                if b'"validVersions"' in data or b'"fields"' in data:  # else some other JSON of the jar
+                    yield from _decode(f"{path.as_posix()}!{name}", data, report)
 
 
-def _may_define(data: bytes) -> bool:
-    """Whether a JSON file in a jar can be a definition: it has fields or versions."""
-    return b'"validVersions"' in data or b'"fields"' in data
-
-
-def _split(name: str, data: bytes, report: Report) -> Iterator[Source]:
+def _decode(name: str, data: bytes, report: Report) -> Iterator[Source]:
     data = data.removeprefix(encodings.BOM_UTF8)
     try:
         yield Source(name, data.decode("utf-8"))
@@ -98,5 +88,9 @@ def _split(name: str, data: bytes, report: Report) -> Iterator[Source]:
 
 
 def _unreadable(report: Report, path: Path, reason: str) -> None:
-    span = Span(Source(path.as_posix(), ""), 0, 0)
-    report.add(codes.UNREADABLE, f"cannot read `{path.as_posix()}`", span, label=reason)
+    report.add(codes.UNREADABLE, f"cannot read `{path.as_posix()}`", _whole(path), label=reason)
+
+
+def _whole(path: Path) -> Span:
+    """The place of findings about a path that has no text."""
+    return Span(Source(path.as_posix(), ""), 0, 0)

@@ -56,7 +56,7 @@ def _finding(diagnostic: Diagnostic, paint: Paint) -> Iterator[str]:
         arrow = "-->" if block is blocks[0] else ":::"
         if block is not blocks[0]:
             yield bar
-        place = str(_pointed_at(block).label.span) if source.text else source.name
+        place = str(block[0].label.span) if source.text else source.name
         yield f"{paint(' ' * gutter + arrow, 'gutter')} {printable(place)}"
         if source.text:
             yield bar
@@ -104,16 +104,12 @@ class _Mark:
 
 
 def _blocks(diagnostic: Diagnostic) -> list[list[_Mark]]:
-    """The labels by source, that of the primary label first."""
+    """The labels by source, the primary label first."""
     blocks: dict[int, list[_Mark]] = {}
     for label in (diagnostic.primary, *diagnostic.others):
         mark = _Mark.of(label, label is diagnostic.primary)
         blocks.setdefault(id(label.span.source), []).append(mark)
     return list(blocks.values())
-
-
-def _pointed_at(block: Sequence[_Mark]) -> _Mark:
-    return next((mark for mark in block if mark.primary), block[0])
 
 
 class _Row:
@@ -215,7 +211,7 @@ class _Snippet:
         return row
 
     def _columns(self, mark: _Mark, line: ShownLine) -> tuple[int, int]:
-        """Where the carets of a label start and end, at least diagnostic."""
+        """Where the carets of a label start and end, at least one column apart."""
         start = self._margin + line.column(mark.start)
         return start, max(start + 1, self._margin + line.column(mark.end))
 

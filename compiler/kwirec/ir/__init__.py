@@ -1,17 +1,6 @@
 """The rich intermediate representation. ``resolve(documents, report)`` returns a ``Schema``."""
 
 from kwirec.ir.resolve import resolve
-from kwirec.ir.schema import ArrayType, Field, Message, MessageKind, PrimitiveType, Schema, Struct, StructType, Type
+from kwirec.ir.schema import Message, MessageKind, Schema
 
-__all__ = [
-    "ArrayType",
-    "Field",
-    "Message",
-    "MessageKind",
-    "PrimitiveType",
-    "Schema",
-    "Struct",
-    "StructType",
-    "Type",
-    "resolve",
-]
+__all__ = ["Message", "MessageKind", "Schema", "resolve"]

@@ -74,10 +74,6 @@ class FieldSite(Site):
     def within(self, versions: VersionRange) -> frozenset[int]:
         return frozenset(version for version in self.reachable if version in versions)
 
-    @property
-    def is_tagged(self) -> bool:
-        return bool(self.field.tagged)
-
 
 @dataclass(frozen=True, kw_only=True)
 class StructSite(Site):

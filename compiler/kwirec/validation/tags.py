@@ -198,7 +198,7 @@ def tagged_records(at: FieldSite) -> Iterator[Finding]:
 
     Tagged fields are written after their size, but records are passed on without computing it.
     """
-    if at.is_tagged and str(at.base) == "records":
+    if at.field.tagged and str(at.base) == "records":
         yield at.finding(
             f"field `{at.field.name}` holds records and cannot be tagged",
             at.decl.type.span,
@@ -218,7 +218,7 @@ def tagged_map_key(at: FieldSite) -> Iterator[Finding]:
 
     A tagged field can be absent, but elements are looked up by their key.
     """
-    if at.is_tagged and at.field.map_key and at.decl.map_key:
+    if at.field.tagged and at.field.map_key and at.decl.map_key:
         others = [(at.decl.tag.span, "tagged here")] if at.decl.tag else []
         yield at.finding(
             f"map key `{at.field.name}` cannot be tagged",
