@@ -8,6 +8,9 @@ that; when they wait for too long, what they wait for is a gap.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from heapq import heappop, heappush
+
 from kwire_spark.capture.packets import ACK, FIN, SYN, Packet
 from kwire_spark.capture.pieces import Connection, Piece, PieceKind
 from kwire_spark.capture.tcp_stream import TcpStream, length, unwrapped
@@ -19,6 +22,7 @@ PATIENCE = 1.0
 """How many seconds a packet waits for bytes that the other side has already received."""
 
 
+@dataclass(slots=True, eq=False)
 class Ordering:
     """Both directions of a connection; packets in the ``forward`` direction have the connection's own key.
 
@@ -26,29 +30,17 @@ class Ordering:
     ``position`` locate the last packet; ``closing`` is the first direction to end.
     """
 
-    __slots__ = (
-        "_bytes",
-        "_order",
-        "backward",
-        "closing",
-        "connection",
-        "delivered",
-        "forward",
-        "position",
-        "source",
-        "time",
-        "waiting",
-    )
-
-    def __init__(self, connection: Connection, forward: TcpStream, backward: TcpStream) -> None:
-        self.connection = connection
-        self.forward = forward
-        self.backward = backward
-        self.time = connection.started
-        self.source, self.position = "", 0
-        self.delivered = False
-        self.closing: TcpStream | None = None
-        self.waiting = self._order = self._bytes = 0
+    connection: Connection
+    forward: TcpStream
+    backward: TcpStream
+    time: float
+    source: str = ""
+    position: int = 0
+    delivered: bool = False
+    closing: TcpStream | None = None
+    waiting: int = 0
+    _order: int = 0
+    _bytes: int = 0
 
     def add(self, packet: Packet, lane: TcpStream, other: TcpStream, seq: int) -> list[Piece]:
         """Process a packet whose data begins at ``seq``; return the pieces that are now in order."""
@@ -92,7 +84,7 @@ class Ordering:
             self._order += 1
             self.waiting += 1
             self._bytes += size
-            lane.hold(count, self._order, packet)
+            heappush(lane.held, (count, self._order, packet))
 
     def _drain(self, pieces: list[Piece]) -> None:
         """Deliver the data that is in order."""
@@ -106,7 +98,7 @@ class Ordering:
 
     def _deliver(self, lane: TcpStream, pieces: list[Piece]) -> None:
         """The new data of the next packet of a direction."""
-        count, packet = lane.release()
+        count, _, packet = heappop(lane.held)
         size = length(packet)
         self.waiting -= 1
         self._bytes -= size

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
+from dataclasses import dataclass
 
 TCP = 6
 FIN, SYN, RST, ACK = 1, 2, 4, 16
@@ -25,6 +26,7 @@ _TCP = struct.Struct(">IIBB").unpack_from
 _ENDS = struct.Struct(">HH").unpack_from
 
 
+@dataclass(slots=True, eq=False)
 class Packet:
     """A TCP packet, or the part of it that was captured.
 
@@ -32,29 +34,15 @@ class Packet:
     part of the payload, ``missing`` the number of other bytes. ``source`` and ``position`` locate it in a file.
     """
 
-    __slots__ = ("ack", "data", "flags", "key", "missing", "position", "seq", "source", "time")
-
-    def __init__(
-        self,
-        key: bytes,
-        time: float,
-        source: str,
-        position: int,
-        seq: int,
-        ack: int,
-        flags: int,
-        data: bytes,
-        missing: int = 0,
-    ) -> None:
-        self.key = key
-        self.time = time
-        self.source = source
-        self.position = position
-        self.seq = seq
-        self.ack = ack
-        self.flags = flags
-        self.data = data
-        self.missing = missing
+    key: bytes
+    time: float
+    source: str
+    position: int
+    seq: int
+    ack: int
+    flags: int
+    data: bytes
+    missing: int = 0
 
 
 def reverse(key: bytes) -> bytes:

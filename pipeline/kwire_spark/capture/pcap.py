@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 from kwire_spark.capture.packets import LINKS, Link
 from kwire_spark.capture.pieces import Broken
@@ -81,7 +82,8 @@ def pcap_records(window: Window, report: Report) -> Iterator[Record]:
     unpack = struct.Struct(order + "IIII").unpack_from
     head = 24 if magic == MODIFIED else 16
     unit = 1e9 if magic == NANOSECONDS else 1e6
-    at, first = HEADER, int.from_bytes(window.buffer[HEADER : HEADER + 4], "little" if order == "<" else "big")
+    first = int.from_bytes(window.buffer[HEADER : HEADER + 4], "little" if order == "<" else "big")
+    at, size = HEADER, 0
     while True:
         buffer, end = window.buffer, len(window.buffer)
         while at + head <= end:
@@ -98,64 +100,71 @@ def pcap_records(window: Window, report: Report) -> Iterator[Record]:
             continue
         if at == end:
             return
-        place = window.base + at
-        at = _resumed(window, at + 1, _Header(order, head, first, limit))
-        if at < len(window.buffer):
-            report.add(place, f"invalid packet size {size}: reading continues at the next valid packet", "size")
-        else:
-            report.add(place, f"truncated: only {window.base + at - place} bytes of the last packet and its header")
+        at = resumed(window, at, size, report, _mark(order, head, first, limit))
+        if at < 0:
             return
 
 
-class _Header:
-    """Recognizes packet headers in a file whose first packet has the time ``seconds``."""
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """How to recognize a packet or block (``name``) after damage.
 
-    def __init__(self, order: str, size: int, seconds: int, limit: int) -> None:
-        self.size = size
-        self.limit = limit
-        self._first = seconds
-        self._unpack = struct.Struct(order + "IIII").unpack_from
-        self.needle = (seconds >> 24).to_bytes(1, "big")
-        self.before = 0 if order == ">" else 3
-
-    def follows(self, buffer: bytes, at: int) -> int:
-        """Where the next packet begins if there is a packet here, otherwise -1."""
-        if at + self.size > len(buffer):
-            return -1
-        seconds, fraction, size, length = self._unpack(buffer, at)
-        if abs(seconds - self._first) > APART or fraction >= 10**9:
-            return -1
-        return at + self.size + size if SMALLEST <= size <= min(length, self.limit) else -1
-
-
-def _resumed(window: Window, at: int, header: _Header) -> int:
-    """Where packets resume: at two consecutive headers with similar times, or at the end."""
-
-    def plausible(buffer: bytes, place: int) -> bool:
-        following = header.follows(buffer, place)
-        return following == len(buffer) or (following > 0 and header.follows(buffer, following) > 0)
-
-    return search(window, at, header.needle, header.before, plausible, header.limit + 2 * header.size)
-
-
-def search(
-    window: Window, at: int, needle: bytes, before: int, plausible: Callable[[bytes, int], bool], reach: int
-) -> int:
-    """The next position from ``at`` on where ``needle`` is found ``before`` bytes into something plausible, or the
-    end of the file.
-
-    ``plausible`` is called with ``reach`` bytes after the position, or all that are left.
+    ``needle`` is ``before`` bytes after its beginning. ``plausible`` takes a buffer and a position, with ``reach``
+    bytes after it or all that are left in the file.
     """
+
+    name: str
+    needle: bytes
+    before: int
+    plausible: Callable[[bytes, int], bool]
+    reach: int
+
+
+def _mark(order: str, head: int, first: int, limit: int) -> Mark:
+    """Recognizes two consecutive packet headers with times near ``first``, or one before the end of the file."""
+    unpack = struct.Struct(order + "IIII").unpack_from
+
+    def end(buffer: bytes, at: int) -> int:
+        """The end of the packet whose header may be here; -1 if it is not a header."""
+        if at + head > len(buffer):
+            return -1
+        seconds, fraction, size, length = unpack(buffer, at)
+        if abs(seconds - first) > APART or fraction >= 10**9:
+            return -1
+        return at + head + size if SMALLEST <= size <= min(length, limit) else -1
+
+    def plausible(buffer: bytes, at: int) -> bool:
+        following = end(buffer, at)
+        return following == len(buffer) or (following > 0 and end(buffer, following) > 0)
+
+    needle = (first >> 24).to_bytes(1, "big")
+    return Mark("packet", needle, 0 if order == ">" else 3, plausible, limit + 2 * head)
+
+
+def resumed(window: Window, at: int, size: int, report: Report, mark: Mark) -> int:
+    """Where reading continues after the invalid ``size`` at ``at``: at the next ``mark``; -1 if there is none. The
+    report says which."""
+    place = window.base + at
+    at = _found(window, at + 1, mark)
+    if at < len(window.buffer):
+        report.add(place, f"invalid {mark.name} size {size}: reading continues at the next valid {mark.name}", "size")
+        return at
+    report.add(place, f"truncated: the last {mark.name} has only {window.base + at - place} bytes")
+    return -1
+
+
+def _found(window: Window, at: int, mark: Mark) -> int:
+    """The position of the next ``mark`` from ``at`` on, or the end of the file."""
     more = True
     while True:
         buffer = window.buffer
-        stop = len(buffer) - reach if more else len(buffer)
-        while (found := buffer.find(needle, at + before, max(stop, 0))) >= 0:
-            if plausible(buffer, found - before):
-                return found - before
-            at = found - before + 1
+        stop = len(buffer) - mark.reach if more else len(buffer)
+        while (found := buffer.find(mark.needle, at + mark.before, max(stop, 0))) >= 0:
+            if mark.plausible(buffer, found - mark.before):
+                return found - mark.before
+            at = found - mark.before + 1
         if not more:
             return len(buffer)
-        at = max(at, stop - before)
+        at = max(at, stop - mark.before)
         more = window.advance(at)
         at = 0 if more else at

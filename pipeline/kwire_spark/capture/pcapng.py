@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from kwire_spark.capture.packets import LINKS, Link
-from kwire_spark.capture.pcap import BELIEVED, LARGEST, LATEST, Record, Report, search
+from kwire_spark.capture.pcap import BELIEVED, LARGEST, LATEST, Mark, Record, Report, resumed
 from kwire_spark.capture.streams import Window
 
 SECTION, INTERFACE, OLD_PACKET, SIMPLE_PACKET, PACKET = 0x0A0D0D0A, 1, 2, 3, 6
@@ -20,14 +21,12 @@ SMALLEST = 28
 """How many bytes are examined at once: a shorter rest of a file has no packet."""
 
 
+@dataclass(frozen=True, slots=True)
 class _Interface:
-    __slots__ = ("link", "offset", "snaplen", "unit")
-
-    def __init__(self, link: Link | None, snaplen: int, unit: float, offset: int) -> None:
-        self.link = link
-        self.snaplen = snaplen
-        self.unit = unit
-        self.offset = offset
+    link: Link | None
+    snaplen: int
+    unit: float
+    offset: int
 
 
 def pcapng_records(window: Window, report: Report) -> Iterator[Record]:
@@ -35,7 +34,7 @@ def pcapng_records(window: Window, report: Report) -> Iterator[Record]:
 
     Simple packets have no time: they get that of the packet before them, and so do those with an impossible time.
     """
-    order, at, time = "<", 0, 0.0
+    order, at, size, time = "<", 0, 0, 0.0
     unpack = struct.Struct("<IIIIIII").unpack_from
     interfaces: list[_Interface] = []
     while True:
@@ -78,12 +77,8 @@ def pcapng_records(window: Window, report: Report) -> Iterator[Record]:
             continue
         if at == end or (sane and _is_whole(buffer, at, order)):
             return
-        place = window.base + at
-        at = _resumed(window, at + 1, order)
-        if at < len(window.buffer):
-            report.add(place, f"invalid block size {size}: reading continues at the next valid block", "size")
-        else:
-            report.add(place, f"truncated: only {window.base + at - place} bytes of the last block")
+        at = resumed(window, at, size, report, _mark(order))
+        if at < 0:
             return
 
 
@@ -155,13 +150,12 @@ def _wrong(number: int, interfaces: list[_Interface], captured: int, room: int) 
     return f"a packet of {captured} bytes in a block with room for {room}"
 
 
-def _resumed(window: Window, at: int, order: str) -> int:
-    """Where the next block with a packet begins, found by its size, which is both its first and last field; or the
-    end of the file."""
+def _mark(order: str) -> Mark:
+    """Recognizes blocks with a packet by their size, which is both the second and the last field."""
 
-    def plausible(buffer: bytes, place: int) -> bool:
-        size = int.from_bytes(buffer[place + 4 : place + 8], "little" if order == "<" else "big")
-        last = buffer[place + size - 4 : place + size]
-        return 32 <= size <= LARGEST + 4096 and not size & 3 and last == buffer[place + 4 : place + 8]
+    def plausible(buffer: bytes, at: int) -> bool:
+        size = int.from_bytes(buffer[at + 4 : at + 8], "little" if order == "<" else "big")
+        last = buffer[at + size - 4 : at + size]
+        return 32 <= size <= LARGEST + 4096 and not size & 3 and last == buffer[at + 4 : at + 8]
 
-    return search(window, at, struct.pack(order + "I", PACKET), 0, plausible, LARGEST + 8192)
+    return Mark("block", struct.pack(order + "I", PACKET), 0, plausible, LARGEST + 8192)

@@ -40,6 +40,7 @@ class Connection:
         return f"{self.client}-{self.server}@{self.started:.6f}"
 
 
+@dataclass(slots=True, eq=False)
 class Piece:
     """The next event of a connection.
 
@@ -54,27 +55,14 @@ class Piece:
     ``time`` is in seconds since the epoch and never decreases on a connection.
     """
 
-    __slots__ = ("connection", "data", "direction", "kind", "position", "size", "source", "time")
-
-    def __init__(
-        self,
-        connection: Connection,
-        kind: PieceKind,
-        direction: Direction,
-        data: bytes,
-        size: int,
-        time: float,
-        source: str,
-        position: int,
-    ) -> None:
-        self.connection = connection
-        self.kind = kind
-        self.direction = direction
-        self.data = data
-        self.size = size
-        self.time = time
-        self.source = source
-        self.position = position
+    connection: Connection
+    kind: PieceKind
+    direction: Direction
+    data: bytes
+    size: int
+    time: float
+    source: str
+    position: int
 
     def __repr__(self) -> str:
         return f"<{self.kind} of {self.size} from the {self.direction} of {self.connection.id} at {self.position}>"

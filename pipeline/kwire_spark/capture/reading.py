@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Collection, Container, Iterator, Sequence
+from contextlib import closing, suppress
 from zlib import crc32
 
 from kwire_spark.capture.packets import RST, IncompletePacketError, Packet, packet, ports_of, reverse
@@ -27,49 +28,37 @@ def file_packets(
     Packets whose key is in ``passed`` are skipped as fast as possible; the set may grow meanwhile.
     """
     report = Report(path)
-    window = Window(path)
-    try:
-        yield from _packets(window, path, passed, start, end, report)
-    except OSError as error:
-        report.add(0, f"cannot be read: {error.strerror or error}")
-    except DamagedStreamError as error:
-        report.add(window.base + len(window.buffer), str(error))
-    finally:
-        window.close()
+    with closing(Window(path)) as window:
+        try:
+            for time, begin, stop, length, at, link in _records(window, report):
+                buffer = window.buffer
+                if stop - begin < length:
+                    reason = f"truncated packets: only {stop - begin} of {length} bytes were captured here"
+                    report.add(window.base + at, reason, "cut")
+                four, six = begin + link.four, begin + link.six
+                if buffer[four : four + 12] in passed or buffer[six : six + 36] in passed or not start <= time < end:
+                    continue
+                try:
+                    captured = packet(buffer, begin, stop, length, link.network, time, path, window.base + at)
+                except IncompletePacketError as error:
+                    report.add(window.base + at, str(error), "headers")
+                    continue
+                if report.new:
+                    yield from report.take()
+                if captured is not None:
+                    yield captured
+        except OSError as error:
+            report.add(0, f"cannot be read: {error.strerror or error}")
+        except DamagedStreamError as error:
+            report.add(window.base + len(window.buffer), str(error))
     yield from report.take()
 
 
 def first_time(path: str) -> float:
     """The time of the first packet of a file; 0 if it has none."""
-    window = Window(path)
-    try:
+    with suppress(OSError, DamagedStreamError), closing(Window(path)) as window:
         return next((time for time, *_ in _records(window, Report(path))), 0.0)
-    except (OSError, DamagedStreamError):
-        return 0.0
-    finally:
-        window.close()
-
-
-def _packets(
-    window: Window, path: str, passed: Container[bytes], start: float, end: float, report: Report
-) -> Iterator[Packet | Broken]:
-    for time, begin, stop, length, at, link in _records(window, report):
-        buffer = window.buffer
-        if stop - begin < length:
-            reason = f"truncated packets: only {stop - begin} of {length} bytes were captured here"
-            report.add(window.base + at, reason, "cut")
-        four, six = begin + link.four, begin + link.six
-        if buffer[four : four + 12] in passed or buffer[six : six + 36] in passed or not start <= time < end:
-            continue
-        try:
-            captured = packet(buffer, begin, stop, length, link.network, time, path, window.base + at)
-        except IncompletePacketError as error:
-            report.add(window.base + at, str(error), "headers")
-            continue
-        if report.new:
-            yield from report.take()
-        if captured is not None:
-            yield captured
+    return 0.0
 
 
 def _records(window: Window, report: Report) -> Iterator[Record]:

@@ -152,10 +152,9 @@ class TcpConnection:
         handshake = bool(packet.flags & SYN)
         asks = not packet.flags & ACK if handshake else from_client(packet.key, self._ports)
         connection = _connection(packet, asks, packet.time, handshake)
-        forth = asks == (packet.key == self._key)
-        return Ordering(
-            connection, *((TcpStream(CLIENT), TcpStream(SERVER)) if forth else (TcpStream(SERVER), TcpStream(CLIENT)))
-        )
+        client, server = TcpStream(CLIENT), TcpStream(SERVER)
+        forward, backward = (client, server) if asks == (packet.key == self._key) else (server, client)
+        return Ordering(connection, forward, backward, packet.time)
 
     def _complete(self, packet: Packet, ordering: Ordering) -> None:
         """A handshake that is captured late, but before anything was delivered, still identifies client and

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from heapq import heappop, heappush
+from dataclasses import dataclass, field
 
 from kwire.connection.events import Direction
 from kwire_spark.capture.packets import ACK, FIN, Packet
@@ -18,6 +18,7 @@ def unwrapped(number: int, near: int) -> int:
     return near + ((number - near + HALF) & MASK) - HALF
 
 
+@dataclass(slots=True, eq=False)
 class TcpStream:
     """Counts are sequence numbers that do not wrap; None until they are known.
 
@@ -32,17 +33,14 @@ class TcpStream:
     ======  ==================================================================================
     """
 
-    __slots__ = ("acked", "direction", "ended", "first", "held", "isn", "next", "told")
-
-    def __init__(self, direction: Direction) -> None:
-        self.direction: Direction = direction
-        self.isn: int | None = None
-        self.first: int | None = None
-        self.next: int | None = None
-        self.told: int | None = None
-        self.acked: int | None = None
-        self.ended = False
-        self.held: list[tuple[int, int, Packet]] = []
+    direction: Direction
+    isn: int | None = None
+    first: int | None = None
+    next: int | None = None
+    told: int | None = None
+    acked: int | None = None
+    ended: bool = False
+    held: list[tuple[int, int, Packet]] = field(default_factory=list)
 
     def begin_at(self, seq: int, size: int, *, handshake: bool) -> None:
         """Note the first packet of this direction: ``size`` bytes from ``seq`` on.
@@ -75,13 +73,6 @@ class TcpStream:
             return 0
         size = (packet.ack - self.next) & MASK
         return size if size < FAR else 0
-
-    def hold(self, count: int, order: int, packet: Packet) -> None:
-        heappush(self.held, (count, order, packet))
-
-    def release(self) -> tuple[int, Packet]:
-        count, _, packet = heappop(self.held)
-        return count, packet
 
     @property
     def ready(self) -> bool:
