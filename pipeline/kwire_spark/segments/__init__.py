@@ -6,6 +6,7 @@ becomes a row that describes the problem.
 
 from kwire_spark.segments.bounds import Bounds
 from kwire_spark.segments.files import Selection, Split, segment_files, splits
-from kwire_spark.segments.reading import Broken, record_batches
+from kwire_spark.segments.reading import record_batches
+from kwire_spark.segments.rows import Broken
 
 __all__ = ["Bounds", "Broken", "Selection", "Split", "record_batches", "segment_files", "splits"]

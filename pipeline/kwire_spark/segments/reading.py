@@ -7,9 +7,7 @@ Broken input becomes a row with ``_corrupt``, or raises ``BrokenInputError`` wit
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 
@@ -20,19 +18,10 @@ from kwire.logs.window import Window
 from kwire.records import Batch
 from kwire.records.layout import ATTRIBUTES, CONTROL, MAGIC
 from kwire_spark.options import BrokenInputError
+from kwire_spark.rows import corrupt_batch
 from kwire_spark.segments.bounds import Bounds
 from kwire_spark.segments.files import Split
-from kwire_spark.segments.rows import Rows
-
-
-@dataclass(frozen=True, slots=True)
-class Broken:
-    """A file, a batch or bytes between batches that cannot be read."""
-
-    source: str
-    position: int | None
-    reason: str
-    unfinished: bool = False
+from kwire_spark.segments.rows import Broken, Made, Rows
 
 
 def record_batches(
@@ -63,25 +52,23 @@ def record_batches(
                 continue
             if failfast and not item.unfinished:
                 raise BrokenInputError(item.source, item.position, item.reason)
-            yield rows.corrupt(item.position, item.reason)
+            yield corrupt_batch(schema, item.source, item.position, item.reason)
 
 
-def _read(split: Split, bounds: Bounds, rows: Rows, control: bool) -> Iterator[pa.RecordBatch | Broken]:
+def _read(split: Split, bounds: Bounds, rows: Rows, control: bool) -> Iterator[Made]:
     """The rows of a split in order, and broken input between them."""
     if split.size < 0:
         yield Broken(split.path, None, "cannot be opened")
         return
     try:
         with Path(split.path).open("rb", buffering=0) as file:
-            window = Window(file, split.size)
-            for made in _within(window, split, bounds, rows, control):
-                yield made if not isinstance(made, tuple) else Broken(split.path, *made)
+            yield from _within(Window(file, split.size), split, bounds, rows, control)
     except OSError as problem:
         yield from rows.flushed()
         yield Broken(split.path, None, f"cannot be read: {problem.strerror or problem}")
 
 
-def _within(window: Window, split: Split, bounds: Bounds, rows: Rows, control: bool) -> Iterator[Any]:
+def _within(window: Window, split: Split, bounds: Bounds, rows: Rows, control: bool) -> Iterator[Made]:
     segment = LogSegment(split.path)
     first = max(near_position(window, segment, split.start), near_offset(window, segment, bounds.first_offset))
     skip = None if bounds == Bounds() else lambda header, position: bounds.skip(Batch(header, position))
@@ -90,7 +77,8 @@ def _within(window: Window, split: Split, bounds: Bounds, rows: Rows, control: b
             break
         if reason is not None:
             yield from rows.flushed()
-            yield position, f"{reason} ({size} bytes are skipped)", unfinished and _is_newest(split.path)
+            reason = f"{reason} ({size} bytes are skipped)"
+            yield Broken(split.path, position, reason, unfinished and _is_newest(split.path))
             continue
         at = position - window.start
         if control or not (window.data[at + MAGIC] == 2 and window.data[at + ATTRIBUTES + 1] & CONTROL):

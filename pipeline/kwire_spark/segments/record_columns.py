@@ -7,7 +7,7 @@ batch through its ``Record`` objects: slower, but works for every format.
 from __future__ import annotations
 
 from struct import Struct
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -19,24 +19,12 @@ from kwire.records.layout import APPEND_TIME, ATTRIBUTES, BATCH_HEADER, CODEC_MA
 from kwire.records.loops import HUGE, Headers
 from kwire_spark.segments.varints import Fields, Numbers, find_records
 
-HEADER = np.dtype(
-    [
-        ("base_offset", ">i8"),
-        ("size", ">i4"),
-        ("leader_epoch", ">i4"),
-        ("magic", "i1"),
-        ("crc", ">u4"),
-        ("attributes", ">i2"),
-        ("last_offset_delta", ">i4"),
-        ("base_timestamp", ">i8"),
-        ("max_timestamp", ">i8"),
-        ("producer_id", ">i8"),
-        ("producer_epoch", ">i2"),
-        ("base_sequence", ">i4"),
-        ("count", ">i4"),
-    ]
+_FIELDS = (
+    *("base_offset", "size", "leader_epoch", "magic", "crc", "attributes", "last_offset_delta", "base_timestamp"),
+    *("max_timestamp", "producer_id", "producer_epoch", "base_sequence", "count"),
 )
-"""``kwire.records.layout.BATCH_HEADER``, for numpy."""
+HEADER = np.dtype([(name, ">" + code) for name, code in zip(_FIELDS, BATCH_HEADER.format[1:], strict=True)])
+"""``BATCH_HEADER`` for numpy, whose letters for these types are those of ``struct``."""
 
 COUNT = Struct(">i")
 COUNT_AT = BATCH_HEADER.size - COUNT.size
@@ -46,47 +34,9 @@ LARGEST = 1 << 30
 """How many bytes of records are read at once; Arrow's offsets have 31 bits."""
 
 
-class Gathered(Protocol):
-    """The input of the columns: every array has one element per record."""
-
-    file: LogSegment
-    count: int
-    weight: int
-
-    def fact(self, name: str) -> Numbers:
-        """A field of the batch headers, by its name in :data:`HEADER`, or ``position``."""
-
-    def offsets(self) -> Numbers: ...
-
-    def times(self) -> Numbers:
-        """Timestamps in milliseconds, -1 for none."""
-
-    def keys(self) -> pa.Array: ...
-
-    def values(self) -> pa.Array: ...
-
-    def headers(self) -> list[tuple[int, Headers]]:
-        """The headers of the records that have any, with the record numbers."""
-
-
 class Stored:
     """Batches of magic 2 as they are stored; ``records`` is false if their records need not be read. ``weight`` is
     the memory they take: their buffers and the decompressed records."""
-
-    __slots__ = (
-        "_base",
-        "_buffers",
-        "_counts",
-        "_fields",
-        "_heads",
-        "_limit",
-        "_records",
-        "_starts",
-        "count",
-        "file",
-        "kept",
-        "weight",
-    )
 
     def __init__(self, file: LogSegment, records: bool, limit: int | None) -> None:
         self.file = file
@@ -158,6 +108,7 @@ class Stored:
         return not self._fields.bad.any() and bool(((bases > -HUGE) & (bases < HUGE)).all())
 
     def fact(self, name: str) -> Numbers:
+        """A field of the batch headers, by its name in :data:`HEADER`, or ``position``; for each record."""
         if name == "position":
             values = np.array([position for _, _, _, position in self.kept], np.int64)
         else:
@@ -168,16 +119,18 @@ class Stored:
         return self.fact("base_offset") + self._read.offsets
 
     def times(self) -> Numbers:
+        """Timestamps in milliseconds, -1 for none."""
         append = self.fact("attributes") & APPEND_TIME != 0
         return np.where(append, self.fact("max_timestamp"), self.fact("base_timestamp") + self._read.times)
 
     def keys(self) -> pa.Array:
-        return _cut(self._data(), self._read.key_starts, self._read.key_ends, self._read.no_key)
+        return _cut(self._data(), *self._read.keys)
 
     def values(self) -> pa.Array:
-        return _cut(self._data(), self._read.value_starts, self._read.value_ends, self._read.no_value)
+        return _cut(self._data(), *self._read.values)
 
     def headers(self) -> list[tuple[int, Headers]]:
+        """The headers of the records that have any, with the record numbers."""
         return self._read.headers
 
     @property
@@ -195,8 +148,6 @@ class Stored:
 
 class Read:
     """Batches whose records have been read one by one."""
-
-    __slots__ = ("_batches", "_counts", "_records", "count", "file", "weight")
 
     def __init__(self, file: LogSegment) -> None:
         self.file = file
@@ -230,6 +181,10 @@ class Read:
 
     def headers(self) -> list[tuple[int, Headers]]:
         return [(number, record.headers) for number, record in enumerate(self._records) if record.headers]
+
+
+Gathered = Stored | Read
+"""The input of the columns: every array has one element per record."""
 
 
 def _fact(batch: Batch, name: str) -> int:

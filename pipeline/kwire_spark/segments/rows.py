@@ -7,8 +7,9 @@ for each. Only unusual batches go through ``Batch.records``.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import islice
-from typing import Any
+from typing import TypeAlias
 
 import pyarrow as pa
 
@@ -16,7 +17,6 @@ from kwire.errors import DecodeError
 from kwire.logs.segment import log_file
 from kwire.logs.window import WINDOW
 from kwire.records import Batch
-from kwire_spark.rows import corrupt_batch
 from kwire_spark.segments.arrays import COLUMNS
 from kwire_spark.segments.bounds import Bounds
 from kwire_spark.segments.record_columns import BELIEVED, Gathered, Read, Stored
@@ -32,14 +32,22 @@ MOST_BYTES = 4 * BYTES
 
 PER_RECORD = ("offset", "time", "key", "value", "headers")
 
-Made = Any
-"""An Arrow record batch, or a tuple of the position of unreadable input and the reason."""
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """A file, a batch or bytes between batches that cannot be read."""
+
+    source: str
+    position: int | None
+    reason: str
+    unfinished: bool = False
+
+
+Made: TypeAlias = pa.RecordBatch | Broken
 
 
 class Rows:
     """Records of one file that have not been yielded yet."""
-
-    __slots__ = ("_bounds", "_file", "_hide", "_limit", "_one_by_one", "_read", "_schema", "_stored", "source")
 
     def __init__(self, source: str, schema: pa.Schema, bounds: Bounds, hide: bool, limit: int | None) -> None:
         self._file = log_file(source)
@@ -73,10 +81,6 @@ class Rows:
         yield from self._stored_rows()
         yield from self._read_rows()
 
-    def corrupt(self, position: int | None, reason: str) -> pa.RecordBatch:
-        """The row that describes the broken input."""
-        return corrupt_batch(self._schema, self.source, position, reason)
-
     def _stored_rows(self) -> Iterator[Made]:
         stored = self._stored
         self._stored = Stored(self._file, self._one_by_one, self._limit)
@@ -105,7 +109,7 @@ class Rows:
                 self._read.add(batch, batch.records())
         except DecodeError as problem:
             yield from self._read_rows()
-            yield position, str(problem)
+            yield Broken(self.source, position, str(problem))
         if self._read.count >= ROWS or self._read.weight > BYTES:
             yield from self._read_rows()
 

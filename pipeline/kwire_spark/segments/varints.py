@@ -45,24 +45,9 @@ def find_records(data: bytes, pos: int, end: int, count: int, add: Callable[[int
 class Fields:
     """Fields of records that begin at ``starts`` in ``data``.
 
-    ``times`` and ``offsets`` are relative to those of the batch. Keys and values are from ``key_starts`` to
-    ``key_ends``, ``value_starts`` to ``value_ends``; ``no_key``, ``no_value`` tell which are null.
+    ``times`` and ``offsets`` are relative to those of the batch. ``keys`` and ``values`` are where they start and
+    end, and which of them are null.
     """
-
-    __slots__ = (
-        "_bytes",
-        "_data",
-        "bad",
-        "headers",
-        "key_ends",
-        "key_starts",
-        "no_key",
-        "no_value",
-        "offsets",
-        "times",
-        "value_ends",
-        "value_starts",
-    )
 
     def __init__(self, data: bytes, starts: Numbers) -> None:
         self._data = data
@@ -75,9 +60,9 @@ class Fields:
         offset, pos = self._varint(pos, 28)
         self.offsets: Numbers = offset >> 1
         self.bad |= ((size | offset) & 1).astype(bool)
-        self.key_starts, self.key_ends, self.no_key = self._bytes_at(pos)
-        self.value_starts, self.value_ends, self.no_value = self._bytes_at(self.key_ends)
-        self.headers = self._headers(self.value_ends, end)
+        self.keys = self._bytes_at(pos)
+        self.values = self._bytes_at(self.keys[1])
+        self.headers = self._headers(self.values[1], end)
 
     def _varint(self, pos: Numbers, last: int) -> tuple[Numbers, Numbers]:
         """Varints, still zigzag-encoded, and their ends; ``last`` is the shift of the last byte allowed."""
