@@ -28,12 +28,11 @@ from kwire_spark.rows import LAYOUTS, Row
 from kwire_spark.sources.packets import PacketStream
 from kwire_spark.spark_types import spark_schema
 from kwire_spark.streaming import follow, keep_clients, packets_in, topic
-from kwire_spark.streaming.connections import Follower
+from kwire_spark.streaming.connections import Follower, too_late
 from kwire_spark.streaming.ends import Ends
 from kwire_spark.streaming.keeping import add_batch
 from kwire_spark.streaming.keeping import merged as merged_clients
 from kwire_spark.streaming.packets import packet_batches
-from kwire_spark.streaming.progress import too_late
 from kwire_spark.tables.clients import EXCHANGE_COLUMNS, KEYS, clients
 from tests.effort import examples
 from tests.pipeline.capture_files import ALICE, BROKER, RST, Conversation, merged, packets, recorded, write_pcap

@@ -128,7 +128,7 @@ class ProgressPrinter:
 
     def update(self, query: StreamingQuery) -> None:
         """Add the batches since the last update."""
-        from kwire_spark.streaming.progress import too_late
+        from kwire_spark.streaming.connections import too_late
 
         batches = [
             batch for batch in query.recentProgress if batch["batchId"] > self._last_batch and batch["numInputRows"]

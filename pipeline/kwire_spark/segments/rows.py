@@ -17,10 +17,10 @@ from kwire.errors import DecodeError
 from kwire.logs.segment import log_file
 from kwire.logs.window import WINDOW
 from kwire.records import Batch
+from kwire_spark.secrets import METADATA_TOPIC
 from kwire_spark.segments.arrays import COLUMNS
 from kwire_spark.segments.bounds import Bounds
 from kwire_spark.segments.record_columns import BELIEVED, Gathered, Read, Stored
-from kwire_spark.segments.secret_records import METADATA_TOPIC
 
 ROWS = 1 << 14
 """Approximate number of rows of an Arrow batch: record batches are added whole until this is reached."""

@@ -12,17 +12,13 @@ from kwire.primitives import read_uvarint
 from kwire_kafka import PROTOCOL
 from kwire_spark.secrets import METADATA_TOPIC, may_have_secrets, redacted_bytes
 
-__all__ = ["METADATA_TOPIC", "hidden"]
-
 _LOG = "metadata"
-
-
-def _secret_types() -> frozenset[int]:
-    values = {number: PROTOCOL.record(_LOG, number)[1] for number in PROTOCOL.record_types(_LOG)}
-    return frozenset(number for number, cls in values.items() if cls and may_have_secrets(cls.__name__))
-
-
-_SECRET = _secret_types()
+_SECRET = frozenset(
+    number
+    for number in PROTOCOL.record_types(_LOG)
+    if (cls := PROTOCOL.record(_LOG, number)[1]) and may_have_secrets(cls.__name__)
+)
+"""The types of records that may contain secrets."""
 
 
 def hidden(value: bytes | None) -> bytes | None:

@@ -78,8 +78,8 @@ class PacketStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def latestOffset(self, start: dict[str, int], limit: ReadLimit) -> dict[str, int]:
         """Deleted files are forgotten when the next files are read."""
         ready = self._ready()
-        new = [path for path in ready if ready[path] != start.get(path)]
-        new = [path for path in new if self._only is None or path in self._only]
+        wanted = ready if self._only is None else ready.keys() & self._only
+        new = [path for path in wanted if ready[path] != start.get(path)]
         if isinstance(limit, ReadMaxFiles):
             new = sorted(new, key=lambda path: (first_time(path), path))[: limit.max_files]
         if not new:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -16,6 +18,7 @@ from kwire_spark.streaming.packets import packet_of
 if TYPE_CHECKING:
     import pandas as pd
     from pyspark.sql import DataFrame
+    from pyspark.sql.streaming.listener import StreamingQueryProgress
     from pyspark.sql.streaming.state import GroupState
 
 ROWS_AT_ONCE = 4096
@@ -54,13 +57,13 @@ def follow(
     )
 
 
+@dataclass(frozen=True, slots=True)
 class Follower:
     """Processes the packets between two endpoints: ``advance`` is called for each pair in each batch."""
 
-    def __init__(self, projection: ConnectionProjection, ports: Collection[int], idle_ms: int) -> None:
-        self._projection = projection
-        self._ports = ports
-        self._idle_ms = idle_ms
+    projection: ConnectionProjection
+    ports: Collection[int]
+    idle_ms: int
 
     def advance(self, flow: tuple[Any], parts: Iterator[pd.DataFrame], state: GroupState) -> Iterator[pd.DataFrame]:
         """The rows of ``parts``, frames of ``PACKETS`` with ``micros``; the state is an ``Ends``, as bytes.
@@ -70,11 +73,10 @@ class Follower:
         if flow[0] is None:
             yield from self._frames(self._broken(parts))
             return
-        ends = (
-            Ends.restored(state.get[0], self._projection)
-            if state.exists
-            else Ends(flow[0], self._ports, self._projection)
-        )
+        if state.exists:
+            ends = Ends.restored(state.get[0], self.projection)
+        else:
+            ends = Ends(flow[0], self.ports, self.projection)
         if state.hasTimedOut:
             state.remove()
             yield from self._frames(ends.close())
@@ -83,24 +85,20 @@ class Follower:
         packets.sort(key=lambda packet: (packet.time, packet.source, packet.position))
         yield from self._frames(row for packet in packets for row in ends.add(packet))
         state.update((ends.stored(),))
-        state.setTimeoutTimestamp(max(ends.closes_ms(self._idle_ms), state.getCurrentWatermarkMs() + 1))
+        state.setTimeoutTimestamp(max(ends.closes_ms(self.idle_ms), state.getCurrentWatermarkMs() + 1))
 
     def _broken(self, parts: Iterator[pd.DataFrame]) -> Iterator[Row]:
         """Rows without endpoints report broken parts of a file."""
         for part in parts:
             places = zip(part["source"], part["position"], part["_corrupt"], strict=True)
-            yield from self._projection.rows([self._projection.layout.corrupt(*place) for place in places])
+            yield from self.projection.rows([self.projection.layout.corrupt(*place) for place in places])
 
-    def _frames(self, rows: Iterator[Row] | Sequence[Row]) -> Iterator[pd.DataFrame]:
+    def _frames(self, rows: Iterator[Row]) -> Iterator[pd.DataFrame]:
         """Yields rows a few at a time, and nothing if there are none."""
-        some: list[Row] = []
-        for row in rows:
-            some.append(row)
-            if len(some) >= ROWS_AT_ONCE:
-                yield self._frame(some)
-                some = []
-        if some:
-            yield self._frame(some)
+        while some := list(islice(rows, ROWS_AT_ONCE)):
+            yield self.projection.batch(some).to_pandas(integer_object_nulls=True)
 
-    def _frame(self, rows: list[Row]) -> pd.DataFrame:
-        return self._projection.batch(rows).to_pandas(integer_object_nulls=True)
+
+def too_late(progress: Iterable[StreamingQueryProgress]) -> int:
+    """How many packets came so late that Spark dropped them, in these batches of a query."""
+    return sum(state["numRowsDroppedByWatermark"] for batch in progress for state in batch["stateOperators"])
