@@ -65,41 +65,36 @@ def _section(title: str, findings: list[JudgedChange]) -> Iterator[str]:
     for one in shown:
         notes = "".join(f"; {note}" for note in one.diagnostic.notes)
         yield f"- {SIGNS[one.severity]} `{one.rule.name}` ({one.rule.level.word}): {one.diagnostic.message}{notes}"
-    rows = list(_rows(one.change for one in shown))
-    if rows:
-        yield ""
-        yield "| | before | after |"
-        yield "|---|---|---|"
-        yield from dict.fromkeys(rows)
+    if rows := dict.fromkeys(_rows(one.change for one in shown)):
+        yield from ("", "| | before | after |", "|---|---|---|")
+        yield from (f"| {' | '.join(map(_cell, row))} |" for row in rows)
 
 
-def _rows(changes: Iterable[Change]) -> Iterator[str]:
-    """A row for each message whose versions changed and for each changed field."""
+def _rows(changes: Iterable[Change]) -> Iterator[tuple[str, str, str]]:
+    """A row for each message whose versions changed and for each changed field: its name, before and after."""
     for change in changes:
         if change.old and change.new and not isinstance(change, ApiKeyReused | RequestResponseVersionsDiverged):
             was, now = change.old.message, change.new.message
             if was.valid != now.valid:
-                yield _row(f"`{now.name}`", in_words(was.valid), in_words(now.valid))
+                yield f"`{now.name}`", in_words(was.valid), in_words(now.valid)
         if isinstance(change, FieldReordered):
-            yield _row(f"`{change.subject}`", _place(change.before), _place(change.after))
+            yield f"`{change.subject}`", _place(change.before), _place(change.after)
         elif isinstance(change, FieldChange):
             yield _field_row(change.message, change.before, change.after)
         elif isinstance(change, VersionAdded):
+            old, new = ({site.path: site for site in side.fields} for side in (change.old, change.new))
             for site in (*change.added, *change.removed, *change.changed):
-                before = next((one for one in change.old.fields if one.path == site.path), None)
-                after = next((one for one in change.new.fields if one.path == site.path), None)
-                yield _field_row(change.message, before, after)
+                yield _field_row(change.message, old.get(site.path), new.get(site.path))
 
 
 def _place(site: FieldSite) -> str:
     return f"place {site.struct.fields.index(site.field) + 1} of {len(site.struct.fields)}"
 
 
-def _field_row(message: Message, before: FieldSite | None, after: FieldSite | None) -> str:
+def _field_row(message: Message, before: FieldSite | None, after: FieldSite | None) -> tuple[str, str, str]:
     site = after or before
     assert site is not None
-    name = f"`{message.name}.{site.path}`"
-    return _row(name, _described(before, after), _described(after, before))
+    return f"`{message.name}.{site.path}`", _described(before, after), _described(after, before)
 
 
 def _described(site: FieldSite | None, other: FieldSite | None) -> str:
@@ -122,10 +117,6 @@ def _described(site: FieldSite | None, other: FieldSite | None) -> str:
     parts += ["map key"] if one.map_key else []
     parts += [f"entity {one.entity_type}"] if one.entity_type else []
     return ", ".join(parts)
-
-
-def _row(name: str, before: str, after: str) -> str:
-    return f"| {name} | {_cell(before)} | {_cell(after)} |"
 
 
 def _cell(text: str) -> str:

@@ -33,10 +33,14 @@ class FieldPair:
 
 @dataclass(eq=False)
 class StructPair:
-    """A struct on both sides. ``removed`` and ``added`` have the fields on one side only, by version."""
+    """A struct on both sides, compared in ``versions``.
+
+    ``removed`` and ``added`` have the fields on one side only, by version.
+    """
 
     old: StructSite
     new: StructSite
+    versions: set[int] = field(default_factory=set)
     fields: dict[tuple[str, str], FieldPair] = field(default_factory=dict)
     removed: dict[str, dict[int, Entry]] = field(default_factory=dict)
     added: dict[str, dict[int, Entry]] = field(default_factory=dict)
@@ -133,7 +137,6 @@ class _Walk:
         self._old = {site.struct.name: site for site in pair.old.structs}
         self._new = {site.struct.name: site for site in pair.new.structs}
         self._found: dict[tuple[str, str], StructPair] = {}
-        self._seen: set[tuple[int, str, str]] = set()
 
     def run(self) -> dict[tuple[str, str], StructPair]:
         old, new = self._pair.old.message, self._pair.new.message
@@ -147,10 +150,10 @@ class _Walk:
         return self._found.setdefault((old, new), StructPair(self._old[old], self._new[new]))
 
     def _visit(self, version: int, old: StructKind, new: StructKind) -> None:
-        if (version, old.name, new.name) in self._seen:
-            return
-        self._seen.add((version, old.name, new.name))
         pair = self._struct(old.name, new.name)
+        if version in pair.versions:
+            return
+        pair.versions.add(version)
         matching = match(_entries(pair.old, old), _entries(pair.new, new))
         for before, after in matching.pairs:
             key = (before.name, after.name)

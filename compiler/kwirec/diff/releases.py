@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from kwirec.ir.schema import Message, MessageKind, Schema
-from kwirec.merge.history import History, read_history, release_key
+from kwirec.merge.history import ApiFacts, History, read_history, release_key
 from kwirec.versions import NONE, VersionRange
 
 
@@ -51,8 +51,9 @@ def _versions(union: Schema, history: History, release: str) -> Mapping[str, Ver
 
 def _as_of(message: Message, versions: VersionRange, history: History, release: str) -> Message:
     valid = message.valid.intersect(versions)
-    facts = history.releases[release].get(message.api_key) if message.api_key is not None else None
-    is_request = facts is not None and message.kind is MessageKind.REQUEST
+    facts = ApiFacts(name="", accepts="")
+    if message.kind is MessageKind.REQUEST and message.api_key is not None:
+        facts = history.releases[release].get(message.api_key, facts)
     at = release_key(release)
     structs = []
     for struct in message.structs:
@@ -62,11 +63,7 @@ def _as_of(message: Message, versions: VersionRange, history: History, release: 
     return replace(
         message,
         valid=valid,
-        deprecated=_range(facts.deprecated) if facts and is_request else NONE,
-        latest_unstable=bool(facts and is_request and valid.high in _range(facts.unstable)),
+        deprecated=VersionRange.parse(facts.deprecated or "none"),
+        latest_unstable=valid.high in VersionRange.parse(facts.unstable or "none"),
         structs=tuple(structs),
     )
-
-
-def _range(text: str | None) -> VersionRange:
-    return VersionRange.parse(text) if text else NONE

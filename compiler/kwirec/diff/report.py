@@ -6,7 +6,7 @@ Text, GitHub annotations and JUnit are the same as for diagnostics. JSON has mor
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 from kwirec.diagnostics.diagnostic import Label
@@ -36,7 +36,7 @@ def diff_summary(judgement: Judgement, level: Level) -> str:
 
 
 def _as_dict(judged: JudgedChange) -> dict[str, Any]:
-    """A finding as a JSON object; the first of ``places`` is the primary judged."""
+    """A finding as a JSON object; the first of ``places`` is the primary one."""
     diagnostic, message = judged.diagnostic, judged.change.message
     return {
         "rule": judged.rule.name,
@@ -61,39 +61,25 @@ def _place(label: Label) -> dict[str, str | int]:
 
 def list_rules(rules: Iterable[Rule], form: str = "text") -> str:
     """All rules, as a text table, a line of JSON per rule, or a Markdown table."""
-    return _LISTS[form](list(rules))
-
-
-def _text(rules: list[Rule]) -> str:
-    width = max(len(rule.name) for rule in rules)
-    row = "{:<" + str(width) + "}  {:<6}  {:<8}  {}"
-    lines = [row.format("RULE", "LEVEL", "SEVERITY", "PURPOSE")]
-    lines += [row.format(rule.name, rule.level.word, rule.code.severity.value, rule.purpose) for rule in rules]
-    return "\n".join(lines) + "\n"
-
-
-def _json(rules: list[Rule]) -> str:
-    return "".join(
-        json.dumps(
-            {
-                "rule": rule.name,
-                "level": rule.level.word,
-                "severity": rule.code.severity.value,
-                "purpose": rule.purpose,
-                "why": rule.code.why,
-            }
-        )
-        + "\n"
+    rows = [
+        {
+            "rule": rule.name,
+            "level": rule.level.word,
+            "severity": rule.code.severity.value,
+            "purpose": rule.purpose,
+            "why": rule.code.why,
+        }
         for rule in rules
-    )
-
-
-def _markdown(rules: list[Rule]) -> str:
-    lines = ["| rule | level | severity | purpose |", "|---|---|---|---|"]
-    for rule in rules:
-        purpose = rule.purpose.replace("|", "\\|")
-        lines.append(f"| `{rule.name}` | {rule.level.word} | {rule.code.severity.value} | {purpose} |")
+    ]
+    if form == "json":
+        lines = [json.dumps(row) for row in rows]
+    elif form == "markdown":
+        lines = ["| rule | level | severity | purpose |", "|---|---|---|---|"]
+        lines += ["| `{rule}` | {level} | {severity} | {purpose} |".format(**row) for row in rows]
+    else:
+        width = max(len(row["rule"]) for row in rows)
+        lines = [f"{'RULE':<{width}}  LEVEL   SEVERITY  PURPOSE"]
+        lines += [
+            f"{row['rule']:<{width}}  {row['level']:<6}  {row['severity']:<8}  {row['purpose']}" for row in rows
+        ]
     return "\n".join(lines) + "\n"
-
-
-_LISTS: Mapping[str, Callable[[list[Rule]], str]] = {"text": _text, "json": _json, "markdown": _markdown}

@@ -116,7 +116,7 @@ class _Merger:
         lost = sorted({message for message, _ in self._evidence - self.history.evidence_of(self._release)})
         if lost:
             shown = ", ".join(lost[:5]) + (f" and {len(lost) - 5} more" if len(lost) > 5 else "")
-            self._conflict(
+            self._outcome.conflicts.append(
                 f"{self._release} was merged with {shown}, which SOURCE lacks: name the sources of all its modules"
             )
 
@@ -147,7 +147,7 @@ class _Merger:
         try:
             text = definition_text(draft)
         except ValueError as problem:
-            self._conflict(f"{draft.name}: {problem}, which no range can say")
+            self._outcome.conflicts.append(f"{draft.name}: {problem}, which no range can say")
             return "" if before is None else before.decl.span.source.text
         if before is not None and text != before.decl.span.source.text:
             self._outcome.changed.append(draft.name)
@@ -184,21 +184,16 @@ class _Merger:
         mine, incoming = self._renumber(ours, theirs, mine, incoming)
         mine, incoming = self._settle(ours, theirs, mine, incoming)
         self._earlier_tags(mine, incoming)
-        comment, doc = mine.comment, mine.doc
-        deprecated = self._deprecated(ours.name, mine, incoming)
+        # The newest release that has a version decides whether it is deprecated.
+        decides = frozenset(v for v in incoming.valid if self._is_newest_with(ours.name, v))
+        deprecated = (incoming.deprecated & decides) | (mine.deprecated - decides)
         if self._newest:
             draft, conflicts = join(incoming, mine, lambda grown: self._release)
             self.history.rename(ours.name, theirs.name)
         else:
             draft, conflicts = join(mine, incoming, lambda grown: self._first_with(ours.name, grown))
-        for conflict in conflicts:
-            self._conflict(f"{draft.name}: {conflict}")
-        return replace(draft, comment=comment, doc=doc, deprecated=deprecated)
-
-    def _deprecated(self, name: str, mine: MessageDraft, incoming: MessageDraft) -> frozenset[int]:
-        """The newest release that has a version decides whether it is deprecated."""
-        decides = frozenset(v for v in incoming.valid if self._is_newest_with(name, v))
-        return (incoming.deprecated & decides) | (mine.deprecated - decides)
+        self._outcome.conflicts += [f"{draft.name}: {conflict}" for conflict in conflicts]
+        return replace(draft, comment=mine.comment, doc=mine.doc, deprecated=deprecated)
 
     def _renumber(
         self, ours: Message, theirs: Message, mine: MessageDraft, incoming: MessageDraft
@@ -318,6 +313,3 @@ class _Merger:
             f"{facts.name}: assumed to be advertised from version {low} as in the previous release"
         )
         return str(VersionRange(low, accepts.high))
-
-    def _conflict(self, text: str) -> None:
-        self._outcome.conflicts.append(text)
