@@ -20,15 +20,15 @@ from kwirec.lowering.headers import header_versions
 def compare(old: Schema, new: Schema) -> list[c.Change]:
     """Everything that changed from ``old`` to ``new``."""
     pairing = pair_messages(old, new)
-    found = [*_added_and_removed(pairing), *_numbers(pairing), *_ranges(old, new, pairing)]
+    changes = [*_added_and_removed(pairing), *_numbers(pairing), *_ranges(old, new, pairing)]
     for pair in pairing.persisted:
         if not pair.old.message.valid or not pair.new.message.valid:
             continue
-        found += _message(pair)
-        found += _versions(pair)
-        found += _stability(pair, old, new)
-        found += compare_fields(pair)
-    return sorted(found, key=lambda change: change.message.name)
+        changes += _message(pair)
+        changes += _versions(pair)
+        changes += _stability(pair, old, new)
+        changes += compare_fields(pair)
+    return sorted(changes, key=lambda change: change.message.name)
 
 
 def _added_and_removed(pairing: Pairing) -> Iterator[c.Change]:
@@ -89,14 +89,12 @@ def _message(pair: MessagePair) -> Iterator[c.Change]:
 def _headers(pair: MessagePair) -> Iterator[c.Change]:
     old, new = pair.old.message, pair.new.message
     mine, theirs = header_versions(old), header_versions(new)
-    for before, after in sorted({(mine[v], theirs[v]) for v in pair.shared if v in mine and v in theirs}):
-        versions = frozenset(
-            v
-            for v in pair.shared
-            if (mine[v], theirs[v]) == (before, after) and (v in old.flexible) == (v in new.flexible)
-        )
-        if before != after and versions:
-            yield c.HeaderVersionChanged(pair.old, pair.new, versions, before=before, after=after)
+    changed: dict[tuple[int, int], set[int]] = {}
+    for version in mine.keys() & theirs.keys():
+        if mine[version] != theirs[version] and (version in old.flexible) == (version in new.flexible):
+            changed.setdefault((mine[version], theirs[version]), set()).add(version)
+    for (before, after), versions in sorted(changed.items()):
+        yield c.HeaderVersionChanged(pair.old, pair.new, frozenset(versions), before=before, after=after)
 
 
 def _versions(pair: MessagePair) -> Iterator[c.Change]:

@@ -27,28 +27,30 @@ SIGNS = {Severity.ERROR: "🔴", Severity.WARNING: "🟡", Severity.NOTE: "⚪"}
 def render_markdown(judgement: Judgement, old: Side, new: Side) -> str:
     """The report: APIs ordered by key, then other messages by name."""
     lines = [f"## Protocol changes: {_code(old.name)} → {_code(new.name)}", ""]
-    counts = summary(one.diagnostic for one in judgement.findings)
+    counts = summary(judged.diagnostic for judged in judgement.findings)
     waived = f", {len(judgement.waived)} waived" if judgement.waived else ""
     lines.append(f"**{'Breaking' if judgement.breaking else 'Not breaking'}**: {counts}{waived}.")
     if incomparable := sorted(old.incomparable | new.incomparable):
         names = ", ".join(map(_code, incomparable))
         lines += ["", f"Not compared (the release differs from the union, see `exceptions.json`): {names}."]
     groups: dict[tuple[int, str], list[JudgedChange]] = {}
-    for one in judgement.findings:
-        groups.setdefault(_group(one.change.message), []).append(one)
+    for judged in judgement.findings:
+        groups.setdefault(_group(judged.change.message), []).append(judged)
     for (_, title), findings in sorted(groups.items()):
         lines += ["", *_section(title, findings)]
     if judgement.waived:
         lines += ["", "### Waived", ""]
-        lines += [f"- `{one.rule.name}`: {one.diagnostic.message}. {_reason(one)}" for one in judgement.waived]
+        lines += [
+            f"- `{judged.rule.name}`: {judged.diagnostic.message}. {_reason(judged)}" for judged in judgement.waived
+        ]
     return "\n".join(lines) + "\n"
 
 
-def _reason(one: JudgedChange) -> str:
-    if one.waiver is None:
+def _reason(judged: JudgedChange) -> str:
+    if judged.waiver is None:
         return ""
-    until = f" (until {one.waiver.expires})" if one.waiver.expires else ""
-    return f"*{one.waiver.reason}*{until}"
+    until = f" (until {judged.waiver.expires})" if judged.waiver.expires else ""
+    return f"*{judged.waiver.reason}*{until}"
 
 
 def _group(message: Message) -> tuple[int, str]:
@@ -61,11 +63,11 @@ def _group(message: Message) -> tuple[int, str]:
 def _section(title: str, findings: list[JudgedChange]) -> Iterator[str]:
     yield f"### {title}"
     yield ""
-    shown = sorted(findings, key=lambda one: (one.rule.level, one.severity is Severity.NOTE))
-    for one in shown:
-        notes = "".join(f"; {note}" for note in one.diagnostic.notes)
-        yield f"- {SIGNS[one.severity]} `{one.rule.name}` ({one.rule.level.word}): {one.diagnostic.message}{notes}"
-    if rows := dict.fromkeys(_rows(one.change for one in shown)):
+    shown = sorted(findings, key=lambda judged: (judged.rule.level, judged.severity is Severity.NOTE))
+    for judged in shown:
+        text = "; ".join((judged.diagnostic.message, *judged.diagnostic.notes))
+        yield f"- {SIGNS[judged.severity]} `{judged.rule.name}` ({judged.rule.level.word}): {text}"
+    if rows := dict.fromkeys(_rows(judged.change for judged in shown)):
         yield from ("", "| | before | after |", "|---|---|---|")
         yield from (f"| {' | '.join(map(_cell, row))} |" for row in rows)
 
@@ -101,21 +103,21 @@ def _described(site: FieldSite | None, other: FieldSite | None) -> str:
     """The type, versions and other attributes of a field, limited to the valid versions of its side."""
     if site is None or not site.live:
         return "–"
-    one, valid = site.field, site.message.valid
-    parts = [f"{_code(str(one.type))}", in_words(one.versions.intersect(valid))]
-    if other is not None and other.field.name != one.name:
-        parts.insert(0, _code(one.name))
-    if nullable := one.nullable.intersect(valid):
+    field, valid = site.field, site.message.valid
+    parts = [f"{_code(str(field.type))}", in_words(field.versions.intersect(valid))]
+    if other is not None and other.field.name != field.name:
+        parts.insert(0, _code(field.name))
+    if nullable := field.nullable.intersect(valid):
         parts.append(f"nullable {nullable}")
-    if tagged := one.tagged.intersect(valid):
-        parts.append(f"tag {one.tag} in {tagged}")
-    if one.flexible is not None:
-        parts.append(f"flexible {one.flexible.intersect(valid)}")
+    if tagged := field.tagged.intersect(valid):
+        parts.append(f"tag {field.tag} in {tagged}")
+    if field.flexible is not None:
+        parts.append(f"flexible {field.flexible.intersect(valid)}")
     if site.decl.default is not None:
-        parts.append(f"default {_code(default_text(one))}")
-    parts += ["ignorable"] if one.ignorable else []
-    parts += ["map key"] if one.map_key else []
-    parts += [f"entity {one.entity_type}"] if one.entity_type else []
+        parts.append(f"default {_code(default_text(field))}")
+    parts += ["ignorable"] if field.ignorable else []
+    parts += ["map key"] if field.map_key else []
+    parts += [f"entity {field.entity_type}"] if field.entity_type else []
     return ", ".join(parts)
 
 

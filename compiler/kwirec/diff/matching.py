@@ -58,18 +58,18 @@ def _by_name(old: Sequence[Entry], new: Sequence[Entry]) -> list[Pair]:
     """Pairs in the order of ``old``. Names on both sides take precedence over former names."""
     theirs = {entry.name: entry for entry in new}
     mine = {entry.name for entry in old}
-    found: dict[str, Entry] = {name: theirs[name] for name in mine if name in theirs}
+    partners: dict[str, Entry] = {name: theirs[name] for name in mine if name in theirs}
     for before in old:
         for after in new:
             known = before.name in after.site.field.aliases or after.name in before.site.field.aliases
-            if known and before.name not in theirs and after.name not in mine and after not in found.values():
-                found.setdefault(before.name, after)
-    return [(before, found[before.name]) for before in old if before.name in found]
+            if known and before.name not in theirs and after.name not in mine and after not in partners.values():
+                partners.setdefault(before.name, after)
+    return [(before, partners[before.name]) for before in old if before.name in partners]
 
 
 def _by_place(old: Sequence[Entry], new: Sequence[Entry], pairs: list[Pair], steady: list[Pair]) -> list[Pair]:
     """Renames: unpaired fields between the same neighbours, if there are as many on both sides."""
-    found: list[Pair] = []
+    renamed: list[Pair] = []
     starts = (-1, -1)
     for ends in [*((old.index(a), new.index(b)) for a, b in steady), (len(old), len(new))]:
         left, right = (
@@ -77,9 +77,9 @@ def _by_place(old: Sequence[Entry], new: Sequence[Entry], pairs: list[Pair], ste
             for side, start, end in zip((old, new), starts, ends, strict=True)
         )
         if len(left) == len(right):
-            found += [(a, b) for a, b in zip(left, right, strict=True) if _same_shape(a.kind, b.kind)]
+            renamed += [(a, b) for a, b in zip(left, right, strict=True) if _same_shape(a.kind, b.kind)]
         starts = ends
-    return found
+    return renamed
 
 
 def _by_tag(old: Sequence[Entry], new: Sequence[Entry]) -> list[Pair]:

@@ -82,19 +82,19 @@ def pair_messages(old: Schema, new: Schema) -> Pairing:
     """Pair the messages of two schemas."""
     theirs = {site.message.name: site for site in sites_of(new)}
     mine = {site.message.name: site for site in sites_of(old)}
-    found: dict[str, str] = {name: name for name in mine if name in theirs}
+    partners: dict[str, str] = {name: name for name in mine if name in theirs}
     for is_same in (_once_named, partial(_same_number, _pairs(old), _pairs(new))):
-        rest = [site for name, site in theirs.items() if name not in found.values()]
+        rest = [site for name, site in theirs.items() if name not in partners.values()]
         for name, site in mine.items():
-            if name not in found:
+            if name not in partners:
                 partner = next((other for other in rest if is_same(site.message, other.message)), None)
                 if partner is not None:
-                    found[name] = partner.message.name
+                    partners[name] = partner.message.name
                     rest.remove(partner)
     return Pairing(
-        removed=tuple(site for name, site in mine.items() if name not in found),
-        added=tuple(site for name, site in theirs.items() if name not in found.values()),
-        persisted=tuple(MessagePair(mine[a], theirs[b]) for a, b in found.items()),
+        removed=tuple(site for name, site in mine.items() if name not in partners),
+        added=tuple(site for name, site in theirs.items() if name not in partners.values()),
+        persisted=tuple(MessagePair(mine[a], theirs[b]) for a, b in partners.items()),
     )
 
 

@@ -36,17 +36,17 @@ def release_schema(union: Schema, root: Path, release: str) -> tuple[Schema, fro
 
 def _versions(union: Schema, history: History, release: str) -> Mapping[str, VersionRange]:
     """The versions of each message in a release; without definitions, those that brokers accepted."""
-    found: dict[str, set[int]] = {}
+    proved: dict[str, set[int]] = {}
     for message, version in history.evidence_of(release):
-        found.setdefault(message, set()).add(version)
-    if not found:
+        proved.setdefault(message, set()).add(version)
+    if not proved:
         facts = history.releases[release]
         return {
             message.name: VersionRange.parse(facts[message.api_key].accepts)
             for message in union.messages
             if message.is_rpc and message.api_key in facts
         }
-    return {name: VersionRange(min(versions), max(versions)) for name, versions in found.items()}
+    return {name: VersionRange(min(versions), max(versions)) for name, versions in proved.items()}
 
 
 def _as_of(message: Message, versions: VersionRange, history: History, release: str) -> Message:
@@ -57,8 +57,8 @@ def _as_of(message: Message, versions: VersionRange, history: History, release: 
     at = release_key(release)
     structs = []
     for struct in message.structs:
-        known = (one for one in struct.fields if one.since is None or release_key(one.since) <= at)
-        fields = (one for one in known if one.versions.intersect(valid))
+        known = (field for field in struct.fields if field.since is None or release_key(field.since) <= at)
+        fields = (field for field in known if field.versions.intersect(valid))
         structs.append(replace(struct, fields=tuple(fields)))
     return replace(
         message,

@@ -79,11 +79,11 @@ def _load(sources: Iterable[Source], report: Report) -> Schema:
 
     Errors about pairs of messages (K7xx) are ignored, so that single files can be compared.
     """
-    found = Report()
-    schema = resolve([parse(source, found) for source in sources], found)
-    if not found.has_errors():
-        validate(schema, found)
-    for diagnostic in found.diagnostics:
+    findings = Report()
+    schema = resolve([parse(source, findings) for source in sources], findings)
+    if not findings.has_errors():
+        validate(schema, findings)
+    for diagnostic in findings.diagnostics:
         if diagnostic.severity is Severity.ERROR and not diagnostic.code.relaxable and diagnostic.code.number < "K7":
             report.merge(diagnostic)
     return schema

@@ -1,4 +1,4 @@
-"""Taking a release into the union of all releases. ``merge(root, release, paths, report)`` does it all."""
+"""Merges a release into the union of all releases: ``merge(root, release, paths, report)``."""
 
 from kwirec.merge.merge import MergeOutcome, merge
 

@@ -73,21 +73,21 @@ def _pairs(mine: list[FieldDraft], theirs: list[FieldDraft], version: int) -> It
         (f for f in mine if f.live_untagged(version)), (f for f in theirs if f.live_untagged(version)), strict=False
     )
     by_tag = {f.tag: f for f in theirs if version in f.tagged}
-    for one in mine:
-        if version in one.tagged and one.tag in by_tag:
-            yield one, by_tag[one.tag]
+    for draft in mine:
+        if version in draft.tagged and draft.tag in by_tag:
+            yield draft, by_tag[draft.tag]
 
 
 def _by_name(mine: list[FieldDraft], theirs: list[FieldDraft], names: dict[str, str]) -> None:
     """Match the rest by name, or by a former name of mine."""
     taken = set(names.values())
     rest = {f.name: f for f in theirs if f.name not in taken}
-    for one in mine:
-        if one.name in names:
+    for draft in mine:
+        if draft.name in names:
             continue
-        for name in (one.name, *one.aliases):
-            if name in rest and _same_shape(one, rest[name]):
-                names[one.name] = rest.pop(name).name
+        for name in (draft.name, *draft.aliases):
+            if name in rest and _same_shape(draft, rest[name]):
+                names[draft.name] = rest.pop(name).name
                 break
 
 

@@ -118,9 +118,9 @@ class MessageDraft:
             if versions <= used[name]:
                 return
             used[name] |= versions
-            for one in self.structs[name].fields:
-                if one.struct_name in self.structs:
-                    visit(str(one.struct_name), versions & one.live)
+            for field in self.structs[name].fields:
+                if field.struct_name in self.structs:
+                    visit(str(field.struct_name), versions & field.live)
 
         visit(self.name, self.valid)
         return used
@@ -167,25 +167,25 @@ def draft_of(message: Message) -> MessageDraft:
     )
 
 
-def _field(one: Field, used: Versions, flexible: Versions) -> FieldDraft:
-    codings = {v: coded for v in used if (coded := coding(one, v, flexible=v in flexible)) is not None}
+def _field(field: Field, used: Versions, flexible: Versions) -> FieldDraft:
+    codings = {v: coded for v in used if (coded := coding(field, v, flexible=v in flexible)) is not None}
     live = frozenset(codings)
     tagged = frozenset(v for v, coded in codings.items() if coded.tagged)
     return FieldDraft(
-        name=one.name,
-        type=one.type,
+        name=field.name,
+        type=field.type,
         live=live,
         lacks=used - live,
         nullable=frozenset(v for v, coded in codings.items() if coded.nullable),
         tagged=tagged,
-        tag=one.tag if tagged else None,
+        tag=field.tag if tagged else None,
         classic=frozenset(v for v, coded in codings.items() if v in flexible and not coded.compact),
-        default=one.default,
-        ignorable=one.ignorable,
-        entity_type=one.entity_type,
-        map_key=one.map_key,
-        zero_copy=one.zero_copy,
-        doc=one.doc,
-        aliases=one.aliases,
-        since=one.since,
+        default=field.default,
+        ignorable=field.ignorable,
+        entity_type=field.entity_type,
+        map_key=field.map_key,
+        zero_copy=field.zero_copy,
+        doc=field.doc,
+        aliases=field.aliases,
+        since=field.since,
     )

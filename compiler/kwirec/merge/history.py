@@ -170,7 +170,10 @@ def _facts(entry: ApiFacts | ExceptionEntry) -> dict[str, object]:
 def _grouped(prints: Mapping[str, str], order: Sequence[str]) -> dict[str, str]:
     """Releases by their fingerprint, oldest first."""
     fingerprints = dict.fromkeys(prints[release] for release in sorted(prints, key=release_key))
-    return {one: spans((release for release in prints if prints[release] == one), order) for one in fingerprints}
+    return {
+        fingerprint: spans((release for release in prints if prints[release] == fingerprint), order)
+        for fingerprint in fingerprints
+    }
 
 
 def _joined(exceptions: list[ExceptionEntry]) -> list[ExceptionEntry]:
@@ -191,10 +194,10 @@ def _read(path: Path, default: object) -> Any:
 
 def release_runs(names: Sequence[str], key: Callable[[str], K | None]) -> Iterator[tuple[Span, K]]:
     """The spans of neighbouring releases with an equal key. Releases whose key is ``None`` are left out."""
-    for found, group in groupby(names, key):
+    for value, group in groupby(names, key):
         releases = list(group)
-        if found is not None:
-            yield (releases[0], releases[-1]), found
+        if value is not None:
+            yield (releases[0], releases[-1]), value
 
 
 def span_text(span: Span) -> str:

@@ -50,27 +50,27 @@ class _Joiner:
             joined[name] = result
         for name, struct in self._other.structs.items():
             if self._alignment.partner_of(name) is None:
-                joined[name] = StructDraft(name, struct.doc, [self._adopted(one) for one in struct.fields])
+                joined[name] = StructDraft(name, struct.doc, [self._adopted(field) for field in struct.fields])
         self._mark_tags(joined)
         return joined
 
     def _fields(self, mine: list[FieldDraft], other: StructDraft, names: dict[str, str]) -> list[FieldDraft]:
         """My fields in my order; each field that only they have is inserted after its predecessor in their struct."""
         by_their_name = {theirs: my for my, theirs in names.items()}
-        theirs = {one.name: one for one in other.fields}
-        result = [self._both(one, theirs[names[one.name]]) if one.name in names else one for one in mine]
+        theirs = {field.name: field for field in other.fields}
+        result = [self._both(field, theirs[names[field.name]]) if field.name in names else field for field in mine]
         at = 0
-        for one in other.fields:
-            if one.name in by_their_name:
-                at = [field.name for field in result].index(by_their_name[one.name]) + 1
+        for field in other.fields:
+            if field.name in by_their_name:
+                at = [known.name for known in result].index(by_their_name[field.name]) + 1
             else:
-                if any(f.name == one.name for f in result):
+                if any(known.name == field.name for known in result):
                     self._alignment.conflicts.append(
-                        f"`{other.name}.{one.name}` has the name of a field of another type"
+                        f"`{other.name}.{field.name}` has the name of a field of another type"
                     )
-                result.insert(at, self._adopted(one))
+                result.insert(at, self._adopted(field))
                 at += 1
-        theirs_here = [replace(one, name=by_their_name.get(one.name, one.name)) for one in other.fields]
+        theirs_here = [replace(field, name=by_their_name.get(field.name, field.name)) for field in other.fields]
         ordered = _ordered(result, mine, theirs_here)
         if ordered is None:
             self._alignment.conflicts.append(f"the fields of `{other.name}` cannot be put into one order")
@@ -92,10 +92,10 @@ class _Joiner:
             since=mine.since or theirs.since,
         )
 
-    def _adopted(self, one: FieldDraft) -> FieldDraft:
+    def _adopted(self, field: FieldDraft) -> FieldDraft:
         """A field of the other draft, with the preferred draft's name of its struct."""
-        partner = None if one.struct_name is None else self._alignment.partner_of(one.struct_name)
-        return one if partner is None else replace(one, type=with_base(one.type, StructType(partner)))
+        partner = None if field.struct_name is None else self._alignment.partner_of(field.struct_name)
+        return field if partner is None else replace(field, type=with_base(field.type, StructType(partner)))
 
     def _mark_tags(self, joined: dict[str, StructDraft]) -> None:
         """Note the release of tagged fields that were added to an existing version."""
@@ -112,7 +112,7 @@ class _Joiner:
 
 def _ordered(fields: list[FieldDraft], *drafts: list[FieldDraft]) -> list[FieldDraft] | None:
     """``fields`` such that any two that share a version of a draft have the order they have there, if possible."""
-    after: dict[str, set[str]] = {one.name: set() for one in fields}
+    after: dict[str, set[str]] = {field.name: set() for field in fields}
     for draft in drafts:
         for first, second in combinations(draft, 2):
             if first.live & second.live:
@@ -120,8 +120,8 @@ def _ordered(fields: list[FieldDraft], *drafts: list[FieldDraft]) -> list[FieldD
     result: list[FieldDraft] = []
     rest = list(fields)
     while rest:
-        placed = {one.name for one in result}
-        ready = next((one for one in rest if after[one.name] <= placed), None)
+        placed = {field.name for field in result}
+        ready = next((field for field in rest if after[field.name] <= placed), None)
         if ready is None:
             return None
         rest.remove(ready)
