@@ -1,9 +1,8 @@
 """The runtime of generated codecs: base classes, errors, policies and the registry of messages.
 
-``kwire.connection`` decodes connections or serves their ends, from
-``kwire.frames`` and ``kwire.headers``; ``kwire.records`` and ``kwire.compression`` read and build record batches;
-``kwire.logs`` and ``kwire.request_log`` read the files and logs of brokers; ``kwire.trace`` shows bytes as annotated
-trees.
+``kwire.connection`` decodes connections or serves their ends, from ``kwire.frames`` and ``kwire.headers``;
+``kwire.records`` and ``kwire.compression`` read and build record batches; ``kwire.logs`` and ``kwire.request_log``
+read the files and logs of brokers; ``kwire.trace`` shows bytes as annotated trees.
 """
 
 from kwire.errors import (

@@ -7,7 +7,7 @@ take longer than importing a codec. This module is never compiled.
 
 from __future__ import annotations
 
-from types import FunctionType
+from types import FunctionType, SimpleNamespace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -55,7 +55,8 @@ def _rebuilt_on_first_call(namespace: dict[str, Any], name: str, function: Funct
                 scope[f"_default_{slot}"] = default
             lines.append(f"    self.{slot} = {value}")
         source = "\n".join([*lines, "    return self\n"])
-        scope |= {"__name__": function.__module__, "__loader__": _Source(source)}
+        # linecache, and so tracebacks and pdb, ask the loader for the source.
+        scope |= {"__name__": function.__module__, "__loader__": SimpleNamespace(get_source=lambda _: source)}
         exec(source, scope)
         rebuilt = scope[name]
         # Named afterwards: a first call of compile() takes a millisecond, since it sets up all of the ast module.
@@ -79,13 +80,3 @@ class _ClassDoc:
 
 
 _CLASS_DOC = _ClassDoc()
-
-
-class _Source:
-    """The loader of a rebuilt function: ``linecache``, and so tracebacks and pdb, ask it for the source."""
-
-    def __init__(self, source: str) -> None:
-        self._source = source
-
-    def get_source(self, name: str) -> str:
-        return self._source

@@ -51,4 +51,4 @@ def _lists(cls: type[Struct], field: Field, column: pa.ListArray, version: int) 
 
 
 def _tags(column: pa.ListArray) -> list[tuple[tuple[int, bytes], ...]]:
-    return [tuple((one["tag"], one["data"]) for one in tags or ()) for tags in column.to_pylist()]
+    return [tuple((tag["tag"], tag["data"]) for tag in tags or ()) for tags in column.to_pylist()]

@@ -32,7 +32,7 @@ def absent(kind: pa.DataType, count: int) -> pa.Array:
     """Nulls. Columns inside them that are never null still hold values, because Parquet requires them."""
     if not pa.types.is_struct(kind):
         return pa.nulls(count, kind)
-    return _structs(kind, [_blank(kind.field(number), count) for number in range(kind.num_fields)], [True] * count)
+    return _structs(kind, [_blank(field, count) for field in kind], [True] * count)
 
 
 def _blank(field: pa.Field, count: int) -> pa.Array:
@@ -40,7 +40,7 @@ def _blank(field: pa.Field, count: int) -> pa.Array:
     if field.nullable:
         return absent(kind, count)
     if pa.types.is_struct(kind):
-        return _structs(kind, [_blank(kind.field(number), count) for number in range(kind.num_fields)])
+        return _structs(kind, [_blank(inner, count) for inner in kind])
     return pa.array([[] if pa.types.is_list(kind) else ZEROES.get(kind, 0)] * count, kind)
 
 
@@ -109,10 +109,8 @@ def getter(name: str) -> Callable[[Sequence[Any]], list[Any]]:
 
 def _writer(kind: pa.DataType, cls: type[Struct], field: Field, version: int) -> Write:
     """Writes the values of ``field``, or of its elements, which are of type ``kind``."""
-    if pa.types.is_list(kind):
-        if pa.types.is_nested(kind.value_type) or field.element_type == "uuid":
-            return partial(_lists, kind, _writer(kind.value_type, cls, field, version))
-        return partial(pa.array, type=kind)
+    if pa.types.is_list(kind) and (pa.types.is_nested(kind.value_type) or field.element_type == "uuid"):
+        return partial(_lists, kind, _writer(kind.value_type, cls, field, version))
     if field.element_type == "uuid":
         return _uuids
     if kind in TYPECODES:
@@ -146,7 +144,7 @@ def _nullable(kind: pa.StructType, default: Struct, write: Write, values: list[S
     if True not in nulls:
         return write(values)
     columns = write([default if value is None else value for value in values])
-    return _structs(kind, [columns.field(number) for number in range(kind.num_fields)], nulls)
+    return _structs(kind, columns.flatten(), nulls)
 
 
 def _lists(kind: pa.ListType, write: Write, values: Sequence[Any]) -> pa.Array:

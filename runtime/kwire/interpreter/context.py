@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NoReturn
 
+from kwire.errors import UnknownVersionError
+
 if TYPE_CHECKING:
     from kwire.message import Message
 
@@ -28,7 +30,5 @@ class Context:
 
     def check_version(self, cls: type[Message]) -> None:
         """Fail unless ``cls`` has this version."""
-        valid = cls.VALID_VERSIONS
-        if self.version not in valid:
-            known = f"{valid.start} to {valid.stop - 1}" if valid else "none"
-            self.fail(f"unknown version {self.version}, valid versions are {known}")
+        if self.version not in cls.VALID_VERSIONS:
+            self.fail(str(UnknownVersionError(self.version, cls.VALID_VERSIONS)))
