@@ -90,7 +90,8 @@ class UnknownNameError(KwireError, KeyError):
     ``KeyError`` because look-ups behave like mappings.
     """
 
-    KIND = "name"
+    _kind = "name"
+    """What was looked up, in the text; a keyword of subclasses."""
 
     def __init__(self, name: object, known: Iterable[object] = (), *, of: str = "") -> None:
         super().__init__(name)
@@ -98,45 +99,36 @@ class UnknownNameError(KwireError, KeyError):
         self._known = known if isinstance(known, range) else tuple(known)
         self._of = of
 
+    def __init_subclass__(cls, kind: str) -> None:
+        cls._kind = kind
+
     def __str__(self) -> str:
         owner = f" of {self._of}" if self._of else ""
-        return f"unknown {self.KIND} {self.name!r}{owner}{_suggestion(self.name, self._known)}"
+        return f"unknown {self._kind} {self.name!r}{owner}{_suggestion(self.name, self._known)}"
 
 
-class UnknownMessageError(UnknownNameError):
+class UnknownMessageError(UnknownNameError, kind="message"):
     """Raised for an unknown message name."""
 
-    KIND = "message"
 
-
-class UnknownApiError(UnknownNameError):
+class UnknownApiError(UnknownNameError, kind="API"):
     """Raised for an unknown API. ``name`` is its key or its name, such as ``Fetch``."""
 
-    KIND = "API"
 
-
-class UnknownVersionError(UnknownNameError):
+class UnknownVersionError(UnknownNameError, kind="version"):
     """Raised for a version that the message does not have."""
 
-    KIND = "version"
 
-
-class UnknownReleaseError(UnknownNameError):
+class UnknownReleaseError(UnknownNameError, kind="release"):
     """Raised for an unknown release."""
 
-    KIND = "release"
 
-
-class UnknownLogError(UnknownNameError):
+class UnknownLogError(UnknownNameError, kind="log"):
     """Raised for a log whose records the protocol does not define."""
 
-    KIND = "log"
 
-
-class UnknownRecordTypeError(UnknownNameError):
+class UnknownRecordTypeError(UnknownNameError, kind="record type"):
     """Raised for an unknown record type of a log. ``name`` is its number or its name."""
-
-    KIND = "record type"
 
 
 _SUFFIXES = ("request", "response", "record", "key", "value")

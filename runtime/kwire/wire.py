@@ -8,14 +8,7 @@ the end; the next read or the final check notices.
 
 from __future__ import annotations
 
-from librt.strings import (
-    BytesWriter,
-    read_i16_be,
-    read_i32_be,
-    read_i64_be,
-    write_i16_be,
-    write_i32_be,
-)
+from librt.strings import BytesWriter, read_i16_be, read_i32_be, read_i64_be, write_i16_be, write_i32_be
 
 from kwire.native import i64
 from kwire.uuids import Uuid

@@ -57,11 +57,11 @@ class Columns:
         ``TypeError`` for another message, ``ValueError`` and ``OverflowError`` for values that cannot be sent.
         A column holds up to 2 GB.
         """
-        kinds = [
-            None if message is None else self._known(message, version)
-            for message, version in zip(messages, _each(versions, len(messages)), strict=True)
-        ]
-        groups = _places(kinds)
+        for message in messages:
+            if message is not None and type(message) is not self.message:
+                raise TypeError(f"these are columns of {self.message.__name__}, not of {type(message).__name__}")
+        each = zip(messages, _each(versions, len(messages)), strict=True)
+        groups = _places(None if message is None else version for message, version in each)
         parts = [self._written(version, [messages[place] for place in places]) for version, places in groups.items()]
         if len(parts) == 1:
             return parts[0]
@@ -78,11 +78,6 @@ class Columns:
                 found = structs_from(self.message, array.take(pa.array(places, pa.int64())), version)
                 made.update(zip(places, found, strict=True))
         return [made.get(place) for place in range(len(array))]
-
-    def _known(self, message: Message, version: int) -> int:
-        if type(message) is not self.message:
-            raise TypeError(f"these are columns of {self.message.__name__}, not of {type(message).__name__}")
-        return version
 
     def _written(self, version: int | None, messages: list[Any]) -> pa.StructArray:
         if version is None:

@@ -6,13 +6,13 @@ import functools
 import sys
 import threading
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
-from pydantic import AliasChoices, Field, create_model
+from pydantic import AliasChoices, Field, Strict, create_model
 
 from kwire.json_form.read import SIZE_NAME
 from kwire.message import Struct
-from kwire.models.kinds import KINDS, SIZE, array_of
+from kwire.models.kinds import KINDS, SIZE
 from kwire.schema import PresentField, absent_fields, present_fields, valid_version
 
 if TYPE_CHECKING:
@@ -96,8 +96,8 @@ def _field(names: tuple[str, ...], **default: Any) -> Any:
 
 def _annotation(model: type[ModelOf[Any]], version: int, field: ModelField) -> Any:
     name = field.codec.element_type
-    plain = KINDS[name] if name in KINDS else _nested(model, name).for_version(version)
-    annotation = array_of(plain) if field.codec.is_array else plain
+    plain: Any = KINDS[name] if name in KINDS else _nested(model, name).for_version(version)
+    annotation = Annotated[list[plain], Strict()] if field.codec.is_array else plain
     return annotation | None if field.codec.is_nullable else annotation
 
 

@@ -116,8 +116,3 @@ SIZE = Annotated[
     PlainSerializer(lambda size: size),
 ]
 """The size of records that a log left out; its default ``None`` is not a valid input."""
-
-
-def array_of(element: Any) -> Any:
-    """The annotation of an array: lists, and no other collections."""
-    return Annotated[list[element], Strict()]
