@@ -78,20 +78,17 @@ def _tagged(matrices: Iterable[MessageMatrix]) -> list[tuple[str, list[tuple[str
 
 
 def _message(matrix: MessageMatrix, history: History) -> dict[str, object]:
-    versions = [
-        {name: value for name, value in facts.items() if value not in (None, "")}
-        for facts in version_facts(matrix, history)
-    ]
-    conversions = [
-        {"from": str(source), "to": str(target)} | conversion.to_json()
-        for source, target, conversion in matrix.conversions()
-    ]
-    message = matrix.message
     return {
-        "kind": message.kind.value,
-        "api_key": message.api_key,
-        "versions": versions,
-        "conversions": conversions,
+        "kind": matrix.message.kind.value,
+        "api_key": matrix.message.api_key,
+        "versions": [
+            {name: value for name, value in facts.items() if value not in (None, "")}
+            for facts in version_facts(matrix, history)
+        ],
+        "conversions": [
+            {"from": str(source), "to": str(target)} | conversion.to_json()
+            for source, target, conversion in matrix.conversions()
+        ],
     }
 
 

@@ -22,8 +22,6 @@ from kwirec.ir.schema import Field, Message, StructType
 from kwirec.lowering import Layouts, MessageLayout, StructCoding
 from kwirec.versions import VersionRange, runs_by
 
-SAME, LOSSLESS, LOSSY, INCONVERTIBLE = "same", "lossless", "lossy", "inconvertible"
-
 
 @dataclass(frozen=True, kw_only=True)
 class Conversion:
@@ -43,10 +41,10 @@ class Conversion:
     @property
     def relation(self) -> str:
         if self.blocking or self.null or self.missing:
-            return INCONVERTIBLE
+            return "inconvertible"
         if self.lost:
-            return LOSSY
-        return SAME if self.same else LOSSLESS
+            return "lossy"
+        return "same" if self.same else "lossless"
 
     def to_json(self) -> dict[str, object]:
         lists = {"lost": self.lost, "blocking": self.blocking, "null": self.null, "missing": self.missing}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,21 +23,19 @@ class Artifact:
     text: str
 
 
-@functools.cache
-def environment() -> jinja2.Environment:
-    return jinja2.Environment(
-        loader=jinja2.FileSystemLoader(FOLDERS),
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-        autoescape=False,
-    )
+ENVIRONMENT = jinja2.Environment(
+    loader=jinja2.FileSystemLoader(FOLDERS),
+    undefined=jinja2.StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+    keep_trailing_newline=True,
+    autoescape=False,
+)
 
 
 def render(template: str, **context: object) -> str:
     """The text of a whole template."""
-    return environment().get_template(template).render(**context)
+    return ENVIRONMENT.get_template(template).render(**context)
 
 
 class Imported(dict[str, str]):
@@ -74,6 +71,6 @@ class CodeRenderer:
     def _macro(self, macro: str) -> Callable[[Node], str]:
         if macro not in self._macros:
             kind, name = macro.split(".")
-            module = environment().get_template(f"codec/{kind}.jinja").make_module(self._context)
+            module = ENVIRONMENT.get_template(f"codec/{kind}.jinja").make_module(self._context)
             self._macros[macro] = getattr(module, name)
         return self._macros[macro]

@@ -12,18 +12,18 @@ from kwirec.lowering.coding import StructCoding, coding
 from kwirec.naming import python_name
 from kwirec.versions import VersionRange
 
-PYTHON_TYPES = {
-    "bool": "bool",
-    "float64": "float",
-    "string": "str",
-    "bytes": "bytes",
-    "records": "bytes",
-    "uuid": "Uuid",
+PYTHON = {
+    "bool": ("bool", "False"),
+    "float64": ("float", "0.0"),
+    "string": ("str", '""'),
+    "bytes": ("bytes", 'b""'),
+    "records": ("bytes", "None"),
+    "uuid": ("Uuid", "ZERO_UUID"),
 }
-"""The Python types of primitives; all others are ``int``."""
+"""The Python types of primitives and their implicit defaults."""
 
-ZEROES = {"bool": "False", "float64": "0.0", "string": '""', "bytes": 'b""', "uuid": "ZERO_UUID"}
-"""Implicit defaults; ``0`` for all others."""
+INTEGER = ("int", "0")
+"""The same for all other primitives."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,7 +105,7 @@ def type_name(type_: Type, names: Mapping[str, str]) -> str:
         case StructType(name):
             return names[name]
         case PrimitiveType(name):
-            return PYTHON_TYPES.get(name, "int")
+            return PYTHON.get(name, INTEGER)[0]
 
 
 def class_view(source: ClassSource) -> ClassView:
@@ -178,7 +178,7 @@ def default_expression(field: Field, names: Mapping[str, str]) -> str:
     if isinstance(field.type, StructType):
         return f"{names[field.type.name]}()"
     if field.default is IMPLICIT:
-        return ZEROES.get(field.type.name, "0")
+        return PYTHON.get(field.type.name, INTEGER)[1]
     if field.type.name == "uuid":
         return "ZERO_UUID" if field.default == bytes(16) else f"Uuid({field.default!r})"
     if isinstance(field.default, str):
