@@ -97,12 +97,9 @@ def by_client(rows: Iterable[Row]) -> list[tuple[Client, Row]]:
         *(row for row in named if row["client_host"] is None and _use_by(row, "client_id") not in seen_of),
         *(row for row in rows if row["seen_in"] == SERVER_LOG and _use_by(row, "client_host") not in seen_at),
     ]
-    clients = [client_of(row) for row in kept]
-    complete = completed(client for client, row in zip(clients, kept, strict=True) if row["seen_in"] != SERVER_LOG)
-    return [
-        (client if row["seen_in"] == SERVER_LOG else complete[client], row)
-        for client, row in zip(clients, kept, strict=True)
-    ]
+    seen = [(client_of(row), row) for row in kept]
+    complete = completed(client for client, row in seen if row["seen_in"] != SERVER_LOG)
+    return [(client if row["seen_in"] == SERVER_LOG else complete[client], row) for client, row in seen]
 
 
 def _use_by(row: Row, who: str) -> tuple[Any, ...]:

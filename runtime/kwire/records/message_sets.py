@@ -11,7 +11,7 @@ import zlib
 
 from kwire.records.errors import ChecksumError, CorruptRecordError, RecordsError, UnknownMagicError, error_in
 from kwire.records.interpreter import int64
-from kwire.records.layout import APPEND_TIME, CODEC_MASK, MESSAGE_HEADER, MIN_SIZE, OVERHEAD, ZSTD
+from kwire.records.layout import APPEND_TIME, CODEC_MASK, MAGIC, MESSAGE_HEADER, MIN_SIZE, OVERHEAD, ZSTD
 from kwire.records.loops import Record
 
 TYPE_CHECKING = False
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 KEY = (18, 26)
 """Offset of the key's length, by magic."""
+MIN_BYTES = OVERHEAD + MIN_SIZE[0]
 
 
 def read(batch: Batch, verify: bool, *, stored: bool = False) -> tuple[list[Record], int, int]:
@@ -60,30 +61,21 @@ def _decompressed(batch: Batch, outer: _Message) -> bytes:
 
 def _inner(batch: Batch, data: bytes, verify: bool) -> list[_Message]:
     """The messages of a decompressed message set."""
+    if not data:
+        raise error_in(batch, KEY[batch.magic] + 8, "records", "a compressed message without messages")
     inner: list[_Message] = []
     pos = 0
     while pos < len(data):
-        number = len(inner)
         size = OVERHEAD + int.from_bytes(data[pos + 8 : pos + 12], "big", signed=True)
-        min_size = OVERHEAD + MIN_SIZE[0]
-        if batch.lenient and inner and (len(data) - pos < 12 or min_size <= size > len(data) - pos):
+        if batch.lenient and inner and (len(data) - pos < 12 or MIN_BYTES <= size > len(data) - pos):
             break
-        if not min_size <= size <= len(data) - pos:
-            _refuse_inner(batch, data, pos, number, f"a message of {size} bytes, but {len(data) - pos} are left")
-        magic = data[pos + 16]
-        if magic > 1:
-            _refuse_inner(batch, data, pos, number, f"magic {magic} in a message set", UnknownMagicError)
-        if size < OVERHEAD + MIN_SIZE[magic]:
-            _refuse_inner(batch, data, pos, number, f"a message of {size} bytes is too short for magic {magic}")
-        message = _Message(batch, data, pos, size, number)
+        message = _Message(batch, data, pos, size, len(inner))
         if message.attributes & CODEC_MASK:
             message.refuse("attributes", 17, "a compressed message inside a compressed message")
         if verify and zlib.crc32(memoryview(data)[pos + 16 : pos + size]) != message.crc:
-            _refuse_inner(batch, data, pos, number, "wrong checksum", ChecksumError)
+            message.refuse("", 0, "wrong checksum", ChecksumError)
         inner.append(message)
         pos += size
-    if not inner:
-        _refuse_inner(batch, data, 0, 0, "a compressed message without messages")
     return inner
 
 
@@ -109,7 +101,13 @@ class _Message:
 
     def __init__(self, batch: Batch, data: bytes, at: int, size: int, number: int | None = None) -> None:
         self.batch, self.data, self.at, self.number = batch, data, at, number
+        if not MIN_BYTES <= size <= len(data) - at:
+            self.refuse("", 0, f"a message of {size} bytes, but {len(data) - at} are left")
+        if data[at + MAGIC] > 1:
+            self.refuse("", 0, f"magic {data[at + MAGIC]} in a message set", UnknownMagicError)
         self.offset, _, self.crc, self.magic, self.attributes = MESSAGE_HEADER.unpack_from(data, at)
+        if size < OVERHEAD + MIN_SIZE[self.magic]:
+            self.refuse("", 0, f"a message of {size} bytes is too short for magic {self.magic}")
         pos = at + KEY[self.magic]
         self.timestamp = int.from_bytes(data[at + 18 : pos], "big", signed=True) if self.magic else -1
         self.key, pos = self._read("key", pos, at + size)
@@ -127,21 +125,9 @@ class _Message:
             return None, pos + 4
         return self.data[pos + 4 : pos + 4 + length], pos + 4 + length
 
-    def refuse(self, field: str, pos: int, reason: str) -> NoReturn:
+    def refuse(self, field: str, pos: int, reason: str, kind: type[RecordsError] = CorruptRecordError) -> NoReturn:
         if self.number is None:
-            raise error_in(self.batch, pos, field, reason)
-        _refuse_inner(self.batch, self.data, self.at + pos, self.number, reason, field=field)
-
-
-def _refuse_inner(
-    batch: Batch,
-    data: bytes,
-    pos: int,
-    number: int,
-    reason: str,
-    kind: type[RecordsError] = CorruptRecordError,
-    field: str = "",
-) -> NoReturn:
-    path = f"records[{number}].{field}" if field else f"records[{number}]"
-    reason = f"{reason} (byte {pos} of {len(data)} decompressed bytes)"
-    raise error_in(batch, KEY[batch.magic] + 8, path, reason, kind)
+            raise error_in(self.batch, pos, field, reason, kind)
+        path = f"records[{self.number}].{field}" if field else f"records[{self.number}]"
+        reason = f"{reason} (byte {self.at + pos} of {len(self.data)} decompressed bytes)"
+        raise error_in(self.batch, KEY[self.batch.magic] + 8, path, reason, kind)
