@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING
@@ -97,22 +97,16 @@ def watch(
 def _interruption() -> Iterator[Event]:
     """An event that is set by the first SIGINT or SIGTERM; a second one ends the process at once."""
     interrupted = Event()
-    previous = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    with ExitStack() as handlers:
 
-    def restore() -> None:
-        for number, handler in previous.items():
-            signal.signal(number, handler)
+        def interrupt(*_: object) -> None:
+            interrupted.set()
+            handlers.close()  # which restores the previous ones
 
-    def interrupt(*_: object) -> None:
-        interrupted.set()
-        restore()
-
-    for number in previous:
-        signal.signal(number, interrupt)
-    try:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            handlers.callback(signal.signal, number, signal.getsignal(number))
+            signal.signal(number, interrupt)
         yield interrupted
-    finally:
-        restore()
 
 
 class ProgressPrinter:

@@ -105,7 +105,7 @@ def judged(uses: Iterable[Use], target: Release) -> Judged:
 
     def worst_first(judged: tuple[Use, Verdict]) -> tuple[Any, ...]:
         use, verdict = judged
-        return -SEVERITY[verdict.state], _order(use.client), use.api_key, use.version
+        return -SEVERITY[verdict.state], [cell or "" for cell in use.client.cells], use.api_key, use.version
 
     return sorted(((use, verdict(use)) for use in uses), key=worst_first)
 
@@ -239,7 +239,3 @@ def _per_release(verdicts: Judged) -> Chart | None:
 
 def _age(release: str) -> int:
     return list(RELEASES).index(release)
-
-
-def _order(client: Client) -> tuple[str, ...]:
-    return tuple(str(cell or "") for cell in client.cells)

@@ -12,7 +12,6 @@ from kwire_spark.reports.text import shown, time, visible
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table as Grid
-    from rich.text import Text
 
 ROWS = 20
 """Rows of a table that are printed; page and files have all of them."""
@@ -69,7 +68,7 @@ def _fitting(table: Table, places: list[int], width: int, rows: int) -> dict[int
 def _least_width(table: Table, place: int, rows: int, longest: int) -> int:
     heading = max(map(len, visible(table.columns[place].heading).split()))
     full = _full_width(table, place, rows)
-    if _is_exact(table, place):
+    if any(kind(row[place]) for row in table.rows):  # numbers and times are not folded
         return max(full, heading)
     words = (len(word) for text in _texts(table, place, rows) for word in text.split())
     return max(min(full, max(NARROW, min(max(words, default=0), longest))), heading)
@@ -81,11 +80,6 @@ def _full_width(table: Table, place: int, rows: int) -> int:
 
 def _texts(table: Table, place: int, rows: int) -> list[str]:
     return [_text(table.columns[place], row[place]) for row in table.rows[:rows]]
-
-
-def _is_exact(table: Table, place: int) -> bool:
-    """Whether a column has numbers or times, which must not be folded."""
-    return any(kind(row[place]) for row in table.rows)
 
 
 def _grid(table: Table, widths: dict[int, int], rows: int) -> Grid:
@@ -103,14 +97,9 @@ def _grid(table: Table, widths: dict[int, int], rows: int) -> Grid:
             width=width,
         )
     for row in table.rows[:rows]:
-        grid.add_row(*(_cell(table.columns[place], row[place]) for place in widths))
+        cells = ((table.columns[place], row[place]) for place in widths)
+        grid.add_row(*(Text(_text(*cell), style=STYLES.get(marked(*cell), "")) for cell in cells))
     return grid
-
-
-def _cell(column: Column, cell: Cell) -> Text:
-    from rich.text import Text
-
-    return Text(_text(column, cell), style=STYLES.get(marked(column, cell), ""))
 
 
 def _text(column: Column, cell: Cell) -> str:

@@ -31,22 +31,17 @@ def shown(cell: Cell, longest: int = LONGEST) -> str:
 
 
 def visible(text: str, longest: int = LONGEST) -> str:
-    """``text`` with escapes for control characters, direction marks, lone surrogates and unusual spaces.
+    """``text``, or its beginning and its length, with escapes for control characters, direction marks, lone
+    surrogates and unusual spaces.
 
     >>> visible("a\\x1b[31m b\\u202ec")
     'a\\\\x1b[31m b\\\\u202ec'
     """
-    text = shortened(text, longest)
+    if len(text) > longest:
+        text = f"{text[:longest]}… ({len(text):,} characters)"
     if text.isprintable():
         return text
     return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
-
-
-def shortened(text: str, longest: int = LONGEST) -> str:
-    """``text``, or its beginning and its length."""
-    if len(text) <= longest:
-        return text
-    return f"{text[:longest]}… ({len(text):,} characters)"
 
 
 def listed(texts: Sequence[str], longest: int = LONGEST) -> str:
