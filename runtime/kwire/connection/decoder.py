@@ -124,8 +124,8 @@ class ConnectionDecoder:
         if frame.kind == TOKEN:
             # Also without a handshake [KAFKA-WIRE 9].
             self._requests.expects_tokens = self._responses.expects_tokens = True
-            return [_token(frame)]
-        event = self._reader.damaged_request(frame) if frame.missing else self._reader.request(frame)
+            return [sasl_token(frame)]
+        event = self._reader.request(frame)
         events: list[Event] = [event]
         if frame.intact < 8 or (self._closed and frame.missing):
             return events
@@ -138,7 +138,7 @@ class ConnectionDecoder:
 
     def _on_response(self, frame: Frame) -> list[Event]:
         if frame.kind == TOKEN:
-            return [_token(frame)]
+            return [sasl_token(frame)]
         if frame.intact < 4:
             return [undecodable(frame, "its correlation id was not seen")]
         correlation_id = int.from_bytes(frame.data[:4], "big", signed=True)
@@ -152,8 +152,7 @@ class ConnectionDecoder:
             self._requests.expects_tokens = agreed and self._requests.expects_tokens
         else:
             self._responses.expects_tokens = False
-        read = self._reader.damaged_response if frame.missing else self._reader.response
-        return [*events, read(frame, answered)]
+        return [*events, self._reader.response(frame, answered)]
 
     def _unanswered(self, requests: list[InFlightRequest], reason: str, time: float) -> list[Event]:
         events: list[Event] = []
@@ -162,9 +161,3 @@ class ConnectionDecoder:
             why = f"{reason}, and bytes of the server are missing since it was sent" if lost else reason
             events.append(Unanswered(time, CLIENT, request.request.position, request.request, why))
         return events
-
-
-def _token(frame: Frame) -> Event:
-    if frame.missing:
-        return undecodable(frame, f"{frame.missing} bytes of it were not seen", name="SASL token")
-    return sasl_token(frame)

@@ -37,6 +37,8 @@ class EventReader:
 
     def request(self, frame: Frame, message: Message | None = None) -> RequestEvent | Undecodable:
         """The event of a request. A given ``message`` is not decoded again."""
+        if frame.missing:
+            return self._damaged_request(frame)
         event = self._request(frame, message)
         if isinstance(event, RequestEvent) and event.name == ENVELOPE:
             inner = getattr(event.message, "request_data", None)
@@ -46,6 +48,11 @@ class EventReader:
 
     def response(self, frame: Frame, answered: InFlightRequest) -> ResponseEvent | Undecodable:
         """The event of the response to ``answered``."""
+        if frame.missing:
+            name, header = self._catalog.name(answered.api_key), ResponseHeader(
+                correlation_id=answered.correlation_id
+            )
+            return undecodable(frame, _missing(frame), None, name, header, answered.request)
         event = self._response(frame, answered.api_key, answered.version, answered.request)
         if isinstance(event, ResponseEvent) and isinstance(answered.request, RequestEvent):
             inner, request = getattr(event.message, "response_data", None), answered.request.inner
@@ -53,8 +60,8 @@ class EventReader:
                 event.inner = self._response(frame.within(inner), request.api_key, request.version, request)
         return event
 
-    def damaged_request(self, frame: Frame) -> Undecodable:
-        """The event of a request with missing bytes, with as much of its header as was seen."""
+    def _damaged_request(self, frame: Frame) -> Undecodable:
+        """With as much of the header as was seen."""
         event = undecodable(frame, _missing(frame), name="request")
         seen = frame.data[: frame.intact]
         try:
@@ -65,11 +72,6 @@ class EventReader:
             event.header, _ = RequestHeader.decode_from(seen, 0)  # all request headers begin like version 0
         event.name = self._catalog.name(event.header.api_key)
         return event
-
-    def damaged_response(self, frame: Frame, answered: InFlightRequest) -> Undecodable:
-        """The event of a response with missing bytes."""
-        name, header = self._catalog.name(answered.api_key), ResponseHeader(correlation_id=answered.correlation_id)
-        return undecodable(frame, _missing(frame), name=name, header=header, request=answered.request)
 
     def _request(self, frame: Frame, message: Message | None = None) -> RequestEvent | Undecodable:
         data = frame.data
@@ -124,8 +126,10 @@ def undecodable(
     return Undecodable(*place, reason, error, name, header, request, frame.missing)
 
 
-def sasl_token(frame: Frame) -> SaslToken:
-    """The event of a whole frame that is a bare SASL token."""
+def sasl_token(frame: Frame) -> SaslToken | Undecodable:
+    """The event of a bare SASL token."""
+    if frame.missing:
+        return undecodable(frame, f"{frame.missing} bytes of it were not seen", name="SASL token")
     return SaslToken(frame.time, frame.direction, frame.position, frame.started, frame.data)
 
 

@@ -5,11 +5,10 @@ files; ``internal_records`` does both, and ``committed_offsets`` adds up what gr
 what consumers wrote into the messages of their group.
 """
 
-from kwire.logs.directory import LoggedRecord, internal_records, scan
+from kwire.logs.directory import LoggedRecord, internal_records, read_producer_snapshot, scan
 from kwire.logs.embedded import Embedded, decode_assignment, decode_subscription, embedded
 from kwire.logs.internal import TOPICS, InternalRecord, decode_record
 from kwire.logs.offsets import CommittedOffset, committed_offsets
-from kwire.logs.producers import read_producer_snapshot
 from kwire.logs.segment import Checkpoint, LogSegment, SegmentReader
 
 __all__ = [

@@ -1,18 +1,22 @@
-"""Folders of a broker: all segments of a data directory, all records of an internal topic's partition."""
+"""A broker's data directory: its segments, the records of internal topics, and the saved state of producers."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+from crc32c import crc32c
+
 from kwire.errors import DecodeError
 from kwire.logs.internal import InternalRecord, decode_record
 from kwire.logs.segment import FILE_NAME, Checkpoint, LogSegment, log_file
 from kwire.policy import STRICT, Policy
+from kwire.primitives import read_int16
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from kwire.message import Message
     from kwire.protocol import MessageRegistry
     from kwire.records import Batch
 
@@ -80,6 +84,28 @@ def internal_records(
             for record in records:
                 row = decode_record(protocol, name, record.key, record.value, policy, control=batch.control)
                 yield LoggedRecord(batch, record.offset, record.timestamp, row)
+
+
+def read_producer_snapshot(protocol: MessageRegistry, path: str | Path, *, verify: bool = True) -> Message:
+    """The ProducerSnapshot in a file; ``DecodeError`` if it is another version, broken, or its CRC-32C is wrong.
+
+    Brokers save such a ``.snapshot`` of a partition so that a restart need not read the log.
+    """
+    data = Path(path).read_bytes()
+    version, start = read_int16(data, 0)
+    cls = protocol["ProducerSnapshot"]
+    snapshot = cls.decode(data, version, STRICT, start=start)
+    stored, actual = int.from_bytes(data[start : start + 4]), crc32c(data[start + 4 :])
+    if verify and stored != actual:
+        raise DecodeError(
+            f"the stored checksum is {stored:#010x}, the computed one {actual:#010x}",
+            message_name=cls.__name__,
+            version=version,
+            path="crc",
+            offset=start,
+            data=data,
+        )
+    return snapshot
 
 
 def _segments(path: Path) -> list[LogSegment]:

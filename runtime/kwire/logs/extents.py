@@ -160,8 +160,7 @@ def _damage(window: Window, position: int, end: int) -> Iterator[Extent]:
     while position < end:
         size = window.size_at(position)
         if size and position + size <= end:
-            stored, computed = checksums(window.read(position, size))
-            yield Extent(position, size, f"the stored checksum is {stored:08x}, the computed one {computed:08x}")
+            yield Extent(position, size, _mismatch(window, position, size))
             position += size
         else:
             yield Extent(position, end - position, *_reason(window, position, end))
@@ -175,20 +174,22 @@ def _reason(window: Window, position: int, end: int) -> tuple[str, bool]:
         return f"incomplete: the file ends {left} bytes after a batch began", True
     declared, magic = HEAD.unpack_from(window.read(position, HEAD.size))
     if not MIN_SIZE[0] <= declared <= MAX_FRAME - OVERHEAD:
-        return (
-            f"a batch of size {declared}: the minimum is {MIN_SIZE[0]}, the maximum is {MAX_FRAME - OVERHEAD}",
-            False,
-        )
-    if magic >= len(MIN_SIZE):
-        return f"unknown magic {magic}", False
-    if declared < MIN_SIZE[magic]:
-        return f"a batch of size {declared}: the minimum is {MIN_SIZE[magic]}", False
-    if OVERHEAD + declared > left:
+        reason = f"a batch of size {declared}: the minimum is {MIN_SIZE[0]}, the maximum is {MAX_FRAME - OVERHEAD}"
+    elif magic >= len(MIN_SIZE):
+        reason = f"unknown magic {magic}"
+    elif declared < MIN_SIZE[magic]:
+        reason = f"a batch of size {declared}: the minimum is {MIN_SIZE[magic]}"
+    elif OVERHEAD + declared > left:
         reason = f"incomplete: the batch has {OVERHEAD + declared} bytes, {left} of them are in the file"
         return reason, end == window.size
-    stored, computed = checksums(window.read(position, OVERHEAD + declared))
-    reason = f"the stored checksum is {stored:08x}, the computed one {computed:08x}, and another batch begins in it"
+    else:
+        reason = f"{_mismatch(window, position, OVERHEAD + declared)}, and another batch begins in it"
     return reason, False
+
+
+def _mismatch(window: Window, position: int, size: int) -> str:
+    stored, computed = checksums(window.read(position, size))
+    return f"the stored checksum is {stored:08x}, the computed one {computed:08x}"
 
 
 def _zeros(window: Window, position: int) -> bool:
