@@ -65,11 +65,10 @@ def fast_row(
     if head is None:
         return None
     api_key, version = int(head[2]), int(head[3])
-    api = API_NAMES.get(api_key)
     if api_key == ENVELOPE:
         return None
-    known = {"api_key": api_key, "api": api, "version": version}
-    if projection.conditions and not may_pass(projection.conditions, known):
+    api = {"api_key": api_key, "api": API_NAMES.get(api_key), "version": version}
+    if projection.conditions and not may_pass(projection.conditions, api):
         return []
     begin = head.end()
     answered = line.find(_RESPONSE_BEGINS, begin)
@@ -94,9 +93,7 @@ def fast_row(
         position=position,
         **peers(_text(connection), forwarded=forwarded),
         time=time(line[:start]),
-        api_key=api_key,
-        api=api,
-        version=version,
+        **api,
         correlation_id=correlation_id,
         client_id=client_id,
         software_name=known_software(software_name),
