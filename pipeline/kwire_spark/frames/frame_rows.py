@@ -14,7 +14,7 @@ from kwire.connection import (
     Unanswered,
     Undecodable,
 )
-from kwire.connection.events import CLIENT, SERVER
+from kwire.connection.events import CLIENT, SERVER, FrameEvent
 from kwire_spark.frames.answers import error_codes, throttle_ms
 from kwire_spark.frames.context import Columns, ContextCache, RequestContext, peers
 from kwire_spark.frames.payload import shown
@@ -110,20 +110,17 @@ class FrameRows:
         kind, size, reason = _description(event)
         columns: Columns = {}
         request = correlation_id = raw = None
-        started = event.time
         if isinstance(event, Unanswered):
             request, context, correlation_id = self._take(event.request.position)
             columns = context.columns
         elif isinstance(event, Undecodable):
             correlation_id = event.correlation_id
             raw = shown(event) if self._shown else None
-        if isinstance(event, Undecodable | SaslToken):
-            started = event.started
         row = _row(
             self._unshared(event, kind, reason, columns, source),
             position=position,
             number=self._number,
-            started=micros(started),
+            started=micros(event.started if isinstance(event, FrameEvent) else event.time),
             time=micros(event.time),
             size=size,
             correlation_id=correlation_id,

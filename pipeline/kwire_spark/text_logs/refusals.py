@@ -133,9 +133,8 @@ def _strings(found: Any, depth: int = 0) -> Iterator[str]:
     if type(found) is str:
         yield found
     elif type(found) is dict and depth < 6:
-        first = [found[name] for name in ("log", "message") if name in found]
-        for value in (*first, *(value for name, value in found.items() if name not in ("log", "message"))):
-            yield from _strings(value, depth + 1)
+        for name in sorted(found, key=lambda name: name not in ("log", "message")):
+            yield from _strings(found[name], depth + 1)
 
 
 def _refusal(line: bytes, first: re.Match[bytes], text: str, zone: tzinfo) -> Columns | None:
