@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import keyword
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
@@ -115,13 +115,12 @@ def _module_path(message: Message) -> str:
     return f"{path}_" if keyword.iskeyword(path.rpartition(".")[2]) else path
 
 
-def class_names(messages: Iterable[Message]) -> dict[tuple[str, str], str]:
+def class_names(messages: Sequence[Message]) -> dict[tuple[str, str], str]:
     """The class of every struct of the messages of one module.
 
     A struct keeps its name, unless another message of the module has a struct of that name or the module needs the
     name itself: then it is prefixed with the name of its message.
     """
-    messages = tuple(messages)
     names = {(message.name, message.name): message.name for message in messages}
     nested = [(m.name, struct.name) for m in messages for struct in m.structs if struct is not m.root]
     uses = Counter(name for _, name in [*names, *nested])
