@@ -142,8 +142,9 @@ def _limited(fields: list[FieldDraft], versions: Versions) -> list[FieldDraft]:
 
 
 def draft_of(message: Message) -> MessageDraft:
+    """The draft of a message, without the fields and structs that none of its versions has."""
     valid = frozenset(message.valid)
-    flexible = frozenset(v for v in valid if v in message.flexible)
+    flexible = frozenset(message.valid.intersect(message.flexible))
     structs = {}
     for struct in message.structs:
         used = message.usage[struct.name]
@@ -158,7 +159,7 @@ def draft_of(message: Message) -> MessageDraft:
         listeners=message.listeners,
         valid=valid,
         flexible=flexible,
-        deprecated=frozenset(v for v in valid if v in message.deprecated),
+        deprecated=frozenset(message.valid.intersect(message.deprecated)),
         latest_unstable=message.latest_unstable,
         structs=structs,
         doc=message.doc,

@@ -7,7 +7,7 @@ is equal, apart from tagged fields that only the newer draft has.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 from kwirec.ir.schema import IMPLICIT, StructType, with_base
@@ -32,24 +32,24 @@ def join(preferred: MessageDraft, other: MessageDraft, since_of: SinceOf) -> tup
     return draft, alignment.conflicts
 
 
+@dataclass
 class _Joiner:
-    def __init__(self, preferred: MessageDraft, other: MessageDraft, alignment: Alignment, since_of: SinceOf) -> None:
-        self._preferred = preferred
-        self._other = other
-        self._alignment = alignment
-        self._since_of = since_of
+    preferred: MessageDraft
+    other: MessageDraft
+    alignment: Alignment
+    since_of: SinceOf
 
     def structs(self) -> dict[str, StructDraft]:
         joined: dict[str, StructDraft] = {}
-        for name, struct in self._preferred.structs.items():
+        for name, struct in self.preferred.structs.items():
             result = StructDraft(name, struct.doc, list(struct.fields))
-            for (mine, theirs), names in self._alignment.structs.items():
+            for (mine, theirs), names in self.alignment.structs.items():
                 if mine == name:
-                    other = self._other.structs[theirs]
+                    other = self.other.structs[theirs]
                     result = StructDraft(name, result.doc or other.doc, self._fields(result.fields, other, names))
             joined[name] = result
-        for name, struct in self._other.structs.items():
-            if self._alignment.partner_of(name) is None:
+        for name, struct in self.other.structs.items():
+            if self.alignment.partner_of(name) is None:
                 joined[name] = StructDraft(name, struct.doc, [self._adopted(field) for field in struct.fields])
         self._mark_tags(joined)
         return joined
@@ -65,7 +65,7 @@ class _Joiner:
                 at = [known.name for known in result].index(by_their_name[field.name]) + 1
             else:
                 if any(known.name == field.name for known in result):
-                    self._alignment.conflicts.append(
+                    self.alignment.conflicts.append(
                         f"`{other.name}.{field.name}` has the name of a field of another type"
                     )
                 result.insert(at, self._adopted(field))
@@ -73,7 +73,7 @@ class _Joiner:
         theirs_here = [replace(field, name=by_their_name.get(field.name, field.name)) for field in other.fields]
         ordered = _ordered(result, mine, theirs_here)
         if ordered is None:
-            self._alignment.conflicts.append(f"the fields of `{other.name}` cannot be put into one order")
+            self.alignment.conflicts.append(f"the fields of `{other.name}` cannot be put into one order")
         return ordered or result
 
     def _both(self, mine: FieldDraft, theirs: FieldDraft) -> FieldDraft:
@@ -94,18 +94,18 @@ class _Joiner:
 
     def _adopted(self, field: FieldDraft) -> FieldDraft:
         """A field of the other draft, with the preferred draft's name of its struct."""
-        partner = None if field.struct_name is None else self._alignment.partner_of(field.struct_name)
+        partner = None if field.struct_name is None else self.alignment.partner_of(field.struct_name)
         return field if partner is None else replace(field, type=with_base(field.type, StructType(partner)))
 
     def _mark_tags(self, joined: dict[str, StructDraft]) -> None:
         """Note the release of tagged fields that were added to an existing version."""
-        shared = self._preferred.valid & self._other.valid
-        for (mine, theirs), names in self._alignment.structs.items():
-            new = [f for f in self._preferred.structs[mine].fields if f.name not in names]
-            new += [f for f in self._other.structs[theirs].fields if f.name not in names.values()]
+        shared = self.preferred.valid & self.other.valid
+        for (mine, theirs), names in self.alignment.structs.items():
+            new = [f for f in self.preferred.structs[mine].fields if f.name not in names]
+            new += [f for f in self.other.structs[theirs].fields if f.name not in names.values()]
             late = {f.name: grown for f in new if (grown := f.tagged & shared)}
             joined[mine].fields = [
-                replace(f, since=self._since_of(late[f.name])) if f.name in late and f.since is None else f
+                replace(f, since=self.since_of(late[f.name])) if f.name in late and f.since is None else f
                 for f in joined[mine].fields
             ]
 

@@ -94,6 +94,15 @@ def _write(root: Path, texts: dict[Path, str], union: Schema, history: History, 
     write_history(root, history)
 
 
+def _stripped(message: Message) -> MessageDraft:
+    """The draft of an incoming message without descriptions, former names and ``since``."""
+    draft = draft_of(message)
+    for struct in draft.structs.values():
+        struct.doc = ""
+        struct.fields = [replace(inner, doc="", aliases=(), since=None) for inner in struct.fields]
+    return replace(draft, doc="", comment="", aliases=())
+
+
 class _Merger:
     def __init__(
         self, union: Schema, incoming: Schema, release: str, history: History, outcome: MergeOutcome
@@ -123,10 +132,11 @@ class _Merger:
     def run(self, root: Path) -> dict[Path, str]:
         """The texts of all definition files of the new union."""
         texts: dict[Path, str] = {}
-        partners = {id(p): m for m in self._incoming.messages if (p := self._partner(m)) is not None}
+        partners = [(theirs, self._partner(theirs)) for theirs in self._incoming.messages]
+        incoming = {ours.name: theirs for theirs, ours in partners if ours is not None}
         for message in self._union.messages:
             path = Path(message.decl.span.source.name)
-            theirs = partners.get(id(message))
+            theirs = incoming.get(message.name)
             if theirs is None:
                 texts[path] = message.decl.span.source.text
                 continue
@@ -135,12 +145,12 @@ class _Merger:
             unmoved = path.parent == root / FOLDERS[message.kind]
             folder = root / FOLDERS[draft.kind] if unmoved else path.parent
             texts[folder / f"{draft.name}.json"] = self._text(draft, message)
-        for message in self._incoming.messages:
-            if self._partner(message) is None:
-                draft = self._stripped(message)
+        for message, partner in partners:
+            if partner is None:
+                draft = _stripped(message)
                 texts[root / FOLDERS[message.kind] / f"{draft.name}.json"] = self._text(draft, None)
                 self._outcome.added.append(draft.name)
-            self._record(message)
+            self._record(message, message.name if self._newest or partner is None else partner.name)
         return texts
 
     def _text(self, draft: MessageDraft, before: Message | None) -> str:
@@ -171,16 +181,8 @@ class _Merger:
             return False
         return name_overlap(ours.root.fields, theirs.root.fields) > 0.5
 
-    def _stripped(self, message: Message) -> MessageDraft:
-        """The incoming message without descriptions, former names and ``since``."""
-        draft = draft_of(message)
-        for struct in draft.structs.values():
-            struct.doc = ""
-            struct.fields = [replace(one, doc="", aliases=(), since=None) for one in struct.fields]
-        return replace(draft, doc="", comment="", aliases=())
-
     def _merged(self, ours: Message, theirs: Message) -> MessageDraft:
-        mine, incoming = draft_of(ours), self._stripped(theirs)
+        mine, incoming = draft_of(ours), _stripped(theirs)
         mine, incoming = self._renumber(ours, theirs, mine, incoming)
         mine, incoming = self._settle(ours, theirs, mine, incoming)
         self._earlier_tags(mine, incoming)
@@ -273,10 +275,8 @@ class _Merger:
                     if any(f.tag == one.tag and f.tagged & one.tagged for f in theirs):
                         fields[index] = replace(one, since=self._release)
 
-    def _record(self, message: Message) -> None:
-        """Record the layouts and the facts of one message of this release."""
-        partner = self._partner(message)
-        name = message.name if self._newest or partner is None else partner.name
+    def _record(self, message: Message, name: str) -> None:
+        """Record the layouts and the facts of one message of this release, which the union calls ``name``."""
         for version, layout in self._layouts.by_message[message.name].items():
             self.history.record_layout(name, version, layout.fingerprint, self._release)
         if message.kind is MessageKind.REQUEST and message.api_key is not None and message.valid:
