@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
 import re
-from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator
 
 from kwirec.diagnostics.diagnostic import Finding, Severity, did_you_mean
@@ -13,7 +11,7 @@ from kwirec.diagnostics.source import Span
 from kwirec.frontend.syntax import Spanned
 from kwirec.ir.schema import MessageKind
 from kwirec.ir.sites import MessageSite, Sites
-from kwirec.validation.rule import rule
+from kwirec.validation.rule import repeated, rule
 from kwirec.versions import MAX_VERSION, VersionRange
 
 KEYED = {
@@ -86,23 +84,17 @@ def duplicate_record_id(sites: Sites) -> Iterator[Finding]:
 
 
 def _same_key(sites: Sites, kinds: Collection[MessageKind]) -> Iterator[Finding]:
-    groups: dict[tuple[MessageKind, str], dict[int, MessageSite]] = defaultdict(dict)
-    clashes: list[tuple[MessageSite, MessageSite]] = []
-    for at in sites:
-        key = at.message.api_key
-        if key is not None and at.message.kind in kinds:
-            earlier = groups[at.message.kind, at.message.log].setdefault(key, at)
-            if earlier is not at:
-                clashes.append((earlier, at))
-    for earlier, at in clashes:
-        used = groups[at.message.kind, at.message.log]
-        yield at.finding(
-            f"api key {at.message.api_key} is used by two messages of type {at.message.kind.value}",
-            _key_span(at),
-            f"also the key of `{earlier.message.name}`",
-            others=[(_key_span(earlier), "first used here")],
-            helps=[f"the next free key is {next(key for key in itertools.count(max(used)) if key not in used)}"],
-        )
+    for kind in kinds:
+        keyed = [at for at in sites if at.message.kind is kind and at.message.api_key is not None]
+        for first, at in repeated(keyed, lambda at: (at.message.log, at.message.api_key)):
+            highest = max(other.message.api_key or 0 for other in keyed if other.message.log == at.message.log)
+            yield at.finding(
+                f"api key {at.message.api_key} is used by two messages of type {kind.value}",
+                _key_span(at),
+                f"also the key of `{first.message.name}`",
+                others=[(_key_span(first), "first used here")],
+                helps=[f"the next free key is {highest + 1}"],
+            )
 
 
 @rule(

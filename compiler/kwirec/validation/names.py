@@ -10,7 +10,7 @@ from kwirec.diagnostics.examples import clock, field, files
 from kwirec.frontend.syntax import FieldDecl
 from kwirec.ir.sites import FieldSite, MessageSite, Sites, StructSite
 from kwirec.naming import RESERVED_CLASSES, is_python_keyword, python_name, snake_case
-from kwirec.validation.rule import rule
+from kwirec.validation.rule import repeated, rule
 from kwirec.versions import in_words
 
 _FIELD_NAME = re.compile(r"[A-Za-z][A-Za-z0-9]*")
@@ -82,16 +82,14 @@ def duplicate_field(at: StructSite) -> Iterator[Finding]:
     A struct becomes one class for all versions with one attribute per name, even if the fields never occur in the
     same version.
     """
-    first: dict[str, FieldSite] = {}
-    for site in at.fields:
-        if (earlier := first.setdefault(site.field.name, site)) is not site:
-            yield site.finding(
-                f"`{at.struct.name}` has two fields `{site.field.name}`",
-                site.decl.name.span,
-                "defined again here",
-                others=[(earlier.decl.name.span, "first defined here")],
-                helps=["rename one of them"],
-            )
+    for first, site in repeated(at.fields, lambda site: site.field.name):
+        yield site.finding(
+            f"`{at.struct.name}` has two fields `{site.field.name}`",
+            site.decl.name.span,
+            "defined again here",
+            others=[(first.decl.name.span, "first defined here")],
+            helps=["rename one of them"],
+        )
 
 
 @rule(
@@ -104,16 +102,14 @@ def attribute_clash(at: StructSite) -> Iterator[Finding]:
 
     Attributes and columns are named in snake case: `ZoneId` and `ZoneID` would both be `zone_id`.
     """
-    first: dict[str, FieldSite] = {}
-    for site in at.fields:
+    for first, site in repeated(at.fields, lambda site: snake_case(site.field.name)):
         attribute = snake_case(site.field.name)
-        earlier = first.setdefault(attribute, site)
-        if earlier.field.name != site.field.name:
+        if first.field.name != site.field.name:
             yield site.finding(
-                f"fields `{earlier.field.name}` and `{site.field.name}` would both be `{attribute}` in Python",
+                f"fields `{first.field.name}` and `{site.field.name}` would both be `{attribute}` in Python",
                 site.decl.name.span,
                 f"becomes `{attribute}`",
-                others=[(earlier.decl.name.span, f"also becomes `{attribute}`")],
+                others=[(first.decl.name.span, f"also becomes `{attribute}`")],
                 helps=["rename one of them"],
             )
 
@@ -201,21 +197,15 @@ def message_name_clash(sites: Sites) -> Iterator[Finding]:
 
     Modules are named in snake case, and request logs identify messages by name.
     """
-    modules: dict[str, MessageSite] = {}
-    for at in sites:
+    for first, at in repeated(sites, lambda at: snake_case(at.message.name)):
         module = snake_case(at.message.name)
-        if (earlier := modules.setdefault(module, at)) is not at:
-            yield at.finding(
-                f"messages `{earlier.message.name}` and `{at.message.name}` would both be the module `{module}`",
-                at.decl.name.span,
-                f"becomes `{module}`",
-                others=[(earlier.decl.name.span, f"also becomes `{module}`")],
-                helps=["rename one of them"],
-            )
-    yield from _alias_clashes(sites)
-
-
-def _alias_clashes(sites: Sites) -> Iterator[Finding]:
+        yield at.finding(
+            f"messages `{first.message.name}` and `{at.message.name}` would both be the module `{module}`",
+            at.decl.name.span,
+            f"becomes `{module}`",
+            others=[(first.decl.name.span, f"also becomes `{module}`")],
+            helps=["rename one of them"],
+        )
     known = {at.message.name: (at, at.decl.name.span) for at in sites}
     for at in sites:
         for alias in at.decl.aliases:

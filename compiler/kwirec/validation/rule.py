@@ -24,6 +24,7 @@ from typing import Any, TypeVar, get_type_hints
 from kwirec.diagnostics.diagnostic import Code, Finding, Severity, explanation
 from kwirec.ir.sites import FieldSite, MessageSite, Sites, StructSite
 
+T = TypeVar("T")
 S = TypeVar("S", Sites, MessageSite, StructSite, FieldSite)
 
 _LOOKS_AT: Mapping[object, Callable[[Sites], Iterable[Any]]] = {
@@ -67,3 +68,11 @@ def rule(
         return Rule(code, lambda sites: chain.from_iterable(map(check, select(sites))))
 
     return decorate
+
+
+def repeated(sites: Iterable[T], key: Callable[[T], object]) -> Iterator[tuple[T, T]]:
+    """Pairs of the first site with a ``key`` and each later one with the same."""
+    first: dict[object, T] = {}
+    for site in sites:
+        if (earlier := first.setdefault(key(site), site)) is not site:
+            yield earlier, site

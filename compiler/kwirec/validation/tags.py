@@ -74,21 +74,17 @@ def tag_gap(at: StructSite) -> Iterator[Finding]:
     A gap can be the tag of a removed field, which might be reused by mistake. Kafka's generator requires tags without
     gaps; turn this rule off for private extensions that use large tags.
     """
-    tagged = sorted(
-        (site for site in at.fields if site.decl.tag is not None and site.decl.tag.value >= 0),
-        key=lambda site: site.field.tag or 0,
-    )
+    tags = [(site.decl.tag, site) for site in at.fields if site.decl.tag and site.decl.tag.value >= 0]
     expected = 0
-    for site in tagged:
-        tag = site.field.tag or 0
-        if tag > expected and site.decl.tag is not None:
+    for tag, site in sorted(tags, key=lambda pair: pair[0].value):
+        if tag.value > expected:
             yield site.finding(
-                f"tag {tag} of `{site.field.name}` leaves a gap in `{at.struct.name}`",
-                site.decl.tag.span,
+                f"tag {tag.value} of `{site.field.name}` leaves a gap in `{at.struct.name}`",
+                tag.span,
                 f"the next tag is {expected}",
                 helps=[f"write `{expected}`, or turn K603 off if the gap is intended"],
             )
-        expected = tag + 1
+        expected = tag.value + 1
 
 
 @rule(
