@@ -117,11 +117,16 @@ ATTRIBUTES: Mapping[type, Mapping[str, str]] = {
 }
 """The attributes of each node by their names in definitions, ``flexibleVersions`` → ``flexible_versions``."""
 
+_RANGES = {
+    node: [(name, attribute) for name, attribute in names.items() if attribute.endswith("versions")]
+    for node, names in ATTRIBUTES.items()
+}
+
 
 def ranges(node: MessageDecl | StructDecl | FieldDecl) -> Iterator[tuple[str, Spanned[VersionRange]]]:
     """Every range of versions that was written on the node itself, with the name of its attribute in definitions."""
-    for name, attribute in ATTRIBUTES[type(node)].items():
-        if attribute.endswith("versions") and (written := getattr(node, attribute)) is not None:
+    for name, attribute in _RANGES[type(node)]:
+        if (written := getattr(node, attribute)) is not None:
             yield name, written
 
 
