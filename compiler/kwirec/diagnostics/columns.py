@@ -19,55 +19,45 @@ CROPPED = "…"
 
 @dataclass(frozen=True)
 class ShownLine:
-    """The text to print for one line, and the column of each of its characters."""
+    """The text to print for one line, and the column of each of its characters and of its end."""
 
     text: str
-    _columns: dict[int, int]
-    _gaps: tuple[tuple[int, int, int], ...]
+    _columns: Sequence[int]
 
     def column(self, index: int) -> int:
         """The column (from 0) of the character at ``index``; cropped characters have that of the ``…``."""
-        if index in self._columns:
-            return self._columns[index]
-        return next((column for start, end, column in self._gaps if start <= index < end), len(self.text))
+        return self._columns[min(index, len(self._columns) - 1)]
 
 
-def show(line: str, marks: Sequence[tuple[int, int]], width: int = WIDTH) -> ShownLine:
+def show(line: str, marks: Sequence[tuple[int, int]]) -> ShownLine:
     """Lay out ``line`` so that the character ranges ``marks`` are visible."""
     text: list[str] = []
-    columns: dict[int, int] = {}
-    gaps: list[tuple[int, int, int]] = []
-    column = position = 0
-    for start, end in _windows(len(line), marks, width):
-        if position < start:
-            gaps.append((position, start, column))
+    columns: list[int] = []
+    column = 0
+    for start, end in (*_windows(len(line), marks), (len(line), len(line))):
+        if cropped := start - len(columns):
+            columns += [column] * cropped
             text.append(CROPPED)
             column += 1
-        for index in range(start, end):
-            columns[index] = column
-            shown = " " * (TAB - column % TAB) if line[index] == "\t" else printable(line[index])
+        for character in line[start:end]:
+            columns.append(column)
+            shown = " " * (TAB - column % TAB) if character == "\t" else printable(character)
             text.append(shown)
             column += sum(map(_cells, shown))
-        position = end
-    if position < len(line):
-        gaps.append((position, len(line), column))
-        text.append(CROPPED)
-    else:
-        columns[len(line)] = column
-    return ShownLine("".join(text), columns, tuple(gaps))
+    return ShownLine("".join(text), (*columns, column))
 
 
-def _windows(length: int, marks: Sequence[tuple[int, int]], width: int) -> list[tuple[int, int]]:
+def _windows(length: int, marks: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
     """The character ranges to show: the whole line if it fits, else the context of each mark."""
-    if length <= width:
+    if length <= WIDTH:
         return [(0, length)]
     if not marks:
-        return [(0, width)]
+        return [(0, WIDTH)]
     pieces: list[tuple[int, int]] = []
     for start, end in sorted(marks):
-        edge = width // 8
-        pieces += [(start, end)] if end - start <= width // 2 else [(start, start + edge), (end - edge, end)]
-    margin = max(10, (width - sum(end - start for start, end in pieces)) // (2 * len(pieces)))
+        edge = WIDTH // 8
+        pieces += [(start, end)] if end - start <= WIDTH // 2 else [(start, start + edge), (end - edge, end)]
+    margin = max(10, (WIDTH - sum(end - start for start, end in pieces)) // (2 * len(pieces)))
     windows: list[tuple[int, int]] = []
     for start, end in sorted(pieces):
         low, high = max(0, start - margin), min(length, end + margin)
