@@ -15,7 +15,7 @@ MAX_VERSION = 0x7FFF
 """Largest version number there is: versions travel as int16."""
 
 _N = "[0-9]{1,99}"  # int() refuses thousands of digits, and \d would take those of other scripts
-_FORM = re.compile(rf"(?P<only>{_N})|(?P<low>{_N})-(?P<high>{_N})|(?P<start>{_N})\+")
+_FORM = re.compile(rf"(?P<low>{_N})(-(?P<high>{_N})|(?P<open>\+))?")
 
 
 @dataclass(frozen=True)
@@ -38,12 +38,8 @@ class VersionRange:
         form = _FORM.fullmatch(text)
         if form is None:
             raise ValueError("expected `N`, `N-M`, `N+` or `none`")
-        if form["only"]:
-            low = high = int(form["only"])
-        elif form["start"]:
-            low, high = int(form["start"]), MAX_VERSION
-        else:
-            low, high = int(form["low"]), int(form["high"])
+        low = int(form["low"])
+        high = MAX_VERSION if form["open"] else int(form["high"] or low)
         if max(low, high) > MAX_VERSION:
             raise ValueError(f"versions are int16, the largest is {MAX_VERSION}")
         return VersionRange(low, high)

@@ -167,7 +167,7 @@ class Report:
                 if waiver.covers(diagnostic.code.number, [diagnostic.message_name], [diagnostic.field_path]):
                     self.used_waivers.add(waiver)
                     return
-        self._diagnostics.setdefault((diagnostic.code.number, diagnostic.sort_key), diagnostic)
+        self._diagnostics.setdefault(diagnostic.sort_key, diagnostic)
 
     @property
     def diagnostics(self) -> list[Diagnostic]:
