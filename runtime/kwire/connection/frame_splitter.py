@@ -98,7 +98,7 @@ class FrameSplitter:
         if self._ignored is not None:
             self._base += size
         elif size and self._kind != INCOMPLETE and size <= 4 + self._size - self._missing - len(self._buffer):
-            if not self._missing:
+            if not self._missing:  # the first hole
                 self._intact = len(self._buffer) - 4
             self._missing += size
         else:
@@ -140,7 +140,7 @@ class FrameSplitter:
                     break
                 payload = bytes(self._buffer[at + 4 : end])
                 frame = Frame(time, self._direction, self._base + at, self._started, payload, self._kind)
-                if len(payload) < self._size:
+                if len(payload) < self._size:  # it has holes or breaks off
                     frame.missing = self._size - len(payload)
                     frame.intact = self._intact if self._missing else len(payload)
                     self._base += self._missing
