@@ -73,14 +73,6 @@ class Groups:
                 **_details(group),
             }
 
-    def members(self) -> Iterator[dict[str, Any]]:
-        """A row for each member."""
-        for name, group in self._groups.items():
-            if _is_classic(group):
-                yield from (_classic_member(name, group.metadata, member) for member in group.metadata.members)
-            else:
-                yield from (_modern_member(name, group, member_id) for member_id in group.members)
-
     def _classic(self, key: Any, value: Any) -> None:
         if value is not None:
             group = self._groups[key.group] = Group(CLASSIC)
@@ -113,7 +105,11 @@ class Members(Groups):
     """The members of the groups of a partition."""
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        return self.members()
+        for name, group in self._groups.items():
+            if _is_classic(group):
+                yield from (_classic_member(name, group.metadata, member) for member in group.metadata.members)
+            else:
+                yield from (_modern_member(name, group, member_id) for member_id in group.members)
 
 
 def _is_classic(group: Group) -> bool:

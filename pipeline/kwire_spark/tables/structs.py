@@ -105,8 +105,8 @@ class ExchangeStructs:
         return self._known(response.message, response.version)
 
     def _known(self, message: Message | None, version: int) -> Decoded:
-        reason = f"unknown version {version} of {PROTOCOL.api_name(self.api_key)}"
-        return message, version, reason if message is None else None
+        known = message is not None
+        return message, version, None if known else f"unknown version {version} of {PROTOCOL.api_name(self.api_key)}"
 
 
 def with_columns(
