@@ -28,7 +28,11 @@ class Writer(Context):
 
     def struct(self, out: BytesWriter, value: Any) -> None:
         cls = type(value)
-        self.absent(cls, value)
+        for absent in absent_fields(cls, self.version):
+            content = getattr(value, absent.name)
+            if content != absent.default:
+                self.parts.append(absent.name)
+                self.fail(f"version {self.version} lacks this field, but it is set to {cut(repr(content), 60)}")
         tags: list[tuple[int, bytes]] = []
         for field in present_fields(cls, self.version):
             self.parts.append(field.name)
@@ -40,23 +44,14 @@ class Writer(Context):
                 self.value(payload, cls, field, field.type, content, nullable=field.is_nullable)
                 tags.append((field.tag or 0, payload.getvalue()))
             self.parts.pop()
-        self.tags(out, tags, value.unknown_tags)
-
-    def absent(self, cls: type[Any], value: Any) -> None:
-        """Refuse values of fields that the version lacks and that must not be ignored."""
-        for field in absent_fields(cls, self.version):
-            content = getattr(value, field.name)
-            if content != field.default:
-                self.parts.append(field.name)
-                self.fail(f"version {self.version} lacks this field, but it is set to {cut(repr(content), 60)}")
+        self.parts.append("unknown_tags")
+        if self.flexible:
+            self.tags(out, tags, value.unknown_tags)
+        elif value.unknown_tags:
+            self.fail(f"version {self.version} is not flexible and has no tagged fields")
+        self.parts.pop()
 
     def tags(self, out: BytesWriter, known: list[tuple[int, bytes]], unknown: tuple[tuple[int, bytes], ...]) -> None:
-        self.parts.append("unknown_tags")
-        if not self.flexible:
-            if unknown:
-                self.fail(f"version {self.version} is not flexible and has no tagged fields")
-            self.parts.pop()
-            return
         previous = -1
         if not isinstance(unknown, tuple | list) or not all(map(_is_tag, unknown)):
             self.fail(f"expected pairs of an int and bytes, got {cut(repr(unknown), 60)}")
@@ -69,7 +64,6 @@ class Writer(Context):
                 self.fail(f"tag {tag} is a known field of this struct")
             previous = tag
         write_tags(out, known, tuple(unknown))
-        self.parts.pop()
 
     def value(
         self, out: BytesWriter, cls: type[Any], field: PresentField, kind: str, value: Any, *, nullable: bool

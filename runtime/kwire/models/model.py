@@ -91,16 +91,13 @@ class ModelOf(_Typed[S]):
         values = {field.codec.name: _to_codec(getattr(self, field.name)) for field in self.LIVE}
         for field in self.LIVE:
             if field.is_records and values[field.codec.name] is None:
-                values[field.codec.name] = self._records_of_size(field)
+                size: int | None = getattr(self, field.name + SIZE_ATTRIBUTE)
+                if size:
+                    raise ValueError(f"{field.json_name} were left out: only their size is known")
+                values[field.codec.name] = None if size is None else b""
         codec: Any = self.STRUCT
         struct: S = codec(**values, unknown_tags=self._unknown_tags)
         return struct
-
-    def _records_of_size(self, field: ModelField) -> bytes | None:
-        size: int | None = getattr(self, field.name + SIZE_ATTRIBUTE)
-        if size:
-            raise ValueError(f"{field.json_name} were left out: only their size is known")
-        return None if size is None else b""
 
     @property
     def unknown_tags(self) -> FieldTags:

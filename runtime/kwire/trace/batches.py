@@ -11,6 +11,7 @@ from kwire.compression import Codec
 from kwire.errors import DecodeError, cut
 from kwire.primitives import read_varint
 from kwire.records import ChecksumError, read_batches
+from kwire.records.layout import MAGIC, OVERHEAD
 from kwire.schema import FORMATS, SIZES
 from kwire.trace.spans import Span
 
@@ -43,8 +44,6 @@ _MESSAGE: Fields = (
 )
 _HEADERS: dict[int, Fields] = {0: _MESSAGE, 1: (*_MESSAGE, ("timestamp", "int64")), 2: _BATCH}
 _FLAGS = ((8, "append time"), (16, "transactional"), (32, "control"), (64, "delete horizon"))
-_BEFORE_MAGIC = 17
-_SIZE_FIELD = 12
 
 
 def expand_records(data: bytes, start: int, end: int, path: str, depth: int) -> Iterator[Span]:
@@ -72,14 +71,14 @@ def time_text(milliseconds: int) -> str:
 
 def _size(data: bytes, start: int, end: int) -> int:
     """The size of the batch at ``start``, or 0 if it is not all there."""
-    if end - start < _BEFORE_MAGIC:
+    if end - start <= MAGIC:
         return 0
-    size = _SIZE_FIELD + int.from_bytes(data[start + 8 : start + _SIZE_FIELD], "big", signed=True)
-    return size if _BEFORE_MAGIC <= size <= end - start else 0
+    size = OVERHEAD + int.from_bytes(data[start + 8 : start + OVERHEAD], "big", signed=True)
+    return size if MAGIC < size <= end - start else 0
 
 
 def _batch(data: bytes, start: int, end: int, path: str, depth: int) -> Iterator[Span]:
-    magic = data[start + _BEFORE_MAGIC - 1]
+    magic = data[start + MAGIC]
     fields = _HEADERS.get(magic, ())
     size = sum(SIZES[kind] for _, kind in fields)
     name = path.rpartition(".")[2]
