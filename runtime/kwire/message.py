@@ -128,7 +128,7 @@ class Message(Struct):
 
         :class:`DecodeError` names the message, version, field path and byte offset of the error.
         """
-        if type(data) is not bytes or type(version) is not int or start:
+        if type(data) is not bytes or type(version) is not int or (start and not 0 < start <= len(data)):
             data, version = cls._checked(data, version, start)
         try:
             message, end = cls._read(data, start, version)
@@ -148,7 +148,7 @@ class Message(Struct):
 
         Errors are those of :meth:`decode`.
         """
-        if type(data) is not bytes or type(version) is not int or start:
+        if type(data) is not bytes or type(version) is not int or (start and not 0 < start <= len(data)):
             data, version = cls._checked(data, version, start)
         try:
             message, end = cls._read(data, start, version)
