@@ -9,8 +9,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Iterator, Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, tzinfo
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 PERMISSIVE, FAILFAST = "permissive", "failfast"
 
@@ -107,6 +108,17 @@ class Options:
             expected = "a time, such as 2026-11-21, 2026-11-21T16:33:41Z or seconds since 1970"
             raise self._error(name, expected) from None
         return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
+
+    def time_zone(self, name: str) -> tzinfo:
+        """A name of the time zone database or an offset from UTC, which is the default."""
+        value = (self.text(name) or "UTC").strip()
+        if value.upper() in ("UTC", "Z", "GMT"):
+            return UTC
+        try:
+            offset = datetime.strptime(value, "%z").tzinfo if value[0] in "+-" else None
+            return offset or ZoneInfo(value)
+        except (ValueError, OSError, LookupError):
+            raise self._error(name, "a time zone, such as Europe/Berlin, UTC or +02:00") from None
 
     def files(self) -> list[str]:
         """The files named by ``path`` and ``paths``, those in folders, and those that match patterns, at any depth.

@@ -48,9 +48,9 @@ class Stored:
         self._buffers: list[bytes] = []
         self._base = 0
         self._starts: list[int] = []
-        self._heads: Any = None
-        self._counts: Any = None
-        self._fields: Fields | None = None
+        self._heads: Any  # this and the rest are set by usual()
+        self._counts: Numbers
+        self._fields: Fields
 
     def add(self, data: bytes, at: int, size: int, position: int) -> bool:
         """Take the batch of ``size`` bytes at ``data[at]`` if it is an ordinary one; return whether it was taken."""
@@ -85,14 +85,11 @@ class Stored:
             self._buffers.append(data)
             if start == 0:
                 self.weight += end
-        before = len(self._starts)
-        starts: list[int] = self._starts if not self._base else []
-        if not find_records(data, start, end, count, starts.append):
-            del self._starts[before:]
+        starts = find_records(data, start, end, count)
+        if starts is None:
             return False
-        if self._base:
-            base = self._base
-            self._starts += [base + pos for pos in starts]
+        base = self._base
+        self._starts += [base + pos for pos in starts] if base else starts
         return True
 
     def usual(self) -> bool:
@@ -102,8 +99,9 @@ class Stored:
         self._counts = self._of_batches("count")
         if not self._records:
             return True
-        self._buffers = [self._data()]
-        self._fields = Fields(self._buffers[0], np.array(self._starts, np.int64))
+        data = self._buffers[0] if len(self._buffers) == 1 else b"".join(self._buffers)
+        self._buffers.clear()
+        self._fields = Fields(data, np.array(self._starts, np.int64))
         bases = np.concatenate([self._of_batches("base_offset"), self._of_batches("base_timestamp")])
         return not self._fields.bad.any() and bool(((bases > -HUGE) & (bases < HUGE)).all())
 
@@ -116,34 +114,26 @@ class Stored:
         return np.repeat(values, self._counts)
 
     def offsets(self) -> Numbers:
-        return self.fact("base_offset") + self._read.offsets
+        return self.fact("base_offset") + self._fields.offsets
 
     def times(self) -> Numbers:
         """Timestamps in milliseconds, -1 for none."""
         append = self.fact("attributes") & APPEND_TIME != 0
-        return np.where(append, self.fact("max_timestamp"), self.fact("base_timestamp") + self._read.times)
+        return np.where(append, self.fact("max_timestamp"), self.fact("base_timestamp") + self._fields.times)
 
     def keys(self) -> pa.Array:
-        return _cut(self._data(), *self._read.keys)
+        return _cut(self._fields.data, *self._fields.keys)
 
     def values(self) -> pa.Array:
-        return _cut(self._data(), *self._read.values)
+        return _cut(self._fields.data, *self._fields.values)
 
     def headers(self) -> list[tuple[int, Headers]]:
         """The headers of the records that have any, with the record numbers."""
-        return self._read.headers
-
-    @property
-    def _read(self) -> Fields:
-        assert self._fields is not None
-        return self._fields
+        return self._fields.headers
 
     def _of_batches(self, name: str) -> Numbers:
         values: Numbers = self._heads[name].astype(np.int64)
         return values
-
-    def _data(self) -> bytes:
-        return self._buffers[0] if len(self._buffers) == 1 else b"".join(self._buffers)
 
 
 class Read:

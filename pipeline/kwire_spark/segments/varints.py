@@ -6,8 +6,6 @@ A loop in Python only goes from record to record (``find_records``); all fields 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 import numpy.typing as npt
 
@@ -20,10 +18,12 @@ Numbers = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 
 
-def find_records(data: bytes, pos: int, end: int, count: int, add: Callable[[int], None]) -> bool:
-    """Call ``add`` with the start of each of ``count`` records; return whether they end exactly at ``end``."""
+def find_records(data: bytes, pos: int, end: int, count: int) -> list[int] | None:
+    """The start of each of ``count`` records; ``None`` if they do not end exactly at ``end``."""
     if count * LEAST_RECORD > end - pos:
-        return False
+        return None
+    starts: list[int] = []
+    add = starts.append
     try:
         for _ in range(count):
             add(pos)
@@ -38,8 +38,8 @@ def find_records(data: bytes, pos: int, end: int, count: int, add: Callable[[int
                     size, pos = read_long_varint(data, pos, 28)
                     pos += size >> 1
     except (IndexError, ValueError):
-        return False
-    return pos == end
+        return None
+    return starts if pos == end else None
 
 
 class Fields:
@@ -50,7 +50,7 @@ class Fields:
     """
 
     def __init__(self, data: bytes, starts: Numbers) -> None:
-        self._data = data
+        self.data = data
         self._bytes = np.frombuffer(data, np.uint8)
         self.bad: Flags = np.zeros(len(starts), bool)
         size, pos = self._varint(starts, 28)
@@ -93,7 +93,7 @@ class Fields:
         parsed: list[tuple[int, Headers]] = []
         for number in np.flatnonzero(some & ~self.bad).tolist():
             try:
-                headers, after = read_headers(self._data, int(pos[number]))
+                headers, after = read_headers(self.data, int(pos[number]))
             except (IndexError, ValueError):
                 after = -1
             if after == end[number]:

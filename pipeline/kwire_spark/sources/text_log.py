@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from datetime import UTC, datetime, tzinfo
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
-from zoneinfo import ZoneInfo
 
 import pyarrow as pa
 from pyspark.sql.datasource import InputPartition
 
-from kwire_spark.options import OptionError, Options
+from kwire_spark.options import Options
 from kwire_spark.projection import Projection
 from kwire_spark.rows import LAYOUTS
 from kwire_spark.sources.base import Reader
@@ -32,7 +30,7 @@ class TextLogReader(Reader):
 
     def __init__(self, options: Options, schema: StructType) -> None:
         super().__init__(options, schema)
-        self._batches = partial(self.batches, zone=time_zone(options), failfast=options.failfast)
+        self._batches = partial(self.batches, zone=options.time_zone("timeZone"), failfast=options.failfast)
 
     @classmethod
     def columns(cls, options: Options) -> pa.Schema:
@@ -45,19 +43,3 @@ class TextLogReader(Reader):
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         projection = Projection(self.table, self.schema, self.conditions)
         return iter(()) if partition.value is None else self._batches(partition.value, projection)
-
-
-def time_zone(options: Options) -> tzinfo:
-    """The option ``timeZone``: a name of the time zone database, or an offset from UTC."""
-    value = (options.text("timeZone") or "UTC").strip()
-    if value.upper() in ("UTC", "Z", "GMT"):
-        return UTC
-    try:
-        if value[0] in "+-":
-            zone = datetime.strptime(value, "%z").tzinfo
-            assert zone is not None
-            return zone
-        return ZoneInfo(value)
-    except (ValueError, OSError, LookupError):
-        wanted = "a time zone, such as Europe/Berlin, UTC or +02:00"
-        raise OptionError(f"the option timeZone must be {wanted}, not {value!r}") from None
