@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from kwirec.diagnostics.diagnostic import Finding, Severity, did_you_mean
 from kwirec.diagnostics.examples import clock, files, request, response
 from kwirec.diagnostics.source import Span
-from kwirec.frontend.syntax import Spanned
+from kwirec.frontend.syntax import ranges
 from kwirec.ir.schema import MessageKind
 from kwirec.ir.sites import MessageSite, Sites
 from kwirec.validation.rule import repeated, rule
@@ -144,7 +144,7 @@ def valid_versions_differ(sites: Sites) -> Iterator[Finding]:
         ranges = request_.message.valid, response_.message.valid
         well_formed = not any(versions.is_inverted or versions.is_open for versions in ranges)
         if well_formed and ranges[0] != ranges[1]:
-            yield _disagreement("valid", request_, response_, lambda site: site.decl.valid_versions)
+            yield _disagreement("valid", request_, response_)
 
 
 @rule(
@@ -161,7 +161,7 @@ def flexible_versions_differ(sites: Sites) -> Iterator[Finding]:
     for request_, response_ in _pairs(sites):
         shared = request_.message.valid.intersect(response_.message.valid)
         if request_.message.flexible.intersect(shared) != response_.message.flexible.intersect(shared):
-            yield _disagreement("flexible", request_, response_, lambda site: site.decl.flexible_versions)
+            yield _disagreement("flexible", request_, response_)
 
 
 @rule(
@@ -310,14 +310,9 @@ def _subject(name: str) -> str:
     return re.sub("(Request|Response|Key|Value)$", "", name)
 
 
-def _disagreement(
-    kind: str,
-    request_: MessageSite,
-    response_: MessageSite,
-    written: Callable[[MessageSite], Spanned[VersionRange] | None],
-) -> Finding:
+def _disagreement(kind: str, request_: MessageSite, response_: MessageSite) -> Finding:
     """Missing ranges are ``none``; the finding then points at the name of the message."""
-    asked, answered = written(request_), written(response_)
+    asked, answered = (dict(ranges(site.decl)).get(f"{kind}Versions") for site in (request_, response_))
     return response_.finding(
         f"`{request_.message.name}` and `{response_.message.name}` have different {kind} versions",
         (answered or response_.decl.name).span,
