@@ -27,10 +27,10 @@ _TESTS: dict[str, Callable[[Any, Any], bool]] = {
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A test of the values of ``column``: one of ``_TESTS`` with ``value``, or its negation. Times are in
-    microseconds.
+    """A test of the values of ``column``, or its negation. Times are in microseconds.
 
-    As in SQL, null satisfies the test ``null``, but no other test and no negation of one.
+    ``test`` is ``= < <= > >= in``, or for strings ``starts with``, ``ends with``, ``contains``, with ``value``; or
+    ``null`` without. As in SQL, null satisfies only the test ``null``, and no negation.
     """
 
     column: str

@@ -48,29 +48,29 @@ _TESTS: dict[type[Filter], str] = {
 
 def conditions(filters: Iterable[Filter], schema: pa.Schema) -> list[Condition]:
     """The filters that can be judged by the value of a column."""
-    made = [condition(one, schema) for one in filters]
-    return [one for one in made if one is not None]
+    return [judged for pushed in filters if (judged := condition(pushed, schema)) is not None]
 
 
-def condition(given: Filter, schema: pa.Schema) -> Condition | None:
+def condition(pushed: Filter, schema: pa.Schema) -> Condition | None:
     """A Spark filter as a condition on a row; ``None`` if only Spark can evaluate it."""
-    if isinstance(given, Not):
-        negation = condition(given.child, schema)
-        if negation is None or isinstance(given.child, EqualNullSafe):  # null satisfies its negation
+    if isinstance(pushed, Not):
+        positive = condition(pushed.child, schema)
+        if positive is None or isinstance(pushed.child, EqualNullSafe):  # null satisfies its negation
             return None
-        return replace(negation, negated=not negation.negated)
-    test = _TESTS.get(type(given))
-    path: tuple[str, ...] = getattr(given, "attribute", ())
+        return replace(positive, negated=not positive.negated)
+    test = _TESTS.get(type(pushed))
+    path: tuple[str, ...] = getattr(pushed, "attribute", ())
     if test is None or len(path) != 1 or path[0] not in schema.names:
         return None
-    kind = schema.field(path[0]).type
+    column = path[0]
+    kind = schema.field(column).type
     if test == "null":
-        return Condition(path[0], test, negated=isinstance(given, IsNotNull)) if _plain(kind) else None
-    value: Any = getattr(given, "value", None)
-    values = tuple(_value(one, kind) for one in (value if test == "in" else (value,)) if one is not None)
+        return Condition(column, test, negated=isinstance(pushed, IsNotNull)) if _plain(kind) else None
+    value: Any = getattr(pushed, "value", None)
+    values = tuple(_value(item, kind) for item in (value if test == "in" else (value,)) if item is not None)
     if not values or None in values:
         return None
-    return Condition(path[0], test, values if test == "in" else values[0])
+    return Condition(column, test, values if test == "in" else values[0])
 
 
 def _plain(kind: pa.DataType) -> bool:
