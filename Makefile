@@ -12,16 +12,15 @@ export BASE ?= main
 FORMAT ?= text
 TESTS ?=
 
-BENCH := .venv-bench
-DIST := .venv-dist
-E2E := .venv-e2e
 FUZZ := .venv-fuzz
 OLDEST := .venv-oldest
+PEERS := .venv-peers
 WHEEL := .venv-wheel
 FAST = "not spark and not releases and not slow"
 PYTEST := $(BIN)/python -m pytest
 PIP = -m pip install --quiet --disable-pip-version-check
-INSTALL = $(PIP) -c constraints.txt -e
+PINS := $(wildcard constraints/*.txt)
+PINNED = $(PIP) --require-hashes --no-build-isolation
 
 .PHONY: $(shell sed -n 's/^\([a-z][a-z0-9-]*\):.*\#\# .*/\1/p' $(firstword $(MAKEFILE_LIST)))
 
@@ -105,10 +104,10 @@ conformance: $(READY)  ## compare with Kafka's own classes, 3.9.1 and 4.1.1: nee
 conformance-vectors: $(READY)  ## the same, and rewrite tests/data/conformance
 	$(BIN)/python -m tests.conformance --update-vectors
 
-e2e: $(E2E)/.ready  ## talk to brokers of Kafka 4.1.1 and 3.9.1: needs java and mvn
-	KWIRE_E2E=1 $(E2E)/bin/python -m pytest -n 0 --timeout 0 tests/e2e
+e2e: $(PEERS)/.ready  ## talk to brokers of Kafka 4.1.1 and 3.9.1: needs java and mvn
+	KWIRE_E2E=1 $(PEERS)/bin/python -m pytest -n 0 --timeout 0 tests/e2e
 
-e2e-traffic: $(READY) $(E2E)/.ready  ## capture clients of many ages with brokers of 3.9.1, 4.0.0 and 4.1.1: needs tcpdump too
+e2e-traffic: $(READY) $(PEERS)/.ready  ## capture clients of many ages with brokers of 3.9.1, 4.0.0 and 4.1.1: needs tcpdump too
 	KWIRE_E2E_TRAFFIC=1 $(PYTEST) -n 0 -s --timeout 0 tests/e2e_traffic
 
 cluster: $(READY)  ## spark-submit to two workers on loopback, one of which is killed: needs java
@@ -116,57 +115,63 @@ cluster: $(READY)  ## spark-submit to two workers on loopback, one of which is k
 
 ##@ Benchmarks
 
-bench: $(BENCH)/.ready  ## measure against peers, interpreted and compiled
-	$(BENCH)/bin/python -m benchmarks.native --rounds 30
-	$(BENCH)/bin/python -m benchmarks.records
-	$(BENCH)/bin/python -m benchmarks.import_cost
-	$(BENCH)/bin/python -m benchmarks.compiler
-	$(BENCH)/bin/python -m benchmarks.pipeline_scale
+bench: $(PEERS)/.ready  ## measure against peers, interpreted and compiled
+	$(PEERS)/bin/python -m benchmarks.native --rounds 30
+	$(PEERS)/bin/python -m benchmarks.records
+	$(PEERS)/bin/python -m benchmarks.import_cost
+	$(PEERS)/bin/python -m benchmarks.compiler
+	$(PEERS)/bin/python -m benchmarks.pipeline_scale
 
-bench-codecs: $(BENCH)/.ready  ## measure codecs beside kafka-python and kio
-	$(BENCH)/bin/python -m benchmarks.codecs
+bench-codecs: $(PEERS)/.ready  ## measure codecs beside kafka-python and kio
+	$(PEERS)/bin/python -m benchmarks.codecs
 
-bench-native-all: $(BENCH)/.ready  ## compile and measure every codec module
-	$(BENCH)/bin/python -m benchmarks.native --all --level 2
+bench-native-all: $(PEERS)/.ready  ## compile and measure every codec module
+	$(PEERS)/bin/python -m benchmarks.native --all --level 2
 
 ##@ Releases
 
-dist: $(DIST)/.ready  ## build sdist and wheel into dist/
+dist: $(READY)  ## build sdist and wheel into dist/
 	rm -rf dist
-	$(DIST)/bin/python -m build --outdir dist .
+	$(BIN)/python -m build --no-isolation --outdir dist .
 
 test-wheel: $(WHEEL)/.ready  ## the fast tests on the wheel of dist/ in place of the tree
 	$(WHEEL)/bin/python $(PIP) --force-reinstall --no-deps dist/*.whl
 	$(WHEEL)/bin/python -m pytest -m $(FAST) $(TESTS)
 
+pins:  ## renew constraints/*.txt, the versions and digests of all that is installed; OPTIONS=--upgrade
+	$(PYTHON) -m venv .venv-pins
+	.venv-pins/bin/python $(PIP) pip-tools
+	.venv-pins/bin/python .ci/pins.py $(OPTIONS)
+
 clean:  ## remove environments, caches and what was built
 	rm -rf .venv* build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
-$(READY): pyproject.toml constraints.txt
+$(READY): pyproject.toml $(PINS)
 	@$(PYTHON) -c 'import sys; sys.exit("kwire needs Python 3.11 or newer: make PYTHON=python3.11" if sys.version_info < (3, 11) else 0)'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python $(INSTALL) '.[dev]'
+	$(BIN)/python $(PINNED) -r constraints/build.txt
+	$(BIN)/python $(PINNED) -r constraints/dev.txt
+	$(BIN)/python $(PIP) --no-build-isolation --no-deps -e .
 	@touch $@
 
-$(BENCH)/.ready $(E2E)/.ready $(FUZZ)/.ready: .venv-%/.ready: pyproject.toml constraints.txt
+$(PEERS)/.ready $(FUZZ)/.ready: .venv-%/.ready: pyproject.toml $(PINS)
 	$(PYTHON) -m venv .venv-$*
-	.venv-$*/bin/python $(INSTALL) '.[$*]'
+	.venv-$*/bin/python $(PINNED) -r constraints/build.txt
+	.venv-$*/bin/python $(PINNED) -r constraints/dev.txt -r constraints/$*.txt
+	.venv-$*/bin/python $(PIP) --no-build-isolation --no-deps -e .
 	@touch $@
 
-$(OLDEST)/.ready: pyproject.toml constraints.txt .ci/oldest.py
+# The oldest versions have no digests here: no user and no release gets what is installed there.
+$(OLDEST)/.ready: pyproject.toml .ci/oldest.py
 	$(PYTHON) -m venv $(OLDEST)
 	@mkdir -p build
 	$(OLDEST)/bin/python .ci/oldest.py > build/oldest.txt
 	$(OLDEST)/bin/python $(PIP) -c build/oldest.txt -e '.[dev]'
 	@touch $@
 
-$(DIST)/.ready: constraints.txt
-	$(PYTHON) -m venv $(DIST)
-	$(DIST)/bin/python $(PIP) -c constraints.txt build
-	@touch $@
-
-$(WHEEL)/.ready: pyproject.toml constraints.txt
+$(WHEEL)/.ready: pyproject.toml $(PINS)
 	@test -n "$(wildcard dist/*.whl)" || { echo "build it first: make dist" >&2; exit 2; }
 	$(PYTHON) -m venv $(WHEEL)
-	$(WHEEL)/bin/python $(PIP) -c constraints.txt "$$(ls dist/*.whl)[dev]"
+	$(WHEEL)/bin/python $(PINNED) -r constraints/build.txt
+	$(WHEEL)/bin/python $(PINNED) -r constraints/dev.txt
 	@touch $@

@@ -1,6 +1,6 @@
 """Prints the lower bounds of the dependencies in pyproject.toml as constraints for pip.
 
-Bounds of development tools are left out: they are pinned by constraints.txt, and no user depends on them.
+Bounds of development tools are left out: no user depends on them.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""Groups and transactions at a broker, by confluent-kafka alone: ``groups_client.py BOOTSTRAP``, in ``.venv-e2e``.
+"""Groups and transactions at a broker, by confluent-kafka alone: ``groups_client.py BOOTSTRAP``, in ``.venv-peers``.
 
 Prints ``ready`` when all groups have their partitions and have committed, and keeps them until standard input ends.
 """

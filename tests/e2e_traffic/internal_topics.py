@@ -31,7 +31,7 @@ def record(folder: Path) -> None:
     """Run broker and clients; leave logs and what tools print in ``folder``."""
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as scratch, Broker(RELEASE, Path(scratch) / "broker") as broker:
-        command = [str(ROOT / ".venv-e2e" / "bin" / "python"), str(Path(__file__).with_name("groups_client.py"))]
+        command = [str(ROOT / ".venv-peers" / "bin" / "python"), str(Path(__file__).with_name("groups_client.py"))]
         client = subprocess.Popen([*command, broker.bootstrap], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         try:
             assert client.stdout is not None
