@@ -72,7 +72,7 @@ def mutate_json(data: bytes, other: bytes, random: Random) -> bytes:
             case 3 if isinstance(holder, dict):
                 holder[random.choice(TEXTS)] = holder.pop(key)
             case _:
-                holder[key] = random.choice(VALUES)
+                holder[key] = deepcopy(random.choice(VALUES))
     ascii_only = random.random() < 0.5
     lines = [json.dumps(document, ensure_ascii=ascii_only) for document in documents]
     return "\n".join(lines).encode("utf-8", "surrogatepass")

@@ -20,6 +20,9 @@ from kwirec.diagnostics.source import Source, Span
 DEFINITION_SUFFIXES = (".json", ".jsonl")
 ARCHIVE_SUFFIXES = (".jar", ".zip")
 
+METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+"""The others can demand any amount of memory for a few bytes."""
+
 NOT_DEFINITIONS = frozenset({"releases.json", "layouts.json", "exceptions.json", "errors.json"})
 """Files in folders of definitions that are not definitions."""
 
@@ -63,13 +66,15 @@ def _read(path: Path, report: Report) -> Iterator[Source]:
         else:
             yield from _decode(path.as_posix(), path.read_bytes(), report)
     except (OSError, EOFError, RuntimeError, ValueError, zipfile.BadZipFile, zlib.error) as problem:
-        # RuntimeError and ValueError: archives that are encrypted or compressed in ways zipfile does not know.
+        # RuntimeError and ValueError: archives that are encrypted or compressed in other ways.
         _unreadable(report, path, str(problem))
 
 
 def _read_archive(path: Path, report: Report) -> Iterator[Source]:
     with zipfile.ZipFile(path) as archive:
         for name in sorted(archive.namelist()):
+            if archive.getinfo(name).compress_type not in METHODS:
+                raise ValueError(f"`{name}` is neither stored nor deflated, as everything in a jar is")
             if name.endswith(DEFINITION_SUFFIXES) and PurePosixPath(name).name not in NOT_DEFINITIONS:
                 data = archive.read(name)
                 if b'"validVersions"' in data or b'"fields"' in data:  # else some other JSON of the jar
