@@ -63,7 +63,7 @@ class Writer(Context):
             if any(tag == other for other, _ in known):
                 self.fail(f"tag {tag} is a known field of this struct")
             previous = tag
-        write_tags(out, known, tuple(unknown))
+        write_tags(out, sorted(known), tuple(unknown))
 
     def value(
         self, out: BytesWriter, cls: type[Any], field: PresentField, kind: str, value: Any, *, nullable: bool
