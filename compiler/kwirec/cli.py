@@ -15,6 +15,7 @@ from kwirec.config import ConfigError, load_report
 from kwirec.diagnostics.diagnostic import Report, Severity, Waiver
 from kwirec.diagnostics.render import FORMATS, render
 from kwirec.diagnostics.render_text import summary
+from kwirec.versions import RELEASE
 
 if TYPE_CHECKING:
     from kwirec.diff.config import DiffConfig
@@ -168,7 +169,7 @@ def merge(paths: Sequence[Path], form: str, report: Report, release: str, into: 
     """Merge a Kafka release into the union of releases, and check the union against every release."""
     from kwirec.merge import merge as run
 
-    if not all(part.isdigit() for part in release.split(".")):
+    if not RELEASE.fullmatch(release):
         raise click.UsageError(f"invalid release {release!r}: expected numbers separated by dots")
     outcome = run(into, release, paths, report)
     _show(report, form)

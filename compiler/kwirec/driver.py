@@ -18,9 +18,9 @@ from kwirec.emitters.codecs import emit_module
 from kwirec.emitters.compat import emit_compatibility, history_of
 from kwirec.emitters.models import emit_models
 from kwirec.emitters.modules import group_modules
-from kwirec.emitters.package import emit_package, read_errors
+from kwirec.emitters.package import emit_package
 from kwirec.emitters.write import WriteOutcome, is_generated, write
-from kwirec.frontend import Document, parse
+from kwirec.frontend import Document, ErrorDecl, parse, parse_errors
 from kwirec.ir import Schema, resolve
 from kwirec.lowering import Layouts, lower
 from kwirec.validation import validate
@@ -39,6 +39,7 @@ class Loaded:
 
     documents: tuple[Document, ...]
     schema: Schema
+    errors: tuple[ErrorDecl, ...]
     started: float
 
 
@@ -50,12 +51,14 @@ def load(paths: Sequence[Path], report: Report, phase: Phase = quiet) -> Loaded:
     for number, source in enumerate(sources, 1):
         documents.append(parse(source, report))
         phase("parse", number, len(sources))
+    files = [file for path in paths if (file := path / "errors.json").is_file()]
+    errors = parse_errors(read_sources(files, report), report)
     schema = resolve(documents, report)
     if not report.has_errors():
         phase("check", 0, len(schema.messages))
         validate(schema, report)
         phase("check", len(schema.messages), len(schema.messages))
-    return Loaded(tuple(documents), schema, started)
+    return Loaded(tuple(documents), schema, errors, started)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,8 +99,7 @@ def generate(
     for number, group in enumerate(groups, 1):
         artifacts.append(emit_module(group, layouts.halves))
         phase("emit", number, len(groups))
-    errors = [error for path in paths if path.is_dir() for error in read_errors(path / "errors.json")]
-    artifacts += emit_package(groups, name=package, errors=errors)
+    artifacts += emit_package(groups, name=package, errors=loaded.errors)
     artifacts += emit_compatibility(layouts, groups, history_of(paths), package=package)
     artifacts += [emit_models(group, package=package) for group in groups]
     outcome = write(

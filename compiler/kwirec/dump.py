@@ -6,13 +6,13 @@ from run to run.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 
 from kwirec.diagnostics.source import Span
 from kwirec.frontend.syntax import ATTRIBUTES, Document, FieldDecl, MessageDecl, Spanned, StructDecl, TypeExpr
 from kwirec.ir.literals import default_literal
 from kwirec.ir.schema import Message, Schema, Struct
+from kwirec.json_text import json_line
 from kwirec.lowering.layout import MessageLayout, describe
 from kwirec.lowering.lowering import Layouts
 from kwirec.versions import VersionRange
@@ -62,16 +62,12 @@ def _node(node: MessageDecl | StructDecl | FieldDecl, depth: int) -> Iterator[_L
         for item in value if isinstance(value, tuple) else [value]:
             match item:
                 case Spanned(written, span):
-                    shown = str(written) if isinstance(written, VersionRange) else _json(written)
+                    shown = str(written) if isinstance(written, VersionRange) else json_line(written)
                     yield span, depth + 1, f"{name} = {shown}"
                 case TypeExpr():
                     yield item.span, depth + 1, f"{name} = {item}"
                 case StructDecl() | FieldDecl():
                     yield from _node(item, depth + 1)
-
-
-def _json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False)
 
 
 # Schema
@@ -102,7 +98,7 @@ def _fields(struct: Struct) -> Iterator[str]:
             tagged=field.tagged,
             tag=None if field.tag is None else str(field.tag),
             flexible=None if field.flexible is None else str(field.flexible),
-            default=_json(field.default) if isinstance(field.default, str) else default_literal(field.default),
+            default=json_line(field.default) if isinstance(field.default, str) else default_literal(field.default),
             ignorable=field.ignorable,
             mapKey=field.map_key,
             zeroCopy=field.zero_copy,

@@ -17,6 +17,9 @@ MAX_VERSION = 0x7FFF
 _N = "[0-9]{1,99}"  # int() refuses thousands of digits, and \d would take those of other scripts
 _FORM = re.compile(rf"(?P<low>{_N})(-(?P<high>{_N})|(?P<open>\+))?")
 
+RELEASE = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})*")
+"""The number of a release of Kafka, such as ``3.9.1``."""
+
 
 @dataclass(frozen=True)
 class VersionRange:

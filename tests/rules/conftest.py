@@ -10,7 +10,7 @@ import pytest
 from kwirec.diagnostics.diagnostic import Diagnostic, Report, Severity, Waiver
 from kwirec.diagnostics.examples import ANOTHER_FILE
 from kwirec.diagnostics.source import Source
-from kwirec.frontend import parse
+from kwirec.frontend import parse, parse_errors
 from kwirec.ir import resolve
 from kwirec.validation import validate
 from tests.rules.support import Check, CheckFiles
@@ -30,7 +30,11 @@ def _file_name(text: str) -> str:
 
 def report_on(files: Iterable[Source], report: Report) -> Report:
     """The passes as the driver runs them: rules are applied only if the passes before left no error."""
-    schema = resolve([parse(source, report) for source in files], report)
+    errors, definitions = [], []
+    for source in files:
+        (errors if source.name == "errors.json" else definitions).append(source)
+    parse_errors(errors, report)
+    schema = resolve([parse(source, report) for source in definitions], report)
     if not report.has_errors():
         validate(schema, report)
     return report

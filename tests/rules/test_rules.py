@@ -5,6 +5,7 @@ A finding is compared as code, path and the text under the carets; labels follow
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -52,6 +53,43 @@ FINDINGS: dict[str, tuple[str, list[str]]] = {
     "common struct in lower case": (
         clock(field("Start", "time"), commonStructs=[struct("time", field("Millis", "int64"))]),
         ['K202 time "time"'],
+    ),
+    "aliases that are not names": (
+        clock(field("Zone", aliases=["Region", 'x": y, "']), aliases=["Watch", "x\n", "Message"]),
+        [r'K202 - "x\n"', 'K202 - "Message"', r'K201 Zone "x\": y, \""'],
+    ),
+    "codes and names of errors": (
+        files(
+            clock(),
+            "// errors.json\n"
+            + json.dumps(
+                [
+                    {"code": code, "name": name, "retriable": False, "about": ""}
+                    for code, name in [
+                        (1, "A"),
+                        (40000, "B"),
+                        (2, "class"),
+                        (1, "C"),
+                        (3, "A"),
+                        (4, "\N{FULLWIDTH LATIN CAPITAL LETTER A}"),
+                    ]
+                ],
+                ensure_ascii=False,
+            ),
+        ),
+        [
+            "K017 - 40000",
+            'K017 - "class"',
+            "K017 - 1 + 1",
+            'K017 - "A" + "A"',
+            'K017 - "\N{FULLWIDTH LATIN CAPITAL LETTER A}"',
+        ],
+    ),
+    "attributes of errors": (
+        files(
+            clock(), '// errors.json\n[{"code": "1 B", "name": 5, "retriable": 0, "about": null}, 7, {"code": true}]'
+        ),
+        ['K010 - "1 B"', "K010 - 5", "K010 - 0", "K010 - null", "K010 - 7", "K013 - {", "K010 - true"],
     ),
     "names of a struct count for themselves": (
         clock(field("Zone"), field("Other", "Other", fields=[field("Zone"), field("Zone", "int8")])),

@@ -160,6 +160,20 @@ UNKNOWN_MESSAGE_TYPE = Code(
     corrected=clock(),
 )
 
+BAD_ERROR = Code(
+    number="K017",
+    name="bad-error",
+    what="An error in `errors.json` has a code outside of int16, a name that does not consist of capital letters, "
+    "digits and underscores, or the code or name of another error.",
+    why="Codes are encoded as int16, and names become the members of an enum in the generated package.",
+    offending=files(
+        clock(), '// errors.json\n[{ "code": 1, "name": "Too late", "retriable": false, "about": "Late." }]'
+    ),
+    corrected=files(
+        clock(), '// errors.json\n[{ "code": 1, "name": "TOO_LATE", "retriable": false, "about": "Late." }]'
+    ),
+)
+
 UNKNOWN_TYPE = Code(
     number="K101",
     name="unknown-type",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 from xml.etree import ElementTree
@@ -11,14 +10,14 @@ from kwirec.diagnostics.columns import printable
 from kwirec.diagnostics.diagnostic import Diagnostic, Severity
 from kwirec.diagnostics.render_text import render_text
 from kwirec.diagnostics.source import Span
+from kwirec.json_text import json_line
 
 _GITHUB_COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
 
 
 def render_json(diagnostics: Iterable[Diagnostic]) -> str:
     """One object per line. Lines and columns count from 1 and in characters; ends are exclusive."""
-    # Plain ASCII: a definition may spell out half a surrogate pair, which no encoding can write.
-    return "".join(json.dumps(_as_dict(diagnostic)) + "\n" for diagnostic in diagnostics)
+    return "".join(json_line(_as_dict(diagnostic)) + "\n" for diagnostic in diagnostics)
 
 
 def _as_dict(diagnostic: Diagnostic) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from kwirec.diff.judge import JudgedChange, Judgement
 from kwirec.diff.sides import Side
 from kwirec.ir.schema import Message
 from kwirec.ir.sites import FieldSite
+from kwirec.markdown import code, prose
 from kwirec.versions import in_words
 
 SIGNS = {Severity.ERROR: "🔴", Severity.WARNING: "🟡", Severity.NOTE: "⚪"}
@@ -26,12 +27,12 @@ SIGNS = {Severity.ERROR: "🔴", Severity.WARNING: "🟡", Severity.NOTE: "⚪"}
 
 def render_markdown(judgement: Judgement, old: Side, new: Side) -> str:
     """The report: APIs ordered by key, then other messages by name."""
-    lines = [f"## Protocol changes: {_code(old.name)} → {_code(new.name)}", ""]
+    lines = [f"## Protocol changes: {code(old.name)} → {code(new.name)}", ""]
     counts = summary(judged.diagnostic for judged in judgement.findings)
     waived = f", {len(judgement.waived)} waived" if judgement.waived else ""
     lines.append(f"**{'Breaking' if judgement.breaking else 'Not breaking'}**: {counts}{waived}.")
     if incomparable := sorted(old.incomparable | new.incomparable):
-        names = ", ".join(map(_code, incomparable))
+        names = ", ".join(map(code, incomparable))
         lines += ["", f"Not compared (the release differs from the union, see `exceptions.json`): {names}."]
     groups: dict[tuple[int, str], list[JudgedChange]] = {}
     for judged in judgement.findings:
@@ -41,7 +42,8 @@ def render_markdown(judgement: Judgement, old: Side, new: Side) -> str:
     if judgement.waived:
         lines += ["", "### Waived", ""]
         lines += [
-            f"- `{judged.rule.name}`: {judged.diagnostic.message}. {_reason(judged)}" for judged in judgement.waived
+            f"- `{judged.rule.name}`: {prose(judged.diagnostic.message)}. {_reason(judged)}"
+            for judged in judgement.waived
         ]
     return "\n".join(lines) + "\n"
 
@@ -50,7 +52,7 @@ def _reason(judged: JudgedChange) -> str:
     if judged.waiver is None:
         return ""
     until = f" (until {judged.waiver.expires})" if judged.waiver.expires else ""
-    return f"*{judged.waiver.reason}*{until}"
+    return f"*{prose(judged.waiver.reason)}*{until}"
 
 
 def _group(message: Message) -> tuple[int, str]:
@@ -65,11 +67,11 @@ def _section(title: str, findings: list[JudgedChange]) -> Iterator[str]:
     yield ""
     shown = sorted(findings, key=lambda judged: (judged.rule.level, judged.severity is Severity.NOTE))
     for judged in shown:
-        text = "; ".join((judged.diagnostic.message, *judged.diagnostic.notes))
+        text = "; ".join(map(prose, (judged.diagnostic.message, *judged.diagnostic.notes)))
         yield f"- {SIGNS[judged.severity]} `{judged.rule.name}` ({judged.rule.level.word}): {text}"
     if rows := dict.fromkeys(_rows(judged.change for judged in shown)):
         yield from ("", "| | before | after |", "|---|---|---|")
-        yield from (f"| {' | '.join(map(_cell, row))} |" for row in rows)
+        yield from (f"| {' | '.join(row)} |" for row in rows)
 
 
 def _rows(changes: Iterable[Change]) -> Iterator[tuple[str, str, str]]:
@@ -78,9 +80,9 @@ def _rows(changes: Iterable[Change]) -> Iterator[tuple[str, str, str]]:
         if change.old and change.new and not isinstance(change, ApiKeyReused | RequestResponseVersionsDiverged):
             was, now = change.old.message, change.new.message
             if was.valid != now.valid:
-                yield f"`{now.name}`", in_words(was.valid), in_words(now.valid)
+                yield code(now.name), in_words(was.valid), in_words(now.valid)
         if isinstance(change, FieldReordered):
-            yield f"`{change.subject}`", _place(change.before), _place(change.after)
+            yield code(change.subject), _place(change.before), _place(change.after)
         elif isinstance(change, FieldChange):
             yield _field_row(change.message, change.before, change.after)
         elif isinstance(change, VersionAdded):
@@ -96,7 +98,7 @@ def _place(site: FieldSite) -> str:
 def _field_row(message: Message, before: FieldSite | None, after: FieldSite | None) -> tuple[str, str, str]:
     site = after or before
     assert site is not None
-    return f"`{message.name}.{site.path}`", _described(before, after), _described(after, before)
+    return code(f"{message.name}.{site.path}"), _described(before, after), _described(after, before)
 
 
 def _described(site: FieldSite | None, other: FieldSite | None) -> str:
@@ -104,9 +106,9 @@ def _described(site: FieldSite | None, other: FieldSite | None) -> str:
     if site is None or not site.live:
         return "–"
     field, valid = site.field, site.message.valid
-    parts = [f"{_code(str(field.type))}", in_words(field.versions.intersect(valid))]
+    parts = [code(str(field.type)), in_words(field.versions.intersect(valid))]
     if other is not None and other.field.name != field.name:
-        parts.insert(0, _code(field.name))
+        parts.insert(0, code(field.name))
     if nullable := field.nullable.intersect(valid):
         parts.append(f"nullable {nullable}")
     if tagged := field.tagged.intersect(valid):
@@ -114,16 +116,8 @@ def _described(site: FieldSite | None, other: FieldSite | None) -> str:
     if field.flexible is not None:
         parts.append(f"flexible {field.flexible.intersect(valid)}")
     if site.decl.default is not None:
-        parts.append(f"default {_code(default_text(field))}")
+        parts.append(f"default {code(default_text(field))}")
     parts += ["ignorable"] if field.ignorable else []
     parts += ["map key"] if field.map_key else []
     parts += [f"entity {field.entity_type}"] if field.entity_type else []
     return ", ".join(parts)
-
-
-def _cell(text: str) -> str:
-    return text.replace("|", "\\|").replace("\n", " ")
-
-
-def _code(text: str) -> str:
-    return f"`{text.replace('`', '')}`"

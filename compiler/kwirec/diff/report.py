@@ -5,7 +5,6 @@ Text, GitHub annotations and JUnit are the same as for diagnostics. JSON has mor
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from typing import Any
 
@@ -16,6 +15,7 @@ from kwirec.diff.judge import JudgedChange, Judgement
 from kwirec.diff.markdown import render_markdown
 from kwirec.diff.rule import Level, Rule
 from kwirec.diff.sides import Side
+from kwirec.json_text import json_line
 
 FORMATS = ("text", "markdown", "json", "github", "junit")
 
@@ -25,7 +25,7 @@ def render_diff(judgement: Judgement, old: Side, new: Side, form: str = "text", 
     if form == "markdown":
         return render_markdown(judgement, old, new)
     if form == "json":
-        return "".join(json.dumps(_as_dict(judged)) + "\n" for judged in (*judgement.findings, *judgement.waived))
+        return "".join(json_line(_as_dict(judged)) + "\n" for judged in (*judgement.findings, *judgement.waived))
     return render([judged.diagnostic for judged in judgement.findings], form, color=color)
 
 
@@ -72,7 +72,7 @@ def list_rules(rules: Iterable[Rule], form: str = "text") -> str:
         for rule in rules
     ]
     if form == "json":
-        lines = [json.dumps(row) for row in rows]
+        lines = [json_line(row) for row in rows]
     elif form == "markdown":
         lines = ["| rule | level | severity | purpose |", "|---|---|---|---|"]
         lines += ["| `{rule}` | {level} | {severity} | {purpose} |".format(**row) for row in rows]

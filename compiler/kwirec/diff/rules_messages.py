@@ -112,5 +112,5 @@ def listeners_changed(change: c.ListenersChanged) -> Finding:
     removed, added = ([name for name in a if name not in b] for a, b in ((old, new), (new, old)))
     changed = [f"removed: {', '.join(removed)}"] if removed else []
     changed += [f"added: {', '.join(added)}"] if added else []
-    text = f"`{change.message.name}` is served by {', '.join(new) or 'no listener'}"
+    text = f"`{change.message.name}` is served by {', '.join(f'`{name}`' for name in new) or 'no listener'}"
     return finding(text, change.new.decl.name.span, "; ".join(changed))

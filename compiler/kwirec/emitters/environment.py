@@ -1,13 +1,19 @@
-"""The files that emitters make, and the Jinja environment: templates are text, an undefined name is an error."""
+"""The files that emitters make, and the Jinja environment: templates are text, an undefined name is an error.
+
+Texts of definitions are untrusted. Python gets them through :func:`literal` or :func:`docstring`, Markdown through
+``kwirec.markdown``, both also filters of templates.
+"""
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 import jinja2
 
+from kwirec import markdown
 from kwirec.emitters.codec_nodes import Node
 
 COMPILER = Path(__file__).parent.parent
@@ -31,6 +37,40 @@ ENVIRONMENT = jinja2.Environment(
     keep_trailing_newline=True,
     autoescape=False,
 )
+
+
+def literal(value: object) -> str:
+    """``value``, made of plain values, as a Python expression that shows no control or direction character."""
+    return repr(value)
+
+
+def escaped(text: str) -> str:
+    """``text`` in one line for the inside of a docstring; one that holds several quotes has them escaped."""
+    clean = " ".join(text.split()).encode("utf-8", "replace").decode().replace("\\", "\\\\")
+    if '""' in clean or clean.endswith('"'):
+        clean = clean.replace('"', '\\"')
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in clean)
+
+
+def docstring(text: str, *, indent: int = 4, note: str = "") -> str:
+    """A docstring of ``text``, escaped and wrapped, and of a note below it."""
+    clean = escaped(text) or "No description."
+    pad = " " * indent
+    if note:
+        return f'"""{clean}\n\n{pad}{note}\n{pad}"""'
+    if len(clean) + indent + 6 <= 118:
+        return f'"""{clean}"""'
+    lines = textwrap.wrap(clean, 118 - indent - 3, break_long_words=False, break_on_hyphens=False)
+    return '"""' + "".join(f"{line}\n{pad}" for line in lines) + '"""'
+
+
+ENVIRONMENT.filters |= {
+    "literal": literal,
+    "escaped": escaped,
+    "docstring": docstring,
+    "code": markdown.code,
+    "prose": markdown.prose,
+}
 
 
 def render(template: str, **context: object) -> str:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kwirec.emitters.environment import Artifact, render
+from kwirec.emitters.environment import Artifact, docstring, render
 from kwirec.emitters.modules import ClassSource, ModuleGroup
-from kwirec.emitters.views import described, docstring, is_nullable, type_name
+from kwirec.emitters.views import described, is_nullable, type_name
 from kwirec.ir.schema import PrimitiveType
 
 RESERVED = frozenset(

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path, PurePosixPath
+from collections.abc import Iterable, Sequence
+from pathlib import PurePosixPath
 
 from kwirec.emitters.environment import Artifact, render
 from kwirec.emitters.modules import RUNTIME_HEADERS, ModuleGroup
-from kwirec.emitters.views import docstring
+from kwirec.frontend import ErrorDecl
 from kwirec.ir.schema import ENTITY_TYPES, Message, MessageKind
 from kwirec.json_text import json_text
 from kwirec.naming import python_name, snake_case
@@ -19,11 +18,8 @@ RECORDS = (MessageKind.METADATA, MessageKind.COORDINATOR_KEY, MessageKind.COORDI
 PATHS = {"init": "__init__.py", "models": "models/__init__.py"}
 """Templates → files, where the names differ."""
 
-Error = Mapping[str, object]
-"""An error code: ``code``, ``name``, ``retriable``, and its description as a docstring and as a literal."""
 
-
-def emit_package(groups: Sequence[ModuleGroup], *, name: str, errors: Sequence[Error]) -> list[Artifact]:
+def emit_package(groups: Sequence[ModuleGroup], *, name: str, errors: Sequence[ErrorDecl]) -> list[Artifact]:
     """All files of the package that are not modules of codecs or models."""
     messages = [message for group in groups for message in group.messages]
     names = [message.name for message in messages]
@@ -77,35 +73,21 @@ def _line(text: str) -> str:
     return " ".join(text.split())
 
 
-def read_errors(path: Path) -> list[Error]:
-    """The error codes in a definition folder's ``errors.json``; none when it has no such file."""
-    if not path.exists():
-        return []
-    try:
-        return [
-            {key: error[key] for key in ("code", "name", "retriable")}
-            | {"doc": docstring(error["about"]), "text": json.dumps(error["about"], ensure_ascii=False)}
-            for error in json.loads(path.read_text(encoding="utf-8"))
-        ]
-    except (ValueError, KeyError, TypeError) as problem:
-        raise OSError(f"{path.as_posix()} is not a list of error codes: {problem!r}") from problem
-
-
 def _by_key(messages: Iterable[Message], kind: MessageKind) -> list[tuple[int, str]]:
     return sorted((m.api_key, m.name) for m in messages if m.kind is kind and m.api_key is not None)
 
 
-def _logs(messages: Iterable[Message]) -> list[tuple[str, list[tuple[int, str, str]]]]:
-    """For every log its record types, each with the names of key and value as literals."""
-    logs: dict[str, dict[int, list[str]]] = {}
+def _logs(messages: Iterable[Message]) -> list[tuple[str, list[tuple[int, str | None, str | None]]]]:
+    """For every log its record types, each with the names of key and value."""
+    logs: dict[str, dict[int, list[str | None]]] = {}
     for message in messages:
         if message.kind in RECORDS and message.api_key is not None:
-            pair = logs.setdefault(message.log, {}).setdefault(message.api_key, ["None", "None"])
-            pair[message.kind is not MessageKind.COORDINATOR_KEY] = json.dumps(message.name)
+            pair = logs.setdefault(message.log, {}).setdefault(message.api_key, [None, None])
+            pair[message.kind is not MessageKind.COORDINATOR_KEY] = message.name
     often = Counter(PurePosixPath(log).name for log in logs)
     short = {log: name if often[name := PurePosixPath(log).name] == 1 else log for log in logs}
     return sorted(
-        (json.dumps(short[log]), sorted((key, of_key, of_value) for key, (of_key, of_value) in types.items()))
+        (short[log], sorted((key, of_key, of_value) for key, (of_key, of_value) in types.items()))
         for log, types in logs.items()
     )
 

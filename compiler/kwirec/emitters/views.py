@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from kwirec.emitters.environment import docstring, literal
 from kwirec.emitters.modules import ClassSource
 from kwirec.ir.schema import IMPLICIT, ArrayType, Field, Message, PrimitiveType, StructType, Type, base_type
 from kwirec.lowering.coding import StructCoding, coding
@@ -79,22 +79,6 @@ class ClassView:
         if not struct.flexible:
             return "none"
         return "known" if any(view.in_section for view in self.fields.values()) else "unknown"
-
-
-def docstring(text: str, *, indent: int = 4, note: str = "") -> str:
-    """A docstring of ``text``, escaped and wrapped, and of a note below it."""
-    plain = " ".join(text.split()).encode("utf-8", "replace").decode()
-    clean = plain.replace("\\", "\\\\") or "No description."
-    if '""' in clean or clean.endswith('"'):
-        clean = clean.replace('"', '\\"')
-    clean = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in clean)
-    pad = " " * indent
-    if note:
-        return f'"""{clean}\n\n{pad}{note}\n{pad}"""'
-    if len(clean) + indent + 6 <= 118:
-        return f'"""{clean}"""'
-    lines = textwrap.wrap(clean, 118 - indent - 3, break_long_words=False, break_on_hyphens=False)
-    return '"""' + "".join(f"{line}\n{pad}" for line in lines) + '"""'
 
 
 def type_name(type_: Type, names: Mapping[str, str]) -> str:
@@ -181,9 +165,7 @@ def default_expression(field: Field, names: Mapping[str, str]) -> str:
         return PYTHON.get(field.type.name, INTEGER)[1]
     if field.type.name == "uuid":
         return "ZERO_UUID" if field.default == bytes(16) else f"Uuid({field.default!r})"
-    if isinstance(field.default, str):
-        return '"' + field.default.encode("unicode_escape").decode().replace('"', '\\"') + '"'
-    return repr(field.default)
+    return literal(field.default)
 
 
 def _field_literal(message: Message, field: Field, name: str, names: Mapping[str, str]) -> str:
@@ -197,12 +179,12 @@ def _field_literal(message: Message, field: Field, name: str, names: Mapping[str
         "tagged": range_literal(tagged) if field.tag is not None and tagged else "",
         "flexible": "" if field.flexible is None else range_literal(field.flexible.intersect(message.valid)),
         "ignorable": "True" if field.ignorable else "",
-        "former_names": repr(former) if former else "",
+        "former_names": literal(former) if former else "",
     }
     versions = range_literal(field.versions.intersect(message.valid))
     base = base_type(field.type).name
     type_ = str(field.type).removesuffix(base) + names.get(base, base)
-    positional = f'"{name}", "{field.name}", "{type_}", {versions}'
+    positional = f"{literal(name)}, {literal(field.name)}, {literal(type_)}, {versions}"
     return f"Field({', '.join([positional, *(f'{key}={text}' for key, text in arguments.items() if text)])})"
 
 

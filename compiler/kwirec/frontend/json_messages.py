@@ -8,14 +8,14 @@ as ``{"module": …, "file": …, "schema": definition}``.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from types import NoneType
 from typing import Any, TypeVar, get_args, get_type_hints
 
 from kwirec.diagnostics import codes
 from kwirec.diagnostics.diagnostic import Report, closest
-from kwirec.diagnostics.source import Source
+from kwirec.diagnostics.source import Source, Span
 from kwirec.frontend.json_lexer import leading_comment
 from kwirec.frontend.json_parser import (
     JsonArray,
@@ -30,6 +30,7 @@ from kwirec.frontend.json_parser import (
 from kwirec.frontend.syntax import (
     ATTRIBUTES,
     Document,
+    ErrorDecl,
     FieldDecl,
     Literal,
     MessageDecl,
@@ -40,8 +41,10 @@ from kwirec.frontend.syntax import (
 from kwirec.versions import NONE, VersionRange
 
 T = TypeVar("T")
+Node = type[MessageDecl | StructDecl | FieldDecl | ErrorDecl]
 
 _TYPE = re.compile(r"\s*(?P<arrays>(?:\[\]\s*)*)(?P<name>[A-Za-z][A-Za-z0-9_]*)\s*")
+_ERROR_NAME = re.compile(r"[A-Z][A-Z0-9_]*")
 _INTEGER = re.compile(r"-?([0-9]{1,99}|0[xX][0-9a-fA-F]{1,99})")
 
 
@@ -60,6 +63,26 @@ def parse(source: Source, report: Report) -> Document:
             comment = "" if bundle else leading_comment(source.text)
             messages.append(replace(message, module=module, comment=comment))
     return Document(source=source, messages=tuple(messages))
+
+
+def parse_errors(sources: Iterable[Source], report: Report) -> tuple[ErrorDecl, ...]:
+    """document: error*, in the files ``errors.json`` of all folders, in which no code and no name is used twice"""
+    reader = _Reader(report)
+    values = [value for source in sources for value in parse_values(source, report)]
+    errors = [error for value in values for error in reader.errors(value, "errors.json")]
+    first: dict[str | int, Span] = {}
+    for error in errors:
+        for part in (error.code, error.name):
+            if isinstance(part.value, int) and not -0x8000 <= part.value <= 0x7FFF:
+                label, others = "codes are int16", []
+            elif isinstance(part.value, str) and not _ERROR_NAME.fullmatch(part.value):
+                label, others = "expected capital letters, digits and underscores", []
+            elif (earlier := first.setdefault(part.value, part.span)) is not part.span:
+                label, others = "used again here", [(earlier, "first used here")]
+            else:
+                continue
+            report.add(codes.BAD_ERROR, f"`{part.value}` cannot identify an error", part.span, label, others=others)
+    return tuple(errors)
 
 
 class _Attributes:
@@ -149,21 +172,31 @@ class _Reader:
         at.require("name", "type", *(() if "taggedVersions" in at.values else ("versions",)))
         return FieldDecl(span=value.span, **parts) if parts.get("name") and parts.get("type") else None
 
-    def _object(
-        self, value: JsonValue, what: str, node: type[MessageDecl | StructDecl | FieldDecl]
-    ) -> _Attributes | None:
+    def error(self, value: JsonValue) -> ErrorDecl | None:
+        """error: object with the attributes of :class:`ErrorDecl`"""
+        if (at := self._object(value, "error", ErrorDecl)) is None:
+            return None
+        parts = self._parts(at, ErrorDecl)
+        at.require(*ATTRIBUTES[ErrorDecl])
+        complete = all(parts.get(name) is not None for name in ATTRIBUTES[ErrorDecl])
+        return ErrorDecl(span=value.span, **parts) if complete else None
+
+    def _object(self, value: JsonValue, what: str, node: Node) -> _Attributes | None:
         if isinstance(value, JsonObject):
             return _Attributes(self._report, value, ATTRIBUTES[node], what)
         self._wrong_kind(f"a {what}", "an object", value)
         return None
 
-    def _parts(self, at: _Attributes, node: type[MessageDecl | StructDecl | FieldDecl]) -> dict[str, Any]:
+    def _parts(self, at: _Attributes, node: Node) -> dict[str, Any]:
         """The attributes that were written, by their names in ``node``, each read according to its type there."""
         readers = _READERS[node]
         return {ATTRIBUTES[node][name]: readers[name](self, value, name) for name, value in at.values.items()}
 
     def fields(self, value: JsonValue, name: str) -> tuple[FieldDecl, ...]:
         return self._each(value, name, self.field)
+
+    def errors(self, value: JsonValue, name: str) -> tuple[ErrorDecl, ...]:
+        return self._each(value, name, self.error)
 
     def structs(self, value: JsonValue, name: str) -> tuple[StructDecl, ...]:
         return self._each(value, name, self.struct)

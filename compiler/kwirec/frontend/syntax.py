@@ -100,6 +100,17 @@ class MessageDecl:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ErrorDecl:
+    """One error code of ``errors.json``."""
+
+    span: Span = field(compare=False, repr=False)
+    code: Spanned[int]
+    name: Spanned[str]
+    retriable: Spanned[bool]
+    about: Spanned[str]
+
+
+@dataclass(frozen=True, kw_only=True)
 class Document:
     """The messages of one source: usually one, many in a ``.jsonl`` bundle."""
 
@@ -113,7 +124,7 @@ ATTRIBUTES: Mapping[type, Mapping[str, str]] = {
         for field in dataclasses.fields(node)
         if field.name not in ("span", "module", "comment")
     }
-    for node in (MessageDecl, StructDecl, FieldDecl)
+    for node in (MessageDecl, StructDecl, FieldDecl, ErrorDecl)
 }
 """The attributes of each node by their names in definitions, ``flexibleVersions`` → ``flexible_versions``."""
 

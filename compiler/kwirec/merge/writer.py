@@ -6,10 +6,10 @@ uses are inline, the others in ``commonStructs``.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 
 from kwirec.ir.literals import default_literal
+from kwirec.json_text import json_line
 from kwirec.merge.draft import FieldDraft, MessageDraft, StructDraft
 from kwirec.versions import VersionRange
 
@@ -49,8 +49,8 @@ class _Writer:
             yield '  "commonStructs": ['
             for struct in common:
                 versions = self._range(self._usage[struct.name])
-                yield f'    {{ "name": {_json(struct.name)}, "versions": "{versions}",'
-                yield f'      "about": {_json(struct.doc)}, "fields": ['
+                yield f'    {{ "name": {json_line(struct.name)}, "versions": "{versions}",'
+                yield f'      "about": {json_line(struct.doc)}, "fields": ['
                 yield from self._fields(struct.fields, "      ")
                 yield "    ]}" + ("" if struct is common[-1] else ",")
             yield "  ]"
@@ -132,8 +132,4 @@ def _fill(parts: list[str], indent: str, closing: str) -> Iterator[str]:
 
 def _attributes(**values: object) -> list[str]:
     """``"name": value`` for each value that is not ``None``."""
-    return [f"{_json(name)}: {_json(value)}" for name, value in values.items() if value is not None]
-
-
-def _json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False)
+    return [f"{json_line(name)}: {json_line(value)}" for name, value in values.items() if value is not None]

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from kwirec.diagnostics.diagnostic import Finding, Severity
 from kwirec.diagnostics.examples import clock, field, files
-from kwirec.frontend.syntax import FieldDecl
+from kwirec.frontend.syntax import FieldDecl, MessageDecl
 from kwirec.ir.sites import FieldSite, MessageSite, Sites, StructSite
 from kwirec.naming import RESERVED_CLASSES, is_python_keyword, python_name, snake_case
 from kwirec.validation.rule import repeated, rule
@@ -30,18 +30,19 @@ def _camel_case(name: str) -> str:
     corrected=clock(field("TimeZone")),
 )
 def field_name(at: FieldSite) -> Iterator[Finding]:
-    """The name of a field is not a letter followed by letters and digits.
+    """The name or an alias of a field is not a letter followed by letters and digits.
 
     Names become class attributes, table columns and JSON keys; only letters and digits are valid in all of them.
     """
-    if not _FIELD_NAME.fullmatch(at.field.name):
-        better = _camel_case(at.field.name)
-        yield at.finding(
-            f"invalid field name `{at.field.name}`",
-            at.decl.name.span,
-            "expected a letter followed by letters and digits",
-            helps=[f"write `{better}`"] if better else [],
-        )
+    for written in (at.decl.name, *at.decl.aliases):
+        if not _FIELD_NAME.fullmatch(written.value):
+            better = _camel_case(written.value)
+            yield at.finding(
+                f"invalid {'field name' if written is at.decl.name else 'alias'} `{written.value}`",
+                written.span,
+                "expected a letter followed by letters and digits",
+                helps=[f"write `{better}`"] if better else [],
+            )
 
 
 @rule(
@@ -50,25 +51,26 @@ def field_name(at: FieldSite) -> Iterator[Finding]:
     corrected=clock(),
 )
 def type_name(at: StructSite) -> Iterator[Finding]:
-    """The name of a message or struct is not a capital letter followed by letters and digits.
+    """The name of a message or struct, or an alias of one, is not a capital letter followed by letters and digits.
 
     It becomes the name of a class, and the capital distinguishes structs from primitive types.
     """
-    if not _TYPE_NAME.fullmatch(at.struct.name):
-        better = _camel_case(at.struct.name)
-        yield at.finding(
-            f"invalid {'message' if at.is_root else 'struct'} name `{at.struct.name}`",
-            at.name_span,
-            "expected a capital letter followed by letters and digits",
-            helps=[f"write `{better}`"] if better else [],
-        )
-    elif at.is_root and at.struct.name in RESERVED_CLASSES:
-        yield at.finding(
-            f"reserved message name `{at.struct.name}`",
-            at.name_span,
-            "generated modules use this name",
-            helps=["rename the message"],
-        )
+    names = [(f"{'message' if at.is_root else 'struct'} name", at.struct.name, at.name_span)]
+    if isinstance(at.decl, MessageDecl):
+        names += (("alias", alias.value, alias.span) for alias in at.decl.aliases)
+    for what, name, span in names:
+        if not _TYPE_NAME.fullmatch(name):
+            better = _camel_case(name)
+            yield at.finding(
+                f"invalid {what} `{name}`",
+                span,
+                "expected a capital letter followed by letters and digits",
+                helps=[f"write `{better}`"] if better else [],
+            )
+        elif at.is_root and name in RESERVED_CLASSES:
+            yield at.finding(
+                f"reserved {what} `{name}`", span, "generated modules use this name", helps=["choose another name"]
+            )
 
 
 @rule(

@@ -9,7 +9,7 @@ from kwirec.diagnostics.examples import clock, field, tagged
 from kwirec.ir.schema import Struct
 from kwirec.ir.sites import FieldSite, StructSite
 from kwirec.validation.rule import rule
-from kwirec.versions import NONE, in_words
+from kwirec.versions import NONE, RELEASE, in_words
 
 MAX_TAG = 0x7FFFFFFE
 
@@ -244,6 +244,21 @@ def partly_nullable_tag(at: FieldSite) -> Iterator[Finding]:
             others=[(tagged.span, "tagged in these versions")],
             helps=[f"write `{tagged.value}` for both"],
         )
+
+
+@rule(
+    "K611",
+    offending=clock(tagged("Zone", 0, since="next")),
+    corrected=clock(tagged("Zone", 0, since="4.1.1")),
+)
+def since_release(at: FieldSite) -> Iterator[Finding]:
+    """The `since` of a field is not a release, which is numbers separated by dots.
+
+    `merge` records in it the release that added the tagged field, and compares it with other releases.
+    """
+    if at.decl.since is not None and not RELEASE.fullmatch(at.decl.since.value):
+        label = "expected numbers separated by dots, such as `4.1.1`"
+        yield at.finding(f"`{at.decl.since.value}` is not a release", at.decl.since.span, label)
 
 
 def _next_free(struct: Struct) -> str:
