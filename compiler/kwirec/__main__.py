@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 
+from kwirec.diagnostics.columns import printable
+
 
 def main() -> None:
     """Run the command line, or exit with a hint if the dependencies of the compiler are not installed."""
@@ -16,7 +18,7 @@ def main() -> None:
     try:
         run(prog_name="kwirec")
     except OSError as problem:
-        print(f"kwirec: {problem}", file=sys.stderr)
+        print(f"kwirec: {printable(str(problem))}", file=sys.stderr)
         sys.exit(2)
 
 

@@ -12,6 +12,7 @@ import click
 
 from kwirec import catalogue
 from kwirec.config import ConfigError, load_report
+from kwirec.diagnostics.columns import printable
 from kwirec.diagnostics.diagnostic import Report, Severity, Waiver
 from kwirec.diagnostics.render import FORMATS, render
 from kwirec.diagnostics.render_text import summary
@@ -74,7 +75,7 @@ def check(paths: Sequence[Path], form: str, report: Report) -> None:
     if form == "text":
         count = sum(len(document.messages) for document in loaded.documents)
         _show_unused(waiver for waiver in report.waivers if waiver not in report.used_waivers)
-        click.echo(f"{count} messages checked: {summary(report.diagnostics)}", err=True)
+        _echo(f"{count} messages checked: {summary(report.diagnostics)}", err=True)
     sys.exit(_status(report))
 
 
@@ -107,7 +108,7 @@ def generate(
     if result is None:
         sys.exit(_status(report))
     outcome = result.outcome
-    click.echo(
+    _echo(
         f"{result.messages} messages, {result.versions} versions, {result.layouts} distinct layouts; "
         f"{outcome.lines} lines in {outcome.unchanged + len(outcome.written)} files, "
         f"{len(outcome.written)} {'differ' if only_check else 'written'}, "
@@ -116,7 +117,7 @@ def generate(
     )
     if only_check and not outcome.is_clean:
         for path in [*outcome.written, *outcome.removed]:
-            click.echo(f"{(out / package / path).as_posix()} is out of date: run `kwirec generate`", err=True)
+            _echo(f"{(out / package / path).as_posix()} is out of date: run `kwirec generate`", err=True)
         sys.exit(FINDINGS)
     sys.exit(_status(report))
 
@@ -133,11 +134,11 @@ def dump(paths: Sequence[Path], form: str, report: Report, stage: str) -> None:
 
     loaded = load(paths, report)
     if stage == "syntax":
-        click.echo(dump_syntax(loaded.documents), nl=False)
+        _echo(dump_syntax(loaded.documents), nl=False)
     elif stage == "schema":
-        click.echo(dump_schema(loaded.schema), nl=False)
+        _echo(dump_schema(loaded.schema), nl=False)
     elif not report.has_errors():
-        click.echo(dump_layouts(loaded.schema, lower(loaded.schema)), nl=False)
+        _echo(dump_layouts(loaded.schema, lower(loaded.schema)), nl=False)
     if report.has_errors():
         _show(report, form)
         sys.exit(_status(report))
@@ -150,7 +151,7 @@ def explain(code: str) -> None:
     found = catalogue.find(code)
     if found is None:
         raise click.UsageError(f"unknown code {code!r}. {catalogue.suggestion(code)}".strip())
-    click.echo(catalogue.explain_text(found), nl=False)
+    _echo(catalogue.explain_text(found), nl=False)
 
 
 @main.command("rule-pages", hidden=True)
@@ -174,21 +175,21 @@ def merge(paths: Sequence[Path], form: str, report: Report, release: str, into: 
     outcome = run(into, release, paths, report)
     _show(report, form)
     for conflict in outcome.conflicts:
-        click.echo(f"conflict: {conflict}", err=True)
+        _echo(f"conflict: {conflict}", err=True)
     for note in outcome.notes:
-        click.echo(f"note: {note}", err=True)
+        _echo(f"note: {note}", err=True)
     if outcome.proof is not None:
         for mismatch in outcome.proof.mismatches:
-            click.echo(f"mismatch: {mismatch}", err=True)
-        click.echo(
+            _echo(f"mismatch: {mismatch}", err=True)
+        _echo(
             f"{outcome.proof.proved} (release, message, version) verified, {outcome.proof.excepted} exceptions, "
             f"{len(outcome.proof.mismatches)} mismatches",
             err=True,
         )
     if outcome.failed:
-        click.echo(f"{release} was not merged; no files were written", err=True)
+        _echo(f"{release} was not merged; no files were written", err=True)
         sys.exit(max(FINDINGS, _status(report)))
-    click.echo(
+    _echo(
         f"{release} merged: {len(outcome.added)} new messages, {len(outcome.changed)} changed, "
         f"{len(outcome.written)} files written",
         err=True,
@@ -213,10 +214,10 @@ def new(name: str, folder: Path | None) -> None:
     folder = folder or Path(name)
     try:
         for path in create(name, folder):
-            click.echo(path.as_posix(), err=True)
+            _echo(path.as_posix(), err=True)
     except OSError as problem:
         raise click.UsageError(str(problem)) from problem
-    click.echo(f"next: cd {folder.as_posix()}; make generate test", err=True)
+    _echo(f"next: cd {folder.as_posix()}; make generate test", err=True)
 
 
 def _diff_settings(path: Path | None) -> DiffConfig:
@@ -257,7 +258,7 @@ def diff(old: str, new: str, level: str | None, form: str, settings: DiffConfig,
     try:
         before, after = read_sides(old, new, union, report)
     except SideError as problem:
-        raise click.UsageError(str(problem)) from problem
+        raise click.UsageError(printable(str(problem))) from problem
     if report.has_errors():
         _show(report, "text")
         sys.exit(USAGE)
@@ -266,11 +267,11 @@ def diff(old: str, new: str, level: str | None, form: str, settings: DiffConfig,
     click.echo(render_diff(judgement, before, after, form, color=form == "text" and sys.stdout.isatty()), nl=False)
     _show_unused(judgement.unused)
     if incomparable := sorted(before.incomparable | after.incomparable):
-        click.echo(
+        _echo(
             f"not compared (release differs from the union, see exceptions.json): {', '.join(incomparable)}",
             err=True,
         )
-    click.echo(diff_summary(judgement, at), err=True)
+    _echo(diff_summary(judgement, at), err=True)
     sys.exit(FINDINGS if judgement.breaking else CLEAN)
 
 
@@ -281,7 +282,7 @@ def lint_rules(form: str) -> None:
     from kwirec.diff import RULES
     from kwirec.diff.report import list_rules
 
-    click.echo(list_rules(RULES, form), nl=False)
+    _echo(list_rules(RULES, form), nl=False)
 
 
 def _check_package_name(package: str) -> None:
@@ -289,6 +290,11 @@ def _check_package_name(package: str) -> None:
         raise click.UsageError(f"{package!r} is not a valid package name")
     if package in ("kwire", "kwirec") or package in sys.stdlib_module_names:
         raise click.UsageError(f"{package!r} would shadow an existing package: choose another name")
+
+
+def _echo(text: str, *, nl: bool = True, err: bool = False) -> None:
+    """Print lines that may hold text of definitions, without what a terminal would act on."""
+    click.echo("\n".join(map(printable, text.split("\n"))), nl=nl, err=err)
 
 
 def _show(report: Report, form: str) -> None:
@@ -300,7 +306,7 @@ def _show(report: Report, form: str) -> None:
 def _show_unused(waivers: Iterable[Waiver]) -> None:
     for waiver in waivers:
         place = f"{waiver.message}.{waiver.field}".removesuffix(".*")
-        click.echo(f"the waiver of {waiver.code} for `{place}` matches no finding: remove it", err=True)
+        _echo(f"the waiver of {waiver.code} for `{place}` matches no finding: remove it", err=True)
 
 
 def _status(report: Report) -> int:

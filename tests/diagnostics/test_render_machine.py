@@ -64,7 +64,7 @@ def test_github_escapes_what_would_end_a_property_or_the_command(found: list[Any
         "endColumn": "23",
         "title": "K999 for-tests",
     }
-    assert message.startswith("first line%0D%0Asecond: line, 100%25: label, with: 50%25%0Anote: a note%0Ahelp:")
+    assert message.startswith("first line␍%0Asecond: line, 100%25: label, with: 50%25%0Anote: a note%0Ahelp:")
 
 
 def test_github_gives_no_columns_for_several_lines(found: list[Any]) -> None:

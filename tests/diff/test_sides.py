@@ -70,6 +70,12 @@ def test_a_path_of_its_own_at_a_revision(repository: Path) -> None:
     assert names(*sides("git:v1:defs/Clock.json", "git:HEAD:defs")) == ["FIELD_REMOVED_FROM_VERSION Clock"]
 
 
+def test_a_repository_that_replaces_zip(repository: Path) -> None:
+    git("config", "tar.zip.command", "cat")
+    with pytest.raises(SideError, match="gave no archive that can be read"):
+        sides("git:v1", "defs")
+
+
 def test_a_revision_seen_from_a_folder_below(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(repository / "defs")
     assert names(*sides("git:v1", "Clock.json")) == ["FIELD_REMOVED_FROM_VERSION Clock"]

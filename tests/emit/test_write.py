@@ -87,6 +87,17 @@ def test_a_damaged_manifest_costs_time_and_nothing_else(tmp_path: Path) -> None:
     assert json.loads((tmp_path / MANIFEST).read_text())["files"].keys() == {"a.py"}
 
 
+@pytest.mark.parametrize(
+    "text", ["[]", '{"origin": [], "files": []}', '{"origin": 7}', '{"files": "a.py"}', "[" * 9999]
+)
+def test_a_manifest_of_another_shape_is_as_good_as_none(tmp_path: Path, text: str) -> None:
+    write(artifacts(a="x=1"), tmp_path, origin={})
+    before = tree(tmp_path)
+    (tmp_path / MANIFEST).write_text(text)
+    assert write(artifacts(a="x=1"), tmp_path, origin={}).written == [MANIFEST]
+    assert tree(tmp_path) == before
+
+
 def test_many_files_are_formatted_in_two_processes_with_the_same_result(tmp_path: Path) -> None:
     many = artifacts(**{f"m{number:02}": f"x={number}" for number in range(20)})
     seen: list[tuple[int, int]] = []

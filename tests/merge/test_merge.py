@@ -462,3 +462,36 @@ def test_definitions_with_findings_are_not_merged(tmp_path: Path) -> None:
     assert [found.code.number for found in report.diagnostics] == ["K013"]
     assert outcome.failed
     assert not (tmp_path / "union").exists()
+
+
+@pytest.mark.parametrize("name", ["/{}/outside", "../../{}/outside", "a/b", "..", "Clock\n"])
+def test_a_merge_writes_nothing_outside_of_the_union(union: Union, tmp_path: Path, name: str) -> None:
+    union.merge("1.0.0", data(field("Time", "int64")))
+    before = union.files()
+    source = tmp_path / "hostile.jsonl"
+    source.write_text(json.dumps(data(field("Time", "int64"), name=name.format(tmp_path.as_posix()[1:]))))
+    report = Report()
+    outcome = merge(union.root, "2.0.0", [source], report)
+    assert (outcome.failed, outcome.written) == (True, [])
+    assert [one.code.number for one in report.diagnostics] == ["K202"]
+    assert union.files() == before
+    assert not list(tmp_path.rglob("outside*"))
+
+
+def test_a_union_whose_files_are_elsewhere_is_left_alone(union: Union, tmp_path: Path) -> None:
+    union.merge("1.0.0", data(field("Time", "int64")))
+    (union.root / "data").rename(tmp_path / "elsewhere")
+    (union.root / "data").symlink_to(tmp_path / "elsewhere")
+    before = (tmp_path / "elsewhere" / "Clock.json").read_text()
+    outcome = union.merge("2.0.0", data(field("Time", "int64"), valid="0-1"))
+    (conflict,) = outcome.conflicts
+    assert "data/Clock.json is not a file for one definition in" in conflict
+    assert (tmp_path / "elsewhere" / "Clock.json").read_text() == before
+
+
+def test_a_bundle_in_a_union_is_not_replaced_by_one_of_its_messages(union: Union) -> None:
+    union.root.mkdir()
+    bundle = "\n".join(map(json.dumps, [data(field("Time", "int64")), data(name="Alarm")]))
+    (union.root / "all.jsonl").write_text(bundle)
+    assert union.merge("1.0.0", data(field("Time", "int64"))).failed
+    assert (union.root / "all.jsonl").read_text() == bundle

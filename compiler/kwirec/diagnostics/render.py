@@ -76,8 +76,7 @@ def _github(diagnostic: Diagnostic) -> str:
 
 
 def _github_data(text: str) -> str:
-    text = text.encode(errors="backslashreplace").decode()
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    return "%0A".join(printable(line).replace("%", "%25") for line in text.split("\n"))
 
 
 def _github_property(value: str | int) -> str:

@@ -26,7 +26,7 @@ from kwirec.diagnostics.source import Source
 from kwirec.diff.releases import UnknownReleaseError, release_schema
 from kwirec.frontend import parse
 from kwirec.ir import Schema, resolve
-from kwirec.validation import validate
+from kwirec.validation import validate_before
 
 GIT, RELEASE, MEMBER = "git:", "release:", "!"
 
@@ -82,9 +82,9 @@ def _load(sources: Iterable[Source], report: Report) -> Schema:
     findings = Report()
     schema = resolve([parse(source, findings) for source in sources], findings)
     if not findings.has_errors():
-        validate(schema, findings)
+        validate_before("K7", schema, findings)
     for diagnostic in findings.diagnostics:
-        if diagnostic.severity is Severity.ERROR and not diagnostic.code.relaxable and diagnostic.code.number < "K7":
+        if diagnostic.severity is Severity.ERROR:
             report.merge(diagnostic)
     return schema
 
@@ -99,7 +99,10 @@ def _at_revision(revision: str, path: str, report: Report) -> list[Source]:
     where = wanted.relative_to(root)
     archive = _git(root, "archive", "--format=zip", revision, "--", where.as_posix())
     with tempfile.TemporaryDirectory() as folder:
-        zipfile.ZipFile(io.BytesIO(archive)).extractall(folder)
+        try:
+            zipfile.ZipFile(io.BytesIO(archive)).extractall(folder)
+        except (OSError, ValueError, zipfile.BadZipFile) as problem:
+            raise SideError(f"git archive --format=zip gave no archive that can be read: {problem}") from problem
         there = Path(folder, where)
         sources = read_sources([there], report)
         names = (source.name.removeprefix(there.as_posix()).lstrip("/") for source in sources)

@@ -136,9 +136,10 @@ def is_generated(folder: Path) -> bool:
 def _read_manifest(folder: Path) -> dict[str, Any]:
     try:
         manifest = json.loads(_read(folder / MANIFEST) or "{}")
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
-    return manifest if isinstance(manifest, dict) else {}
+    parts = [manifest, *manifest.values()] if isinstance(manifest, dict) else [manifest]
+    return manifest if all(isinstance(part, dict) for part in parts) else {}
 
 
 def _read(path: Path) -> str | None:

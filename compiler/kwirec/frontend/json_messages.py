@@ -74,13 +74,14 @@ def parse_errors(sources: Iterable[Source], report: Report) -> tuple[ErrorDecl, 
     for error in errors:
         for part in (error.code, error.name):
             if isinstance(part.value, int) and not -0x8000 <= part.value <= 0x7FFF:
-                label, others = "codes are int16", []
+                label, earlier = "codes are int16", part.span
             elif isinstance(part.value, str) and not _ERROR_NAME.fullmatch(part.value):
-                label, others = "expected capital letters, digits and underscores", []
+                label, earlier = "expected capital letters, digits and underscores", part.span
             elif (earlier := first.setdefault(part.value, part.span)) is not part.span:
-                label, others = "used again here", [(earlier, "first used here")]
+                label = "used again here"
             else:
                 continue
+            others = [(earlier, "first used here")] if earlier is not part.span else []
             report.add(codes.BAD_ERROR, f"`{part.value}` cannot identify an error", part.span, label, others=others)
     return tuple(errors)
 

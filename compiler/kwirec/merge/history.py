@@ -9,6 +9,7 @@ changed between releases, with their releases and a reason.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
@@ -16,12 +17,14 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from kwirec.json_text import json_text
+from kwirec.versions import RELEASE, VersionRange
 
 K = TypeVar("K")
 
 Span = tuple[str, str]
 """The first and last release of a run."""
 
+_API_NAME = re.compile("[A-Za-z][A-Za-z0-9]*")
 RELEASES, LAYOUTS, EXCEPTIONS = "releases.json", "layouts.json", "exceptions.json"
 
 
@@ -117,25 +120,59 @@ class History:
         )
 
 
+class HistoryError(OSError):
+    """``releases.json``, ``layouts.json`` or ``exceptions.json`` of a folder does not hold what it should."""
+
+
 def read_history(root: Path) -> History:
-    """The history in the folder ``root``, empty if it has none."""
-    history = History()
-    for release, facts in _read(root / RELEASES, {}).items():
-        history.sources[release] = facts["source"]
-        history.releases[release] = {
-            int(key): ApiFacts(**api | {"listeners": tuple(api.get("listeners", ()))})
-            for key, api in facts["apis"].items()
-        }
-    raw = _read(root / LAYOUTS, {"releases": [], "messages": {}})
-    for message, versions in raw["messages"].items():
-        for version, prints in versions.items():
-            for fingerprint, spans in prints.items():
-                for release in _expand(spans, raw["releases"]):
-                    history.record_layout(message, int(version), fingerprint, release)
-    for entry in _read(root / EXCEPTIONS, []):
-        releases = _expand(entry["releases"], raw["releases"])
-        history.exceptions.append(ExceptionEntry(**{"now": None} | entry | {"releases": releases}))
+    """The history in the folder ``root``, empty if it has none. Raises :class:`HistoryError`."""
+    history, reading = History(), RELEASES
+    try:
+        for release, facts in _read(root / RELEASES, {}).items():
+            _expect(str, facts["source"])
+            history.sources[_release(release)] = facts["source"]
+            history.releases[release] = {int(key): _api_facts(api) for key, api in facts["apis"].items()}
+        reading = LAYOUTS
+        raw = _read(root / LAYOUTS, {"releases": [], "messages": {}})
+        order = [_release(release) for release in raw["releases"]]
+        for message, versions in raw["messages"].items():
+            for version, prints in versions.items():
+                for fingerprint, spans in prints.items():
+                    for release in _expand(spans, order):
+                        history.record_layout(message, int(version), fingerprint, release)
+        reading = EXCEPTIONS
+        for facts in _read(root / EXCEPTIONS, []):
+            entry = ExceptionEntry(**{"now": None} | facts | {"releases": _expand(facts["releases"], order)})
+            _expect(str, entry.message, entry.reason)
+            _expect(int, entry.version, entry.now or 0)
+            history.exceptions.append(entry)
+    except (ArithmeticError, AttributeError, KeyError, RecursionError, TypeError, ValueError) as problem:
+        raise HistoryError(
+            f"{(root / reading).as_posix()} is not as `kwirec merge` writes it: {problem!r}"
+        ) from problem
     return history
+
+
+def _api_facts(facts: dict[str, Any]) -> ApiFacts:
+    api = ApiFacts(**facts | {"listeners": tuple(facts.get("listeners", ()))})
+    _expect(str, *api.listeners)
+    for versions in (api.accepts, api.advertises, api.deprecated, api.unstable):
+        VersionRange.parse("none" if versions is None else versions)
+    if not _API_NAME.fullmatch(api.name):
+        raise ValueError(f"{api.name!r} is not the name of an API")
+    return api
+
+
+def _release(text: str) -> str:
+    if not RELEASE.fullmatch(text):
+        raise ValueError(f"{text!r} is not a release")
+    return text
+
+
+def _expect(type_: type, *values: object) -> None:
+    for value in values:
+        if type(value) is not type_:
+            raise TypeError(f"{value!r} is not {type_.__name__}")
 
 
 def write_history(root: Path, history: History) -> None:

@@ -6,7 +6,7 @@ written unless the proof holds.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -23,6 +23,7 @@ from kwirec.merge.history import ApiFacts, ExceptionEntry, History, read_history
 from kwirec.merge.join import join
 from kwirec.merge.proof import Proof, grew_by_tags, prove
 from kwirec.merge.writer import definition_text
+from kwirec.validation import validate_before
 from kwirec.versions import VersionRange
 
 FOLDERS = {
@@ -64,6 +65,8 @@ def merge(root: Path, release: str, paths: Sequence[Path], report: Report) -> Me
     merger = _Merger(union, incoming, release, read_history(root), outcome)
     texts = merger.run(root)
     merger.check_nothing_is_lost()
+    before = {Path(message.decl.span.source.name) for message in union.messages}
+    outcome.conflicts += _misplaced(root, sorted(before | texts.keys()))
     if outcome.conflicts:
         return outcome
     documents = [parse(Source(str(path), text), report) for path, text in texts.items()]
@@ -78,7 +81,17 @@ def merge(root: Path, release: str, paths: Sequence[Path], report: Report) -> Me
 
 
 def _load(paths: Iterable[Path], report: Report, *, required: bool = True) -> Schema:
-    return resolve([parse(source, report) for source in read_sources(paths, report, required=required)], report)
+    schema = resolve([parse(source, report) for source in read_sources(paths, report, required=required)], report)
+    if not report.has_errors():
+        validate_before("K3", schema, report)  # names become names of files
+    return schema
+
+
+def _misplaced(root: Path, paths: Iterable[Path]) -> Iterator[str]:
+    """Reasons against paths: members of archives, bundles, and links that lead out of the union."""
+    for path in paths:
+        if path.suffix != ".json" or not path.resolve().is_relative_to(root.resolve()):
+            yield f"{path.as_posix()} is not a file for one definition in {root.as_posix()}"
 
 
 def _write(root: Path, texts: dict[Path, str], union: Schema, history: History, outcome: MergeOutcome) -> None:

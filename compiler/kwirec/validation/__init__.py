@@ -1,6 +1,6 @@
 """Validation: ``validate(schema, report)`` applies all rules without changing the schema."""
 
 from kwirec.validation.rule import Rule
-from kwirec.validation.validate import RULES, validate
+from kwirec.validation.validate import RULES, validate, validate_before
 
-__all__ = ["RULES", "Rule", "validate"]
+__all__ = ["RULES", "Rule", "validate", "validate_before"]

@@ -6,7 +6,7 @@ reported once.
 
 from __future__ import annotations
 
-from kwirec.diagnostics.diagnostic import Report
+from kwirec.diagnostics.diagnostic import Report, Severity
 from kwirec.ir import Schema
 from kwirec.ir.sites import sites_of
 from kwirec.validation import defaults, messages, names, tags, types, versions
@@ -27,3 +27,12 @@ def validate(schema: Schema, report: Report) -> None:
     for rule in RULES:
         for finding in rule.check(sites):
             report.record(rule.code, finding)
+
+
+def validate_before(block: str, schema: Schema, report: Report) -> None:
+    """Apply the rules before a block, such as ``K7``, and report only errors: definitions need not be complete."""
+    findings = Report()
+    validate(schema, findings)
+    for diagnostic in findings.diagnostics:
+        if diagnostic.severity is Severity.ERROR and not diagnostic.code.relaxable and diagnostic.code.number < block:
+            report.merge(diagnostic)
