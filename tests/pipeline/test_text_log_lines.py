@@ -80,8 +80,7 @@ def test_a_line_that_is_too_long_is_a_problem_and_the_rest_is_read(
     path = tmp_path / "log"
     path.write_bytes(b"one\n" + b"x" * 1000 + b"\ntwo\n" + b"y" * 1000)
     monkeypatch.setattr(streams, "CHUNK", 16)
-    monkeypatch.setattr(lines, "LONGEST", 100)
-    found = Lines(str(path))
+    found = Lines(str(path), longest=100)
     assert list(found) == [(0, b"one"), (1005, b"two")]
     assert [position for position, _ in found.problems] == [4, 1009]
 

@@ -13,6 +13,7 @@
                    does a file without any request; ``failfast``: it is an error. Other lines are ignored.
 ``splitSize``      bytes of a file that one task reads (default: 64m, less for small inputs); a compressed file is one
                    task
+``maxLine``        limit of the bytes of a line (default: 4m); a longer one is skipped, and a row with ``_corrupt``
 ``pushdown``       ``true`` lets filters of the query skip lines: for a DataFrame that only one query reads
 =================  ===================================================================================================
 

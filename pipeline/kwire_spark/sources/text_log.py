@@ -14,6 +14,7 @@ from kwire_spark.projection import Projection
 from kwire_spark.rows import LAYOUTS
 from kwire_spark.sources.base import Reader
 from kwire_spark.text_logs import splits
+from kwire_spark.text_logs.lines import LONGEST
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
@@ -22,7 +23,8 @@ if TYPE_CHECKING:
 class TextLogReader(Reader):
     """Plans splits of files; a task reads one. ``table`` is the layout of the rows.
 
-    ``batches`` takes a split, the projection, and by name ``zone`` and ``failfast``; it makes the rows of the split.
+    ``batches`` takes a split, the projection, and by name ``zone``, ``failfast`` and ``longest``; it makes the rows
+    of the split.
     """
 
     table: ClassVar[str]
@@ -30,7 +32,8 @@ class TextLogReader(Reader):
 
     def __init__(self, options: Options, schema: StructType) -> None:
         super().__init__(options, schema)
-        self._batches = partial(self.batches, zone=options.time_zone("timeZone"), failfast=options.failfast)
+        zone, longest = options.time_zone("timeZone"), options.size("maxLine", LONGEST)
+        self._batches = partial(self.batches, zone=zone, failfast=options.failfast, longest=longest)
 
     @classmethod
     def columns(cls, options: Options) -> pa.Schema:

@@ -11,7 +11,7 @@ from kwire_spark.options import BrokenInputError
 from kwire_spark.projection import Projection
 from kwire_spark.rows import LAYOUTS, Layout, Row
 from kwire_spark.text_logs.fast_path import MARK
-from kwire_spark.text_logs.lines import Lines, Split
+from kwire_spark.text_logs.lines import LONGEST, Lines, Split
 from kwire_spark.text_logs.refusals import NEAR, refusal_rows
 from kwire_spark.text_logs.requests import RequestRows, request_entries
 
@@ -26,24 +26,24 @@ Rows = Iterable[tuple[int, list[Row]]]
 
 
 def request_batches(
-    split: Split, projection: Projection, zone: tzinfo, *, failfast: bool = False
+    split: Split, projection: Projection, zone: tzinfo, *, failfast: bool = False, longest: int = LONGEST
 ) -> Iterator[pa.RecordBatch]:
     """The requests in a split of a request log, as the rows and columns of EXCHANGES in ``projection``.
 
     Broken lines are ``_corrupt`` rows, or raise :class:`BrokenInputError` with ``failfast``; so does a file without
-    any request.
+    any request, and lines of more than ``longest`` bytes.
     """
-    with Lines(split.path, split.start) as lines:
+    with Lines(split.path, split.start, longest) as lines:
         rows = _request_rows(lines, split, RequestRows(projection, zone))
         yield from _batches(rows, lines, split, projection, failfast)
 
 
 def refusal_batches(
-    split: Split, projection: Projection, zone: tzinfo, *, failfast: bool = False
+    split: Split, projection: Projection, zone: tzinfo, *, failfast: bool = False, longest: int = LONGEST
 ) -> Iterator[pa.RecordBatch]:
     """The refusals in a split of a server log, as the rows and columns of REFUSALS in ``projection``; see
     :func:`request_batches`."""
-    with Lines(split.path, max(split.start - NEAR, 0)) as lines:
+    with Lines(split.path, max(split.start - NEAR, 0), longest) as lines:
         yield from _batches(refusal_rows(lines, split, zone), lines, split, projection, failfast)
 
 

@@ -29,9 +29,11 @@ if TYPE_CHECKING:
 
 MARK = request_log.MARK.encode()
 PRODUCE = ApiKey.PRODUCE.value
+MAX_INT16, MAX_INT32 = 0x7FFF, 0x7FFFFFFF
 
 _build = LAYOUTS["logged_exchanges"].row
-_VALUE = {b"text": rb'"((?:[^"\\]|\\.)*)"', b"ms": rb"([\d.]{1,30})"}
+_VALUE = {b"text": rb'"([^"\\]{0,600}+(?:\\.[^"\\]{0,60}+){0,8}+)"', b"ms": rb"([\d.]{1,30})"}
+"""Longer strings, and those with many escapes, need the full parser: strings are cached."""
 _HEAD = re.compile(
     rb'\{"isForwarded":(true|false),"requestHeader":\{"requestApiKey":(\d{1,5}),"requestApiVersion":(\d{1,5}),'
     rb'"correlationId":(-?\d{1,10}),"clientId":(?:null|%(text)b),"requestApiKeyName":"\w+"'
@@ -64,8 +66,8 @@ def fast_row(
     head = _HEAD.match(line, start + len(MARK))
     if head is None:
         return None
-    api_key, version = int(head[2]), int(head[3])
-    if api_key == ENVELOPE:
+    api_key, version, correlation_id = int(head[2]), int(head[3]), int(head[4])
+    if api_key == ENVELOPE or api_key > MAX_INT16 or version > MAX_INT16 or abs(correlation_id) > MAX_INT32:
         return None
     api = {"api_key": api_key, "api": API_NAMES.get(api_key), "version": version}
     if projection.conditions and not may_pass(projection.conditions, api):
@@ -80,7 +82,7 @@ def fast_row(
     principal, listener, software_name, software_version = map(_text, who)
     if api_key == API_VERSIONS and (software := _SOFTWARE.match(line, begin)):  # other requests do not have it
         software_name, software_version = _text(software[1]) or software_name, _text(software[2]) or software_version
-    correlation_id, client_id = int(head[4]), None if head[5] is None else _text(head[5])
+    client_id = None if head[5] is None else _text(head[5])
     shown = {}
     if bodies:
         header = LoggedHeader(

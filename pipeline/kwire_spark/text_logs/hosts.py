@@ -8,15 +8,24 @@ from ipaddress import ip_address
 from kwire.request_log import addresses
 from kwire_spark.frames.context import Columns
 
+LONGEST = 600
+"""Limit of the characters of a connection's name: two hosts and ports take fewer."""
 
-@lru_cache(maxsize=1024)
+
 def peers(connection: str | None, *, forwarded: bool = False) -> Columns:
     """The columns of the two ends of ``connection``, the broker's name for it; hosts are written as in captures.
 
     A request that was ``forwarded`` to a controller came on the connection of a broker: the identity of its client is
     known, its address is not [KIP-590]. The result is shared: do not change it.
     """
-    ends = addresses(connection) if connection else None
+    if connection is None or len(connection) > LONGEST:
+        return {"connection": connection}
+    return _peers(connection, forwarded)
+
+
+@lru_cache(maxsize=1024)
+def _peers(connection: str, forwarded: bool) -> Columns:
+    ends = addresses(connection)
     if ends is None:
         return {"connection": connection}
     server, client = ends

@@ -13,8 +13,11 @@ from typing import Self
 
 from kwire_spark.capture.streams import CHUNK, GZIP, ZSTD, DamagedStreamError, Window
 
-LONGEST = 64 << 20
-"""The largest size of a line in bytes; longer lines are not read."""
+LONGEST = 4 << 20
+"""The default limit of the bytes of a line. Parsing JSON takes up to 30 times as much memory."""
+
+MOST_PROBLEMS = 1000
+"""How many long lines of a file are reported."""
 
 Line = tuple[int, bytes]
 """The position of a line, and its bytes without the line break."""
@@ -40,12 +43,13 @@ def splits(files: Sequence[str], size: int) -> list[Split]:
 class Lines:
     """The lines of a file from the first one that begins at or after ``start``.
 
-    ``problems`` lists the errors of the file with their positions: it cannot be opened or decompressed, or a line is
-    too long. ``with`` closes the file even if lines are left.
+    ``problems`` lists the errors of the file with their positions: it cannot be opened or decompressed, or a line has
+    more than ``longest`` bytes, and is skipped. ``with`` closes the file even if lines are left.
     """
 
-    def __init__(self, path: str, start: int = 0) -> None:
+    def __init__(self, path: str, start: int = 0, longest: int = LONGEST) -> None:
         self.problems: list[tuple[int, str]] = []
+        self._longest = longest
         self._lines = self._read(path, start)
         self._back: list[Line] = []
 
@@ -75,7 +79,7 @@ class Lines:
             for block in blocks:
                 first, *others = block.split(b"\n")
                 size += len(first)
-                if size <= LONGEST:
+                if size <= self._longest:
                     rest.append(first)
                 else:
                     rest.clear()
@@ -100,10 +104,11 @@ class Lines:
             yield from self._whole(position, rest, size)
 
     def _whole(self, position: int, parts: list[bytes], size: int) -> Iterator[Line]:
-        if size <= LONGEST:
+        if size <= self._longest:
             yield position, b"".join(parts)
-        else:
-            self.problems.append((position, f"a line of {size} bytes: more than {LONGEST}"))
+        elif len(self.problems) < MOST_PROBLEMS:
+            reason = f"a line of {size} bytes is skipped: the option maxLine allows {self._longest}"
+            self.problems.append((position, reason))
 
 
 def _splits(path: str, size: int) -> Iterator[Split]:
@@ -136,6 +141,7 @@ def _blocks(path: str, start: int) -> Generator[bytes, None, None]:
     window = Window(path)
     try:
         while window.advance(len(window.buffer)):
-            yield window.buffer
+            for at in range(0, len(window.buffer), CHUNK):
+                yield window.buffer[at : at + CHUNK]
     finally:
         window.close()

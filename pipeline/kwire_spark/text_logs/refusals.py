@@ -60,7 +60,7 @@ _REASONS = (
     ),
     re.compile(
         r"Error getting request for apiKey: (?P<api>\w+), apiVersion: (?P<version>-?\d{1,10}), "
-        r"connectionId: (?P<connection>[^\s,]+), listenerName: ListenerName\((?P<listener>[^)]*)\), "
+        r"connectionId: (?P<connection>[^\s,]+), listenerName: ListenerName\((?P<listener>[^)\r\n]{0,255})\), "
         r"principal: (?P<principal>[^\r\n]*)"
     ),
     re.compile(r"Unexpected Kafka request of type (?P<api>\w+) during SASL handshake"),

@@ -78,11 +78,11 @@ class RequestRows:
         self._clock = Clock(zone)
         self._shown = bool(projection.columns & {"request", "response", "reason"})
 
-    def rows(self, source: str, position: int, line: bytes) -> list[Row]:
+    def rows(self, source: str, position: int, line: bytes, *, retry: bool = True) -> list[Row]:
         """The row of a line, and one for the content of an Envelope; no rows for lines of other kinds.
 
-        A broken line is a ``_corrupt`` row. If a whole line follows a half-written one, as after a crash, both have
-        a row.
+        A broken line is a ``_corrupt`` row. If a whole line follows half-written ones, as after a crash, it has a row
+        as well, with ``retry``.
         """
         start = line.find(MARK)
         if start < 0:
@@ -95,14 +95,16 @@ class RequestRows:
             return rows
         try:
             found = parse_line(line.decode("utf-8", "replace"))
+            return list(self._of(found, source, position)) if found else []
+        except RecursionError:
+            return [_LAYOUT.corrupt(source, position, "JSON too deeply nested")]
         except RequestLogError as error:
             rows = [_LAYOUT.corrupt(source, position, error.reason)]
-            again = line.find(MARK, start + len(MARK))
-            if again >= 0:
-                begin = max(start + len(MARK), again - LAYOUT)
-                rows += self.rows(source, position + begin, line[begin:])
+            last = line.rfind(MARK, start + len(MARK))
+            if last >= 0 and retry:
+                begin = max(line.rfind(MARK, 0, last) + len(MARK), last - LAYOUT)
+                rows += self.rows(source, position + begin, line[begin:], retry=False)
             return rows
-        return list(self._of(found, source, position)) if found else []
 
     def _of(self, line: RequestLogLine, source: str, position: int) -> Iterator[Row]:
         header = line.header

@@ -26,6 +26,9 @@ _SECOND = 1_000_000
 _TIMES = ("@timestamp", "timestamp", "timeMillis", "time", "ts", "date", "asctime", "__REALTIME_TIMESTAMP")
 _LEVELS = ("level", "severity", "loglevel")
 _ATTEMPTS = 3
+_LATEST = 1 << 33
+"""Seconds since the epoch, in 2242: times from then on, or before the epoch, are not read. Neither Python nor Spark
+can represent all of them in every zone."""
 
 
 def micros(prefix: str, zone: tzinfo) -> int | None:
@@ -47,7 +50,7 @@ def micros(prefix: str, zone: tzinfo) -> int | None:
             if own:
                 return time
             first = time if first is None else first
-    if first is None and (epoch := _EPOCH.search(prefix)):
+    if first is None and (epoch := _EPOCH.search(prefix)) and int(epoch["seconds"]) < _LATEST:
         return int(epoch["seconds"]) * _SECOND + _fraction(epoch["fraction"])
     return first
 
@@ -97,7 +100,8 @@ def _strings(found: Any, mark: str, depth: int = 0) -> Iterator[str]:
 def _facts(found: dict[str, Any]) -> Iterator[str]:
     instant = found.get("instant")
     if type(instant) is dict and type(instant.get("epochSecond")) is int:
-        yield f"{instant['epochSecond']}.{instant.get('nanoOfSecond', 0):09}"
+        nanos = instant.get("nanoOfSecond")
+        yield f"{instant['epochSecond']}.{nanos if type(nanos) is int else 0:09}"
     for names in (_TIMES, _LEVELS):
         value = next((found[name] for name in names if isinstance(found.get(name), str | int | float)), None)
         if value is not None:
@@ -106,10 +110,16 @@ def _facts(found: dict[str, Any]) -> Iterator[str]:
 
 @lru_cache(maxsize=64)
 def _minute(year: str, month: str, day: str, hour: str, minute: str, zone: tzinfo) -> int:
-    """The start of a minute in microseconds since the epoch. Cached: most lines share it with the one before."""
+    """The start of a minute in microseconds since the epoch. Cached: most lines share it with the one before.
+
+    ``ValueError`` or ``OverflowError`` if it is out of range.
+    """
     number = int(month) if month.isdigit() else _MONTHS.index(month.lower()) + 1
     begin = datetime(int(year), number, int(day), int(hour), int(minute), tzinfo=zone)
-    return int(begin.timestamp()) * _SECOND
+    seconds = int(begin.timestamp())
+    if not 0 <= seconds < _LATEST:
+        raise OverflowError(seconds)
+    return seconds * _SECOND
 
 
 @lru_cache(maxsize=64)

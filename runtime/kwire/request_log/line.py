@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import binascii
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -42,7 +42,7 @@ class Address(NamedTuple):
     port: int
 
 
-_CONNECTION = re.compile(r"(.{1,255}?):(\d{1,5})-(.{1,255}):(\d{1,5})(?:-\d+){0,2}", re.ASCII)
+_CONNECTION = re.compile(r"(.{1,255}?):(\d{1,5})-(.{1,255}):(\d{1,5})(?:-\d{1,10}){0,2}", re.ASCII)
 """Both ends and an index, preceded by a processor number since 4.0; there was no index before 0.11. Names of IPv6
 zones may contain a ``-``."""
 
@@ -116,8 +116,9 @@ class RequestLogLine:
     @property
     def error_codes(self) -> list[int]:
         """The distinct error codes in the response, ascending, without 0."""
-        found = _codes(self.response) if self.response else map(int, _CODE_IN_TEXT.findall(self.response_text or ""))
-        return sorted({code for code in found if code})
+        if self.response:
+            return sorted(_codes(self.response))
+        return sorted({int(code) for code in _CODE_IN_TEXT.findall(self.response_text or "")} - {0})
 
     @property
     def response_throttle_ms(self) -> int | None:
@@ -217,19 +218,22 @@ def known_software(software: Any) -> str | None:
     return software if type(software) is str and software and software != UNKNOWN else None
 
 
-def _codes(body: Any) -> Iterator[int]:
-    """Values of keys such as ``errorCode`` and ``partitionErrorCode``, at any depth."""
-    if type(body) is list:
-        for element in body:
-            if type(element) is dict:
-                yield from _codes(element)
-        return
-    for name, value in body.items():
-        kind = type(value)
-        if kind is dict or kind is list:
-            yield from _codes(value)
-        elif kind is int and name.endswith(("errorCode", "ErrorCode")):
-            yield value
+def _codes(body: Json) -> set[int]:
+    """Values of keys such as ``errorCode`` and ``partitionErrorCode``, at any depth, except 0."""
+    codes: set[int] = set()
+    left: list[Any] = [body]
+    while left:
+        value = left.pop()
+        if type(value) is list:
+            left += value
+        elif type(value) is dict:
+            for name, inner in value.items():
+                if type(inner) is int:
+                    if inner and name.endswith(("errorCode", "ErrorCode")):
+                        codes.add(inner)
+                else:
+                    left.append(inner)
+    return codes
 
 
 def _bytes(body: Json, name: str) -> bytes:

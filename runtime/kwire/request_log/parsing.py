@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from math import isfinite
 from typing import Any
 
 from kwire.request_log.layouts import located
@@ -38,6 +37,9 @@ def parse_line(text: str) -> RequestLogLine | None:
         return None
     else:
         header, values = _json_values(place, _json(place, begin))
+    for name, bits in _BITS.items():
+        if not -1 << (bits - 1) <= (header.get(name) or 0) < 1 << (bits - 1):
+            raise place.wrong(f"{name} is out of range: {header[name]}", begin)
     if ends := addresses(values.get("connection", "")):
         values |= {"local": ends[0], "remote": ends[1]}
     return RequestLogLine(prefix=prefix, header=LoggedHeader(**header), **values)
@@ -79,9 +81,14 @@ def _json(place: _Place, begin: int) -> Json:
     return found
 
 
+_BITS = {"api_key": 16, "api_version": 16, "correlation_id": 32}
+"""The sizes of the numbers in a header."""
+
 _Kind = type | tuple[type, ...]
 _Keys = dict[str, tuple[str, _Kind]]
 _NUMBER = (int, float)
+_LONGEST = 1e18
+"""Limit of times in milliseconds; what is longer is not a time."""
 _KEYS: _Keys = {
     "isForwarded": ("is_forwarded", bool),
     "connection": ("connection", str),
@@ -130,16 +137,16 @@ def _inner(place: _Place, found: Json, name: str, keys: _Keys) -> dict[str, Any]
 
 def _taken(place: _Place, found: Json, keys: _Keys) -> dict[str, Any]:
     """The values of ``keys``, by attribute, removed from ``found``."""
-    values = {}
+    values: dict[str, Any] = {}
     for name, (attribute, kind) in keys.items():
         value = found.pop(name, None)
         if value is None:
             continue
-        if type(value) is float and not isfinite(value):
-            raise place.within(name).wrong(f"{value} is not a time")
         if not isinstance(value, kind) or (type(value) is bool and kind is not bool):
             raise place.within(name).wrong(f"unexpected type {type(value).__name__}")
         values[attribute] = value
+        if kind is _NUMBER and not -_LONGEST < values[attribute] < _LONGEST:
+            raise place.within(name).wrong(f"{value} is not a time")
     return values
 
 

@@ -11,6 +11,7 @@ bodies stay text. The header changed between releases::
 from __future__ import annotations
 
 import re
+from collections import deque
 from typing import Any
 
 MARK = "Completed request:"
@@ -61,7 +62,7 @@ _NAMED = {
     "correlation_id": re.compile(r"; ?CorrelationId: ?(-?\d+)"),
     "client_id": re.compile(r"; ?ClientId: ?(?:Some\((.*?)\)|(.*?))(?=;| from c)", re.DOTALL),
 }
-_CONNECTION = re.compile(r" from (?:connection|client) (?P<name>[^;]+);(?=totalTime:)")
+_CONNECTION = re.compile(r" from (?:connection|client) (?P<name>[^;]{1,600});(?=totalTime:)")
 TIMES = {
     "totalTime": "total_time_ms",
     "requestQueueTime": "request_queue_time_ms",
@@ -78,10 +79,11 @@ NAMES = {"securityProtocol": "security_protocol", "principal": "principal", "lis
 
 _MORE = ("temporaryMemoryBytes", "messageConversionsTime")
 _FACT = re.compile(rf"(?:^|,)({'|'.join((*TIMES, *NAMES, *_MORE, 'clientInformation'))}):")
-_SOFTWARE = re.compile(r"ClientInformation\(softwareName=(.*?), softwareVersion=(.*?)\)", re.DOTALL)
+_SOFTWARE = re.compile(r"ClientInformation\(softwareName=(.{0,255}?), softwareVersion=(.{0,255}?)\)", re.DOTALL)
 _NUMBER = re.compile(r"\d{1,15}(?:\.\d{1,9})?", re.ASCII)
-_LOGGER = re.compile(r"\s+\([\w.$]+\)?(?::\d+)?\s*$")
-"""Appended to the message by Kafka's default layout. A principal before it may contain blanks."""
+_LOGGER = re.compile(r"[\w.$]+\)?(?::\d+)?")
+"""What Kafka's default layout appends to the message after a blank and ``(``. A principal before it may contain
+blanks."""
 
 
 def is_text(text: str, begin: int) -> bool:
@@ -94,7 +96,7 @@ def is_text(text: str, begin: int) -> bool:
 
 def text_values(text: str, begin: int) -> tuple[dict[str, Any], dict[str, Any]]:
     """The values of the header, and those of the rest of the line. ``ValueError`` if a part is missing."""
-    *_, tail = (None, *_CONNECTION.finditer(text, begin))
+    tail = next(iter(deque(_CONNECTION.finditer(text, begin), 1)), None)
     if tail is None:
         raise ValueError("the line ends before its connection and times")
     if MARK in text[begin:]:
@@ -111,8 +113,8 @@ def text_values(text: str, begin: int) -> tuple[dict[str, Any], dict[str, Any]]:
 
 def _header(message: str) -> tuple[dict[str, Any], str]:
     """The values of the header, and the text after it."""
-    for pattern in _HEADERS:
-        if found := pattern.match(message):
+    for layout in _HEADERS:
+        if found := layout.match(message):
             return _numbers(found.groupdict()), message[found.end() :].removeprefix(" -- ")
     values = {}
     for name, pattern in _NAMED.items():
@@ -146,7 +148,7 @@ def _facts(tail: str) -> dict[str, Any]:
     for mark, following in zip(marks, [*marks[1:], None], strict=True):
         name, value = mark[1], tail[mark.end() : following.start() if following else len(tail)]
         if following is None:
-            value = _LOGGER.sub("", value).rstrip("\r\n")
+            value = _without_logger(value)
         if name == "clientInformation":
             if software := _SOFTWARE.match(value):
                 values |= {"software_name": software[1], "software_version": software[2]}
@@ -155,3 +157,10 @@ def _facts(tail: str) -> dict[str, Any]:
         elif number := _NUMBER.match(value):
             (more if name in _MORE else values)[TIMES.get(name, name)] = float(number[0])
     return values | ({"more": more} if more else {})
+
+
+def _without_logger(value: str) -> str:
+    message, _, logger = value.rstrip().rpartition("(")
+    if message[-1:].isspace() and _LOGGER.fullmatch(logger):
+        return message.rstrip()
+    return value.rstrip("\r\n")
