@@ -16,7 +16,7 @@ from kwirec import catalogue
 
 ROOT = Path(__file__).parent.parent
 LAYERS = (
-    ("versions", "naming", "diagnostics", "json_text", "markdown"),
+    ("versions", "naming", "diagnostics", "files", "json_text", "markdown"),
     ("frontend",),
     ("ir",),
     ("validation", "lowering"),

@@ -86,7 +86,7 @@ def write_pages(folder: Path) -> None:
     """Write all pages to ``folder`` and remove those of codes that no longer exist."""
     folder.mkdir(parents=True, exist_ok=True)
     wanted = pages()
-    for stale in sorted(folder.glob("[A-Z][0-9]*.md")):
+    for stale in sorted(folder.glob("K[0-9][0-9][0-9].md")):
         if stale.name not in wanted:
             stale.unlink()
     for name, text in wanted.items():

@@ -1,4 +1,4 @@
-"""The command ``kwirec``. Exit codes: 0 clean, 1 findings, 2 wrong usage or I/O."""
+"""The command ``kwirec``. Exit codes: 0 clean or generated, 1 findings, 2 wrong usage or I/O."""
 
 from __future__ import annotations
 
@@ -89,7 +89,11 @@ def check(paths: Sequence[Path], form: str, report: Report) -> None:
 def generate(
     paths: Sequence[Path], form: str, report: Report, package: str, out: Path, only_check: bool, quiet: bool
 ) -> None:
-    """Generate a package of typed codecs from definitions."""
+    """Generate a package of typed codecs from definitions.
+
+    The package is written if there are no errors; warnings do not affect the exit code. In its folder, only files of
+    an earlier run are replaced or removed: any other file is an error.
+    """
     from kwirec.driver import OutputNotGeneratedError, load
     from kwirec.driver import generate as run
     from kwirec.terminal import phases
@@ -119,7 +123,6 @@ def generate(
         for path in [*outcome.written, *outcome.removed]:
             _echo(f"{(out / package / path).as_posix()} is out of date: run `kwirec generate`", err=True)
         sys.exit(FINDINGS)
-    sys.exit(_status(report))
 
 
 @main.command()

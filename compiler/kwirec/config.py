@@ -25,6 +25,7 @@ from typing import Any
 
 from kwirec import catalogue
 from kwirec.diagnostics.diagnostic import Report, Severity, Waiver, did_you_mean
+from kwirec.files import read_regular
 from kwirec.versions import ALL, VersionRange
 
 SEVERITIES = tuple(severity.value for severity in Severity)
@@ -64,7 +65,7 @@ def load_report(path: Path | None) -> Report:
 def read_section(path: Path, name: str, problems: list[str]) -> dict[str, Any]:
     """The table ``[tool.NAME]`` of a TOML file, empty if there is none."""
     try:
-        table: Any = tomllib.loads(path.read_text(encoding="utf-8"))
+        table: Any = tomllib.loads(read_regular(path).decode())
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as problem:
         raise ConfigError(path, [str(problem)]) from problem
     for key in ("tool", *name.split(".")):

@@ -9,7 +9,6 @@ import hashlib
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import Path
 
 from kwirec.diagnostics.diagnostic import Report
@@ -19,7 +18,8 @@ from kwirec.emitters.compat import emit_compatibility, history_of
 from kwirec.emitters.models import emit_models
 from kwirec.emitters.modules import group_modules
 from kwirec.emitters.package import emit_package
-from kwirec.emitters.write import WriteOutcome, is_generated, write
+from kwirec.emitters.write import OutputNotGeneratedError as OutputNotGeneratedError
+from kwirec.emitters.write import WriteOutcome, write
 from kwirec.frontend import Document, ErrorDecl, parse, parse_errors
 from kwirec.ir import Schema, resolve
 from kwirec.lowering import Layouts, lower
@@ -72,10 +72,6 @@ class Generated:
     seconds: float
 
 
-class OutputNotGeneratedError(Exception):
-    """The output folder holds files that kwirec did not write."""
-
-
 def generate(
     loaded: Loaded,
     paths: Sequence[Path],
@@ -89,9 +85,6 @@ def generate(
 
     Raises :class:`OutputNotGeneratedError` if the folder of the package holds files that kwirec did not write.
     """
-    folder = out / package
-    if not is_generated(folder):
-        raise OutputNotGeneratedError(f"{folder.as_posix()} was not written by kwirec: choose another folder")
     schema = loaded.schema
     layouts: Layouts = lower(schema)
     groups = group_modules(schema)
@@ -104,8 +97,8 @@ def generate(
     artifacts += [emit_models(group, package=package) for group in groups]
     outcome = write(
         artifacts,
-        folder,
-        origin={"generator": f"kwirec {version('kwire')}", "definitions": _digest(loaded)},
+        out / package,
+        origin={"definitions": _digest(loaded)},
         check=check,
         progress=lambda done, total: phase("format", done, total),
     )

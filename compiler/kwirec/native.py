@@ -48,6 +48,9 @@ INTERPRETED: Mapping[str, str] = {
 }
 """The modules of ``kwire`` that are not compiled, each with the reason."""
 
+MARKER = ".kwirec-native"
+"""The file by which a folder of an earlier build is known."""
+
 SETUP = """\
 from mypyc.build import mypycify
 from setuptools import setup
@@ -119,9 +122,11 @@ def build_native(
 
 def _copy(sources: Sequence[Path], target: Path) -> None:
     if target.exists():
-        if not any((target / source.name).is_dir() for source in sources) and any(target.iterdir()):
+        if not (target / MARKER).exists() and any(target.iterdir()):
             raise BuildError(f"{target} is not empty and does not contain an earlier build: choose another folder")
         shutil.rmtree(target)
+    target.mkdir(parents=True)
+    (target / MARKER).touch()
     for source in sources:
         shutil.copytree(source, target / source.name, ignore=shutil.ignore_patterns("__pycache__", "*.so", "*.pyd"))
 

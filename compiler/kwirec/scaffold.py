@@ -7,6 +7,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from kwirec.emitters.environment import render
+from kwirec.files import locked, read_regular, replace_files
 
 FILES: Mapping[str, str] = {
     "README.md": "README.md",
@@ -23,17 +24,14 @@ FILES: Mapping[str, str] = {
 def create(name: str, folder: Path) -> list[Path]:
     """Write a protocol with the package ``name`` into ``folder``, which must be missing or empty; return the files.
 
-    Raises ``FileExistsError`` before anything is written if the folder is not empty.
+    Raises ``FileExistsError`` before anything is written if the folder has files, except what a killed run left.
     """
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise FileExistsError(f"{folder.as_posix()} exists and is not empty")
-    written = []
-    for path, template in FILES.items():
-        target = folder / path.format(name=name)
-        text = render(
-            f"new/{template}.jinja", name=name, distribution=name.replace("_", "-"), version=version("kwire")
-        )
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(text, encoding="utf-8", newline="\n")
-        written.append(target)
-    return written
+    facts = {"name": name, "distribution": name.replace("_", "-"), "version": version("kwire")}
+    texts = {path.format(name=name): render(f"new/{template}.jinja", **facts) for path, template in FILES.items()}
+    with locked(folder):
+        for path in folder.rglob("*"):
+            text = texts.get(path.relative_to(folder).as_posix())
+            if path.is_symlink() or (not path.is_dir() and (text is None or read_regular(path) != text.encode())):
+                raise FileExistsError(f"{folder.as_posix()} exists and is not empty: it has {path.name}")
+        replace_files(folder, texts)
+    return [folder / path for path in texts]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -169,10 +170,34 @@ def test_generate_check_fails_until_the_tree_is_right() -> None:
     assert not Path("out").exists()
     assert kwirec(*arguments).exit_code == 0
     assert kwirec(*arguments, "--check").exit_code == 0
-    Path("out/clock/headers.py").write_text("edited")
+    Path("out/clock/index.py").write_text("edited")
     result = kwirec(*arguments, "--check")
     assert result.exit_code == 1
-    assert "out/clock/headers.py is out of date: run `kwirec generate`" in result.stderr
+    assert "out/clock/index.py is out of date: run `kwirec generate`" in result.stderr
+
+
+def test_generate_succeeds_with_warnings_which_fail_a_check() -> None:
+    Path("Clock.json").write_text(CLOCK.replace(', "about": "Name of the zone."', ""))
+    arguments = ("Clock.json", "--package", "clock", "--out", "out", "--quiet")
+    assert kwirec("check", "Clock.json").exit_code == 1
+    result = kwirec("generate", *arguments)
+    assert result.exit_code == 0
+    assert "warning[K207]" in result.stderr
+    assert kwirec("generate", "--check", *arguments).exit_code == 0
+
+
+def test_a_pipe_in_place_of_settings_is_not_read() -> None:
+    os.mkfifo("pyproject.toml")
+    result = kwirec("check", "defs")
+    assert result.exit_code == 2
+    assert "not a regular file" in result.stderr
+
+
+def test_rule_pages_removes_pages_of_codes_alone() -> None:
+    for name in ("K999.md", "A1.md", "K1 notes.md"):
+        Path(name).write_text("")
+    assert kwirec("rule-pages", ".").exit_code == 0
+    assert [Path(name).exists() for name in ("K999.md", "A1.md", "K1 notes.md")] == [False, True, True]
 
 
 def test_generate_stops_before_writing_when_definitions_are_wrong() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import socket
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -119,3 +121,30 @@ def test_text_with_the_name_of_an_archive(tmp_path: Path) -> None:
     (tmp_path / "defs.zip").write_text("no archive")
     _, report = read(tmp_path)
     assert [found.code.number for found in report.diagnostics] == ["K001"]
+
+
+@pytest.mark.parametrize("name", ["Pipe.json", "Pipe.jar", "Device.json", "Socket.json"])
+def test_pipes_devices_and_sockets_are_refused_before_they_are_read(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    match path.stem:
+        case "Pipe":
+            os.mkfifo(path)
+        case "Device":
+            path.symlink_to("/dev/zero")
+        case _:
+            with socket.socket(socket.AF_UNIX) as listening:
+                listening.bind(os.path.relpath(path))
+    (tmp_path / "Clock.json").write_text(MESSAGE)
+    for given in (tmp_path, path):
+        _, report = read(given)
+        [found] = report.diagnostics
+        assert (found.code.number, found.primary.text) == ("K001", "not a regular file")
+
+
+def test_a_link_to_a_definition_is_read(tmp_path: Path) -> None:
+    (tmp_path / "defs").mkdir()
+    (tmp_path / "Clock.txt").write_text(MESSAGE)
+    (tmp_path / "defs" / "Clock.json").symlink_to("../Clock.txt")
+    sources, report = read(tmp_path / "defs")
+    assert [source.text for source in sources] == [MESSAGE]
+    assert report.diagnostics == []

@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
+from itertools import count
 from pathlib import Path
+from random import Random
+from typing import Any
 
 import pytest
 
 from kwirec.diagnostics.diagnostic import Report
-from kwirec.driver import OutputNotGeneratedError, generate, load
+from kwirec.driver import generate, load
 from kwirec.emitters import write as writing
 from kwirec.emitters.environment import Artifact
-from kwirec.emitters.write import MANIFEST, write
+from kwirec.emitters.write import MANIFEST, OutputNotGeneratedError, write
+from kwirec.files import replace_files
 
 CLOCKWORK = Path(__file__).parent.parent / "data" / "clockwork"
 
@@ -70,31 +81,11 @@ def test_stale_files_go_with_their_empty_folders(tmp_path: Path) -> None:
 
 def test_check_says_what_differs_and_writes_nothing(tmp_path: Path) -> None:
     write(artifacts(a="x=1", b="y=2"), tmp_path, origin={})
-    (tmp_path / "stray.py").write_text("")
     before = tree(tmp_path)
     outcome = write(artifacts(a="x=7"), tmp_path, origin={}, check=True)
     assert outcome.written == ["a.py", MANIFEST]
-    assert outcome.removed == ["b.py", "stray.py"]
+    assert outcome.removed == ["b.py"]
     assert not outcome.is_clean
-    assert tree(tmp_path) == before
-
-
-def test_a_damaged_manifest_costs_time_and_nothing_else(tmp_path: Path) -> None:
-    write(artifacts(a="x=1"), tmp_path, origin={})
-    (tmp_path / MANIFEST).write_text("{")
-    outcome = write(artifacts(a="x=1"), tmp_path, origin={})
-    assert outcome.written == [MANIFEST]
-    assert json.loads((tmp_path / MANIFEST).read_text())["files"].keys() == {"a.py"}
-
-
-@pytest.mark.parametrize(
-    "text", ["[]", '{"origin": [], "files": []}', '{"origin": 7}', '{"files": "a.py"}', "[" * 9999]
-)
-def test_a_manifest_of_another_shape_is_as_good_as_none(tmp_path: Path, text: str) -> None:
-    write(artifacts(a="x=1"), tmp_path, origin={})
-    before = tree(tmp_path)
-    (tmp_path / MANIFEST).write_text(text)
-    assert write(artifacts(a="x=1"), tmp_path, origin={}).written == [MANIFEST]
     assert tree(tmp_path) == before
 
 
@@ -104,6 +95,229 @@ def test_many_files_are_formatted_in_two_processes_with_the_same_result(tmp_path
     write(many, tmp_path, origin={}, progress=lambda done, total: seen.append((done, total)))
     assert [(tmp_path / a.path).read_text() for a in many] == [f"x = {number}\n" for number in range(20)]
     assert seen == [(number, 20) for number in range(1, 21)]
+
+
+GENERATOR = {"generator": "kwirec 0.1.0"}
+NOT_OURS = {
+    "of a browser extension": {"manifest_version": 3, "name": "x", "files": {}},
+    "of another generator": {"origin": {"generator": "other 1.0"}, "files": {"src/mine.txt": {}}},
+    "without a generator": {"origin": [], "files": {}},
+    "a list": ["origin", "files"],
+    "files that are a list": {"origin": GENERATOR, "files": ["src/mine.txt"]},
+    "a path to the parent": {"origin": GENERATOR, "files": {"../mine.py": {}}},
+    "an absolute path": {"origin": GENERATOR, "files": {"/tmp/mine.py": {}}},
+    "a path of git": {"origin": GENERATOR, "files": {".git/HEAD": {}}},
+}
+
+
+@pytest.mark.parametrize("manifest", NOT_OURS.values(), ids=NOT_OURS)
+@pytest.mark.parametrize("check", [False, True])
+def test_a_folder_of_another_program_is_left_alone_whatever_its_manifest(
+    tmp_path: Path, manifest: Any, check: bool
+) -> None:
+    folder = tmp_path / "acme"
+    for path in ("src/mine.txt", ".git/HEAD", "../mine.py"):
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text("mine")
+    (folder / MANIFEST).write_text(json.dumps(manifest))
+    before = tree(tmp_path)
+    with pytest.raises(OutputNotGeneratedError, match=r"\.git/HEAD, manifest\.json, src/mine\.txt"):
+        write(artifacts(a="x=1"), folder, origin={}, check=check)
+    assert tree(tmp_path) == before
+
+
+@pytest.mark.parametrize("text", ["{", "[" * 100_000, "", "\0", "<<<<<<< ours\n{}\n"])
+def test_a_damaged_manifest_is_reported_and_can_be_deleted(tmp_path: Path, text: str) -> None:
+    write(artifacts(a="x=1"), tmp_path, origin={})
+    whole = tree(tmp_path)
+    (tmp_path / MANIFEST).write_text(text)
+    with pytest.raises(OutputNotGeneratedError, match="manifest"):
+        write(artifacts(a="x=2"), tmp_path, origin={})
+    (tmp_path / MANIFEST).unlink()
+    assert write(artifacts(a="x=1"), tmp_path, origin={}).written == [MANIFEST]
+    assert tree(tmp_path) == whole
+
+
+def test_an_unlisted_file_is_reported_not_removed(tmp_path: Path) -> None:
+    write(artifacts(a="x=1"), tmp_path, origin={})
+    (tmp_path / "notes.txt").write_text("mine")
+    (tmp_path / "b.py").write_text("mine")
+    with pytest.raises(OutputNotGeneratedError, match=r"notes\.txt\. Move or delete"):
+        write(artifacts(a="x=2", b="y=1"), tmp_path, origin={})
+    (tmp_path / "notes.txt").unlink()
+    with pytest.raises(OutputNotGeneratedError, match=r"b\.py\. Move or delete"):
+        write(artifacts(a="x=2", b="y=1"), tmp_path, origin={})
+    assert (tmp_path / "b.py").read_text() == "mine"
+    assert (tmp_path / "a.py").read_text() == "x = 1\n"
+
+
+def test_caches_of_python_are_nobodys(tmp_path: Path) -> None:
+    write(artifacts(a="x=1"), tmp_path, origin={})
+    cache = tmp_path / "__pycache__" / "a.pyc"
+    cache.parent.mkdir()
+    cache.write_text("")
+    write(artifacts(a="x=2"), tmp_path, origin={})
+    assert cache.exists()
+
+
+def test_no_link_leads_out_of_the_folder(tmp_path: Path) -> None:
+    folder, outside = tmp_path / "acme", tmp_path / "outside"
+    outside.mkdir()
+    (outside / "a.py").write_text("mine")
+    both = [Artifact(path="api/a.py", text="x=1"), *artifacts(b="y=1")]
+    write(both, folder, origin={})
+    (folder / "b.py").unlink()
+    (folder / "b.py").symlink_to(outside / "a.py")
+    write(both, folder, origin={})
+    assert not (folder / "b.py").is_symlink()
+    (folder / "api" / "a.py").unlink()
+    (folder / "api").rmdir()
+    (folder / "api").symlink_to(outside, target_is_directory=True)
+    with pytest.raises(OutputNotGeneratedError, match="api"):
+        write(both, folder, origin={})
+    with pytest.raises(OSError, match="symbolic link"):
+        replace_files(folder, {"b.py": "", "api/a.py": ""})
+    (tmp_path / "linked").symlink_to(outside, target_is_directory=True)
+    with pytest.raises(OutputNotGeneratedError, match="symbolic link"):
+        write(both, tmp_path / "linked", origin={})
+    assert tree(outside) == {"a.py": b"mine"}
+    assert (folder / "b.py").read_text() == "y = 1\n"
+
+
+def test_a_pipe_in_place_of_a_file_is_replaced_and_not_read(tmp_path: Path) -> None:
+    write(artifacts(a="x=1"), tmp_path, origin={})
+    (tmp_path / "a.py").unlink()
+    os.mkfifo(tmp_path / "a.py")
+    assert write(artifacts(a="x=1"), tmp_path, origin={}).written == ["a.py"]
+
+
+def test_files_have_the_permissions_of_the_user(tmp_path: Path) -> None:
+    before = os.umask(0o027)
+    try:
+        write([Artifact(path="api/a.py", text="x=1")], tmp_path / "acme", origin={})
+    finally:
+        os.umask(before)
+    assert (tmp_path / "acme" / "api" / "a.py").stat().st_mode & 0o777 == 0o640
+    assert (tmp_path / "acme" / "api").stat().st_mode & 0o777 == 0o750
+
+
+def text_files(number: int, *paths: str) -> list[Artifact]:
+    return [Artifact(path=path, text=f"{path} {number}") for path in paths]
+
+
+OLD = text_files(1, "a.json", "api/b.json", "gone/c.json", "py.typed")
+NEW = text_files(2, "a.json", "api/b.json", "new/d.json", "py.typed")
+STEPS = ("mkdir", "write_bytes", "replace", "unlink", "rmdir")
+"""The methods of ``Path`` that change files."""
+
+
+def whole(artifacts_: list[Artifact], folder: Path) -> dict[str, bytes]:
+    write(artifacts_, folder, origin={})
+    return tree(folder)
+
+
+def interrupted(step: int, stop: Callable[[Any], None]) -> AbstractContextManager[None]:
+    """Calls ``stop`` with the path before the change of files with this number."""
+    patched = pytest.MonkeyPatch()
+    steps = 0
+
+    def stopping(real: Any) -> Any:
+        def call(self: Path, *given: Any, **named: Any) -> Any:
+            nonlocal steps
+            steps += 1
+            if steps > step:
+                stop(self)
+            return real(self, *given, **named)
+
+        return call
+
+    @contextmanager
+    def context() -> Iterator[None]:
+        with patched.context() as patches:
+            for name in STEPS:
+                patches.setattr(Path, name, stopping(getattr(Path, name)))
+            yield
+
+    return context()
+
+
+def killed(step: int, path: Path) -> bool:
+    """Whether a process that writes ``NEW`` was killed before its change of files with this number."""
+    child = os.fork()
+    if not child:
+        with interrupted(step, lambda path: os._exit(9)):
+            write(NEW, path, origin={})
+        os._exit(0)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
+
+
+@pytest.mark.parametrize("before", [[], OLD], ids=["first", "later"])
+def test_the_next_run_repairs_what_a_kill_at_any_step_leaves(tmp_path: Path, before: list[Artifact]) -> None:
+    new, other = whole(NEW, tmp_path / "new"), whole(OLD, tmp_path / "other")
+    steps = 0
+    for repair, result in ((NEW, new), (OLD, other)):
+        for step in count():
+            folder = tmp_path / f"{len(repair[0].text)}{repair is NEW}{step}"
+            if before:
+                write(before, folder, origin={})
+            if not killed(step, folder):
+                break
+            write(repair, folder, origin={})
+            assert tree(folder) == result, step
+            steps += 1
+    assert steps > 30
+
+
+def full(path: Path) -> None:
+    raise OSError(errno.ENOSPC, "No space left on device", str(path))
+
+
+def test_on_a_full_disk_the_tree_stays_or_is_repaired_by_the_next_run(tmp_path: Path) -> None:
+    old, new = whole(OLD, tmp_path / "old"), whole(NEW, tmp_path / "new")
+    unchanged = 0
+    for step in count():
+        folder = tmp_path / str(step)
+        write(OLD, folder, origin={})
+        try:
+            with interrupted(step, full):
+                write(NEW, folder, origin={})
+            break
+        except OSError:
+            unchanged += tree(folder) == old
+        write(NEW, folder, origin={})
+        assert tree(folder) == new, step
+    assert unchanged > len(NEW)  # as long as new files are written, not only until the first
+
+
+def test_runs_at_the_same_time_leave_the_tree_of_one(tmp_path: Path) -> None:
+    results = [whole(each, tmp_path / str(number)) for number, each in enumerate((OLD, NEW))]
+    folder = tmp_path / "acme"
+    children = []
+    for each in (OLD, NEW, OLD, NEW):
+        if not (child := os.fork()):
+            for _ in range(20):
+                write(each, folder, origin={})
+            os._exit(0)
+        children.append(child)
+    assert [os.waitpid(child, 0)[1] for child in children] == [0] * 4
+    assert tree(folder) in results
+
+
+@pytest.mark.slow
+def test_the_command_killed_at_random_is_repaired_by_the_next_run(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "kwirec", "generate", "-q", str(CLOCKWORK), "--package", "acme", "--out"]
+    started = time.monotonic()
+    subprocess.run([*command, tmp_path / "whole"], check=True, capture_output=True)
+    whole_run = time.monotonic() - started
+    random = Random(7)
+    for _ in range(4):
+        running = subprocess.Popen([*command, tmp_path / "out"], stderr=subprocess.DEVNULL)
+        with suppress(subprocess.TimeoutExpired):
+            running.wait(random.uniform(0, whole_run))
+        running.kill()
+        running.wait()
+    subprocess.run([*command, tmp_path / "out"], check=True, capture_output=True)
+    assert tree(tmp_path / "out") == tree(tmp_path / "whole")
 
 
 def test_a_folder_of_somebody_else_is_left_alone(tmp_path: Path) -> None:

@@ -11,8 +11,9 @@ import pytest
 
 from kwirec.diagnostics.diagnostic import Report
 from kwirec.driver import generate, load
+from kwirec.files import replace_files
 from kwirec.lowering import lower
-from kwirec.merge.history import ApiFacts, History, write_history
+from kwirec.merge.history import ApiFacts, History, history_files
 
 CLOCKWORK = Path(__file__).parents[1] / "data" / "clockwork"
 
@@ -41,7 +42,7 @@ def clockwork_folder(packages: Path, tmp_path_factory: pytest.TempPathFactory) -
     """The folder of the compiled package ``clockwork_releases``."""
     definitions = tmp_path_factory.mktemp("definitions") / "clockwork"
     shutil.copytree(CLOCKWORK, definitions)
-    write_history(definitions, history(definitions))
+    replace_files(definitions, history_files(history(definitions)))
     report = Report()
     loaded = load([definitions], report)
     assert not report.has_errors(), [found.message for found in report.diagnostics]

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kwirec.merge.history import ApiFacts, ExceptionEntry, History, read_history, release_key, write_history
+from kwirec.files import replace_files
+from kwirec.merge.history import ApiFacts, ExceptionEntry, History, history_files, read_history, release_key
 
 RELEASES = ["2.8.2", "3.0.2", "3.9.1", "3.10.0", "4.0.0"]
 PRINTS = ["aaaa", "bbbb", "cccc"]
@@ -32,7 +35,7 @@ def histories(draw: st.DrawFn) -> History:
 
 def written_and_read(history: History) -> History:
     with TemporaryDirectory() as folder:
-        write_history(Path(folder), history)
+        replace_files(Path(folder), history_files(history))
         return read_history(Path(folder))
 
 
@@ -79,6 +82,23 @@ def test_neighbouring_releases_are_written_as_a_span() -> None:
     for release in RELEASES:
         history.record_layout("A", 0, "bbbb" if release == "3.9.1" else "aaaa", release)
     with TemporaryDirectory() as folder:
-        write_history(Path(folder), history)
+        replace_files(Path(folder), history_files(history))
         text = (Path(folder) / "layouts.json").read_text()
     assert '"0": {"aaaa": "2.8.2..3.0.2 3.10.0..4.0.0", "bbbb": "3.9.1"}' in text
+
+
+@pytest.mark.parametrize("name", ["releases.json", "layouts.json", "exceptions.json"])
+@pytest.mark.parametrize(
+    "text", ["{", "[]", "[1]", '{"releases": 3}', '{"4.0.0": {"apis": []}}', "\0", "[" * 100_000]
+)
+def test_a_damaged_file_is_an_error_of_input(tmp_path: Path, name: str, text: str) -> None:
+    (tmp_path / name).write_text(text)
+    if (name, text) != ("exceptions.json", "[]"):
+        with pytest.raises(OSError, match="is not as `kwirec merge` writes it"):
+            read_history(tmp_path)
+
+
+def test_a_pipe_is_not_read(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "releases.json")
+    with pytest.raises(OSError, match="not a regular file"):
+        read_history(tmp_path)

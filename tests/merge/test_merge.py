@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from kwirec.diagnostics.diagnostic import Report
+from kwirec.files import STAGE
 from kwirec.merge import merge
 from tests.merge.support import Definition, Union
 
@@ -495,3 +496,21 @@ def test_a_bundle_in_a_union_is_not_replaced_by_one_of_its_messages(union: Union
     (union.root / "all.jsonl").write_text(bundle)
     assert union.merge("1.0.0", data(field("Time", "int64"))).failed
     assert (union.root / "all.jsonl").read_text() == bundle
+
+
+def test_a_merge_on_a_full_disk_changes_nothing(union: Union, monkeypatch: pytest.MonkeyPatch) -> None:
+    union.merge("1.0.0", request(field("Id")), data(field("Time", "int64")))
+    before = union.files()
+    written: list[Path] = []
+
+    def write_bytes(path: Path, text: bytes) -> int:
+        written.append(path)
+        if len(written) > 2:
+            raise OSError("No space left on device")
+        return len(text)
+
+    monkeypatch.setattr(Path, "write_bytes", write_bytes)
+    with pytest.raises(OSError, match="No space"):
+        union.merge("2.0.0", request(field("Id"), field("New", versions="2+"), valid="0-2"))
+    assert union.files() == before
+    assert not (union.root / STAGE).exists()

@@ -91,6 +91,7 @@ def test_codec_modules_are_found_largest_first() -> None:
 
 
 def test_a_folder_with_something_else_in_it_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / RUNTIME_FOLDER.name).mkdir()
     (tmp_path / "mine.txt").write_text("keep")
     with pytest.raises(BuildError, match="is not empty"):
         build_native(tmp_path, runtime=RUNTIME_FOLDER, package=PACKAGE, modules=MODULES)

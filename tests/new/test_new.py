@@ -12,6 +12,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from kwirec.cli import main
+from kwirec.files import STAGE
 from kwirec.scaffold import FILES
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -52,6 +53,18 @@ def test_from_new_to_a_passing_test() -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     assert "6 passed" in done.stdout
     assert "no findings" in done.stderr
+
+
+def test_new_completes_what_a_killed_run_left_and_nothing_else() -> None:
+    kwirec("new", "acme")
+    whole = {path: path.read_bytes() for path in Path("acme").rglob("*") if path.is_file()}
+    Path("acme/README.md").unlink()
+    Path("acme", STAGE).mkdir()
+    assert kwirec("new", "acme").exit_code == 0
+    assert {path: path.read_bytes() for path in Path("acme").rglob("*") if path.is_file()} == whole
+    Path("acme/defs/OrderRequest.json").write_text("mine")
+    assert kwirec("new", "acme").exit_code == 2
+    assert Path("acme/defs/OrderRequest.json").read_text() == "mine"
 
 
 def test_what_is_generated_needs_nothing_but_kwire() -> None:

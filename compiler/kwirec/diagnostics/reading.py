@@ -61,7 +61,9 @@ def _files(path: Path, report: Report) -> Iterator[Path]:
 
 def _read(path: Path, report: Report) -> Iterator[Source]:
     try:
-        if path.suffix in ARCHIVE_SUFFIXES:
+        if not path.is_file():  # a pipe or a device may never end
+            _unreadable(report, path, "not a regular file")
+        elif path.suffix in ARCHIVE_SUFFIXES:
             yield from _read_archive(path, report)
         else:
             yield from _decode(path.as_posix(), path.read_bytes(), report)

@@ -2,6 +2,9 @@
 
 For every file, the manifest holds the digest of its unformatted text and of the file on disk. A file is formatted
 and written only if one of them differs, because formatting takes most of the time.
+
+Only files in the manifest are replaced or removed. It is written first, with all files of the old and the new
+package, so that the next run can repair what a killed one leaves.
 """
 
 from __future__ import annotations
@@ -9,9 +12,10 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterable, Sequence
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from multiprocessing import get_context
@@ -19,11 +23,15 @@ from pathlib import Path
 from typing import Any
 
 from kwirec.emitters.environment import Artifact
+from kwirec.files import STAGE, locked, read_regular, replace_files
 from kwirec.json_text import json_text
 
 MANIFEST = "manifest.json"
+GENERATOR = "kwirec"
+IGNORED = ("__pycache__", STAGE)
 LINE_LENGTH = 118
 PROCESSES = 2
+_PATH = re.compile(r"(?:\w+/)*\w+\.(?:py|json|md|typed)")
 
 Progress = Callable[[int, int], None]
 """Called with the number of formatted files and of all files."""
@@ -43,6 +51,10 @@ class WriteOutcome:
         return not self.written and not self.removed
 
 
+class OutputNotGeneratedError(Exception):
+    """The output folder holds files that kwirec did not write."""
+
+
 def write(
     artifacts: Sequence[Artifact],
     folder: Path,
@@ -51,23 +63,32 @@ def write(
     check: bool = False,
     progress: Progress = lambda done, total: None,
 ) -> WriteOutcome:
-    """Make ``folder`` hold exactly ``artifacts``; with ``check`` only find differences."""
-    origin = origin | {"black": f"{version('black')}, lines of {LINE_LENGTH}"}
+    """Make ``folder`` hold exactly ``artifacts``; with ``check`` only find differences.
+
+    Raises :class:`OutputNotGeneratedError` before anything is written if there are files that neither the manifest
+    nor ``artifacts`` have.
+    """
+    if folder.is_symlink():
+        raise OutputNotGeneratedError(f"{folder.as_posix()} is a symbolic link: replace it with a folder")
+    origin = {"generator": f"{GENERATOR} {version('kwire')}", **origin}
+    origin["black"] = f"{version('black')}, lines of {LINE_LENGTH}"
+    with nullcontext() if check else locked(folder):
+        return _write(artifacts, folder, origin, check, progress)
+
+
+def _write(
+    artifacts: Sequence[Artifact], folder: Path, origin: dict[str, str], check: bool, progress: Progress
+) -> WriteOutcome:
     manifest = _read_manifest(folder)
-    same_black = manifest.get("origin", {}).get("black") == origin["black"]
+    listed = {MANIFEST, *manifest["files"]} if manifest else set()
+    unlisted = {path for path in _files(folder) if path not in listed}
+    _refuse(folder, unlisted - {artifact.path for artifact in artifacts})
     # Checking trusts no file that may have been edited, including the manifest.
-    known: dict[str, Any] = manifest.get("files", {}) if same_black and not check else {}
+    same_black = manifest and manifest["origin"].get("black") == origin["black"]
+    known: dict[str, Any] = manifest["files"] if same_black and not check else {}
     outcome = WriteOutcome()
     entries: dict[str, dict[str, str]] = {}
     stale: list[Artifact] = []
-
-    def save(path: str, text: str) -> None:
-        if _read(folder / path) != text:
-            outcome.written.append(path)
-            if not check:
-                (folder / path).parent.mkdir(parents=True, exist_ok=True)
-                (folder / path).write_bytes(text.encode())
-
     for artifact in artifacts:
         entry = known.get(artifact.path, {})
         on_disk = _read(folder / artifact.path)
@@ -76,14 +97,40 @@ def write(
             outcome.lines += on_disk.count("\n")
         else:
             stale.append(artifact)
+    changed: dict[str, str] = {}
     for artifact, text in zip(stale, _formatted(stale, progress), strict=True):
         entries[artifact.path] = {"source": _digest(artifact.text), "file": _digest(text)}
         outcome.lines += text.count("\n")
-        save(artifact.path, text)
-    outcome.unchanged = len(artifacts) - len(outcome.written)
-    outcome.removed = _remove(folder, {*entries, MANIFEST}, check=check)
-    save(MANIFEST, json_text({"origin": origin, "files": dict(sorted(entries.items()))}, levels=2, indent=1) + "\n")
+        if _read(folder / artifact.path) != text:
+            changed[artifact.path] = text
+    _refuse(folder, unlisted & changed.keys())
+    outcome.unchanged = len(artifacts) - len(changed)
+    outcome.removed = sorted(path for path in listed - {*entries, MANIFEST} if _is_file(folder / path))
+    final = _manifest(origin, entries)
+    outcome.written = [*changed, *([MANIFEST] if _read(folder / MANIFEST) != final else [])]
+    if not (check or outcome.is_clean):
+        first = _manifest(origin, entries | {path: {} for path in outcome.removed})
+        replace_files(folder, {MANIFEST: first, **changed}, outcome.removed)
+        if outcome.removed:
+            replace_files(folder, {MANIFEST: final})
     return outcome
+
+
+def _files(folder: Path) -> Iterator[str]:
+    """All in ``folder`` but folders; links, which are not followed, are files."""
+    for parent, folders, files in os.walk(folder):
+        links = [name for name in folders if Path(parent, name).is_symlink()]
+        folders[:] = [name for name in folders if name not in IGNORED]
+        yield from (Path(parent, name).relative_to(folder).as_posix() for name in (*links, *files))
+
+
+def _refuse(folder: Path, foreign: Collection[str]) -> None:
+    if foreign:
+        shown = ", ".join(sorted(foreign)[:5]) + (f" and {len(foreign) - 5} more" if len(foreign) > 5 else "")
+        raise OutputNotGeneratedError(
+            f"{folder.as_posix()} holds files that are not in a {MANIFEST} of kwirec: {shown}. "
+            "Move or delete them, or choose another folder"
+        )
 
 
 def _formatted(artifacts: Sequence[Artifact], progress: Progress) -> list[str]:
@@ -111,40 +158,30 @@ def format_text(artifact: Artifact) -> str:
     return format_str(artifact.text, mode=Mode(line_length=LINE_LENGTH, target_versions={TargetVersion.PY311}))
 
 
-def _remove(folder: Path, wanted: set[str], *, check: bool) -> list[str]:
-    """Remove all other files: the folder belongs to the compiler."""
-    removed = []
-    for path in sorted(folder.rglob("*")):
-        relative = path.relative_to(folder)
-        if not path.is_file() or "__pycache__" in relative.parts or relative.as_posix() in wanted:
-            continue
-        removed.append(relative.as_posix())
-        if not check:
-            path.unlink()
-            parent = path.parent
-            while parent != folder and not any(parent.iterdir()):
-                parent.rmdir()
-                parent = parent.parent
-    return removed
-
-
-def is_generated(folder: Path) -> bool:
-    """Whether ``folder`` is empty, missing, or was written by the compiler, which never touches others."""
-    return not folder.exists() or not any(folder.iterdir()) or (folder / MANIFEST).exists()
+def _manifest(origin: dict[str, str], entries: Mapping[str, Mapping[str, str]]) -> str:
+    return json_text({"origin": origin, "files": dict(sorted(entries.items()))}, levels=2, indent=1) + "\n"
 
 
 def _read_manifest(folder: Path) -> dict[str, Any]:
+    """The manifest; empty if it is missing, damaged, of another program, or lists paths that kwirec cannot make."""
     try:
-        manifest = json.loads(_read(folder / MANIFEST) or "{}")
+        manifest = json.loads(_read(folder / MANIFEST) or "")
     except (ValueError, RecursionError):
         return {}
-    parts = [manifest, *manifest.values()] if isinstance(manifest, dict) else [manifest]
-    return manifest if all(isinstance(part, dict) for part in parts) else {}
+    match manifest:
+        case {"origin": {"generator": str(generator)}, "files": dict(files)}:
+            is_ours = generator.startswith(f"{GENERATOR} ") and all(map(_PATH.fullmatch, files))
+            return dict(manifest) if is_ours else {}
+    return {}
+
+
+def _is_file(path: Path) -> bool:
+    return path.is_symlink() or path.is_file()
 
 
 def _read(path: Path) -> str | None:
     try:
-        return path.read_bytes().decode()
+        return None if path.is_symlink() else read_regular(path).decode()
     except (OSError, UnicodeDecodeError):
         return None
 

@@ -16,6 +16,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, TypeVar
 
+from kwirec.files import read_regular
 from kwirec.json_text import json_text
 from kwirec.versions import RELEASE, VersionRange
 
@@ -175,9 +176,8 @@ def _expect(type_: type, *values: object) -> None:
             raise TypeError(f"{value!r} is not {type_.__name__}")
 
 
-def write_history(root: Path, history: History) -> None:
-    """Write the three files, with one fact on each line, in a stable order."""
-    root.mkdir(parents=True, exist_ok=True)
+def history_files(history: History) -> dict[str, str]:
+    """The texts of the three files by name, with one fact on each line, in a stable order."""
     releases = {
         release: {
             "source": history.sources.get(release, "definitions"),
@@ -185,18 +185,18 @@ def write_history(root: Path, history: History) -> None:
         }
         for release in history.names
     }
-    (root / RELEASES).write_text(json_text(releases, levels=3, indent=2) + "\n", encoding="utf-8")
-
     order = history.merged
     messages = {
         message: {version: _grouped(prints, order) for version, prints in sorted(versions.items())}
         for message, versions in sorted(history.layouts.items())
     }
-    layouts = json_text({"releases": order, "messages": messages}, levels=3, indent=2)
-    (root / LAYOUTS).write_text(layouts + "\n", encoding="utf-8")
-
+    layouts = {"releases": order, "messages": messages}
     entries = [_facts(entry) | {"releases": spans(entry.releases, order)} for entry in _joined(history.exceptions)]
-    (root / EXCEPTIONS).write_text(json_text(entries, levels=1, indent=2) + "\n", encoding="utf-8")
+    return {
+        RELEASES: json_text(releases, levels=3, indent=2) + "\n",
+        LAYOUTS: json_text(layouts, levels=3, indent=2) + "\n",
+        EXCEPTIONS: json_text(entries, levels=1, indent=2) + "\n",
+    }
 
 
 def _facts(entry: ApiFacts | ExceptionEntry) -> dict[str, object]:
@@ -226,7 +226,7 @@ def _joined(exceptions: list[ExceptionEntry]) -> list[ExceptionEntry]:
 
 
 def _read(path: Path, default: object) -> Any:
-    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else default
+    return json.loads(read_regular(path)) if path.exists() else default
 
 
 def release_runs(names: Sequence[str], key: Callable[[str], K | None]) -> Iterator[tuple[Span, K]]:

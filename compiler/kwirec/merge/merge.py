@@ -13,13 +13,14 @@ from pathlib import Path
 from kwirec.diagnostics.diagnostic import Report
 from kwirec.diagnostics.reading import read_sources
 from kwirec.diagnostics.source import Source
+from kwirec.files import locked, read_regular, replace_files
 from kwirec.frontend import parse
 from kwirec.ir import Message, MessageKind, Schema, resolve
 from kwirec.ir.schema import name_overlap
 from kwirec.lowering import Layouts, lower
 from kwirec.merge.align import align
 from kwirec.merge.draft import MessageDraft, draft_of
-from kwirec.merge.history import ApiFacts, ExceptionEntry, History, read_history, release_key, write_history
+from kwirec.merge.history import ApiFacts, ExceptionEntry, History, history_files, read_history, release_key
 from kwirec.merge.join import join
 from kwirec.merge.proof import Proof, grew_by_tags, prove
 from kwirec.merge.writer import definition_text
@@ -95,16 +96,15 @@ def _misplaced(root: Path, paths: Iterable[Path]) -> Iterator[str]:
 
 
 def _write(root: Path, texts: dict[Path, str], union: Schema, history: History, outcome: MergeOutcome) -> None:
-    for message in union.messages:
-        path = Path(message.decl.span.source.name)
-        if path not in texts:
-            path.unlink()
-    for path, text in texts.items():
-        if not path.exists() or path.read_text(encoding="utf-8") != text:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding="utf-8")
-            outcome.written.append(path)
-    write_history(root, history)
+    with locked(root):
+        gone = {Path(message.decl.span.source.name) for message in union.messages} - texts.keys()
+        outcome.written += (path for path, text in texts.items() if not _holds(path, text))
+        changed = {path.relative_to(root).as_posix(): texts[path] for path in outcome.written}
+        replace_files(root, changed | history_files(history), [path.relative_to(root).as_posix() for path in gone])
+
+
+def _holds(path: Path, text: str) -> bool:
+    return path.exists() and read_regular(path) == text.encode()
 
 
 def _stripped(message: Message) -> MessageDraft:

@@ -1,0 +1,81 @@
+"""Replaces files of a folder together: a run that is killed, or a full disk, leaves no half-written file.
+
+New files are written to :data:`STAGE` within the folder and then renamed, so that a full disk changes nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path, PurePosixPath
+
+STAGE = ".kwirec-stage"
+
+
+def read_regular(path: Path) -> bytes:
+    """The bytes of a regular file. Raises ``OSError`` for a pipe, socket or device, which may never end."""
+    if path.exists() and not path.is_file():
+        raise OSError(f"{path.as_posix()} is not a regular file")
+    return path.read_bytes()
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Create ``folder``, wait until no other run writes to it, and remove the stage of one that was killed.
+
+    Only the stage is protected on systems and file systems that cannot lock a folder.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    handle = -1
+    if sys.platform != "win32":
+        import fcntl
+
+        handle = os.open(folder, os.O_RDONLY)
+        with suppress(OSError):
+            fcntl.flock(handle, fcntl.LOCK_EX)
+    try:
+        _remove_stage(folder)
+        yield
+    finally:
+        if handle >= 0:
+            os.close(handle)
+
+
+def replace_files(folder: Path, texts: Mapping[str, str], removed: Collection[str] = ()) -> None:
+    """Write ``texts`` by path, in this order, then remove ``removed`` and folders that become empty.
+
+    Paths are relative to ``folder``, with ``/``. Raises ``OSError``: nothing has changed if the disk is full, or if a
+    path leads through a symbolic link.
+    """
+    for path in (*texts, *removed):
+        for parent in _folders(folder, path):
+            if parent.is_symlink():
+                raise OSError(f"{parent.as_posix()} is a symbolic link: replace it with a folder")
+    stage = folder / STAGE
+    try:
+        stage.mkdir(parents=True)
+        for number, text in enumerate(texts.values()):
+            (stage / str(number)).write_bytes(text.encode())
+        for number, path in enumerate(texts):
+            (folder / path).parent.mkdir(parents=True, exist_ok=True)
+            (stage / str(number)).replace(folder / path)
+        for path in removed:
+            (folder / path).unlink()
+            for parent in _folders(folder, path):
+                with suppress(OSError):  # not empty
+                    parent.rmdir()
+    finally:
+        _remove_stage(folder)
+
+
+def _folders(folder: Path, path: str) -> list[Path]:
+    """The folders within ``folder`` that lead to ``path``, innermost first."""
+    return [folder / parent for parent in PurePosixPath(path).parents][:-1]
+
+
+def _remove_stage(folder: Path) -> None:
+    if (folder / STAGE).exists():
+        shutil.rmtree(folder / STAGE)
