@@ -27,9 +27,10 @@ LAYERS = (
 """Packages of the compiler from left to right: imports point left, or stay within a column."""
 
 RUNTIME_LAYERS = (
+    ("secrets",),
     ("arrays", "errors", "policy", "uuids"),
     ("frames", "lookup", "primitives", "request_log", "schema"),
-    ("compression", "native"),
+    ("compression", "native", "redaction"),
     ("wire",),
     ("interpreter", "json_form", "records"),
     ("logs", "message"),
@@ -46,7 +47,7 @@ GENERATED_LAYERS = (
 )
 
 PIPELINE_LAYERS = (
-    ("capture", "columns", "options", "secrets", "spark_types", "worker"),
+    ("capture", "columns", "options", "spark_types", "worker"),
     ("inputs", "rows", "session", "state"),
     ("projection", "tables"),
     ("frames", "reports", "segments"),

@@ -30,6 +30,8 @@ INTERPRETED: Mapping[str, str] = {
     "schema": "fields as data; read when plans are made, not while messages are",
     "interpreter": "runs once per failure, on getattr and **values, which compiling does not make faster",
     "trace": "shows bytes to people",
+    "secrets": "tables, read when messages are printed",
+    "redaction": "looks paths up and copies the few messages with secrets",
     "errors": "raised once per failure; look-ups raise a KeyError, from which a native class cannot derive as well",
     "lookup": "imports modules by name and looks classes up in tables",
     "uuids": "Uuid derives from bytes, which a native class cannot",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from kwire.secrets import HIDDEN, METADATA_STARTS, SECRETS
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -17,7 +19,10 @@ class KwireError(Exception):
 
     def __reduce__(self) -> tuple[object, ...]:
         """Copied and pickled by attributes, not by a call of the class, which may require keywords."""
-        return _restored, (type(self), *self.args), vars(self)
+        return _restored, (type(self), *self.args), self._pickled()
+
+    def _pickled(self) -> dict[str, object]:
+        return vars(self)
 
 
 class FieldError(KwireError):
@@ -43,7 +48,8 @@ class DecodeError(FieldError):
     ``path`` names the field, ``offset`` counts bytes from the start of ``data``, which is the whole input. ``origin``
     holds the class, the offset of the message and the policy, with which ``data`` can be read again. For records,
     ``data`` is one batch, ``position`` the offset of its first byte in the input, and ``offset`` counts from the
-    start of the input too. ``kwire.trace.annotate`` shows the bytes before the error.
+    start of the input too. ``kwire.trace.annotate`` shows the bytes before the error. In a copy or another process
+    ``data`` is zeros, unless it is a message or batch without secrets: see :mod:`kwire.secrets`.
     """
 
     def __init__(
@@ -63,6 +69,13 @@ class DecodeError(FieldError):
         self.data = data
         self.origin = origin
         self.position = position
+
+    def _pickled(self) -> dict[str, object]:
+        if self.origin is not None:
+            secret = self.origin[0].__name__ in SECRETS
+        else:
+            secret = self.position is None or any(start in self.data[61:] for start in METADATA_STARTS)
+        return vars(self) | {"data": bytes(len(self.data)), "origin": None} if secret else vars(self)
 
     def __str__(self) -> str:
         version = "" if self.version is None else f" v{self.version}"
@@ -162,6 +175,11 @@ def counted(number: object, noun: str) -> str:
 def cut(text: str, longest: int = 40) -> str:
     """``text``, or its beginning and an ellipsis."""
     return text if len(text) <= longest else f"{text[: longest - 1]}…"
+
+
+def quoted(message: str, value: object, longest: int = 40) -> str:
+    """The beginning of a value of this message; not of a message with secrets, where it may be one."""
+    return HIDDEN if message in SECRETS else cut(repr(value), longest)
 
 
 def _restored(cls: type[KwireError], *args: object) -> KwireError:

@@ -9,6 +9,7 @@ from librt.strings import BytesWriter
 from kwire.errors import DecodeError, EncodeError
 from kwire.native import i64, mypyc_attr
 from kwire.policy import STRICT, Policy
+from kwire.secrets import STRUCTS, shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -73,11 +74,17 @@ class Struct:
     __hash__: ClassVar[None] = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        shown = [f"{field.name}={_shown(getattr(self, field.name))}" for field in self.FIELDS]
+        """Secrets are hidden: see :mod:`kwire.secrets`."""
+        name = type(self).__name__
+        texts = [f"{field.name}={_shown(getattr(self, field.name))}" for field in self.FIELDS]
+        if name in STRUCTS:
+            hidden = shown(self)
+            fields = zip(self.FIELDS, texts, strict=True)
+            texts = [f"{field.name}={hidden[field.name]}" if field.name in hidden else text for field, text in fields]
         unknown = getattr(self, "unknown_tags", ())
         if unknown:
-            shown.append(f"unknown_tags={unknown!r}")
-        return f"{type(self).__name__}({', '.join(shown)})"
+            texts.append(f"unknown_tags={unknown!r}")
+        return f"{name}({', '.join(texts)})"
 
 
 @mypyc_attr(acyclic=True)

@@ -267,12 +267,12 @@ def test_messages_are_written_as_models_write_them(release: str, with_records: b
         (
             FetchResponse(responses=["t"]),  # type: ignore[list-item]
             4,
-            "FetchResponse v4, field responses[0]: expected FetchableTopicResponse, got 't'",
+            "FetchResponse v4, field responses[0]: expected FetchableTopicResponse, got [hidden]",
         ),
         (
             SaslAuthenticateRequest(auth_bytes="secret"),  # type: ignore[arg-type]
             0,
-            "SaslAuthenticateRequest v0, field authBytes: expected bytes, got 'secret'",
+            "SaslAuthenticateRequest v0, field authBytes: expected bytes, got [hidden]",
         ),
     ],
 )

@@ -273,14 +273,14 @@ def test_the_log_goes_on_where_the_newest_snapshot_ends(ends: tuple[int, ...]) -
     snapshots = [
         records(
             f"{METADATA}/{end:020}-{1:010}.checkpoint",
-            {number: setting(f"s{number}", f"snapshot {end}") for number in range(end)},
+            {number: setting(f"{number}.size", f"snapshot {end}") for number in range(end)},
         )
         for end in ends
     ]
-    log = records(f"{METADATA}/{0:020}.log", {number: setting(f"s{number}", "log") for number in range(4)})
+    log = records(f"{METADATA}/{0:020}.log", {number: setting(f"{number}.size", "log") for number in range(4)})
     found = {row["name"]: row["value"] for row in state(Configs, columns.CONFIGS, [*snapshots, log])}
     newest = ends[-1]
-    assert found == {f"s{number}": f"snapshot {newest}" if number < newest else "log" for number in range(4)}
+    assert found == {f"{number}.size": f"snapshot {newest}" if number < newest else "log" for number in range(4)}
 
 
 def test_each_partition_has_a_state_of_its_own() -> None:
@@ -299,8 +299,9 @@ def test_records_of_a_metadata_transaction_count_when_it_has_ended_and_not_if_it
 
 
 def test_settings_that_are_secrets_are_hidden_and_those_without_a_value_are_gone() -> None:
-    some = [setting("ssl.key.password", "hunter2"), setting("a", "1"), setting("b", "2"), setting("a", None)]
-    assert settings_of(*some) == {"ssl.key.password": "[hidden]", "b": "2"}
+    some = [setting("ssl.key.password", "hunter2"), setting("a.ms", "1"), setting("b.ms", "2")]
+    some += [setting("a.ms", None), setting("plugin", "3")]
+    assert settings_of(*some) == {"ssl.key.password": "[hidden]", "b.ms": "2", "plugin": "[hidden]"}
 
 
 def test_with_a_topic_go_its_settings_and_no_others() -> None:

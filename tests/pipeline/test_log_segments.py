@@ -311,6 +311,25 @@ def test_a_metadata_record_that_cannot_be_read_does_not_get_out_if_it_may_have_s
     assert [row["value"] for row in rows(path)] == [b"", b"", b"", b"", *values[4:]]
 
 
+@pytest.mark.parametrize("folder", ["collected", "__cluster_metadata-0-backup", "metadata-0", "."])
+def test_secrets_of_the_metadata_do_not_get_out_of_a_folder_of_another_name(tmp_path: Path, folder: str) -> None:
+    [log] = [path for path in REAL if path.match("4.1.1/__cluster_metadata-0/*.log")]
+    copy = tmp_path / folder / Path(log).name
+    copy.parent.mkdir(exist_ok=True)
+    shutil.copy(log, copy)
+    kept, hidden = ([row["value"] for row in rows(copy, hide=hide)] for hide in (False, True))
+    assert hidden == [row["value"] for row in rows(log)]
+    assert hidden != kept
+
+
+def test_records_of_other_topics_that_start_like_those_of_the_metadata_stay(tmp_path: Path) -> None:
+    """In a folder without the name of a topic they are empty: they may be metadata of a later release."""
+    values = [b"\1\x0b\0an order", b"\1\4\0", b"other", None]
+    batch = encode_batch([Record(None, value, (), TIMES, number) for number, value in enumerate(values)])
+    assert [row["value"] for row in rows(segment(tmp_path, batch, name="orders-0"))] == values
+    assert [row["value"] for row in rows(segment(tmp_path, batch, name="collected"))] == [b"", b"", *values[2:]]
+
+
 def names(selection: Selection, release: str = "4.1.1") -> list[str]:
     files = [str(path) for path in sorted((LOGS / release).rglob("*")) if path.is_file()]
     return [Path(file.path).relative_to(LOGS / release).as_posix() for file in segment_files(files, (), selection)]

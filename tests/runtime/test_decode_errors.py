@@ -103,7 +103,7 @@ def test_every_cut_names_a_place(name: str) -> None:
 
 @pytest.mark.parametrize("make_error", [copy.copy, copy.deepcopy, lambda error: pickle.loads(pickle.dumps(error))])
 def test_errors_travel_between_processes(make_error: Any) -> None:
-    error = broken(FetchResponse, FETCHED.encode(13)[:60], 13)
+    error = broken(HeartbeatRequest, HeartbeatRequest(group_id="g").encode(4)[:-1], 4)
     twin = make_error(error)
     assert type(twin) is DecodeError
     assert vars(twin) == vars(error)

@@ -5,15 +5,16 @@ from __future__ import annotations
 from kwire.connection import RequestEvent, ResponseEvent, Undecodable
 from kwire.connection.events import CLIENT, SERVER
 from kwire.errors import KwireError
+from kwire.redaction import redacted
+from kwire.secrets import SECRETS
 from kwire_kafka import PROTOCOL
-from kwire_spark.secrets import SECRETS, may_have_secrets, redacted
 
-APIS = frozenset({name.removesuffix("Request").removesuffix("Response") for name in SECRETS}) | {"Envelope"}
+APIS = frozenset({name.removesuffix("Request").removesuffix("Response") for name in SECRETS})
 """APIs whose bodies must be decoded to find their secrets."""
 
 _KNOWN = frozenset(PROTOCOL.api_name(key) for key in PROTOCOL.api_keys)
 _HARMLESS = {
-    direction: frozenset(name for name in _KNOWN if not may_have_secrets(name + ending))
+    direction: frozenset(name for name in _KNOWN if name + ending not in SECRETS)
     for direction, ending in ((CLIENT, "Request"), (SERVER, "Response"))
 }
 
@@ -32,7 +33,7 @@ def shown(event: RequestEvent | ResponseEvent | Undecodable) -> bytes | None:
     if isinstance(event, ResponseEvent) and isinstance(event.request, RequestEvent):
         if isinstance(event.request.inner, RequestEvent):
             asked = event.request.inner
-    clean = redacted(event.message, asked)
+    clean = redacted(PROTOCOL, event.message, asked)
     if clean is event.message:
         return event.data
     try:

@@ -11,7 +11,7 @@ from kwire.compression import Codec
 from kwire.records.layout import APPEND_TIME, CODEC_MASK, CONTROL, TRANSACTIONAL
 from kwire_spark.columns import RECORDS, TIME
 from kwire_spark.segments.record_columns import Gathered
-from kwire_spark.segments.secret_records import hidden
+from kwire_spark.segments.secret_records import redacted_values
 
 _FIRST_TIME, _LAST_TIME = -62_135_596_800_000, 253_402_300_799_999
 """Milliseconds of the years 1 to 9999, beyond which Python has no times."""
@@ -52,7 +52,7 @@ def _time(it: Gathered, hide: bool) -> pa.Array:
 
 def _value(it: Gathered, hide: bool) -> pa.Array:
     values = it.values()
-    return pa.array([hidden(value) for value in values.to_pylist()], pa.binary()) if hide else values
+    return redacted_values(values, it.file.topic) if hide else values
 
 
 def _headers(it: Gathered, hide: bool) -> pa.Array:

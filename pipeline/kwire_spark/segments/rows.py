@@ -17,7 +17,6 @@ from kwire.errors import DecodeError
 from kwire.logs.segment import log_file
 from kwire.logs.window import WINDOW
 from kwire.records import Batch
-from kwire_spark.secrets import METADATA_TOPIC
 from kwire_spark.segments.arrays import COLUMNS
 from kwire_spark.segments.bounds import Bounds
 from kwire_spark.segments.record_columns import BELIEVED, Gathered, Read, Stored
@@ -53,7 +52,7 @@ class Rows:
         self._file = log_file(source)
         self._schema = schema
         self._bounds = None if bounds == Bounds() else bounds
-        self._hide = hide and self._file.topic == METADATA_TOPIC
+        self._hide = hide
         self._limit = limit
         # Whether records must be read at all, to fill requested columns or to select records.
         self._one_by_one = bounds != Bounds() or any(name in PER_RECORD for name in schema.names)

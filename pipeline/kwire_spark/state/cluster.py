@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from kwire_spark.secrets import redacted
+from kwire.redaction import redacted
+from kwire_kafka import PROTOCOL
 from kwire_spark.state.offsets import topic_id
 from kwire_spark.state.replay import Logged
 
@@ -90,7 +91,12 @@ class Configs(Cluster):
     def rows(self) -> Iterator[Row]:
         for (kind, resource, name), value in self.configs.items():
             resource_type = RESOURCES.get(kind, str(kind))
-            yield {"resource_type": resource_type, "resource": resource, "name": name, "value": redacted(value).value}
+            yield {
+                "resource_type": resource_type,
+                "resource": resource,
+                "name": name,
+                "value": redacted(PROTOCOL, value).value,
+            }
 
 
 class Acls(Cluster):

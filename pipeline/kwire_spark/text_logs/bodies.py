@@ -6,10 +6,11 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from kwire.errors import KwireError
+from kwire.redaction import redacted
 from kwire.request_log import RequestLogLine
+from kwire.secrets import SECRETS
 from kwire_kafka import PROTOCOL
 from kwire_spark.frames.context import Columns
-from kwire_spark.secrets import may_have_secrets, redacted
 
 if TYPE_CHECKING:
     from kwire.protocol import Request, Response
@@ -48,7 +49,7 @@ def inner_payloads(request: Request, response: Response | None) -> Columns:
 def _clean(half: Request | Response, version: int) -> bytes | None:
     if half.message is None:
         return None
-    clean = redacted(half.message)
+    clean = redacted(PROTOCOL, half.message)
     return half.payload if clean is half.message else half.payload[: half.body_offset] + clean.encode(version)
 
 
@@ -58,7 +59,10 @@ def _request(line: RequestLogLine) -> bytes | None:
         return None
     header = line.header
     return PROTOCOL.encode_request(
-        redacted(message), line.body_version, correlation_id=header.correlation_id or 0, client_id=header.client_id
+        redacted(PROTOCOL, message),
+        line.body_version,
+        correlation_id=header.correlation_id or 0,
+        client_id=header.client_id,
     )
 
 
@@ -68,7 +72,7 @@ def _response(line: RequestLogLine) -> bytes | None:
         return None
     asked, _ = opened(line) or (None, None)
     return PROTOCOL.encode_response(
-        redacted(message, asked), line.body_version, correlation_id=line.header.correlation_id or 0
+        redacted(PROTOCOL, message, asked), line.body_version, correlation_id=line.header.correlation_id or 0
     )
 
 
@@ -79,4 +83,4 @@ def _tried(make: Callable[[], bytes | None], name: str) -> tuple[bytes | None, s
         return make(), None
     except (KwireError, LookupError) as error:
         where, _, reason = str(error).partition(": ")
-        return None, f"{where}: the value is wrong" if reason and may_have_secrets(name) else str(error)
+        return None, f"{where}: the value is wrong" if reason and name in SECRETS else str(error)

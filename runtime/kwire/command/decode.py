@@ -52,6 +52,12 @@ def add_to(commands: Commands) -> None:
     parser.add_argument(
         "--coding", choices=CODINGS, default="guess", help="encoding of the input (default: auto-detect)"
     )
+    parser.add_argument(
+        "--secrets",
+        choices=("hide", "show"),
+        default="hide",
+        help="passwords, keys, tokens, and values that may be such (default: hide)",
+    )
     what = parser.add_argument_group("what the bytes are (default: a request)")
     what.add_argument("--response", action="store_true", help="a response; needs --api-key and --version")
     what.add_argument("--message", metavar="NAME", help="a message without header; needs --version")
@@ -82,6 +88,8 @@ def _run(options: argparse.Namespace) -> int:
         traces = _record(protocol, options) if options.topic else _traces(protocol, options)
     except (ImportError, OSError, UnknownNameError, ValueError) as problem:
         options.error(str(problem))
+    for trace in traces.values() if options.secrets == "show" else ():
+        trace.reveal()
     note = _notes(protocol, options.protocol)
     if options.format == "json":
         plain = {name: as_json(part, note) for name, part in traces.items()}

@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 
 from librt.strings import BytesWriter
 
-from kwire.errors import EncodeError, cut
+from kwire.errors import EncodeError, quoted
 from kwire.interpreter.context import Context
 from kwire.schema import (
     BLOBS,
@@ -23,6 +23,9 @@ from kwire.wire import MAX_STRING, MAX_TAG, write_tags, write_uvarint
 
 
 class Writer(Context):
+    def quoted(self, value: object) -> str:
+        return quoted(self.message_name, value, 60)
+
     def fail(self, reason: str) -> NoReturn:
         raise EncodeError(reason, message_name=self.message_name, version=self.version, path=self.path)
 
@@ -32,7 +35,7 @@ class Writer(Context):
             content = getattr(value, absent.name)
             if content != absent.default:
                 self.parts.append(absent.name)
-                self.fail(f"version {self.version} lacks this field, but it is set to {cut(repr(content), 60)}")
+                self.fail(f"version {self.version} lacks this field, but it is set to {self.quoted(content)}")
         tags: list[tuple[int, bytes]] = []
         for field in present_fields(cls, self.version):
             self.parts.append(field.name)
@@ -54,7 +57,7 @@ class Writer(Context):
     def tags(self, out: BytesWriter, known: list[tuple[int, bytes]], unknown: tuple[tuple[int, bytes], ...]) -> None:
         previous = -1
         if not isinstance(unknown, tuple | list) or not all(map(_is_tag, unknown)):
-            self.fail(f"expected pairs of an int and bytes, got {cut(repr(unknown), 60)}")
+            self.fail(f"expected pairs of an int and bytes, got {self.quoted(unknown)}")
         for tag, _ in unknown:
             if not 0 <= tag <= MAX_TAG:
                 self.fail(f"invalid tag {tag}")
@@ -84,7 +87,7 @@ class Writer(Context):
             if value is not None:
                 owner: Any = struct_class(cls, field)
                 if not isinstance(value, owner):
-                    self.fail(f"expected {kind}, got {cut(repr(value), 60)}")
+                    self.fail(f"expected {kind}, got {self.quoted(value)}")
                 self.struct(out, value)
 
     def scalar(self, out: BytesWriter, kind: str, value: Any) -> None:
@@ -92,19 +95,19 @@ class Writer(Context):
             out.write(b"\x01" if value else b"\0")
         elif kind == "uuid":
             if not isinstance(value, bytes) or len(value) != 16:
-                self.fail(f"expected a uuid of 16 bytes, got {cut(repr(value), 60)}")
+                self.fail(f"expected a uuid of 16 bytes, got {self.quoted(value)}")
             out.write(value)
         elif kind == "float64":
             if not isinstance(value, float | int):
-                self.fail(f"expected a number, got {cut(repr(value), 60)}")
+                self.fail(f"expected a number, got {self.quoted(value)}")
             try:
                 out.write(pack(">d", value))
             except (OverflowError, error):
-                self.fail(f"{cut(repr(value), 60)} is out of range for float64")
+                self.fail(f"{value} is out of range for float64")
         else:
             low, high = INTEGER_RANGES[kind]
             if not isinstance(value, int):
-                self.fail(f"expected an integer, got {cut(repr(value), 60)}")
+                self.fail(f"expected an integer, got {self.quoted(value)}")
             if not low <= value <= high:
                 self.fail(f"{value} is out of range for {kind} ({low} to {high})")
             out.write(pack(FORMATS[kind], value))
@@ -122,13 +125,13 @@ class Writer(Context):
             return
         raw = self.utf8(value) if kind == "string" else value
         if not isinstance(raw, bytes):
-            self.fail(f"expected bytes, got {cut(repr(value), 60)}")
+            self.fail(f"expected bytes, got {self.quoted(value)}")
         self.length(out, field, size, len(raw))
         out.write(raw)
 
     def utf8(self, value: Any) -> bytes:
         if not isinstance(value, str):
-            self.fail(f"expected a string, got {cut(repr(value), 60)}")
+            self.fail(f"expected a string, got {self.quoted(value)}")
         try:
             raw = value.encode()
         except UnicodeEncodeError as problem:
@@ -142,7 +145,7 @@ class Writer(Context):
             self.length(out, field, 4, -1)
             return
         if not isinstance(value, list | tuple):
-            self.fail(f"expected a list, got {cut(repr(value), 60)}")
+            self.fail(f"expected a list, got {self.quoted(value)}")
         self.length(out, field, 4, len(value))
         for index, item in enumerate(value):
             self.parts.append(f"[{index}]")

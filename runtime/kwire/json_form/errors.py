@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from kwire.errors import FieldError
+from kwire.errors import FieldError, quoted
 
 if TYPE_CHECKING:
     from kwire.message import Message
@@ -20,19 +20,25 @@ class JsonFormError(FieldError):
 
 
 class InvalidValueError(Exception):
-    """A value that does not fit. ``path`` has the steps to it, innermost first: each caller adds its own."""
+    """A value that does not fit, to be quoted where ``reason`` has ``{}``. ``path`` has the steps to it, innermost
+    first: each caller adds its own."""
 
-    def __init__(self, reason: str) -> None:
+    def __init__(self, reason: str, *quoted: object) -> None:
         super().__init__(reason)
         self.reason = reason
+        self.quoted = quoted
         self.path: list[str | int] = []
 
 
 def convert(function: Callable[[Any], Any], value: Any, cls: type[Message], version: int) -> Any:
-    """``function(value)``; its :class:`InvalidValueError` becomes a :class:`JsonFormError` of ``cls``."""
+    """``function(value)``; its :class:`InvalidValueError` becomes a :class:`JsonFormError` of ``cls``, which does not
+    quote values of messages with secrets."""
     try:
         return function(value)
     except InvalidValueError as problem:
         steps = [f"[{step}]" if type(step) is int else f".{step}" for step in reversed(problem.path)]
         path = "".join(steps).removeprefix(".")
-        raise JsonFormError(problem.reason, message_name=cls.__name__, version=version, path=path) from None
+        reason = problem.reason
+        for given in problem.quoted:
+            reason = reason.replace("{}", quoted(cls.__name__, given))
+        raise JsonFormError(reason, message_name=cls.__name__, version=version, path=path) from None

@@ -12,7 +12,6 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from kwire.errors import cut
 from kwire.json_form.errors import InvalidValueError
 from kwire.schema import INTEGER_RANGES
 from kwire.uuids import Uuid
@@ -60,9 +59,9 @@ def _integer(kind: str) -> Convert:
         if type(value) is float and value.is_integer():
             value = int(value)
         if type(value) is not int:
-            raise InvalidValueError(f"expected an integer, got {cut(repr(value))}")
+            raise InvalidValueError("expected an integer, got {}", value)
         if not low <= value <= high:
-            raise InvalidValueError(f"{cut(repr(value))} does not fit {kind}, which holds {low} to {high}")
+            raise InvalidValueError(f"{value} does not fit {kind}, which holds {low} to {high}")
         return value
 
     return read
@@ -70,7 +69,7 @@ def _integer(kind: str) -> Convert:
 
 def _bool(value: Any) -> bool:
     if type(value) is not bool:
-        raise InvalidValueError(f"expected true or false, got {cut(repr(value))}")
+        raise InvalidValueError("expected true or false, got {}", value)
     return value
 
 
@@ -80,7 +79,7 @@ def _float(value: Any) -> float:
     if type(value) is str and value in NOT_FINITE:
         return NOT_FINITE[value]
     if type(value) is not int:
-        raise InvalidValueError(f"expected a number, got {cut(repr(value))}")
+        raise InvalidValueError("expected a number, got {}", value)
     try:
         return float(value)
     except OverflowError:
@@ -89,7 +88,7 @@ def _float(value: Any) -> float:
 
 def _string(value: Any) -> str:
     if type(value) is not str:
-        raise InvalidValueError(f"expected a string, got {cut(repr(value))}")
+        raise InvalidValueError("expected a string, got {}", value)
     try:
         size = size_in_utf8(value)
     except ValueError:
@@ -101,14 +100,14 @@ def _string(value: Any) -> str:
 
 def _uuid(value: Any) -> Uuid:
     if type(value) is not str or not is_uuid(value):
-        raise InvalidValueError(f"expected a uuid (22 characters of URL-safe base64), got {cut(repr(value))}")
+        raise InvalidValueError("expected a uuid (22 characters of URL-safe base64), got {}", value)
     return Uuid.parse(value)
 
 
 def _bytes(value: Any) -> bytes:
     found = from_base64(value) if type(value) is str else None
     if found is None:
-        raise InvalidValueError(f"expected base64, padded and without line breaks, got {cut(repr(value))}")
+        raise InvalidValueError("expected base64, padded and without line breaks, got {}", value)
     return found
 
 
@@ -141,13 +140,13 @@ def float_in_json(value: Any) -> float | str:
 
 def _uuid_in_json(value: Any) -> str:
     if not isinstance(value, bytes) or len(value) != 16:
-        raise InvalidValueError(f"expected a uuid of 16 bytes, got {cut(repr(value))}")
+        raise InvalidValueError("expected a uuid of 16 bytes, got {}", value)
     return str(Uuid(value))
 
 
 def _bytes_in_json(value: Any) -> str:
     if not isinstance(value, bytes):
-        raise InvalidValueError(f"expected bytes, got {cut(repr(value))}")
+        raise InvalidValueError("expected bytes, got {}", value)
     return in_base64(value)
 
 

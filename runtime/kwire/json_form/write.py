@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING, Any
 
-from kwire.errors import cut
 from kwire.json_form.errors import InvalidValueError, convert
 from kwire.json_form.read import SIZE_NAME, array, nullable
 from kwire.json_form.values import WRITERS, Convert
@@ -38,12 +37,12 @@ def _struct(cls: Any, version: int, with_records: bool) -> Convert:
 
     def write_struct(struct: Any) -> dict[str, Any]:
         if type(struct) is not cls:
-            raise InvalidValueError(f"expected {cls.__name__}, got {cut(repr(struct))}")
+            raise InvalidValueError(f"expected {cls.__name__}, got {{}}", struct)
         for field in absent:
             value = getattr(struct, field.name)
             if value != field.default:
                 problem = InvalidValueError(
-                    f"version {version} does not have this field, but it is set to {cut(repr(value))}"
+                    f"version {version} does not have this field, but it is set to {{}}", value
                 )
                 problem.path.append(field.json_name)
                 raise problem
@@ -79,5 +78,5 @@ def _field(cls: type[Struct], version: int, field: PresentField, with_records: b
 
 def _size(value: Any) -> int:
     if not isinstance(value, bytes):
-        raise InvalidValueError(f"expected bytes, got {cut(repr(value))}")
+        raise InvalidValueError("expected bytes, got {}", value)
     return len(value)

@@ -14,6 +14,7 @@ from kwire.json_form.read import SIZE_NAME
 from kwire.message import Struct
 from kwire.models.kinds import KINDS, SIZE
 from kwire.schema import PresentField, absent_fields, present_fields, valid_version
+from kwire.secrets import SECRETS
 
 if TYPE_CHECKING:
     from kwire.models.model import ModelOf
@@ -70,6 +71,7 @@ def _built(model: type[ModelOf[Any]], version: int) -> type[ModelOf[Any]]:
     built = create_model(
         f"{struct.__name__}V{version}", __base__=model, __module__=model.__module__, __doc__=model.__doc__, **fields
     )
+    built.model_config["hide_input_in_errors"] = model.MESSAGE.__name__ in SECRETS
     built.model_config["title"] = f"{struct.__name__} version {version}"
     built.VERSION, built.GENERAL = version, model
     built.LIVE = live

@@ -23,6 +23,7 @@ from kwire.message import FieldTags, Message, Struct
 from kwire.models.build import SIZE_ATTRIBUTE, ModelField, build
 from kwire.models.kinds import WITH_RECORDS as WITH_RECORDS
 from kwire.schema import AbsentField
+from kwire.secrets import HIDDEN, STRUCTS
 
 S = TypeVar("S", bound=Struct)
 
@@ -186,7 +187,10 @@ class ModelOf(_Typed[S]):
         return schema
 
     def __repr_args__(self) -> Any:
-        yield from super().__repr_args__()
+        hidden = {path[0]: rule for path, rule in STRUCTS.get(self.STRUCT.__name__, {}).items()}
+        for name, value in super().__repr_args__():
+            secret = name in hidden and value and hidden[name](self)
+            yield name, HIDDEN if secret else value
         if self._unknown_tags:
             yield "unknown_tags", self._unknown_tags
 

@@ -8,6 +8,7 @@ Anything unusual raises (``IndexError``, ``ValueError``, ``TypeError``), and the
 from __future__ import annotations
 
 from kwire.native import i64, install_constructors, mypyc_attr
+from kwire.secrets import METADATA_STARTS, concealed
 from kwire.wire import give_up
 
 TYPE_CHECKING = False
@@ -68,9 +69,10 @@ class Record:
 
     def __repr__(self) -> str:
         headers = f", headers={self.headers!r}" if self.headers else ""
+        secret = self.value is not None and self.value.startswith(METADATA_STARTS)
+        value = concealed(self.value) if secret else repr(self.value)
         return (
-            f"Record(key={self.key!r}, value={self.value!r}{headers}, "
-            f"timestamp={self.timestamp}, offset={self.offset})"
+            f"Record(key={self.key!r}, value={value}{headers}, " f"timestamp={self.timestamp}, offset={self.offset})"
         )
 
     def __reduce__(self) -> tuple[object, ...]:

@@ -13,6 +13,7 @@ from kwire.primitives import read_varint
 from kwire.records import ChecksumError, read_batches
 from kwire.records.layout import MAGIC, OVERHEAD
 from kwire.schema import FORMATS, SIZES
+from kwire.secrets import METADATA_STARTS
 from kwire.trace.spans import Span
 
 if TYPE_CHECKING:
@@ -147,7 +148,8 @@ def _record(start: int, end: int, path: str, record: Record, depth: int, content
         "value": _digits(record.value),
         "headers": [[name, _digits(value)] for name, value in record.headers],
     }
-    return Span(start, end, path, name, "record", value, depth=depth, content=content, text=text)
+    secret = bool(record.value and record.value.startswith(METADATA_STARTS))
+    return Span(start, end, path, name, "record", value, depth=depth, content=content, text=text, secret=secret)
 
 
 def _digits(value: bytes | None) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kwire.errors import DecodeError
@@ -28,7 +29,7 @@ def trace_request(
         if span.path == "request_data" and isinstance(span.value, bytes):  # which only Envelopes have
             span.end = span.content
             spans += _within(span, _request(protocol, span.value, policy, expand))
-    return Trace(payload, spans, found.error)
+    return Trace(payload, spans, found.error, found.secret)
 
 
 def _request(protocol: MessageRegistry, payload: bytes, policy: Policy, expand: Expand | None) -> Trace:
@@ -73,7 +74,7 @@ def trace_frame(frame: bytes, payload: Trace) -> Trace:
     if payload.error:
         payload.error.offset += 4
         payload.error.data = frame
-    return Trace(frame, spans, payload.error)
+    return Trace(frame, spans, payload.error, payload.secret)
 
 
 def _within(outer: Span, found: Trace) -> Iterator[Span]:
@@ -82,11 +83,11 @@ def _within(outer: Span, found: Trace) -> Iterator[Span]:
     for span in found.spans:
         path = f"{outer.path}.{span.path}".rstrip(".")
         start, end, content = base + span.start, base + span.end, base + span.content
-        depth, text = nested + span.depth, span.text
-        yield Span(start, end, path, span.name, span.kind, span.value, depth=depth, content=content, text=text)
+        yield replace(span, start=start, end=end, path=path, depth=nested + span.depth, content=content)
     if found.error:
-        rest, text = found.data[found.end :], f"not readable: {found.error.reason}"
-        yield Span(base + found.end, base + len(found.data), outer.path, "rest", "?", rest, depth=nested, text=text)
+        start, end, rest = base + found.end, base + len(found.data), found.data[found.end :]
+        text, secret = f"not readable: {found.error.reason}", found.secret
+        yield Span(start, end, outer.path, "rest", "?", rest, depth=nested, text=text, secret=secret)
 
 
 def _header(cls: type[Message], payload: bytes, end: int, policy: Policy) -> Trace:

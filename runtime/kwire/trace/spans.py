@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from kwire.errors import DecodeError
 from kwire.interpreter.reader import Reader
 from kwire.message import Message
 from kwire.policy import STRICT, Policy
+from kwire.redaction import places
+from kwire.secrets import SECRETS
 
 if TYPE_CHECKING:
     Expand = Callable[[bytes, int, int, str, int], Iterator["Span"]]
@@ -22,7 +25,7 @@ class Span:
 
     ``name`` is the last part of ``path``, ``depth`` its nesting. ``content`` is where the value starts after its
     length. ``value`` is the count of an array and ``...`` for a struct; ``text`` describes the value or replaces it.
-    A span without bytes is a heading, or something that was compressed.
+    A span without bytes is a heading, or something that was compressed. Bytes and value of a ``secret`` are hidden.
     """
 
     start: int
@@ -30,11 +33,12 @@ class Span:
     path: str
     name: str
     kind: str
-    value: object
+    value: object = field(repr=False)
     _: KW_ONLY
     depth: int
     content: int = 0
-    text: str = ""
+    text: str = field(default="", repr=False)
+    secret: bool = False
 
     def __post_init__(self) -> None:
         self.content = self.content or self.start
@@ -44,28 +48,35 @@ class Span:
 class Trace:
     """Spans in the order of their bytes, without gaps, and the error that ended them.
 
-    The bytes of ``data`` after ``end`` were not read.
+    The bytes of ``data`` after ``end`` were not read; ``secret`` says that these are hidden, because they may be one.
     """
 
-    data: bytes
+    data: bytes = field(repr=False)
     spans: list[Span]
     error: DecodeError | None = None
+    secret: bool = True
 
     @property
     def end(self) -> int:
         """The offset after the last span."""
         return self.spans[-1].end if self.spans else 0
 
+    def reveal(self) -> None:
+        """Let secrets be shown."""
+        self.secret = False
+        for span in self.spans:
+            span.secret = False
+
     def then(self, cls: type[Message], version: int, policy: Policy, expand: Expand | None = None) -> Trace:
         """This trace followed by that of a message that extends to the end of the data."""
         body = trace_message(cls, self.data, version, policy, offset=self.end, expand=expand)
-        return Trace(self.data, self.spans + body.spans, body.error)
+        return Trace(self.data, self.spans + body.spans, body.error, body.secret)
 
     def unknown(self, what: str) -> Trace:
-        """This trace followed by the rest of the data as bytes, since ``what`` is unknown."""
+        """This trace followed by the rest of the data as bytes, hidden since ``what`` is unknown."""
         start, end = self.end, len(self.data)
         text = f"unknown {what}"
-        rest = Span(start, end, "body", "body", "bytes", self.data[start:], depth=0, text=text)
+        rest = Span(start, end, "body", "body", "bytes", self.data[start:], depth=0, text=text, secret=True)
         return Trace(self.data, [*self.spans, rest])
 
 
@@ -93,7 +104,25 @@ def trace_message(
             tracer.finish()
     except DecodeError as problem:
         error = problem
-    return Trace(data, tracer.spans, error)
+    _mark_secrets(cls, tracer.spans)
+    return Trace(data, tracer.spans, error, cls.__name__ in SECRETS)
+
+
+def _mark_secrets(cls: type[Message], spans: list[Span]) -> None:
+    """Mark the secrets of a message, and what is inside of them, by the other fields of their structs."""
+    found = places(cls)
+    structs: dict[str, dict[str, object]] = {}
+    for span in spans if found else ():
+        owner, _, name = span.path.rpartition(".")
+        structs.setdefault(owner, {})[name] = span.value
+    for span in spans if found else ():
+        parts = span.path.split(".")
+        names = tuple(part.partition("[")[0] for part in parts)
+        for outer, inner, rule in found:
+            size = len(outer) + len(inner)
+            if names[:size] == outer + inner and (span.value or len(parts) > size):
+                struct = SimpleNamespace(**structs[".".join(parts[: len(outer)])])
+                span.secret = span.secret or rule(struct)
 
 
 class _Tracer(Reader):

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from math import isfinite
 
 from kwire.errors import DecodeError, counted, cut
+from kwire.secrets import concealed
 from kwire.trace.batches import expand_records
 from kwire.trace.spans import Span, Trace, trace_message
 
@@ -59,12 +60,12 @@ def as_json(found: Trace, note: Note | None = None) -> dict[str, object]:
     spans = [
         {
             "offset": span.start,
-            "bytes": found.data[span.start : span.end].hex(),
+            "bytes": found.data[span.start : span.content if span.secret else span.end].hex(),
             "path": span.path,
             "name": span.name,
             "type": span.kind,
-            "value": _plain(span.value),
-            "note": (note(span) if note else "") or span.text,
+            "value": None if span.secret else _plain(span.value),
+            "note": _hidden(span) if span.secret else (note(span) if note else "") or span.text,
         }
         for span in [*found.spans, *_unread(found)]
     ]
@@ -88,9 +89,11 @@ def _unread(found: Trace) -> Iterator[Span]:
 
 def _rest(found: Trace, start: int, end: int) -> Span:
     path = found.error.path if found.error else ""
+    secret = found.secret and end > start
     text = f"{counted(end - start, 'byte')} not read" if end > start else "the end of the data"
+    text += ", hidden" if secret else ""
     parts = path.replace("[", ".[").split(".") if path else [""]
-    return Span(start, end, path, parts[-1], "?", found.data[start:end], depth=len(parts), text=text)
+    return Span(start, end, path, parts[-1], "?", found.data[start:end], depth=len(parts), text=text, secret=secret)
 
 
 def _marked(found: Trace, spans: list[Span]) -> int:
@@ -101,8 +104,8 @@ def _marked(found: Trace, spans: list[Span]) -> int:
 
 def _row(span: Span, data: bytes, note: Note | None) -> tuple[str, ...]:
     has_place = span.end > span.start or span.kind == "?"
-    value = _value(span)
-    more = note(span) if note else ""
+    value = _hidden(span) if span.secret else _value(span)
+    more = note(span) if note and not span.secret else ""
     return (
         str(span.start) if has_place else "",
         _hex(data, span),
@@ -125,8 +128,14 @@ def _printable(text: str) -> str:
 
 def _hex(data: bytes, span: Span) -> str:
     head, content = data[span.start : span.content], data[span.content : min(span.end, span.content + HEX)]
-    text = f"{head.hex()} {content.hex()}".strip()
+    text = f"{head.hex()} {'' if span.secret else content.hex()}".strip()
     return cut(text, HEX)
+
+
+def _hidden(span: Span) -> str:
+    if span.kind == "?":
+        return span.text
+    return f"{span.text}  {concealed(span.value)}" if span.name == "body" else concealed(span.value)
 
 
 def _value(span: Span) -> str:

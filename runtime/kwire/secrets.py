@@ -1,0 +1,160 @@
+"""What is secret in Kafka's messages: one table, for everything that prints, logs, stores or passes on messages.
+
+Secret are passwords, salts, keys, tokens, and values of configurations unless their names are known to be harmless.
+Names of users, mechanisms, numbers of iterations and ids of tokens are not; nor is what applications put into
+records, offset metadata and subscriptions, which cannot be used to log in. ``kwire.redaction`` removes secrets;
+``repr``, errors and ``kwire.trace`` hide them. Codecs import this module, so it imports next to nothing.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+    Rule = Callable[[Any], bool]
+    """Whether a field is a secret, from the struct that the rule is for: its fields that come later on the wire, and
+    those that could not be read, may be ``None``."""
+
+METADATA_TOPIC = "__cluster_metadata"
+METADATA_TOPIC_ID = (1).to_bytes(16, "big")
+"""The id of this topic in every cluster. Its records contain salted passwords and configurations [KIP-631]."""
+
+METADATA_STARTS = (b"\1\x04\0", b"\1\x0b\0")
+"""The first bytes of its records with secrets, ConfigRecord and UserScramCredentialRecord [KAFKA-WIRE 41]."""
+
+HIDDEN = "[hidden]"
+"""The replacement for a secret string."""
+
+_SENSITIVE = (
+    r"passw(?:or)?d(?!\.encoder)|passphrase|secret|credential|jaas|private|\bkeys?$|(?:api|access)[._-]?key|token$"
+    r"|certificate\.chain$|truststore\.certificates$"
+)
+_HARMLESS = (
+    r"(?:^|[._-])(?:ms|bytes|sec(?:ond)?s?|minutes|hours|days|size|length|count|num|max|min|ratio|percent(?:age)?|factor"
+    r"|threshold|limit|rate|jitter|interval|timeout|relogin|retries|attempts|iterations|slots|snapshots|threads|acks"
+    r"|partitions?|replicas|isr|fetchers|messages|records|requests|connections|sessions|locks|samples|epoch|versions?"
+    r"|enabled?|disabled?|allocate|preallocate|delete|policy|types?|level|codec|format|reset|ids?|rack|roles?|names?"
+    r"|listeners?|servers|voters|ip|overrides|map|dirs?|path|prefix|class(?:es)?|suites|(?:de)?serializer|reporters?"
+    r"|assignors?|providers?|protocols?|mechanisms?|algorithm|implementation|rules|changes|hostname|audience|issuer|cmd|acl"
+    r"|acl\.found|metrics|match|super\.users|client\.auth|zookeeper\.connect|(?:key|trust)store\.location"
+    r"|(?:token|jwks)\.endpoint\.url)$"
+)
+_patterns: list[Any] = []
+
+
+def is_sensitive(config: str) -> bool:
+    """Whether the value of a configuration is to be hidden, judging by its name, with any listener prefix.
+
+    Shown are values whose names end in a word that Kafka uses for settings without secrets (``retention.ms``,
+    ``cleanup.policy``) and have none that suggests one. All others are hidden: plugins are free to choose names.
+    """
+    if not _patterns:
+        import re
+
+        _patterns.extend(re.compile(pattern, re.IGNORECASE) for pattern in (_SENSITIVE, _HARMLESS))
+    secret, harmless = _patterns
+    return secret.search(config) is not None or harmless.search(config) is None
+
+
+def _always(struct: Any) -> bool:
+    return True
+
+
+def _by_name(config: Any) -> bool:
+    name = getattr(config, "name", None)
+    return not isinstance(name, str) or is_sensitive(name)
+
+
+def _by_flag(config: Any) -> bool:
+    """In descriptions by a broker."""
+    return getattr(config, "is_sensitive", None) is not False
+
+
+def _by_both(config: Any) -> bool:
+    return _by_flag(config) or _by_name(config)
+
+
+def _of_metadata(topic: Any) -> bool:
+    name, id = getattr(topic, "topic", None), getattr(topic, "topic_id", None)
+    return name == METADATA_TOPIC or id == METADATA_TOPIC_ID or (name is None and id is None)
+
+
+SECRETS: Mapping[str, Mapping[str, Rule]] = {
+    "SaslAuthenticateRequest": {"auth_bytes": _always},
+    "SaslAuthenticateResponse": {"auth_bytes": _always},
+    "AlterUserScramCredentialsRequest": {
+        "ScramCredentialUpsertion.salt": _always,
+        "ScramCredentialUpsertion.salted_password": _always,
+    },
+    "UserScramCredentialRecord": {"salt": _always, "stored_key": _always, "server_key": _always},
+    "CreateDelegationTokenResponse": {"hmac": _always},
+    "RenewDelegationTokenRequest": {"hmac": _always},
+    "ExpireDelegationTokenRequest": {"hmac": _always},
+    "DescribeDelegationTokenResponse": {"DescribedDelegationToken.hmac": _always},
+    "AlterConfigsRequest": {"AlterableConfig.value": _by_name},
+    "IncrementalAlterConfigsRequest": {"AlterableConfig.value": _by_name},
+    "DescribeConfigsResponse": {
+        "DescribeConfigsResourceResult.value": _by_both,
+        "DescribeConfigsResourceResult.synonyms.value": _by_flag,
+        "DescribeConfigsSynonym.value": _by_name,
+    },
+    "CreateTopicsRequest": {"CreatableTopicConfig.value": _by_name},
+    "CreateTopicsResponse": {"CreatableTopicConfigs.value": _by_both},
+    "ConfigRecord": {"value": _by_name},
+    "FetchResponse": {"FetchableTopicResponse.partitions.records": _of_metadata},
+    "FetchSnapshotResponse": {"FetchSnapshotResponsePartitionSnapshot.unaligned_records": _always},
+    "EnvelopeRequest": {"request_data": _always},
+    "EnvelopeResponse": {"response_data": _always},
+    "RequestHeader": {},
+    "ResponseHeader": {},
+}
+"""By message: its fields that are or may be secrets, as paths from the struct that the rule is for: from the message
+itself, or from a struct inside it with the class before the path. What an Envelope contains is redacted with
+``kwire.redaction`` and hidden everywhere else; what follows a header that cannot be read may be anything."""
+
+STRUCTS: dict[str, dict[tuple[str, ...], Rule]] = {}
+"""The same by class of the struct that a rule is for: paths and rules."""
+
+for _message, _rules in SECRETS.items():
+    for _path, _rule in _rules.items():
+        _owner, _, _within = _path.partition(".") if _path[0].isupper() else (_message, "", _path)
+        STRUCTS.setdefault(_owner, {})[tuple(_within.split("."))] = _rule
+
+
+def changed(value: Any, path: tuple[str, ...], change: Callable[[Any], Any]) -> Any:
+    """A copy of ``value`` with ``change`` applied to what is at ``path``, in each element of any list along it; the
+    same object if nothing changes."""
+    if isinstance(value, list):
+        new = [changed(element, path, change) for element in value]
+        return value if all(one is other for one, other in zip(new, value, strict=True)) else new
+    if value is None or not path:
+        return change(value)
+    old = getattr(value, path[0])
+    inner = changed(old, path[1:], change)
+    return value if inner is old else value.replace(**{path[0]: inner})
+
+
+def erased(value: Any) -> Any:
+    """The replacement for a secret: bytes become empty, strings :data:`HIDDEN`."""
+    return value if not value else HIDDEN if isinstance(value, str) else b"" if isinstance(value, bytes) else value
+
+
+def shown(struct: Any) -> dict[str, str]:
+    """The fields of ``struct`` that have or contain secrets, as ``repr`` shows them."""
+    found = {}
+    for path, rule in STRUCTS[type(struct).__name__].items():
+        value = getattr(struct, path[0], None)
+        clean = changed(value, path[1:], erased)
+        if clean is not value and rule(struct):
+            found[path[0]] = repr(clean) if path[1:] else concealed(value)
+    return found
+
+
+def concealed(value: object) -> str:
+    """The text in place of a secret: ``<24 bytes, hidden>``."""
+    return f"<{len(value)} bytes, hidden>" if isinstance(value, bytes) else HIDDEN
+
+
+__all__ = ["HIDDEN", "METADATA_STARTS", "METADATA_TOPIC", "METADATA_TOPIC_ID", "SECRETS", "is_sensitive"]
