@@ -21,10 +21,8 @@ FieldTags = tuple[tuple[int, bytes], ...]
 """Unknown tagged fields: pairs of tag and payload, ascending."""
 
 
-def _shown(value: object) -> str:
-    if type(value) is bytes and len(value) > SHOWN_BYTES:
-        return f"<{len(value):,} bytes: {value[:16].hex()}…>"
-    return repr(value)
+def _shown(value: bytes) -> str:
+    return repr(value) if len(value) <= SHOWN_BYTES else f"<{len(value):,} bytes: {value[:16].hex()}…>"
 
 
 UNSET: list[Any] = []
@@ -76,7 +74,10 @@ class Struct:
     def __repr__(self) -> str:
         """Secrets are hidden: see :mod:`kwire.secrets`."""
         name = type(self).__name__
-        texts = [f"{field.name}={_shown(getattr(self, field.name))}" for field in self.FIELDS]
+        texts = []
+        for field in self.FIELDS:
+            value = getattr(self, field.name)
+            texts.append(f"{field.name}={_shown(value) if type(value) is bytes else repr(value)}")
         if name in STRUCTS:
             hidden = shown(self)
             fields = zip(self.FIELDS, texts, strict=True)
