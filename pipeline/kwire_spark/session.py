@@ -34,6 +34,7 @@ LOOPBACK = "127.0.0.1"
 LOG_SETTINGS = Path(__file__).with_name("log4j2.properties")
 
 SETTINGS = {
+    "spark.io.encryption.enabled": "true",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.session.timeZone": "UTC",
@@ -41,7 +42,8 @@ SETTINGS = {
     "spark.sql.python.filterPushdown.enabled": "true",
     "spark.sql.sources.partitionOverwriteMode": "static",
 }
-"""Defaults for every session, local or not; settings given to ``spark-submit`` take precedence."""
+"""Defaults for every session, local or not; settings given to ``spark-submit`` take precedence. Shuffle files are
+encrypted with a key in memory: ``watch`` shuffles packets, which contain passwords until they are decoded."""
 
 ERROR_LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
 """Loggers of pyspark that print each error as JSON with the JVM's stack trace, before it is raised: turned off."""

@@ -2,27 +2,42 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.datasource import ReadMaxFiles
 from pyspark.sql.streaming.query import StreamingQuery
 
+from kwire.connection.events import CLIENT, SERVER
+from kwire.message import Message
+from kwire_kafka import (
+    PROTOCOL,
+    AlterConfigsRequest,
+    AlterUserScramCredentialsRequest,
+    EnvelopeRequest,
+    RenewDelegationTokenRequest,
+    SaslAuthenticateRequest,
+)
+from kwire_kafka.api.alter_configs import AlterableConfig, AlterConfigsResource
+from kwire_kafka.api.alter_user_scram_credentials import ScramCredentialUpsertion
 from kwire_spark.capture import Peer, read_pieces
 from kwire_spark.capture.packets import Packet, reverse
 from kwire_spark.capture.reading import file_packets
 from kwire_spark.columns import CLIENTS, EXCHANGES, PACKETS
 from kwire_spark.frames import frame_batches
-from kwire_spark.frames.projection import ConnectionProjection
+from kwire_spark.frames.projection import ConnectionProjection, Table
 from kwire_spark.options import Options
 from kwire_spark.rows import LAYOUTS, Row
 from kwire_spark.sources.packets import PacketStream
@@ -35,7 +50,17 @@ from kwire_spark.streaming.keeping import merged as merged_clients
 from kwire_spark.streaming.packets import packet_batches
 from kwire_spark.tables.clients import EXCHANGE_COLUMNS, KEYS, clients
 from tests.effort import examples
-from tests.pipeline.capture_files import ALICE, BROKER, RST, Conversation, merged, packets, recorded, write_pcap
+from tests.pipeline.capture_files import (
+    ALICE,
+    BROKER,
+    RST,
+    Conversation,
+    Segment,
+    merged,
+    packets,
+    recorded,
+    write_pcap,
+)
 from tests.pipeline.capture_files import frame as link_frame
 from tests.pipeline.report_rows import client, clients_of, exchange, exchanges_of
 
@@ -104,6 +129,67 @@ def test_what_is_stored_of_a_connection_is_small(tmp_path: Path) -> None:
         flow = min(packet.key, reverse(packet.key))
         list(ends.setdefault(flow, Ends(flow, (), wanted)).add(packet))
     assert max(len(one.stored()) for one in ends.values()) < 1500, "connections that ended"
+
+
+WITH_SECRETS = [
+    SaslAuthenticateRequest(auth_bytes=b"\0alice\0hunter2"),
+    RenewDelegationTokenRequest(hmac=b"hunter2"),
+    AlterUserScramCredentialsRequest(upsertions=[ScramCredentialUpsertion(name="a", salted_password=b"hunter2")]),
+    AlterConfigsRequest(resources=[AlterConfigsResource(configs=[AlterableConfig(name="x.token", value="hunter2")])]),
+]
+WITH_SECRETS.append(
+    EnvelopeRequest(
+        request_data=PROTOCOL.encode_request(WITH_SECRETS[1], 2, correlation_id=7), client_host_address=bytes(4)
+    )
+)
+
+
+@pytest.mark.parametrize("message", WITH_SECRETS, ids=lambda message: type(message).__name__)
+@pytest.mark.parametrize("damaged", [False, True], ids=["", "damaged"])
+def test_what_is_stored_of_a_waiting_request_has_no_secrets_and_all_its_rows(
+    tmp_path: Path, message: Message, damaged: bool
+) -> None:
+    version = message.VALID_VERSIONS[-1]
+    request = PROTOCOL.encode_request(message, version, correlation_id=7)
+    request = request[:-1] + b"\xff" if damaged else request
+    response = PROTOCOL.encode_response(PROTOCOL.response(message.API_KEY or 0)(), version, correlation_id=7)
+    steps: list[Segment] = [
+        (CLIENT, 1.0, len(request).to_bytes(4) + request),
+        (SERVER, 2.0, len(response).to_bytes(4) + response),
+    ]
+    path = write_pcap(tmp_path / "a.pcap", packets(Conversation(steps)))
+    first = next(packet for packet in file_packets(str(path)) if isinstance(packet, Packet))
+    flow = min(first.key, reverse(first.key))
+    for table in get_args(Table):
+        rows = []
+        for stop in (False, True):
+            ends = Ends(flow, (), wanted := ConnectionProjection(table))
+            found: list[Row] = []
+            for packet in file_packets(str(path)):
+                assert isinstance(packet, Packet)
+                found += ends.add(packet)
+                if packet.data:
+                    stored = ends.stored()
+                    assert b"hunter2" not in stored
+                    ends = Ends.restored(stored, wanted) if stop else ends
+            rows.append(wanted.batch([*found, *ends.close()]).to_pylist())
+        assert rows[0] == rows[1]
+        assert rows[0]
+
+
+def test_packets_are_encrypted_in_the_files_of_a_shuffle(spark: SparkSession) -> None:
+    secret = random.Random(1).randbytes(64)  # which compression leaves as it is
+    rows = spark.createDataFrame([(number, secret) for number in range(50)], "flow int, data binary")
+    shuffled = rows.repartition(2, "flow").persist(StorageLevel.DISK_ONLY)
+    assert shuffled.count() == 50
+    blocks = Path(spark.sparkContext._temp_dir).parents[1].glob("blockmgr-*/*/*")
+    contents = []
+    for path in blocks:
+        with suppress(OSError):  # those of other sessions come and go
+            contents.append(path.read_bytes())
+    shuffled.unpersist()
+    assert any(contents)
+    assert not [content for content in contents if secret in content]
 
 
 def test_a_reset_connection_is_closed_sooner_than_an_idle_one(tmp_path: Path) -> None:
