@@ -1,11 +1,27 @@
-"""How many examples Hypothesis tries, in proportion to the profile that ``conftest.py`` loaded."""
+"""What a test may cost: how many examples Hypothesis tries, and how much memory something takes."""
 
 from __future__ import annotations
+
+import tracemalloc
+from collections.abc import Callable
 
 from hypothesis import settings
 
 
 def examples(share: float) -> settings:
-    """Decorates a property whose examples cost more than usual, or less: ``share`` of the profile's examples."""
+    """Decorates a property whose examples cost more than usual, or less: ``share`` of the profile's examples.
+
+    The profile is the one that ``conftest.py`` loaded.
+    """
     assert settings.default is not None
     return settings(max_examples=max(1, round(share * settings.default.max_examples)))
+
+
+def peak(work: Callable[[], object]) -> int:
+    """The most memory that Python allocated at a time during ``work``, in bytes."""
+    tracemalloc.start()
+    try:
+        work()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()

@@ -10,10 +10,12 @@ from typing import Any
 
 import pytest
 
+from kwirec.diagnostics import reading
 from kwirec.diagnostics.diagnostic import Report
-from kwirec.diagnostics.reading import read_sources
+from kwirec.diagnostics.reading import MAX_UNPACKED, read_sources
 from kwirec.diagnostics.render_text import render_text
 from kwirec.diagnostics.source import Source
+from tests.effort import peak
 
 MESSAGE = '{ "type": "data", "name": "Clock", "validVersions": "0", "fields": [] }'
 
@@ -148,3 +150,42 @@ def test_a_link_to_a_definition_is_read(tmp_path: Path) -> None:
     sources, report = read(tmp_path / "defs")
     assert [source.text for source in sources] == [MESSAGE]
     assert report.diagnostics == []
+
+
+def refused(path: Path) -> str:
+    """Why the archive is not read; memory for its contents is not even asked for."""
+    found: list[str] = []
+    assert peak(lambda: found.extend(finding.primary.text for finding in read(path)[1].diagnostics)) < 1 << 20
+    assert len(found) == 1
+    return found[0]
+
+
+def test_an_archive_unpacks_to_a_bounded_size(tmp_path: Path) -> None:
+    half = '{"fields":' + " " * (MAX_UNPACKED // 2)
+    bomb = archive(tmp_path / "bomb.zip", A=half, B=half)
+    assert bomb.stat().st_size < 100_000
+    assert refused(bomb).startswith("the archive has 2 files (the limit is 65536) with 16777236 bytes of JSON")
+
+
+def test_an_archive_has_a_bounded_number_of_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reading, "MAX_MEMBERS", 2)
+    assert len(read(archive(tmp_path / "two.zip", A=MESSAGE, B=MESSAGE))[0]) == 2
+    assert refused(archive(tmp_path / "three.zip", A=MESSAGE, B=MESSAGE, C=MESSAGE)).startswith("the archive has 3")
+
+
+def test_no_more_is_unpacked_than_the_archive_announces(tmp_path: Path) -> None:
+    size = 1 << 26
+    liar = archive(tmp_path / "liar.zip", A=" " * size)
+    data = liar.read_bytes()
+    assert data.count(size.to_bytes(4, "little")) == 2
+    liar.write_bytes(data.replace(size.to_bytes(4, "little"), (1000).to_bytes(4, "little")))
+    assert "CRC" in refused(liar)
+
+
+def test_files_of_an_archive_do_not_share_their_bytes(tmp_path: Path) -> None:
+    """The same bytes for each of many entries: a small archive would hold any amount of text."""
+    path = archive(tmp_path / "overlap.zip", A=MESSAGE, B=MESSAGE)
+    data = path.read_bytes()
+    second = data.rindex(b"PK\x01\x02")
+    path.write_bytes(data[: second + 42] + bytes(4) + data[second + 46 :])
+    assert refused(path) == "`B.json` overlaps another file in the archive"

@@ -18,7 +18,7 @@ from kwirec.emitters.modules import group_modules
 from kwirec.frontend import parse
 from kwirec.ir import resolve
 from kwirec.lowering import lower
-from kwirec.validation.types import MAX_NESTING
+from kwirec.validation.types import MAX_FIELDS, MAX_NESTING
 from tests.rules.support import Check, CheckFiles
 
 TAG = {"versions": "1+", "taggedVersions": "1+"}
@@ -36,6 +36,11 @@ def facts(one: Diagnostic) -> str:
 
 def cycle(*structs: Any) -> str:
     return clock(field("Start", "A"), commonStructs=list(structs))
+
+
+def wide(count: int) -> str:
+    """A message with ``count`` fields of a struct: one field more."""
+    return clock(*(field(f"F{n}", "int8") for n in range(count - 1)), field("Zone", "Zone", fields=[field("City")]))
 
 
 def chain(length: int, type_: str = "S", **attributes: Any) -> str:
@@ -265,6 +270,21 @@ FINDINGS: dict[str, tuple[str, list[str]]] = {
         clock(field("Start", "Time", versions="7+"), commonStructs=[struct("Time", field("Millis", "int64"))]),
         ['K303 Start "7+" + "0-2"'],
     ),
+    "elements that hold only elements without bytes": (
+        clock(
+            field("Rows", "[]Row", fields=[field("Cells", "[]Cell", fields=[field("Late", "int32", versions="1+")])]),
+            flexibleVersions="none",
+        ),
+        ['K412 Rows.Cells Cell + "0+"'],
+    ),
+    "elements that hold only structs without bytes": (
+        clock(
+            field("Rows", "[]Row", fields=[field("Cell", "Cell", fields=[field("Late", "int32", versions="2+")])]),
+            flexibleVersions="2+",
+        ),
+        ['K412 Rows Row + "0+"'],
+    ),
+    "one field too many": (wide(MAX_FIELDS), ['K413 - "Clock"']),
     "longer than the stack of whoever follows it": (chain(3000), [f"K411 S{MAX_NESTING}.Next S{MAX_NESTING + 1}"]),
     "one level too many": (chain(MAX_NESTING + 1), [f"K411 S{MAX_NESTING}.Next S{MAX_NESTING + 1}"]),
     "the deepest level is in no version": (
@@ -407,7 +427,9 @@ CLEAN: dict[str, str] = {
     "exactly all versions deprecated": clock(deprecatedVersions="0-2"),
     "deprecated until the end": clock(validVersions="none", deprecatedVersions="0-2", flexibleVersions=ABSENT),
     "number that is nullable in none": clock(field("Hour", "int8", nullableVersions="none")),
-    "tagged and not a map key": clock(field("A", "[]A", fields=[field("B", **TAG, tag=0, mapKey=False)])),
+    "tagged and not a map key": clock(
+        field("A", "[]A", versions="1+", fields=[field("B", **TAG, tag=0, mapKey=False)])
+    ),
     "tagged in none": clock(field("Zone", taggedVersions="none")),
     "tagged and nullable in none": clock(field("Zone", **TAG, tag=0, nullableVersions="none")),
     "all versions deprecated": clock(deprecatedVersions="0+"),
@@ -472,6 +494,20 @@ CLEAN: dict[str, str] = {
     "unstable latest version is not unstable": clock(latestVersionUnstable=False),
     "no listeners": clock(listeners=[]),
     "largest api key": clock(type="metadata", apiKey=32767),
+    "as many fields as may be": wide(MAX_FIELDS - 1),
+    "elements of a struct that may be null": clock(
+        field(
+            "Rows",
+            "[]Row",
+            fields=[field("Cell", "Cell", nullableVersions="0+", fields=[field("Late", "int32", versions="1+")])],
+        ),
+    ),
+    "array that begins with the fields of its elements": clock(
+        field("Rows", "[]Row", versions="1+", fields=[field("Late", "int32", versions="1+")]), flexibleVersions="none"
+    ),
+    "elements that are counted tags": clock(
+        field("Rows", "[]Row", fields=[field("Late", "int32", versions="2+")]), flexibleVersions="0+"
+    ),
     "as many versions as may be": clock(validVersions="5-1004"),
 }
 
@@ -489,10 +525,23 @@ def test_clean(check: Check, case: str) -> None:
 
 def test_structs_that_are_shared_over_and_over_take_no_time(check: Check) -> None:
     """There are 2**40 ways from the first of these structs to the last, and one finding about them."""
-    structs = [struct(f"S{n}", field("A", f"S{n + 1}"), field("B", f"[]S{n + 1}")) for n in range(40)]
-    last = struct("S40", field("Millis", "int64"))
-    [finding] = check(clock(field("Start", "S0"), commonStructs=[*structs, last]))
+    [finding] = check(doubled(40))
     assert facts(finding) == "K411 S15.A S16"
+
+
+def test_a_small_definition_cannot_make_a_large_codec(check: Check) -> None:
+    """2**12 ways to the last struct would be as many copies of its code, so that nothing is emitted at all."""
+    [finding] = check(doubled(12))
+    assert finding.message == "message `Clock` has 12287 fields"
+    assert not finding.code.relaxable
+    assert check(doubled(6)) == []
+
+
+def doubled(depth: int) -> str:
+    """A struct that contains another one twice, which contains another one twice, and so on."""
+    structs = [struct(f"S{n}", field("A", f"S{n + 1}"), field("B", f"[]S{n + 1}")) for n in range(depth)]
+    last = struct(f"S{depth}", field("Millis", "int64"))
+    return clock(field("Start", "S0"), commonStructs=[*structs, last])
 
 
 DEEP: dict[str, Any] = {

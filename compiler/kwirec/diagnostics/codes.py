@@ -11,7 +11,7 @@ from kwirec.diagnostics.examples import ABSENT, clock, field, files, struct
 UNREADABLE = Code(
     number="K001",
     name="unreadable",
-    what="A given path cannot be read: it does not exist, access is denied or an archive is damaged.",
+    what="A given path cannot be read: it does not exist, access is denied, or an archive is damaged or too large.",
     why="Continuing without it would silently compile an incomplete protocol.",
     offending="kwirec check message_dfes/",
     corrected="kwirec check message_defs/",

@@ -22,6 +22,12 @@ ARCHIVE_SUFFIXES = (".jar", ".zip")
 
 METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 """The others can demand any amount of memory for a few bytes."""
+HEADER = 30
+"""The smallest size of the header before each file in an archive."""
+
+MAX_MEMBERS, MAX_UNPACKED = 1 << 16, 1 << 24
+"""How many files an archive may contain, and how many bytes all JSON files in it: a Kafka release has less than a
+mebibyte of definitions, and a small archive may unpack to gigabytes."""
 
 NOT_DEFINITIONS = frozenset({"releases.json", "layouts.json", "exceptions.json", "errors.json"})
 """Files in folders of definitions that are not definitions."""
@@ -74,13 +80,31 @@ def _read(path: Path, report: Report) -> Iterator[Source]:
 
 def _read_archive(path: Path, report: Report) -> Iterator[Source]:
     with zipfile.ZipFile(path) as archive:
-        for name in sorted(archive.namelist()):
-            if archive.getinfo(name).compress_type not in METHODS:
-                raise ValueError(f"`{name}` is neither stored nor deflated, as everything in a jar is")
-            if name.endswith(DEFINITION_SUFFIXES) and PurePosixPath(name).name not in NOT_DEFINITIONS:
-                data = archive.read(name)
-                if b'"validVersions"' in data or b'"fields"' in data:  # else some other JSON of the jar
-                    yield from _decode(f"{path.as_posix()}!{name}", data, report)
+        for member in _members(archive):
+            with archive.open(member) as file:
+                data = file.read(member.file_size)  # without a size, all of it would be unpacked at once
+            if b'"validVersions"' in data or b'"fields"' in data:  # else some other JSON of the jar
+                yield from _decode(f"{path.as_posix()}!{member.filename}", data, report)
+
+
+def _members(archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
+    """The definitions in an archive, by name. ``ValueError`` unless all members are those of an ordinary jar."""
+    members, end = sorted(archive.infolist(), key=lambda member: member.header_offset), 0
+    for member in members:
+        if member.compress_type not in METHODS:
+            raise ValueError(f"`{member.filename}` is neither stored nor deflated, as everything in a jar is")
+        if member.header_offset < end:
+            raise ValueError(f"`{member.filename}` overlaps another file in the archive")
+        end = member.header_offset + HEADER + member.compress_size
+    paths = [(PurePosixPath(member.filename), member) for member in members]
+    found = [file for path, file in paths if path.suffix in DEFINITION_SUFFIXES and path.name not in NOT_DEFINITIONS]
+    size = sum(member.file_size for member in found)
+    if len(members) > MAX_MEMBERS or size > MAX_UNPACKED:
+        contents = (
+            f"{len(members)} files (the limit is {MAX_MEMBERS}) with {size} bytes of JSON (at most {MAX_UNPACKED})"
+        )
+        raise ValueError(f"the archive has {contents}: unpack it and pass the folder")
+    return sorted(found, key=lambda member: member.filename)
 
 
 def _decode(name: str, data: bytes, report: Report) -> Iterator[Source]:

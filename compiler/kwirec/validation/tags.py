@@ -206,8 +206,8 @@ def tagged_records(at: FieldSite) -> Iterator[Finding]:
 
 @rule(
     "K609",
-    offending=clock(field("Zones", "[]Zone", fields=[tagged("Name", 0, mapKey=True)])),
-    corrected=clock(field("Zones", "[]Zone", fields=[field("Name", versions="1+", mapKey=True)])),
+    offending=clock(field("Zones", "[]Zone", versions="1+", fields=[tagged("Name", 0, mapKey=True)])),
+    corrected=clock(field("Zones", "[]Zone", versions="1+", fields=[field("Name", versions="1+", mapKey=True)])),
 )
 def tagged_map_key(at: FieldSite) -> Iterator[Finding]:
     """A map key is tagged.

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
 from kwirec.diagnostics.diagnostic import Finding, Severity, did_you_mean
 from kwirec.diagnostics.examples import clock, field, struct
-from kwirec.ir.schema import ENTITY_TYPES, NULLABLE_PRIMITIVES, PrimitiveType, StructType
+from kwirec.ir.schema import ENTITY_TYPES, NULLABLE_PRIMITIVES, ArrayType, PrimitiveType, StructType
 from kwirec.ir.sites import FieldSite, MessageSite, StructSite
 from kwirec.validation.rule import rule
+from kwirec.versions import in_words
 
 MAX_NESTING = 16
 """The maximum number of levels of structs below a message."""
+MAX_FIELDS = 1000
+"""The maximum number of fields of a message, with those of a struct counted for each of its uses."""
 
 
 @rule(
@@ -291,13 +295,8 @@ def deep_nesting(at: MessageSite) -> Iterator[Finding]:
     Codecs read and write nested arrays with nested loops, and Python allows at most 20 nested blocks. Kafka's deepest
     message has five levels.
     """
-    edges = _edges(at)
-    if any(_cycles(edges)):
-        return  # that is K409
-    level = {at.message.root.name}
-    for _ in range(MAX_NESTING):
-        level = {str(site.base) for name in level for site in edges[name] if site.live}
-    for site in (site for name in edges if name in level for site in edges[name] if site.live):
+    edges, deepest = _edges(at), _levels(at)[-2]
+    for site in (site for name in deepest for site in edges[name] if site.live):
         yield site.finding(
             f"structs are nested more than {MAX_NESTING} levels deep",
             site.decl.type.name_span,
@@ -305,3 +304,77 @@ def deep_nesting(at: MessageSite) -> Iterator[Finding]:
             helps=["send a list of elements that refer to each other by number"],
         )
         return
+
+
+@rule(
+    "K412",
+    offending=clock(field("Zones", "[]Zone", fields=[field("Name", versions="1+")])),
+    corrected=clock(field("Zones", "[]Zone", versions="1+", fields=[field("Name", versions="1+")])),
+)
+def empty_elements(at: MessageSite) -> Iterator[Finding]:
+    """The elements of an array have no bytes in a version in which the array exists.
+
+    A few bytes could announce any number of such elements, so a small message would take all memory. In flexible
+    versions, every element has at least the number of its tagged fields.
+    """
+    flexible = at.message.flexible
+    sized = {name: {version for version in used if version in flexible} for name, used in at.message.usage.items()}
+    for _ in range(MAX_NESTING):  # a struct learns from those in it, one level in each round
+        for site in at.fields:
+            present = site.live
+            if isinstance(site.field.type, StructType):
+                present &= sized[site.field.type.name] | site.within(site.field.nullable)
+            sized[site.struct.name] |= present
+    for site in at.fields:
+        empty = site.live - sized.get(str(site.base), site.live)
+        if empty and isinstance(site.field.type, ArrayType):
+            yield site.finding(
+                f"the elements of `{site.field.name}` have no bytes in {in_words(empty)}",
+                site.decl.type.name_span,
+                f"`{site.base}` has no fields in these",
+                others=[(site.decl.versions.span, "the versions of the array")] if site.decl.versions else (),
+                helps=["narrow the versions of the array, or widen those of a field of its elements"],
+            )
+
+
+@rule(
+    "K413",
+    offending=clock(
+        field("Wheel", "Wheel1"),
+        commonStructs=[
+            *(struct(f"Wheel{n}", *(field(f"Inner{x}", f"Wheel{n + 1}") for x in "AB")) for n in range(1, 10)),
+            struct("Wheel10", field("Teeth", "int16")),
+        ],
+    ),
+    corrected=clock(field("Wheels", "[]Wheel", fields=[field("Inside", "int32"), field("Teeth", "int16")])),
+)
+def large_message(at: MessageSite) -> Iterator[Finding]:
+    """A message has more than 1000 fields, counting those of a struct for each of its uses.
+
+    Codecs read and write structs in place, so common structs that contain each other twice would double the generated
+    code with every level. Kafka's largest message has 73 fields.
+    """
+    sizes = Counter(site.struct.name for site in at.fields if site.live)
+    levels = _levels(at)
+    count = sum(times * sizes[name] for level in levels for name, times in level.items())
+    if count > MAX_FIELDS and not levels[-1]:
+        yield at.finding(
+            f"message `{at.message.name}` has {count} fields",
+            at.decl.name.span,
+            f"more than {MAX_FIELDS}, counting those of a struct for each of its uses",
+            helps=["split the message, or send a list of elements that refer to each other by number"],
+        )
+
+
+def _levels(at: MessageSite) -> list[Counter[str]]:
+    """How often each struct is used on each level of nesting, up to the first that is too deep [K411]. Empty if
+    structs contain themselves [K409]."""
+    edges = _edges(at)
+    levels = [Counter[str]() if any(_cycles(edges)) else Counter([at.message.root.name])]
+    for _ in range(MAX_NESTING + 1):
+        inner = Counter[str]()
+        for name, times in levels[-1].items():
+            for site in edges[name]:
+                inner[str(site.base)] += times if site.live else 0
+        levels.append(+inner)
+    return levels
