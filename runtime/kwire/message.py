@@ -144,6 +144,7 @@ class Message(Struct):
                 return message  # type: ignore[no-any-return]
         except Exception:  # the slow path reports the error in detail
             pass
+        message = None  # not needed while it is decoded again
         from kwire import interpreter
 
         return interpreter.decode(cls, data, start, version, policy, whole=True)[0]
@@ -164,6 +165,7 @@ class Message(Struct):
                 return message, end
         except Exception:  # the slow path reports the error in detail
             pass
+        message = None  # not needed while it is decoded again
         from kwire import interpreter
 
         return interpreter.decode(cls, data, start, version, policy, whole=False)

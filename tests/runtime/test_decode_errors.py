@@ -13,6 +13,8 @@ from kwire import LIKE_KAFKA, STRICT, DecodeError, EncodeError, KwireError, Poli
 from kwire.message import Message
 from kwire_kafka import ApiVersionsResponse, FetchResponse, HeartbeatRequest, MetadataResponse
 from kwire_kafka.api.fetch import EpochEndOffset, FetchableTopicResponse, PartitionData
+from kwire_kafka.api.metadata import MetadataResponseBroker
+from tests.effort import peak
 from tests.properties.values import FIXED, each_message, make, message_class
 from tests.runtime.cuts import cuts
 
@@ -198,3 +200,15 @@ def test_policies_are_values() -> None:
 def test_policies_print() -> None:
     assert repr(LIKE_KAFKA) == "Policy(tags='kafka', utf8='replace', trailing='ignore')"
     assert repr(STRICT) == "Policy(tags='strict', utf8='strict', trailing='error')"
+
+
+@pytest.mark.parametrize("trailing", [b"more", b""])
+def test_the_second_reading_begins_with_the_memory_of_the_first_released(trailing: bytes) -> None:
+    """The error of a large message does not take twice the memory of the message."""
+    data = MetadataResponse(brokers=[MetadataResponseBroker(node_id=node) for node in range(20_000)]).encode(8)
+    bad = data + trailing if trailing else data[:-1]
+
+    def failed() -> None:
+        broken(MetadataResponse, bad, 8)
+
+    assert peak(failed) < 1.6 * peak(lambda: MetadataResponse.decode(data, 8))

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import pickle
 import re
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 import pytest
+from crc32c import crc32c
 from hypothesis import given
 from hypothesis import strategies as st
 from syrupy.assertion import SnapshotAssertion
@@ -33,9 +34,19 @@ from kwire.trace import (
     trace_request,
     trace_response,
 )
-from kwire_kafka import PROTOCOL, ApiVersionsResponse, FetchResponse, HeartbeatRequest
+from kwire.trace.batches import MAX_BYTES, MAX_HEADERS, MAX_RECORDS
+from kwire_kafka import (
+    PROTOCOL,
+    ApiVersionsResponse,
+    ConfigRecord,
+    FetchResponse,
+    HeartbeatRequest,
+    ProduceRequest,
+    SaslAuthenticateRequest,
+)
 from kwire_kafka.api.fetch import FetchableTopicResponse, PartitionData
-from tests.effort import examples
+from kwire_kafka.api.produce import PartitionProduceData, TopicProduceData
+from tests.effort import examples, peak
 from tests.properties.values import FIXED, each_message, make, message_class
 from tests.runtime.cuts import cuts
 
@@ -381,3 +392,99 @@ def test_as_data() -> None:
         "offset": len(data) - 1,
         "reason": "the number of tagged fields takes 1 byte, 0 left",
     }
+
+
+def produced(records: bytes) -> bytes:
+    topic = TopicProduceData(name="t", partition_data=[PartitionProduceData(records=records)])
+    return PROTOCOL.encode_request(ProduceRequest(topic_data=[topic]), 9, correlation_id=1)
+
+
+def test_records_are_shown_up_to_a_number_and_counted_after_it() -> None:
+    count = MAX_RECORDS + 700
+    for codec in (Codec.NONE, Codec.ZSTD):
+        data = produced(encode_batch([Record(value=b"v")] * count, codec=codec))
+        found = trace_request(PROTOCOL, data, expand=expand_records)
+        assert_tiles(found)
+        assert len(block(found.spans, "record")) == MAX_RECORDS
+        assert "  700 records more\n" in show(found)
+
+
+def test_a_small_batch_cannot_make_a_large_tree() -> None:
+    """Half a kilobyte of millions of records, and of one with a value of megabytes."""
+    record = Record(b"k" * MAX_BYTES, b"v" * MAX_BYTES, (("h", b"w" * 10),) * MAX_HEADERS)
+    larger = Record(b"k" * 1_000_000, b"v" * 10_000_000, (("h" * 1000, b"w" * 1000),) * 2000)
+    value: Any = {}
+    for size in (300, 3000):
+        payload = produced(encode_batch([record, larger, *[Record()] * size * 100], codec=Codec.ZSTD))
+        found = trace_request(PROTOCOL, payload, expand=expand_records)
+        value[size] = [span.value for span in found.spans if span.kind == "record"]
+    whole, short = value[300][:2]
+    assert value[300] == value[3000]
+    assert (whole["key"], whole["value"]) == ("6b" * MAX_BYTES, "76" * MAX_BYTES)
+    assert short["value"] == "76" * (MAX_BYTES - 1) + "7…"
+    assert len(json.dumps(short)) < 20 * MAX_BYTES
+
+
+@pytest.mark.parametrize("end", [b"", b"\1"])
+def test_a_tree_keeps_its_last_lines_and_counts_the_others(end: bytes) -> None:
+    message = HeartbeatRequest(group_id="g", unknown_tags=tuple((tag, b"") for tag in range(1000)))
+    data = message.encode(4) + end
+    everything = trace_message(HeartbeatRequest, data, 4)
+    found = trace_message(HeartbeatRequest, data, 4, most=10)
+    assert_tiles(found)
+    assert found.spans[1:] == everything.spans[-10:]
+    left_out = len(everything.spans) - 10
+    assert (found.spans[0].name, found.spans[0].value) == ("left out", left_out)
+    assert f"  {left_out} lines left out\n" in show(found)
+    assert show(found, last=5) == show(everything, last=5)
+    assert trace_message(HeartbeatRequest, data, 4, most=len(everything.spans)).spans == everything.spans
+
+
+def test_secrets_stay_hidden_where_lines_are_left_out() -> None:
+    """Both the secret among these lines, and a secret whose name is among them."""
+    tags = tuple((tag, b"") for tag in range(100))
+    sasl = SaslAuthenticateRequest(auth_bytes=b"hunter2", unknown_tags=tags)
+    config = ConfigRecord(resource_name="b", name="retention.ms", value="hunter2", unknown_tags=tags)
+    for message, version in ((sasl, 2), (config, 0)):
+        data = message.encode(version)
+        for most in (1, 50, 102, 103, 104, 105, 1000):
+            found = trace_message(type(message), data, version, most=most)
+            if message is sasl or most < 103:
+                assert "hunter2" not in show(found) + json.dumps(as_json(found))
+                assert b"hunter2".hex() not in show(found) + json.dumps(as_json(found))
+
+
+def test_an_unreadable_batch_is_noticed_even_if_its_line_is_left_out() -> None:
+    unknown = encode_batch([])[:16] + b"\x09" + encode_batch([])[17:]
+    data = FetchResponse(responses=[FetchableTopicResponse(partitions=[PartitionData(records=unknown)])]).encode(13)
+    for most in (2, 100):
+        found = trace_message(FetchResponse, data, 13, expand=expand_records, most=most)
+        assert found.error is None
+        assert [span.name for span in found.spans if span.kind == "?"] == ["left out" if most == 2 else "batch[0]"]
+
+
+def test_the_lines_before_an_error_take_a_bounded_number_of_spans() -> None:
+    """Beyond that number, a field before the error takes no memory for a span."""
+    peaks = []
+    for count in (50_000, 200_000):
+        tags = tuple((tag, b"") for tag in range(count))
+        data = HeartbeatRequest(unknown_tags=tags).encode(4) + b"\0"
+        with pytest.raises(DecodeError) as caught:
+            HeartbeatRequest.decode(data, 4)
+        shown = annotate(caught.value)
+        assert shown.count("\n") == 25
+        assert f"  {count - 13} lines before\n" in shown
+        peaks.append(peak(partial(annotate, caught.value)))
+    assert (peaks[1] - peaks[0]) / 150_000 < 200  # bytes for a field: those of the message that is decoded again
+
+
+@pytest.mark.parametrize("codec", [5, 6, 7])
+def test_a_batch_of_an_unknown_codec_is_shown(codec: int) -> None:
+    """Even one without records, where nothing is decompressed."""
+    batch = bytearray(encode_batch([]))
+    batch[22] = codec
+    batch[17:21] = crc32c(bytes(batch[21:])).to_bytes(4, "big")
+    found = trace_request(PROTOCOL, produced(bytes(batch)), expand=expand_records)
+    assert_tiles(found)
+    assert f"codec {codec}\n" in show(found)
+    assert json.dumps(as_json(found))

@@ -17,6 +17,7 @@ from kwire.errors import DecodeError
 from kwire.logs.segment import log_file
 from kwire.logs.window import WINDOW
 from kwire.records import Batch
+from kwire.records.batch import CHUNK
 from kwire_spark.segments.arrays import COLUMNS
 from kwire_spark.segments.bounds import Bounds
 from kwire_spark.segments.record_columns import BELIEVED, Gathered, Read, Stored
@@ -101,7 +102,7 @@ class Rows:
         try:
             if batch.count > BELIEVED:
                 records = iter(batch)
-                while part := list(islice(records, ROWS)):
+                while part := list(islice(records, CHUNK)):
                     self._read.add(batch, part)
                     yield from self._read_rows()
             else:

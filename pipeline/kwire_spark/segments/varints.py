@@ -9,10 +9,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from kwire.records.loops import Headers, read_headers, read_long_varint
-
-LEAST_RECORD = 7
-"""The smallest possible size of a record, in bytes."""
+from kwire.records.loops import LEAST_RECORD, MAX_OBJECTS, Headers, read_headers, read_long_varint
 
 Numbers = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
@@ -91,13 +88,15 @@ class Fields:
         some = self._bytes.take(pos, mode="clip") != 0
         self.bad |= ~some & (pos + 1 != end)
         parsed: list[tuple[int, Headers]] = []
+        room = MAX_OBJECTS
         for number in np.flatnonzero(some & ~self.bad).tolist():
             try:
-                headers, after = read_headers(self.data, int(pos[number]))
+                headers, after = read_headers(self.data, int(pos[number]), room)
             except (IndexError, ValueError):
                 after = -1
             if after == end[number]:
                 parsed.append((number, headers))
+                room -= len(headers)
             else:
                 self.bad[number] = True
         return parsed

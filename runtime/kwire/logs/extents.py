@@ -29,7 +29,8 @@ _OFFSETS = Struct(">q15xi")
 _CANDIDATE = re.compile(b"(?s)(?<=[\x00-\x06].{7})\x02(?=.{4}\x00[\x00-\x7f][\x00-\x7f])")
 """Magic 2 in a possible header: a valid size, attributes without unassigned bits, and finally an offset delta that is
 not negative."""
-_OLD_CANDIDATE = re.compile(b"(?s)(?<=[\x00-\x06].{7})[\x00-\x02]")
+_OLD_CANDIDATE = re.compile(b"(?s)(?<=[\x00-\x06].{7})(?<!\x00{4}.{4})[\x00-\x02]")
+"""Any magic after a valid size, which is not zero: damage is often a run of zeros."""
 
 
 class Extent(NamedTuple):

@@ -181,8 +181,9 @@ class SegmentReader:
 
 def _error(window: Window, position: int, size: int, reason: str) -> RecordsError:
     """The error that ``read_batches`` raises for invalid bytes, or else one for their size."""
+    whole = window.size_at(position) or MAX_KEPT  # garbage may fill the file
     try:
-        next(read_batches(window.read(position, size), position=position), None)
+        next(read_batches(window.read(position, min(size, whole)), position=position), None)
     except RecordsError as error:
         return error
     data = bytes(window.read(position, min(size, MAX_KEPT)))

@@ -13,7 +13,7 @@ for incomplete and corrupt batches, :func:`encode_batch` and :func:`encode_messa
 from kwire.records.batch import Batch
 from kwire.records.build import encode_batch, encode_message_set
 from kwire.records.control import ControlRecord, decode_control, encode_control
-from kwire.records.errors import ChecksumError, CorruptRecordError, RecordsError, UnknownMagicError
+from kwire.records.errors import ChecksumError, CorruptRecordError, RecordsError, RecordsLimitError, UnknownMagicError
 from kwire.records.loops import Record
 from kwire.records.reader import BatchReader, read_batches
 
@@ -25,6 +25,7 @@ __all__ = [
     "CorruptRecordError",
     "Record",
     "RecordsError",
+    "RecordsLimitError",
     "UnknownMagicError",
     "decode_control",
     "encode_batch",

@@ -202,7 +202,7 @@ class Batch:
         yield from self._read_rest(data, pos, done)
 
     def records(self) -> list[Record]:
-        """All records; one invalid record raises."""
+        """All records; one invalid record raises, as do more than fit into memory: :class:`RecordsLimitError`."""
         if self.magic < 2:
             return message_sets.read(self, self._verify)[0]
         return self._read_rest(self.payload(), 0, 0)
@@ -259,11 +259,13 @@ class Batch:
         self, data: bytes, pos: int, done: int, wanted: int, *, stored: bool = False
     ) -> tuple[list[Record], int]:
         base_offset, base_timestamp = self.base_offset, self.base_timestamp
-        try:
-            if not (-HUGE < base_timestamp < HUGE and -HUGE < base_offset < HUGE):
-                raise ValueError("offsets or timestamps may overflow")
-            records, pos = read_records(data, pos, wanted, base_offset, base_timestamp)
-        except (IndexError, ValueError):
+        records: list[Record] | None = None
+        if -HUGE < base_timestamp < HUGE and -HUGE < base_offset < HUGE:  # else they may overflow
+            try:
+                records, pos = read_records(data, pos, wanted, base_offset, base_timestamp)
+            except (IndexError, ValueError):
+                records = None  # the failed loop holds records until the end of this block
+        if records is None:
             records, pos = interpreter.read_records(self, data, pos, done, wanted)
         if self.attributes & APPEND_TIME and not stored:
             for record in records:

@@ -34,6 +34,11 @@ class CorruptRecordError(RecordsError):
     """A size, count or length that disagrees with the bytes."""
 
 
+class RecordsLimitError(RecordsError):
+    """More records and headers than are read at once (``kwire.records.loops.MAX_OBJECTS``). Iterating over the batch
+    reads it in parts."""
+
+
 MAX_KEPT = 1024
 """How many bytes an error keeps of a batch with an invalid size."""
 

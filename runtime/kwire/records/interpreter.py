@@ -6,9 +6,9 @@ numbers that overflow Java's ``long``), or raise ``CorruptRecordError`` with the
 
 from __future__ import annotations
 
-from kwire.records.errors import error_in
+from kwire.records.errors import RecordsLimitError, error_in
 from kwire.records.layout import BATCH_HEADER, CODEC_MASK
-from kwire.records.loops import Record
+from kwire.records.loops import LEAST_RECORD, MAX_OBJECTS, Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ def read_records(batch: Batch, data: bytes, pos: int, first: int, count: int) ->
     ``first`` is the index of the first of them.
     """
     reader = _Reader(batch, data, pos)
+    reader.spend(min(count, (len(data) - pos) // LEAST_RECORD), f"the header counts {batch.count} records")
     records = []
     for number in range(first, first + count):
         reader.path, reader.field = f"records[{number}]", ""
@@ -52,6 +53,13 @@ class _Reader:
         self.pos = pos
         self.path = "records"
         self.field = ""
+        self.room = MAX_OBJECTS
+
+    def spend(self, count: int, what: str) -> None:
+        self.room -= count
+        if self.room < 0:
+            reason = f"{what}, the limit is {MAX_OBJECTS} records and headers"
+            raise error_in(self.batch, BATCH_HEADER.size, self.path, reason, RecordsLimitError)
 
     def record(self) -> Record:
         batch = self.batch
@@ -75,6 +83,7 @@ class _Reader:
         left = len(self.data) - self.pos
         if not 0 <= count <= left:
             self.refuse(f"{count} headers, but {left} bytes are left", start)
+        self.spend(count, f"{count} headers")
         headers = []
         for number in range(count):
             length = self.length(f"headers[{number}].key", nullable=False)

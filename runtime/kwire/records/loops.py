@@ -21,6 +21,13 @@ Headers = tuple[tuple[str, bytes | None], ...]
 HUGE = 1 << 62
 """Offsets and timestamps beyond this are left to the slow path, which overflows like Java's ``long``."""
 
+LEAST_RECORD = 7
+"""The smallest possible size of a record, in bytes."""
+
+MAX_OBJECTS = 500_000
+"""The most records and headers that are read at once, which bounds the memory for a compressed batch of tiny ones. A
+batch of a broker's default size, a mebibyte, has room for 150,000 records."""
+
 
 @mypyc_attr(acyclic=True)
 class Record:
@@ -88,10 +95,14 @@ def read_records(
 ) -> tuple[list[Record], i64]:
     """``count`` records from ``pos`` of ``data``, and the position where they end, which is within ``data``.
 
-    The bases are below :data:`HUGE`. All varints are zigzag coded: odd numbers are negative, 1 is -1.
+    The bases are below :data:`HUGE`. All varints are zigzag coded: odd numbers are negative, 1 is -1. More than
+    :data:`MAX_OBJECTS` records and headers are unusual, too.
     """
     records: list[Record] = []
     none: Headers = ()
+    room: i64 = MAX_OBJECTS - count
+    if room < 0:
+        give_up()
     for _ in range(count):
         size: i64 = data[pos]
         pos += 1
@@ -175,7 +186,8 @@ def read_records(
         length = data[pos]
         pos += 1
         if length:
-            headers, pos = read_headers(data, pos - 1)
+            headers, pos = read_headers(data, pos - 1, room)
+            room -= len(headers)
         if pos - start << 1 != size:
             give_up()
         if time & 1:
@@ -203,10 +215,10 @@ def read_long_varint(data: bytes, pos: i64, last: i64) -> tuple[i64, i64]:
             give_up()
 
 
-def read_headers(data: bytes, pos: i64) -> tuple[Headers, i64]:
-    """The headers of a record, starting with their number."""
+def read_headers(data: bytes, pos: i64, room: i64) -> tuple[Headers, i64]:
+    """The headers of a record, starting with their number. Gives up if there are more than ``room``."""
     count, pos = read_long_varint(data, pos, 28)
-    if count & 1:
+    if count & 1 or count >> 1 > room:
         give_up()
     headers: list[tuple[str, bytes | None]] = []
     for _ in range(count >> 1):

@@ -9,16 +9,17 @@ from __future__ import annotations
 
 import zlib
 
-from kwire.records.errors import ChecksumError, CorruptRecordError, RecordsError, UnknownMagicError, error_in
+from kwire.records.errors import ChecksumError, CorruptRecordError, RecordsLimitError, UnknownMagicError, error_in
 from kwire.records.interpreter import int64
 from kwire.records.layout import APPEND_TIME, CODEC_MASK, MAGIC, MESSAGE_HEADER, MIN_SIZE, OVERHEAD, ZSTD
-from kwire.records.loops import Record
+from kwire.records.loops import MAX_OBJECTS, Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import NoReturn
 
     from kwire.records.batch import Batch
+    from kwire.records.errors import RecordsError
 
 KEY = (18, 26)
 """Offset of the key's length, by magic."""
@@ -66,6 +67,9 @@ def _inner(batch: Batch, data: bytes, verify: bool) -> list[_Message]:
     inner: list[_Message] = []
     pos = 0
     while pos < len(data):
+        if len(inner) == MAX_OBJECTS:
+            reason = f"more than {MAX_OBJECTS} messages in a compressed message"
+            raise error_in(batch, KEY[batch.magic] + 8, "records", reason, RecordsLimitError)
         size = OVERHEAD + int.from_bytes(data[pos + 8 : pos + 12], "big", signed=True)
         if batch.lenient and inner and (len(data) - pos < 12 or MIN_BYTES <= size > len(data) - pos):
             break

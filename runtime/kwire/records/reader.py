@@ -143,15 +143,14 @@ def read_batches(
     An incomplete batch at the end is normal in a Fetch response and ends the iteration without an error; the reader's
     ``truncated`` is its length [KAFKA-WIRE 44]. Errors: :class:`ChecksumError` (not with ``verify=False``),
     :class:`UnknownMagicError`, :class:`CorruptRecordError`, and while records are decoded,
-    ``kwire.compression.CompressionError``.
+    :class:`RecordsLimitError` and ``kwire.compression.CompressionError``.
 
     With ``skip``, such batches are skipped and their errors collected in the reader's ``errors``. Invalid records are
     found when they are decoded: :meth:`BatchReader.with_records` skips their batch as well, a loop over its records
     raises.
 
     ``position`` is where ``data`` starts in a larger input, for the positions of batches and the offsets of errors.
-    ``limit`` bounds the decompressed bytes of one batch (default ``kwire.compression.DEFAULT_LIMIT``). Records take
-    more memory than their bytes, tiny headers 40 times as much: use a lower limit for untrusted input.
+    ``limit`` bounds the decompressed bytes of one batch (default ``kwire.compression.DEFAULT_LIMIT``).
 
     Of the ``policy`` only ``trailing`` applies: "ignore" ignores bytes that Kafka does not look at.
     """

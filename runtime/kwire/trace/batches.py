@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from itertools import islice
 from struct import unpack_from
 from typing import TYPE_CHECKING
 
 from kwire.compression import Codec
-from kwire.errors import DecodeError, cut
+from kwire.errors import DecodeError, counted, cut
 from kwire.primitives import read_varint
 from kwire.records import ChecksumError, read_batches
 from kwire.records.layout import MAGIC, OVERHEAD
@@ -44,6 +45,12 @@ _MESSAGE: Fields = (
     ("attributes", "int8"),
 )
 _HEADERS: dict[int, Fields] = {0: _MESSAGE, 1: (*_MESSAGE, ("timestamp", "int64")), 2: _BATCH}
+MAX_RECORDS = 1000
+"""The most records of a batch that get spans of their own; one span counts the others."""
+MAX_BYTES = 1024
+"""How many bytes of a key or value a span has: a batch of a few bytes may decompress to large ones."""
+MAX_HEADERS = 8
+"""How many headers of a record a span has, each with a tenth of ``MAX_BYTES``."""
 _FLAGS = ((8, "append time"), (16, "transactional"), (32, "control"), (64, "delete horizon"))
 
 
@@ -87,7 +94,8 @@ def _batch(data: bytes, start: int, end: int, path: str, depth: int) -> Iterator
         text = "too short for a batch" if fields else f"a batch of magic {magic}, only 0 to 2 are known"
         yield Span(start, end, path, name, "?", data[start:end], depth=depth, text=text)
         return
-    records, problem = _records(data[start:end])
+    batch = data[start:end]
+    count, problem = _count(batch)
     yield Span(start, start, path, name, "record batch" if magic == 2 else f"message v{magic}", ..., depth=depth)
     pos, attributes = start, 0
     for field, kind in fields:
@@ -101,26 +109,35 @@ def _batch(data: bytes, start: int, end: int, path: str, depth: int) -> Iterator
             text = f"{value}  {time_text(value)}".rstrip()
         yield Span(pos, pos + SIZES[kind], f"{path}.{field}", field, kind, value, depth=depth + 1, text=text)
         pos += SIZES[kind]
-    if records is None:
+    codec = attributes & 7
+    if count is None:
         text = f"not readable: {problem.reason}" if problem else ""
         yield Span(pos, end, f"{path}.records", "records", "?", data[pos:end], depth=depth + 1, text=text)
-    elif magic == 2 and not attributes & 7:
-        yield from _plain(data, pos, records, path, depth + 1)
-    elif not attributes & 7:
-        yield from [_record(pos, end, f"{path}.record[0]", record, depth + 1) for record in records]
-    else:
-        what = f"{Codec(attributes & 7).label} data"
-        yield Span(pos, end, f"{path}.records", "records", what, data[pos:end], depth=depth + 1)
-        for index, record in enumerate(records):
-            yield _record(end, end, f"{path}.record[{index}]", record, depth + 2)
+        return
+    depth += 1
+    if codec:
+        what = f"{Codec(codec).label} data"
+        yield Span(pos, end, f"{path}.records", "records", what, data[pos:end], depth=depth)
+        pos, depth = end, depth + 1
+    for index, record in enumerate(islice(_records(batch, verify=False), MAX_RECORDS)):
+        size, content = read_varint(data, pos) if magic == 2 and not codec else (end - pos, pos)
+        yield _record(pos, content + size, f"{path}.record[{index}]", record, depth, content)
+        pos = content + size
+    if count > MAX_RECORDS:
+        text = f"{counted(count - MAX_RECORDS, 'record')} more"
+        yield Span(pos, end, f"{path}.records", "records", "records", count - MAX_RECORDS, depth=depth, text=text)
 
 
-def _records(batch: bytes) -> tuple[list[Record] | None, DecodeError | None]:
-    """The records of a batch, if they can be read, and the errors in it."""
+def _records(batch: bytes, *, verify: bool) -> Iterator[Record]:
+    return (record for found in read_batches(batch, verify=verify) for record in found)
+
+
+def _count(batch: bytes) -> tuple[int | None, DecodeError | None]:
+    """The number of records in a batch, if they can be read, and the errors in it."""
     problem = None
     for verify in (True, False):
         try:
-            return [record for found in read_batches(batch, verify=verify) for record in found], problem
+            return sum(1 for _ in _records(batch, verify=verify)), problem
         except ChecksumError as error:
             problem = error
         except DecodeError as error:
@@ -128,15 +145,9 @@ def _records(batch: bytes) -> tuple[list[Record] | None, DecodeError | None]:
     return None, problem
 
 
-def _plain(data: bytes, pos: int, records: list[Record], path: str, depth: int) -> Iterator[Span]:
-    for index, record in enumerate(records):
-        size, start = read_varint(data, pos)
-        yield _record(pos, start + size, f"{path}.record[{index}]", record, depth, content=start)
-        pos = start + size
-
-
-def _record(start: int, end: int, path: str, record: Record, depth: int, content: int = 0) -> Span:
-    names = ", ".join(name for name, _ in record.headers)
+def _record(start: int, end: int, path: str, record: Record, depth: int, content: int) -> Span:
+    shown = record.headers[:MAX_HEADERS]
+    names = ", ".join(name for name, _ in shown)
     headers = f", headers {cut(names, 48)}" if record.headers else ""
     text = f"offset {record.offset}, {time_text(record.timestamp) or 'no time'}, "
     text += f"key {_short(record.key)}, value {_short(record.value)}{headers}"
@@ -146,14 +157,14 @@ def _record(start: int, end: int, path: str, record: Record, depth: int, content
         "timestamp": record.timestamp,
         "key": _digits(record.key),
         "value": _digits(record.value),
-        "headers": [[name, _digits(value)] for name, value in record.headers],
+        "headers": [[cut(name, MAX_BYTES // 10), _digits(value, MAX_BYTES // 10)] for name, value in shown],
     }
     secret = bool(record.value and record.value.startswith(METADATA_STARTS))
     return Span(start, end, path, name, "record", value, depth=depth, content=content, text=text, secret=secret)
 
 
-def _digits(value: bytes | None) -> str | None:
-    return None if value is None else value.hex()
+def _digits(value: bytes | None, most: int = MAX_BYTES) -> str | None:
+    return None if value is None else cut(value[: most + 1].hex(), 2 * most)
 
 
 def _short(value: bytes | None) -> str:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import KW_ONLY, dataclass, field
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from kwire.errors import DecodeError
+from kwire.errors import DecodeError, counted
 from kwire.interpreter.reader import Reader
 from kwire.message import Message
 from kwire.policy import STRICT, Policy
@@ -17,6 +18,12 @@ from kwire.secrets import SECRETS
 if TYPE_CHECKING:
     Expand = Callable[[bytes, int, int, str, int], Iterator["Span"]]
     """Data, start and end of a block of records in it, path and depth → spans."""
+
+MAX_SPANS = 20_000
+"""How many spans the trace of a message has by default: the last ones, and one in place of those before."""
+
+LEFT_OUT = "left out"
+"""The name of a span that replaces others; its value is their number."""
 
 
 @dataclass(slots=True)
@@ -89,13 +96,16 @@ def trace_message(
     offset: int = 0,
     whole: bool = True,
     expand: Expand | None = None,
+    most: int = MAX_SPANS,
 ) -> Trace:
     """The message at ``offset`` of ``data``, up to its end or the first error; never raises for bad data.
 
     ``whole`` and ``policy`` have the same meaning as for ``decode``. ``expand`` turns blocks of records into spans,
-    see ``expand_records``. The first span is a heading with the name and version of the message.
+    see ``expand_records``. The first span is a heading with the name and version of the message. Only the last
+    ``most`` spans are kept; one named ``left out`` replaces those before.
     """
-    tracer = _Tracer(cls, data, offset, version, policy, expand)
+    tracer = _Tracer(cls, data, offset, version, policy)
+    tracer.expand, tracer.spans = expand, deque(maxlen=max(most, 1))
     error = None
     try:
         tracer.check_version(cls)
@@ -104,8 +114,14 @@ def trace_message(
             tracer.finish()
     except DecodeError as problem:
         error = problem
-    _mark_secrets(cls, tracer.spans)
-    return Trace(data, tracer.spans, error, cls.__name__ in SECRETS)
+    spans, left_out = list(tracer.spans), tracer.count - len(tracer.spans)
+    _mark_secrets(cls, spans)
+    if left_out:
+        text, secret = f"{counted(left_out, 'line')} left out", bool(places(cls))
+        end, kind = spans[0].start, tracer.problem
+        gap = Span(offset, end, "", LEFT_OUT, kind, left_out, depth=0, text=text, secret=secret)
+        spans.insert(0, gap)
+    return Trace(data, spans, error, cls.__name__ in SECRETS)
 
 
 def _mark_secrets(cls: type[Message], spans: list[Span]) -> None:
@@ -121,18 +137,21 @@ def _mark_secrets(cls: type[Message], spans: list[Span]) -> None:
         for outer, inner, rule in found:
             size = len(outer) + len(inner)
             if names[:size] == outer + inner and (span.value or len(parts) > size):
-                struct = SimpleNamespace(**structs[".".join(parts[: len(outer)])])
+                struct = SimpleNamespace(**structs.get(".".join(parts[: len(outer)]), {}))
                 span.secret = span.secret or rule(struct)
 
 
 class _Tracer(Reader):
-    def __init__(
-        self, cls: type[Message], data: bytes, offset: int, version: int, policy: Policy, expand: Expand | None
-    ) -> None:
-        super().__init__(cls, data, offset, version, policy)
-        self.spans: list[Span] = []
-        self.expand = expand
-        self.sections = 0
+    expand: Expand | None
+    spans: deque[Span]
+    sections = count = 0
+    problem = ""  # or "?", the kind of spans of bytes that could not be read, if there was one
+
+    def add(self, span: Span) -> None:
+        self.spans.append(span)
+        self.count += 1
+        if span.kind == "?":
+            self.problem = "?"
 
     def note(self, start: int, kind: str, value: object, *, name: str = "", content: int = 0) -> None:
         depth = len(self.parts) + self.sections
@@ -140,10 +159,11 @@ class _Tracer(Reader):
             kind, name = "", f"{kind} v{self.version}"
         name, path = name or self.parts[-1], self.path
         if self.expand and kind.endswith("records") and value:
-            self.spans.append(Span(start, content, path, name, kind, value, depth=depth, content=content))
-            self.spans += self.expand(self.data, content, self.pos, path, depth + 1)
+            self.add(Span(start, content, path, name, kind, value, depth=depth, content=content))
+            for span in self.expand(self.data, content, self.pos, path, depth + 1):
+                self.add(span)
         else:
-            self.spans.append(Span(start, self.pos, path, name, kind, value, depth=depth, content=content))
+            self.add(Span(start, self.pos, path, name, kind, value, depth=depth, content=content))
 
     def section(self, cls: type[Any], values: dict[str, Any], count: int) -> None:
         self.sections += 1

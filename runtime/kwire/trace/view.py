@@ -9,7 +9,7 @@ from math import isfinite
 from kwire.errors import DecodeError, counted, cut
 from kwire.secrets import concealed
 from kwire.trace.batches import expand_records
-from kwire.trace.spans import Span, Trace, trace_message
+from kwire.trace.spans import LEFT_OUT, MAX_SPANS, Span, Trace, trace_message
 
 Note = Callable[[Span], str]
 """A note on a value, such as the name of an error code; empty for none."""
@@ -31,13 +31,13 @@ def show(found: Trace, note: Note | None = None, *, last: int | None = None) -> 
     widths = [max(map(len, column)) for column in zip(_TITLES, *rows, strict=True)]
     lines = [_line(_TITLES, widths)]
     if hidden:
-        lines.append(f"{'…':>{widths[0]}}  {hidden} lines before")
+        lines.append(f"{'…':>{widths[0]}}  {_count(spans[:hidden])} lines before")
     for number, row in enumerate(rows, hidden):
         lines.append(_line(row, widths))
         if number == marked and found.error:
             lines.append(" " * (widths[0] + 2) + f"^^ {found.error.reason}")
     if after:
-        lines.append(f"{'…':>{widths[0]}}  {after} lines after")
+        lines.append(f"{'…':>{widths[0]}}  {_count(spans[-after:])} lines after")
     return "\n".join(lines) + "\n"
 
 
@@ -47,7 +47,7 @@ def annotate(error: DecodeError, lines: int = 20) -> str:
     found = Trace(error.data, [], error)
     if error.origin and error.version is not None:
         cls, offset, policy = error.origin
-        found = trace_message(cls, error.data, error.version, policy, offset=offset)
+        found = trace_message(cls, error.data, error.version, policy, offset=offset, most=max(lines, MAX_SPANS))
     elif error.position is not None:
         spans = list(expand_records(error.data, 0, len(error.data), "", 0))
         inside = DecodeError(error.reason, offset=error.offset - error.position, data=error.data)
@@ -75,6 +75,11 @@ def as_json(found: Trace, note: Note | None = None) -> dict[str, object]:
         "spans": spans,
         "error": error and {name: getattr(error, name) for name in _ERROR},
     }
+
+
+def _count(spans: list[Span]) -> int:
+    """The number of spans, with those that were left out."""
+    return sum(span.value if span.name == LEFT_OUT and type(span.value) is int else 1 for span in spans)
 
 
 def _unread(found: Trace) -> Iterator[Span]:
@@ -133,7 +138,7 @@ def _hex(data: bytes, span: Span) -> str:
 
 
 def _hidden(span: Span) -> str:
-    if span.kind == "?":
+    if span.kind == "?" or span.name == LEFT_OUT:
         return span.text
     return f"{span.text}  {concealed(span.value)}" if span.name == "body" else concealed(span.value)
 

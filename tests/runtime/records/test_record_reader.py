@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import pickle
+from collections.abc import Callable
 from struct import pack
 from typing import Any
 
@@ -18,12 +19,16 @@ from kwire.records import (
     CorruptRecordError,
     Record,
     RecordsError,
+    RecordsLimitError,
     UnknownMagicError,
     encode_batch,
     encode_message_set,
+    message_sets,
     read_batches,
 )
+from kwire.records.loops import MAX_OBJECTS, varint
 from kwire.trace import annotate
+from tests.effort import peak
 
 HEADERS = (("h", b"1"), ("g", None))
 RECORDS = [
@@ -298,6 +303,80 @@ def test_a_count_allocates_nothing() -> None:
     error = refused(around(record(b"\0\0\0\1\1\0"), 2**31 - 1))
     assert error.path == "records[1]"
     assert refused(around(b"\x0c\0\0\0\1\1\xfe\xff\xff\xff\x0f", 1)).path == "records[0].headers"
+
+
+SMALLEST = record(b"\0\0\0\1\1\0")
+
+
+def headers(count: int) -> bytes:
+    """A record with headers that have no key and no value, two bytes each."""
+    body = b"\0\0\0\1\1" + varint(count) + b"\0\1" * count
+    return varint(len(body)) + body
+
+
+def test_a_small_batch_cannot_make_millions_of_headers() -> None:
+    """The first record has one too many, or the records have together."""
+    half = MAX_OBJECTS // 2
+    assert len(around(compress(4, headers(MAX_OBJECTS)), codec=4)) < 1000
+    for data in (around(headers(MAX_OBJECTS)), around(headers(half) * 2, 2)):
+        error = refused(data, RecordsLimitError)
+        assert error.reason.endswith(f"headers, the limit is {MAX_OBJECTS} records and headers")
+    (batch,) = read_batches(around(headers(MAX_OBJECTS - 1)))
+    assert len(batch.records()[0].headers) == MAX_OBJECTS - 1
+
+
+def test_refused_headers_take_no_memory() -> None:
+    payload = headers(10_000_000)
+    data = around(compress(4, payload), codec=4)
+    (batch,) = read_batches(data)
+    for read in (batch.records, lambda: list(batch)):
+
+        def failed(read: Callable[[], object] = read) -> None:
+            with pytest.raises(RecordsLimitError):
+                read()
+
+        assert peak(failed) < 4 * len(payload)
+
+
+def test_more_records_than_fit_are_read_in_parts() -> None:
+    count = MAX_OBJECTS + 1
+    reader = read_batches(around(compress(4, SMALLEST * count), count, codec=4), skip=True)
+    assert list(reader.with_records()) == []
+    assert [type(error) for error in reader.errors] == [RecordsLimitError]
+    (batch,) = read_batches(around(compress(4, SMALLEST * count), count, codec=4))
+    read = 0
+
+    def all_of_them() -> None:
+        nonlocal read
+        read = sum(1 for _ in batch)
+
+    assert peak(all_of_them) < 10 * len(SMALLEST) * count
+    assert read == count
+
+
+def test_a_compressed_message_holds_a_bounded_number_of_messages(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(message_sets, "MAX_OBJECTS", len(OLD))
+    for more in (0, 1):
+        (batch,) = read_batches(encode_message_set([Record(b"k", b"v")] * (3 + more), magic=0, codec=1))
+        if more:
+            with pytest.raises(RecordsLimitError, match="more than 3 messages"):
+                batch.records()
+        else:
+            assert len(batch.records()) == len(OLD)
+
+
+def test_the_second_reading_of_bad_records_begins_with_the_memory_of_the_first_released() -> None:
+    """Otherwise a batch with one wrong byte would take twice the memory of a good one."""
+    count = 20_000
+    payload = record(b"\0\0\0\1\4kk\0") * count
+    good, bad = around(payload, count), around(payload[:-1] + b"\1", count)
+    (whole,), (broken,) = read_batches(good), read_batches(bad)
+
+    def failed() -> None:
+        with pytest.raises(CorruptRecordError):
+            broken.records()
+
+    assert peak(failed) < 1.5 * peak(whole.records)
 
 
 @pytest.mark.parametrize("codec", [1, 2, 3, 4])
