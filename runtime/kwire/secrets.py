@@ -8,6 +8,8 @@ records, offset metadata and subscriptions, which cannot be used to log in. ``kw
 
 from __future__ import annotations
 
+from operator import is_
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -128,7 +130,7 @@ def changed(value: Any, path: tuple[str, ...], change: Callable[[Any], Any]) -> 
     same object if nothing changes."""
     if isinstance(value, list):
         new = [changed(element, path, change) for element in value]
-        return value if all(one is other for one, other in zip(new, value, strict=True)) else new
+        return value if all(map(is_, new, value)) else new
     if value is None or not path:
         return change(value)
     old = getattr(value, path[0])

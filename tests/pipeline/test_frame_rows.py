@@ -8,14 +8,32 @@ import pytest
 
 from kwire.connection import CLIENT, SERVER
 from kwire.frames import frame
+from kwire.message import Message
+from kwire.secrets import METADATA_TOPIC_ID
+from kwire.uuids import Uuid
 from kwire_kafka import (
+    PROTOCOL,
+    CreateDelegationTokenRequest,
+    CreateDelegationTokenResponse,
+    DescribeDelegationTokenRequest,
+    DescribeDelegationTokenResponse,
+    EnvelopeRequest,
+    EnvelopeResponse,
+    ExpireDelegationTokenRequest,
+    ExpireDelegationTokenResponse,
+    FetchRequest,
     FetchResponse,
     HeartbeatRequest,
     HeartbeatResponse,
     MetadataRequest,
     ProduceRequest,
+    RenewDelegationTokenRequest,
+    RenewDelegationTokenResponse,
     SaslAuthenticateRequest,
+    SaslAuthenticateResponse,
+    UserScramCredentialRecord,
 )
+from kwire_kafka.api.describe_delegation_token import DescribedDelegationToken
 from kwire_kafka.api.fetch import FetchableTopicResponse, PartitionData
 from kwire_spark.capture import Broken, Piece
 from kwire_spark.frames.answers import error_codes
@@ -182,6 +200,44 @@ def test_secrets_are_not_in_the_bytes() -> None:
     rows = cells(pieces([asked(login, 2, 1), asked(MetadataRequest(), 12, 2)]))
     assert asked(SaslAuthenticateRequest(auth_bytes=b""), 2, 1)[2][4:] == rows[0]["raw"]
     assert rows[1]["raw"] == asked(MetadataRequest(), 12, 2)[2][4:]
+
+
+TOKEN = DescribedDelegationToken(hmac=b"hunter2")
+CREDENTIAL = UserScramCredentialRecord(name="alice", stored_key=b"hunter2").encode(0)
+METADATA = FetchableTopicResponse(topic_id=Uuid(METADATA_TOPIC_ID), partitions=[PartitionData(records=CREDENTIAL)])
+LOGIN = SaslAuthenticateRequest(auth_bytes=b"\0alice\0hunter2")
+LOGGED_IN = SaslAuthenticateResponse(auth_bytes=b"hunter2")
+INNER = [
+    PROTOCOL.encode_request(LOGIN, 2, correlation_id=9),
+    PROTOCOL.encode_response(LOGGED_IN, 2, correlation_id=9),
+]
+FORWARDED = EnvelopeRequest(request_data=INNER[0], client_host_address=bytes(4))
+
+
+@pytest.mark.parametrize("table", ["frames", "exchanges"])
+@pytest.mark.parametrize(
+    ("request_", "response"),
+    [
+        (LOGIN, LOGGED_IN),
+        (CreateDelegationTokenRequest(), CreateDelegationTokenResponse(hmac=b"hunter2")),
+        (RenewDelegationTokenRequest(hmac=b"hunter2"), RenewDelegationTokenResponse()),
+        (ExpireDelegationTokenRequest(hmac=b"hunter2"), ExpireDelegationTokenResponse()),
+        (DescribeDelegationTokenRequest(), DescribeDelegationTokenResponse(tokens=[TOKEN])),
+        (FetchRequest(), FetchResponse(responses=[METADATA])),
+        (FORWARDED, EnvelopeResponse(response_data=INNER[1])),
+    ],
+    ids=lambda message: type(message).__name__,
+)
+def test_rows_of_logins_tokens_and_envelopes_have_their_bytes_but_no_secrets(
+    request_: Message, response: Message, table: Table
+) -> None:
+    version = request_.VALID_VERSIONS[-1]
+    exchange = [asked(request_, version, 1), answered(response, version, 1)]
+    assert any(b"hunter2" in data for _, _, data in exchange)
+    rows = cells(pieces(exchange), table=table)
+    assert "hunter2" not in repr(rows)
+    whole = [row[name] for row in rows[:2] for name in ("raw", "request", "response") if type(row.get(name)) is bytes]
+    assert len(whole) >= 2
 
 
 @pytest.mark.parametrize("table", ["frames", "exchanges"])

@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 
 from kwire.command import main
+from kwire.connection import NotKafka, SaslToken
+from kwire.connection.events import CLIENT
 from kwire.errors import DecodeError, EncodeError
 from kwire.json_form import JsonFormError
 from kwire.logs import decode_record
@@ -235,6 +237,9 @@ def test_what_is_printed_has_the_size_of_a_secret_and_not_the_secret() -> None:
     for value in (request, read, Record(None, credential)):
         assert "hidden" in repr(value)
         assert "hunter2" not in repr(value)
+    for event in (NotKafka(0.0, CLIENT, 0, "HTTP", SECRET), SaslToken(0.0, CLIENT, 0, 0.0, SECRET)):
+        assert "7 bytes" in repr(event)
+        assert "hunter2" not in repr(event)
 
 
 def test_secrets_of_the_metadata_are_hidden_in_what_was_fetched() -> None:

@@ -231,4 +231,4 @@ class NotKafka(Event):
     data: bytes
 
     def _summary(self) -> str:
-        return f"{self.protocol}, {self.data!r}"
+        return f"{self.protocol}, {len(self.data)} bytes"
