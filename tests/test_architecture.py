@@ -47,7 +47,7 @@ GENERATED_LAYERS = (
 )
 
 PIPELINE_LAYERS = (
-    ("capture", "columns", "options", "spark_types", "worker"),
+    ("capture", "columns", "csv_cells", "options", "spark_types", "worker"),
     ("inputs", "rows", "session", "state"),
     ("projection", "tables"),
     ("frames", "reports", "segments"),

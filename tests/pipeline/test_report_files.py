@@ -18,6 +18,8 @@ from pyarrow import csv, parquet
 from rich.console import Console
 from syrupy.assertion import SnapshotAssertion
 
+from kwire_spark import csv_cells
+from kwire_spark.csv_cells import csv_cell
 from kwire_spark.reports import offsets, release_support, text
 from kwire_spark.reports.files import arrow_table, write_report
 from kwire_spark.reports.report import Cell, Column, Report, Table
@@ -57,6 +59,16 @@ def test_no_cell_of_csv_is_a_formula(tmp_path: Path) -> None:
     multiline = csv.ParseOptions(newlines_in_values=True)
     texts = csv.read_csv(flat, parse_options=multiline).column("client").to_pylist()
     assert texts == [f"'{text}" if text.startswith("=") else text for text in HOSTILE]
+
+
+@pytest.mark.parametrize(
+    "start", ["", "\n", "\r\n ", "\t", "\0", "\x0b", "\x85", "\u00a0", "\u2028", "\u200b", "\ufeff", "\u202e"]
+)
+@pytest.mark.parametrize("sign", "=+-@\uff0b\uff0d\uff1d\uff20")
+def test_a_formula_is_one_after_any_space(start: str, sign: str) -> None:
+    formula = f"{start}{sign}cmd|' /C calc'!A0"
+    assert csv_cell(formula) == f"'{formula}"
+    assert csv_cell(f"a{formula}") == f"a{formula}"
 
 
 def test_writing_again_changes_nothing(tmp_path: Path) -> None:
@@ -158,6 +170,8 @@ def test_local_times_as_spark_gives_them_become_utc() -> None:
     assert arrow_table(table).to_pylist() == [{"a": datetime(2026, 7, 2, 1, 4, 5, tzinfo=UTC)}]
 
 
-@pytest.mark.parametrize("module", [offsets, release_support, text], ids=lambda module: str(module.__name__))
+@pytest.mark.parametrize(
+    "module", [csv_cells, offsets, release_support, text], ids=lambda module: str(module.__name__)
+)
 def test_examples_in_docstrings(module: ModuleType) -> None:
     assert doctest.testmod(module, optionflags=doctest.NORMALIZE_WHITESPACE).failed == 0

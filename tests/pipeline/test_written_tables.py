@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,14 @@ def test_writing_twice_is_writing_once(spark: SparkSession, tmp_path: Path) -> N
         assert path == f"{tmp_path}/numbers"
         assert spark.read.parquet(path).count() == 100
     assert [entry.name for entry in tmp_path.iterdir()] == ["numbers"]
+
+
+def test_no_cell_of_a_table_in_csv_is_a_formula(spark: SparkSession, tmp_path: Path) -> None:
+    texts = ["=1+1", "\n=1+1", "\t\u2028\uff1d1", "a=1", "", None]
+    table = spark.createDataFrame([(number, text) for number, text in enumerate(texts)], "n int, `client.id` string")
+    path = write(table.coalesce(1), str(tmp_path), "texts", "csv", quoteAll="true")
+    rows = list(csv.reader(next(Path(path).glob("*.csv")).open(encoding="utf-8", newline="")))
+    assert [text for _, text in rows] == ["'=1+1", "'\n=1+1", "'\t\u2028\uff1d1", "a=1", "", ""]
 
 
 def test_a_job_that_fails_leaves_the_old_table(spark: SparkSession, tmp_path: Path) -> None:

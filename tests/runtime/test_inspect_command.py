@@ -261,13 +261,17 @@ def test_json_has_no_numbers_that_are_none(run: Any) -> None:
 def test_what_others_chose_does_not_reach_the_terminal(run: Any) -> None:
     record = Record(key=b"k", value=b"v", headers=(("h\n\x1b[2J" + "x" * 100, b""), ("y", b"")))
     topic = TopicProduceData(
-        name="t\u202e\x9b", partition_data=[PartitionProduceData(records=encode_batch([record]))]
+        name="t\u202e\x9b\x7f\U000e0041é", partition_data=[PartitionProduceData(records=encode_batch([record]))]
     )
-    result = run(PROTOCOL.encode_request(ProduceRequest(topic_data=[topic]), 9, correlation_id=1).hex())
+    frame = PROTOCOL.encode_request(ProduceRequest(topic_data=[topic]), 9, correlation_id=1).hex()
+    result = run(frame)
     assert all(line.isprintable() for line in result.out.split("\n"))
-    assert r'"t\u202e\x9b"' in result.out
-    assert r"headers h\n\x1b[2Jx" in result.out
+    assert r'"t\u202e\u009b\u007f\udb40\udc41é"' in result.out
+    assert r"headers h\u000a\u001b[2Jx" in result.out
     assert max(map(len, result.out.splitlines())) < 260
+    as_json = run("--format", "json", frame).out
+    assert all(line.isprintable() for line in as_json.split("\n"))
+    assert [span["value"] for span in json.loads(as_json)["spans"] if span["name"] == "name"] == [topic.name]
 
 
 def test_times_have_notes(run: Any) -> None:

@@ -15,6 +15,7 @@ import click
 
 from kwire.errors import KwireError, UnknownReleaseError
 from kwire_spark.options import BrokenInputError, OptionError
+from kwire_spark.reports.text import visible
 
 REPORTS = ("clients", "readiness", "census", "latency", "offsets")
 COMMANDS = {"decode": "decode", **dict.fromkeys(REPORTS, "reports"), "watch": "watch"}
@@ -62,7 +63,8 @@ def run(arguments: Sequence[str] | None = None) -> int:
         if os.environ.get("KWIRE_DEBUG"):
             raise
         message, is_usage = one_line(error)
-        print(f"kwire-spark: {message}", file=sys.stderr)
+        lines = (visible(line, 1000) for line in message.split("\n"))
+        print("kwire-spark:", "\n".join(lines), file=sys.stderr)
         return USAGE if is_usage else FAILED
 
 

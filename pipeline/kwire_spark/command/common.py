@@ -14,7 +14,7 @@ import click
 from kwire_spark.inputs import Inputs, find
 from kwire_spark.options import FAILFAST, BrokenInputError, OptionError
 from kwire_spark.reports.report import Cell, Column, Report, Table
-from kwire_spark.reports.text import counted
+from kwire_spark.reports.text import counted, visible
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -112,7 +112,7 @@ class Run:
         from kwire_spark.reports.terminal import print_report
 
         report = _with_problems(report, broken, self.inputs.skipped)
-        page = escape(str(write_report(report, self.pages)[0]))
+        page = escape(visible(str(write_report(report, self.pages)[0]), 1000))
         print_report(report, self.console)
         self.console.print(f"\nReport: [bold]{page}[/bold], with its tables in the same folder.", highlight=False)
         return report.exit_code
@@ -174,7 +174,11 @@ def _find_inputs(paths: Sequence[str], progress: Console, failfast: bool) -> Inp
 
     inputs = find(paths)
     for path, reason in inputs.skipped[:MAX_NAMED]:
-        progress.print(f"[yellow]skipped[/yellow] {escape(path)}: {escape(reason)}", highlight=False, soft_wrap=True)
+        progress.print(
+            f"[yellow]skipped[/yellow] {escape(visible(path))}: {escape(visible(reason))}",
+            highlight=False,
+            soft_wrap=True,
+        )
     if len(inputs.skipped) > MAX_NAMED:
         progress.print(f"[yellow]skipped[/yellow] {len(inputs.skipped) - MAX_NAMED} more files", highlight=False)
     if inputs.unreadable and failfast:

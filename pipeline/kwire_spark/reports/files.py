@@ -10,12 +10,10 @@ from typing import Any
 import pyarrow as pa
 from pyarrow import csv, parquet
 
+from kwire_spark.csv_cells import csv_cell
 from kwire_spark.reports.page import page
 from kwire_spark.reports.report import Cell, Report, Table
 from kwire_spark.reports.text import in_utc
-
-FORMULA = ("=", "+", "-", "@", "\t", "\r")
-"""First characters of texts that spreadsheets evaluate as formulas."""
 
 
 def write_report(report: Report, folder: str | Path) -> list[Path]:
@@ -72,7 +70,7 @@ def _flat_column(column: Any) -> Any:
         texts = [None if cell is None else ", ".join(map(str, cell)) for cell in texts]
     elif not pa.types.is_string(column.type):
         return column
-    return pa.array([f"'{text}" if text and text.startswith(FORMULA) else text for text in texts], pa.string())
+    return pa.array([text and csv_cell(text) for text in texts], pa.string())
 
 
 def _put(path: Path, write: Any) -> Path:

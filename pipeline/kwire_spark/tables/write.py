@@ -11,6 +11,9 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.types import StringType
+
+from kwire_spark.csv_cells import FORMULA
 
 FILES = frozenset({"parquet", "orc", "json", "csv", "text", "avro"})
 """Formats that are folders of files. Others, such as Delta Lake, replace a table atomically themselves."""
@@ -32,6 +35,8 @@ def write(
     Files are written to ``_name.writing`` and then renamed. If a job is killed the old table survives, possibly as
     ``_name.replaced``, which the next run restores. Where a rename copies, as on S3, replacing takes as long as
     that. Formats that are not folders of files (:data:`FILES`) replace tables in their own way.
+
+    In CSV, a text that a spreadsheet would evaluate as a formula is prefixed with ``'``.
 
     ``by_date`` adds a column ``date``, the UTC date of ``time``, and partitions by it; ``partition_by`` names further
     columns. Each task writes at most one file to each partition. ``options`` are those of the format.
@@ -76,6 +81,9 @@ def _restore(files: _Files, path: str) -> None:
 
 
 def _save(table: DataFrame, format: str, path: str, partition_by: Sequence[str], options: dict[str, str]) -> None:
+    if format.lower() == "csv":
+        texts = [field.name for field in table.schema if isinstance(field.dataType, StringType)]
+        table = table.withColumns({name: F.regexp_replace(f"`{name}`", FORMULA, "'$0") for name in texts})
     writer = table.write.format(format).mode("overwrite").options(**options)
     (writer.partitionBy(*partition_by) if partition_by else writer).save(path)
 

@@ -11,7 +11,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from kwire.command.input_bytes import CODINGS, read_input
-from kwire.command.options import add_command, registry
+from kwire.command.options import add_command, put, registry
 from kwire.errors import DecodeError, UnknownApiError, UnknownNameError
 from kwire.policy import LIKE_KAFKA, STRICT, Policy
 from kwire.trace.batches import expand_records, time_text
@@ -93,13 +93,13 @@ def _run(options: argparse.Namespace) -> int:
     note = _notes(protocol, options.protocol)
     if options.format == "json":
         plain = {name: as_json(part, note) for name, part in traces.items()}
-        print(json.dumps(plain.get("", plain), indent=1, ensure_ascii=False))
+        put(json.dumps(plain.get("", plain), indent=1, ensure_ascii=False))
     else:
-        print("\n".join((f"{name}:\n" if name else "") + show(part, note) for name, part in traces.items()), end="")
+        put("\n".join((f"{name}:\n" if name else "") + show(part, note) for name, part in traces.items())[:-1])
     sys.stdout.flush()
     for part in traces.values():
         if part.error:
-            print(f"\n{part.error}", file=sys.stderr)
+            put(f"\n{part.error}", sys.stderr)
     # Spans of kind "?" are bytes that could not be read, also in records.
     return 1 if any(part.error or any(span.kind == "?" for span in part.spans) for part in traces.values()) else 0
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
-from kwire.command.options import add_command, registry
+from kwire.command.options import add_command, put, registry
 from kwire.errors import UnknownNameError
 from kwire.message import Message, Struct
 from kwire.schema import NEVER, Field, description, format_versions, struct_class, valid_version, walk
@@ -58,9 +58,9 @@ def _run(options: argparse.Namespace) -> int:
         "fields": list(_fields(message, cls, options.version)),
     }
     if options.format == "json":
-        print(json.dumps(found, indent=1, ensure_ascii=False))
+        put(json.dumps(found, indent=1, ensure_ascii=False))
     else:
-        print("\n".join(_text(found)))
+        put("\n".join(_text(found)))
     return 0
 
 
@@ -128,6 +128,6 @@ def _facts(field: dict[str, Any]) -> Iterator[str]:
     if field["ignorable"]:
         yield "ignorable"
     if field["default"] not in (0, "", [], {}, str(ZERO_UUID)):
-        yield f"default {json.dumps(field['default'])}"
+        yield f"default {json.dumps(field['default'], ensure_ascii=False)}"
     if field["former_names"]:
         yield f"formerly {', '.join(field['former_names'])}"

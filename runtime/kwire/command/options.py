@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
+from kwire.errors import printable
 from kwire.protocol import MessageRegistry
 
 if TYPE_CHECKING:
@@ -27,6 +28,11 @@ def add_command(
     )
     parser.set_defaults(run=run, error=parser.error)
     return parser
+
+
+def put(text: str, file: TextIO | None = None) -> None:
+    """Print lines, or JSON that is not yet escaped."""
+    print("\n".join(map(printable, text.split("\n"))), file=file)
 
 
 def registry(package: str) -> MessageRegistry:

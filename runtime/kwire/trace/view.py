@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterator
 from math import isfinite
 
-from kwire.errors import DecodeError, counted, cut
+from kwire.errors import DecodeError, counted, cut, printable
 from kwire.secrets import concealed
 from kwire.trace.batches import expand_records
 from kwire.trace.spans import LEFT_OUT, MAX_SPANS, Span, Trace, trace_message
@@ -35,7 +35,7 @@ def show(found: Trace, note: Note | None = None, *, last: int | None = None) -> 
     for number, row in enumerate(rows, hidden):
         lines.append(_line(row, widths))
         if number == marked and found.error:
-            lines.append(" " * (widths[0] + 2) + f"^^ {found.error.reason}")
+            lines.append(" " * (widths[0] + 2) + f"^^ {printable(found.error.reason)}")
     if after:
         lines.append(f"{'…':>{widths[0]}}  {_count(spans[-after:])} lines after")
     return "\n".join(lines) + "\n"
@@ -51,8 +51,8 @@ def annotate(error: DecodeError, lines: int = 20) -> str:
     elif error.position is not None:
         spans = list(expand_records(error.data, 0, len(error.data), "", 0))
         inside = DecodeError(error.reason, offset=error.offset - error.position, data=error.data)
-        return f"{error}\n\nthe batch:\n{show(Trace(error.data, spans, inside), last=lines)}"
-    return f"{error}\n\n{show(found, last=lines)}"
+        return f"{printable(str(error))}\n\nthe batch:\n{show(Trace(error.data, spans, inside), last=lines)}"
+    return f"{printable(str(error))}\n\n{show(found, last=lines)}"
 
 
 def as_json(found: Trace, note: Note | None = None) -> dict[str, object]:
@@ -114,9 +114,9 @@ def _row(span: Span, data: bytes, note: Note | None) -> tuple[str, ...]:
     return (
         str(span.start) if has_place else "",
         _hex(data, span),
-        "  " * span.depth + span.name,
+        "  " * span.depth + printable(span.name),
         span.kind,
-        _printable(f"{value}  {more}" if value and more else value or more),
+        printable(f"{value}  {more}" if value and more else value or more),
     )
 
 
@@ -124,11 +124,6 @@ def _line(row: tuple[str, ...], widths: list[int]) -> str:
     offset, *others = row
     cells = [f"{offset:>{widths[0]}}", *[f"{cell:<{width}}" for cell, width in zip(others, widths[1:], strict=True)]]
     return "  ".join(cells).rstrip()
-
-
-def _printable(text: str) -> str:
-    """``text``, which is untrusted, with escapes for what moves the cursor or changes the writing direction."""
-    return "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in text)
 
 
 def _hex(data: bytes, span: Span) -> str:
