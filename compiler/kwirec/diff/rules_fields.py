@@ -230,5 +230,5 @@ def field_map_key_changed(change: c.FieldAttributeChanged) -> Finding | None:
 def _attribute(change: c.FieldAttributeChanged, attribute: str) -> Finding | None:
     if change.attribute != attribute:
         return None
-    text = f"`{attribute}` of `{change.subject}` changed from {change.was} to {change.now}"
+    text = f"`{attribute}` of `{change.subject}` changed from `{change.was}` to `{change.now}`"
     return contrast(change, snake_case(attribute), text, f"was {change.was}", "the old definition")

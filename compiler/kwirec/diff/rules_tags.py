@@ -74,7 +74,8 @@ def tag_default_changed(change: c.TagDefaultChanged) -> Finding:
     """
     was, now = default_text(change.before.field), default_text(change.after.field)
     text = (
-        f"the default of tagged field `{change.subject}` changed from {was} to {now} in {in_words(change.versions)}"
+        f"the default of tagged field `{change.subject}` changed from `{was}` to `{now}` "
+        f"in {in_words(change.versions)}"
     )
     return contrast(change, "default", text, f"was {was}", "the old definition")
 
