@@ -47,6 +47,7 @@ GENERATED_LAYERS = (
 )
 
 PIPELINE_LAYERS = (
+    ("folders",),
     ("capture", "columns", "csv_cells", "options", "spark_types", "worker"),
     ("inputs", "rows", "session", "state"),
     ("projection", "tables"),

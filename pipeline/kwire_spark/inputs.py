@@ -16,6 +16,7 @@ from kwire.logs.segment import FILE_NAME
 from kwire_spark.capture.pcap import MAGICS as PCAP
 from kwire_spark.capture.pcapng import MAGIC as PCAPNG
 from kwire_spark.capture.streams import DamagedStreamError, Window
+from kwire_spark.folders import regular
 from kwire_spark.options import Options
 
 KINDS = CAPTURE, LOG, REQUEST_LOG, SERVER_LOG = "captures", "logs", "request_logs", "server_logs"
@@ -92,13 +93,14 @@ def find(paths: Iterable[str | Path]) -> Inputs:
 def sniff(path: str) -> tuple[str | None, str]:
     """The type of a file and an empty reason; or ``None`` or :data:`UNREADABLE` and why the file is skipped."""
     name = Path(path).name
-    if FILE_NAME.fullmatch(name):
-        return LOG, ""
-    if _BESIDE_SEGMENTS.fullmatch(name):
-        return PART, ""
+    if Path(path).is_dir():
+        return UNREADABLE, "cannot list the folder"
     try:
-        if not Path(path).is_file():  # a pipe would never end
-            return UNREADABLE, "cannot list the folder" if Path(path).is_dir() else "not a regular file"
+        regular(path)
+        if FILE_NAME.fullmatch(name):
+            return LOG, ""
+        if _BESIDE_SEGMENTS.fullmatch(name):
+            return PART, ""
         head = _head(path)
     except (OSError, DamagedStreamError) as error:
         return UNREADABLE, getattr(error, "strerror", None) or str(error)

@@ -1,8 +1,8 @@
 """A Spark session with kwire's sources: quiet, with bounded memory, and local by default.
 
-A new session starts one JVM. Spark writes to its standard error before it reads any log setting. This output is
-redirected to a temporary file; if Spark does not start, the error message contains its last lines. Errors of jobs are
-raised in Python as usual.
+A new session starts one JVM. Only this user can read what it writes on this machine, and its temporary files are in
+one folder. Spark writes to its standard error before it reads any log setting. This output is redirected to a file;
+if Spark does not start, the error message contains its last lines. Errors of jobs are raised in Python as usual.
 """
 
 from __future__ import annotations
@@ -14,10 +14,13 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from contextlib import ExitStack, suppress
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kwire.errors import KwireError
+from kwire_spark.folders import claimed
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -31,6 +34,8 @@ Spark needs Java 17 or newer. Install it:
   Windows, others  https://adoptium.net
 or set JAVA_HOME to an existing installation."""
 LOOPBACK = "127.0.0.1"
+PRIVATE = "kwire-spark-"
+"""The beginning of the names of folders for temporary files."""
 LOG_SETTINGS = Path(__file__).with_name("log4j2.properties")
 
 SETTINGS = {
@@ -98,17 +103,18 @@ def _new_session(master: str, settings: dict[str, str], brief: bool = False) -> 
     local = _local_settings(brief) if master.startswith("local") else {}
     conf = SparkConf().setAppName("kwire").setMaster(master).setAll([*(SETTINGS | local | settings).items()])
     if SparkContext._gateway is None:  # else the JVM of a stopped session is reused
-        log = tempfile.NamedTemporaryFile(prefix="kwire-spark-", suffix=".log")  # noqa: SIM115  # closed at exit
-        atexit.register(log.close)
+        output = private_folder() / "output.log"
         if local:
             os.environ.setdefault("SPARK_LOCAL_IP", LOOPBACK)
         try:
-            gateway = launch_gateway(conf, {"stderr": log, "stdout": log})  # type: ignore[no-untyped-call]
+            with output.open("wb") as log:
+                started = {"stderr": log, "stdout": log, "umask": 0o077}
+                gateway = launch_gateway(conf, started)  # type: ignore[no-untyped-call]
             SparkContext._ensure_initialized(gateway=gateway, conf=conf)
         except PySparkException as error:
-            lines = [line for line in Path(log.name).read_text(errors="replace").splitlines() if line.strip()]
-            output = "\n".join(lines[-10:]) or "its JVM exited without any output"
-            raise SparkNotStartedError(f"Spark did not start: {output}") from error
+            lines = [line for line in output.read_text(errors="replace").splitlines() if line.strip()]
+            reason = "\n".join(lines[-10:]) or "its JVM exited without any output"
+            raise SparkNotStartedError(f"Spark did not start: {reason}") from error
     return SparkSession(SparkContext.getOrCreate(conf))
 
 
@@ -128,8 +134,11 @@ def _submitted_session(master: str | None, settings: dict[str, str]) -> SparkSes
 
 
 def _local_settings(brief: bool) -> dict[str, str]:
-    """For driver and workers in one process: no open ports beyond loopback, no files in the current folder."""
+    """For driver and workers in one process: no ports beyond loopback, no files in the current folder, and no files
+    that other users can read."""
+    folder = private_folder()
     options = f"-Dlog4j2.configurationFile={LOG_SETTINGS.as_uri()} -XX:+UseSerialGC -Xshare:auto"
+    options += f" -Djava.io.tmpdir={folder}"
     if brief:
         options += " -XX:TieredStopAtLevel=1"
     return {
@@ -138,8 +147,29 @@ def _local_settings(brief: bool) -> dict[str, str]:
         "spark.driver.memory": f"{_heap_mb()}m",
         "spark.driver.extraJavaOptions": options,
         "spark.sql.shuffle.partitions": str(2 * _cores()),
-        "spark.sql.warehouse.dir": str(Path(tempfile.gettempdir()) / "kwire-spark-warehouse"),
+        "spark.sql.warehouse.dir": str(folder / "warehouse"),
+        "spark.local.dir": str(folder),
+        "spark.hadoop.fs.permissions.umask-mode": "077",
     }
+
+
+@cache
+def private_folder() -> Path:
+    """A new folder for temporary files of this process, which only this user can read.
+
+    It is removed when the process ends, and those of processes that were killed when the next one starts.
+    """
+    temporary = Path(tempfile.gettempdir())
+    for left in temporary.glob(f"{PRIVATE}*"):
+        with suppress(OSError), claimed(left) as is_ours:
+            if is_ours and left.lstat().st_uid == os.getuid():
+                shutil.rmtree(left)  # which refuses links
+    made = Path(tempfile.mkdtemp(prefix=f".{PRIVATE}"))
+    held = ExitStack()
+    held.callback(shutil.rmtree, folder := temporary / made.name[1:], ignore_errors=True)
+    held.enter_context(claimed(made))
+    atexit.register(held.close)
+    return made.rename(folder)  # other processes find it when it is claimed
 
 
 def _cores() -> int:

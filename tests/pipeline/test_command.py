@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import os
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -14,11 +15,15 @@ from pyspark.sql import Row, SparkSession
 from rich.console import Console
 
 from kwire.errors import KwireError
+from kwire.logs import LogSegment
+from kwire_spark.capture.streams import Window
+from kwire_spark.columns import RECORDS
 from kwire_spark.command import COMMANDS, one_line, run
-from kwire_spark.command.common import Run
+from kwire_spark.command.common import Run, only_writer
 from kwire_spark.command.reports import SHOWN, clients_report
-from kwire_spark.inputs import Inputs
+from kwire_spark.inputs import Inputs, find
 from kwire_spark.options import BrokenInputError, OptionError
+from kwire_spark.segments import record_batches, splits
 from kwire_spark.session import JavaMissingError
 from tests.pipeline.capture_files import beginning
 
@@ -72,6 +77,46 @@ def test_wrong_usage_is_told_in_a_line(
     assert told in output.err
     assert "Traceback" not in output.err
     assert not output.out
+
+
+def test_two_runs_do_not_write_to_one_folder(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with only_writer("kwire-out"):
+        assert run(["clients", str(DATA / "request_logs")]) == 2
+        assert run(["watch", "."]) == 2
+    assert capsys.readouterr().err.count("another kwire-spark is writing to this folder") == 2
+    assert not (tmp_path / "kwire-out").exists()  # since nothing was written
+
+
+@pytest.mark.usefixtures("spark")
+def test_tables_do_not_replace_folders_of_the_user(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    capture = DATA / "traffic"
+    (tmp_path / "a.pcap").write_bytes(beginning(capture / "4.1.1" / "traffic.pcap.gz", packets=120))
+    for name in ("frames", "clients"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "mine.txt").write_text("mine")
+    for command in ("decode", "clients"):
+        assert run([command, "a.pcap", "--out", str(tmp_path), "-q"]) == 2
+        assert "was not written by kwire_spark: move it, or choose another folder" in capsys.readouterr().err
+    assert [(tmp_path / name / "mine.txt").read_text() for name in ("frames", "clients")] == ["mine", "mine"]
+
+
+def test_pipes_and_devices_are_not_read(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "00000000000000000000.log")
+    os.mkfifo(tmp_path / "a.pcap")
+    (tmp_path / "server.log").symlink_to("/dev/zero")
+    assert {reason for _, reason in find([tmp_path]).skipped} == {"not a regular file"}
+    for reader in (Window(str(tmp_path / "a.pcap")), Window(str(tmp_path / "server.log"))):
+        with pytest.raises(OSError, match="not a regular file"):
+            reader.advance(0)
+    (group,) = splits([LogSegment(str(tmp_path / "00000000000000000000.log"))])
+    (batch,) = record_batches(group, RECORDS)
+    assert batch.column("_corrupt").to_pylist() == ["cannot be read: not a regular file"]
 
 
 def test_without_java_the_command_says_what_to_install(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import io
+import os
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -20,6 +21,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from kwire_spark import csv_cells
 from kwire_spark.csv_cells import csv_cell
+from kwire_spark.options import OptionError
 from kwire_spark.reports import offsets, release_support, text
 from kwire_spark.reports.files import arrow_table, write_report
 from kwire_spark.reports.report import Cell, Column, Report, Table
@@ -43,7 +45,9 @@ def test_a_page_and_two_files_for_each_table(tmp_path: Path) -> None:
         "sample-nothing.csv",
         "sample-nothing.parquet",
     ]
-    assert sorted(path.name for path in written[0].parent.iterdir()) == sorted(path.name for path in written)
+    names = sorted(path.name for path in written)
+    assert sorted(path.name for path in written[0].parent.iterdir()) == sorted([*names, "_kwire"])
+    assert (tmp_path / "new" / "folder" / "_kwire").read_text().splitlines() == names
 
 
 def test_parquet_has_cells_as_they_are(tmp_path: Path) -> None:
@@ -74,6 +78,60 @@ def test_a_formula_is_one_after_any_space(start: str, sign: str) -> None:
 def test_writing_again_changes_nothing(tmp_path: Path) -> None:
     before = {path: path.read_bytes() for path in write_report(report(), tmp_path)}
     assert {path: path.read_bytes() for path in write_report(report(), tmp_path)} == before
+
+
+def test_only_the_user_can_read_them(tmp_path: Path) -> None:
+    before = os.umask(0o022)
+    try:
+        written = write_report(report(), tmp_path / "new")
+    finally:
+        os.umask(before)
+    assert {path.stat().st_mode & 0o777 for path in [*written, tmp_path / "new" / "_kwire"]} == {0o600}
+    assert (tmp_path / "new").stat().st_mode & 0o777 == 0o700
+
+
+def test_files_of_others_are_not_replaced_and_links_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "mine.txt").write_text("mine")
+    for name in ("sample.html", "sample-nothing.csv"):
+        for make in (Path.touch, Path.mkdir, lambda path: path.symlink_to(tmp_path / "mine.txt")):
+            folder = tmp_path / "out" / f"{name}-{make.__name__}"
+            folder.mkdir(parents=True)
+            make(folder / name)
+            with pytest.raises(OptionError, match=f"{name} was not written by kwire_spark: move it"):
+                write_report(report(), folder)
+            assert [path.name for path in folder.iterdir()] == [name]
+    written = write_report(report(), tmp_path / "ours")
+    for path in (written[0], written[0].with_name(".sample.html.part")):
+        path.unlink(missing_ok=True)
+        path.symlink_to(tmp_path / "mine.txt")
+    write_report(report(), tmp_path / "ours")
+    assert not written[0].is_symlink()
+    assert (tmp_path / "mine.txt").read_text() == "mine"
+
+
+def test_on_a_full_disk_files_stay_whole_and_the_next_run_completes_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = {path.name: path.read_bytes() for path in write_report(report(), tmp_path / "whole")}
+    real = Path.replace
+    for step in range(len(whole) + 1):
+        folder = tmp_path / str(step)
+        left = [step]
+
+        def replace(path: Path, target: Path, left: list[int] = left) -> Path:
+            left[0] -= 1
+            if left[0] < 0:
+                raise OSError("No space left on device")
+            return real(path, target)
+
+        with monkeypatch.context() as patched:
+            patched.setattr(Path, "replace", replace)
+            with pytest.raises(OSError, match="No space"):
+                write_report(report(), folder)
+        found = {path.name: path.read_bytes() for path in folder.iterdir() if path.name != "_kwire"}
+        assert found.items() <= whole.items()
+        write_report(report(), folder)
+        assert {path.name for path in folder.iterdir()} == {*whole, "_kwire"}
 
 
 CELLS = st.none() | st.text() | st.lists(st.text(), max_size=3).map(tuple)

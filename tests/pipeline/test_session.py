@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import logging
+import os
 import subprocess
 import sys
+import tempfile
 from io import StringIO
 from pathlib import Path
 
@@ -93,6 +95,46 @@ def test_an_error_is_raised_and_not_printed_besides(spark: SparkSession) -> None
     finally:
         logger.removeHandler(handler)
     assert printed.getvalue() == ""
+
+
+def test_only_the_user_can_read_what_spark_writes(spark: SparkSession) -> None:
+    assert spark.range(1000).repartition(3).selectExpr("id % 7 AS id").groupBy("id").count().count() == 7
+    folder = start.private_folder()
+    shuffled = [*folder.rglob("shuffle_*")]
+    assert shuffled
+    assert {path.stat().st_mode & 0o077 for path in (folder, *folder.rglob("blockmgr*"), *shuffled)} == {0}
+    assert Path(spark.conf.get("spark.sql.warehouse.dir") or "").parent.name == folder.name
+
+
+def test_a_session_removes_the_folders_of_killed_ones_and_no_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    code = "import os; from kwire_spark.session import private_folder as p; p(); {}"
+    environment = os.environ | {"TMPDIR": str(tmp_path)}
+
+    def run(end: str) -> subprocess.Popen[str]:
+        command = [sys.executable, "-c", code.format(end)]
+        return subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    assert run("pass").wait() == 0
+    assert not [*tmp_path.iterdir()]
+    assert run("os.kill(os.getpid(), 9)").wait() == -9
+    (killed,) = tmp_path.iterdir()
+    with run("print(p(), flush=True); input()") as running:
+        assert running.stdout is not None
+        folder = Path(running.stdout.readline().strip())
+        assert not killed.exists()
+        (tmp_path / "kwire-spark-file").touch()
+        (tmp_path / "kwire-spark-link").symlink_to(tmp_path)
+        os.mkfifo(tmp_path / "kwire-spark-pipe")
+        assert run("pass").wait() == 0
+        assert folder.stat().st_mode & 0o777 == 0o700
+        assert sorted(path.name for path in tmp_path.iterdir()) == sorted(
+            [folder.name, "kwire-spark-file", "kwire-spark-link", "kwire-spark-pipe"]
+        )
+        running.communicate("\n")
+    assert not folder.exists()
 
 
 def test_the_heap_is_bounded() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import pickle
 import random
 from collections.abc import Iterator
 from contextlib import suppress
@@ -119,6 +121,31 @@ def test_the_state_of_a_connection_can_be_stored_between_any_two_packets(
         rows += here.add(packet)
     rows += [row for one in ends.values() for row in one.close()]
     assert sorted(repr(list(row.values())) for row in wanted.batch(rows).to_pylist()) == expected
+
+
+class Hostile:
+    def __init__(self, *reduced: Any) -> None:
+        self.reduced = reduced
+
+    def __reduce__(self) -> Any:
+        return self.reduced
+
+
+@pytest.mark.parametrize(
+    "stored",
+    [
+        pickle.dumps(Hostile(os.mkdir, ("owned",))),
+        pickle.dumps(Hostile(eval, ("__import__('os').mkdir('owned')",))),
+        b"\x80\x04\x8c\x13kwire_spark.session\x8c\x08os.mkdir\x93\x8c\x05owned\x85R.",
+        b"\x80\x04\x8c\x13kwire_spark.session\x8c\x0acheck_java\x93)R.",
+        b"\x80\x04\x8c\x13kwire_spark.session\x8c\x04Path\x93\x8c\x05owned\x85R.",
+    ],
+)
+def test_a_checkpoint_cannot_call_functions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stored: bytes) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(pickle.UnpicklingError, match="does not belong in the state of a connection"):
+        Ends.restored(stored, ConnectionProjection("frames"))
+    assert not Path("owned").exists()
 
 
 def test_what_is_stored_of_a_connection_is_small(tmp_path: Path) -> None:

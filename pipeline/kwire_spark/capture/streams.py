@@ -5,8 +5,9 @@ from __future__ import annotations
 import zlib
 from collections.abc import Generator, Iterator
 from contextlib import suppress
-from pathlib import Path
 from typing import BinaryIO
+
+from kwire_spark.folders import regular
 
 CHUNK = 1 << 17
 """How many bytes are read at a time: few enough to stay in a core's cache while they are processed."""
@@ -51,7 +52,7 @@ class Window:
 
 
 def _chunks(path: str) -> Generator[bytes, None, None]:
-    with Path(path).open("rb") as file:
+    with regular(path).open("rb") as file:
         start = file.peek(4)[:4]
         if start.startswith(GZIP):
             yield from _gunzipped(file)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce, wraps
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from kwire_spark.folders import claimed
 from kwire_spark.inputs import Inputs, find
 from kwire_spark.options import FAILFAST, BrokenInputError, OptionError
 from kwire_spark.reports.report import Cell, Column, Report, Table
@@ -131,7 +133,7 @@ def no_requests(run: Run, broken: Rows) -> OptionError:
 
 
 def with_inputs(
-    out_help: str = "Output directory; existing reports and tables are overwritten.",
+    out_help: str = "Output directory; reports and tables of earlier runs are replaced.",
 ) -> Callable[[Command], Command]:
     """Add the arguments and options of every command, which are passed to the function as one :class:`Run`."""
     parameters = (
@@ -162,11 +164,30 @@ def with_inputs(
             progress = Console(stderr=True, quiet=quiet)
             inputs = _find_inputs(paths, progress, options.get("mode") == FAILFAST)
             console = Console(width=None if sys.stdout.isatty() else WIDTH)
-            return function(run=Run(inputs, out, table_format, master, options, console, progress), **values)
+            run = Run(inputs, out, table_format, master, options, console, progress)
+            with only_writer(run.pages):
+                return function(run=run, **values)
 
         return reduce(lambda command, option: option(command), parameters, call)
 
     return decorate
+
+
+@contextmanager
+def only_writer(out: str) -> Iterator[None]:
+    """Create a folder of this machine that only this user can read, and keep other runs out of it."""
+    if "://" in out:
+        yield
+        return
+    Path(out).mkdir(mode=0o700, parents=True, exist_ok=True)
+    with claimed(Path(out)) as is_ours:
+        if is_ours is False:
+            raise OptionError(f"{out}: another kwire-spark is writing to this folder: choose another with --out")
+        try:
+            yield
+        finally:
+            with suppress(OSError):
+                Path(out).rmdir()  # if nothing was written
 
 
 def _find_inputs(paths: Sequence[str], progress: Console, failfast: bool) -> Inputs:

@@ -75,7 +75,7 @@ class _Output:
 
         def write_typed(name: str) -> str:
             table = with_topic_names(typed(name).drop("_corrupt"), topic_names)
-            return write(table, f"{self.run.out}/{folder}", name, self.run.table_format)
+            return write(table, self.run.out, f"{folder}/{name}", self.run.table_format)
 
         names = sorted(counts)
         with self.run.step(f"Writing {', '.join(names)}"), ThreadPoolExecutor(AT_ONCE) as workers:

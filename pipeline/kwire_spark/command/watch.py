@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kwire_spark.command.common import DEFAULT_OUT, MASTER, PORTS, QUIET, TABLE_FORMAT
+from kwire_spark.command.common import DEFAULT_OUT, MASTER, PORTS, QUIET, TABLE_FORMAT, only_writer
 from kwire_spark.options import OptionError, Options
 from kwire_spark.reports.text import counted
 
@@ -71,7 +71,7 @@ def watch(
         raise OptionError(f"{folder}: no such folder")
     broker_ports = Options({"ports": ports or ""}).ports("ports")
     console = Console(stderr=True, quiet=quiet)
-    with _interruption() as interrupted, console.status("Starting Spark …") as status:
+    with only_writer(out), _interruption() as interrupted, console.status("Starting Spark …") as status:
         packets = spark_session(master).readStream.format("kafka_packets").option("settled", settled).load(folder)
         exchanges = follow(packets, rows="exchanges", columns=EXCHANGE_COLUMNS, ports=broker_ports, late=late)
         writer = keep_clients(exchanges, out, format=table_format)

@@ -2,34 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Callable, Sequence
 from datetime import datetime
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import pyarrow as pa
 from pyarrow import csv, parquet
 
 from kwire_spark.csv_cells import csv_cell
+from kwire_spark.folders import regular
+from kwire_spark.options import OptionError
 from kwire_spark.reports.page import page
 from kwire_spark.reports.report import Cell, Report, Table
 from kwire_spark.reports.text import in_utc
+
+LIST = "_kwire"
+"""The file with the names of all files that were written to a folder."""
 
 
 def write_report(report: Report, folder: str | Path) -> list[Path]:
     """Write ``<report>.html``, and for each table ``<report>-<table>.csv`` and ``.parquet``; the page comes first.
 
-    The same report gives the same files, and no file is ever incomplete. Parquet has the exact cells. CSV is for
+    The same report gives the same files, which only the user can read, and no file is ever incomplete. Files that
+    were not written here are not replaced, but an :class:`~kwire_spark.options.OptionError`: ``_kwire`` lists those
+    that were. Parquet has the exact cells. CSV is for
     spreadsheets: lists become text, and a text that would be evaluated as a formula is prefixed with ``'``.
     """
     folder = Path(folder)
-    folder.mkdir(parents=True, exist_ok=True)
-    written = [_put(folder / f"{report.name}.html", lambda path: path.write_text(page(report), "utf-8"))]
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    tables = (f"{report.name}-{table.name}.{suffix}" for table in report.tables for suffix in ("csv", "parquet"))
+    _own(folder, [f"{report.name}.html", *tables])
+    written = [_put(folder / f"{report.name}.html", lambda file: file.write(page(report).encode()))]
     for table in report.tables:
         stem = folder / f"{report.name}-{table.name}"
         exact = arrow_table(table)
-        written.append(_put(stem.with_suffix(".csv"), lambda path, rows=exact: csv.write_csv(_flat(rows), path)))
-        written.append(_put(stem.with_suffix(".parquet"), lambda path, rows=exact: parquet.write_table(rows, path)))
+        written.append(_put(stem.with_suffix(".csv"), partial(csv.write_csv, _flat(exact))))
+        written.append(_put(stem.with_suffix(".parquet"), partial(parquet.write_table, exact)))
     return written
 
 
@@ -73,8 +84,25 @@ def _flat_column(column: Any) -> Any:
     return pa.array([text and csv_cell(text) for text in texts], pa.string())
 
 
-def _put(path: Path, write: Any) -> Path:
-    """Write to a temporary file and rename it, so that a killed process leaves no incomplete file."""
+def _own(folder: Path, names: Sequence[str]) -> None:
+    """Add names to the list of files that were written here."""
+    listed = folder / LIST
+    ours = set(regular(listed).read_text("utf-8").splitlines()) if listed.exists() else set()
+    for name in names:
+        if os.path.lexists(folder / name) and name not in ours:
+            raise OptionError(f"{folder / name} was not written by kwire_spark: move it, or choose another folder")
+    if not ours.issuperset(names):
+        text = "\n".join(sorted(ours.union(names)))
+        _put(listed, lambda file: file.write(text.encode()))
+
+
+def _put(path: Path, write: Callable[[BinaryIO], object]) -> Path:
+    """Write to a new file and rename it, so that a killed process leaves no incomplete file."""
     temporary = path.with_name(f".{path.name}.part")
-    write(temporary)
-    return temporary.replace(path)
+    temporary.unlink(missing_ok=True)
+    try:
+        with open(temporary, "xb", opener=partial(os.open, mode=0o600)) as file:
+            write(file)
+        return temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)

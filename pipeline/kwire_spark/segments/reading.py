@@ -17,6 +17,7 @@ from kwire.logs.indexes import near_offset, near_position
 from kwire.logs.window import Window
 from kwire.records import Batch
 from kwire.records.layout import ATTRIBUTES, CONTROL, MAGIC
+from kwire_spark.folders import regular
 from kwire_spark.options import BrokenInputError
 from kwire_spark.rows import corrupt_batch
 from kwire_spark.segments.bounds import Bounds
@@ -61,7 +62,7 @@ def _read(split: Split, bounds: Bounds, rows: Rows, control: bool) -> Iterator[M
         yield Broken(split.path, None, "cannot be opened")
         return
     try:
-        with Path(split.path).open("rb", buffering=0) as file:
+        with regular(split.path).open("rb", buffering=0) as file:
             yield from _within(Window(file, split.size), split, bounds, rows, control)
     except OSError as problem:
         yield from rows.flushed()

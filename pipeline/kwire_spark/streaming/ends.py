@@ -9,6 +9,7 @@ from io import BytesIO
 from typing import Any, Self
 
 from kwire.connection import RequestEvent, Undecodable
+from kwire_kafka import PROTOCOL
 from kwire_spark.capture import Piece, TcpConnection
 from kwire_spark.capture.packets import Packet
 from kwire_spark.capture.tcp import GRACE
@@ -16,6 +17,9 @@ from kwire_spark.frames.connection import ConnectionRows
 from kwire_spark.frames.payload import kept
 from kwire_spark.frames.projection import ConnectionProjection
 from kwire_spark.rows import Row
+
+OTHERS = frozenset({("collections", "deque"), ("kwire.errors", "_restored"), ("re", "_compile")})
+"""Where the state of a connection refers to anything beside classes of kwire."""
 
 
 class Ends:
@@ -29,7 +33,10 @@ class Ends:
 
     @classmethod
     def restored(cls, stored: bytes, projection: ConnectionProjection) -> Self:
-        """What ``stored`` gave. ``projection`` must equal that of the job when the state was saved."""
+        """What ``stored`` gave. ``projection`` must equal that of the job when the state was saved.
+
+        Raises ``pickle.UnpicklingError`` for bytes that name anything but classes of kwire and a few others.
+        """
         ends: Self = _Unpickler(stored, projection).load()
         return ends
 
@@ -74,7 +81,7 @@ class _Pickler(pickle.Pickler):
         self._projection = projection
 
     def persistent_id(self, given: Any) -> str | None:
-        return "projection" if given is self._projection else None
+        return "projection" if given is self._projection else "protocol" if given is PROTOCOL else None
 
 
 class _Unpickler(pickle.Unpickler):
@@ -82,5 +89,15 @@ class _Unpickler(pickle.Unpickler):
         super().__init__(BytesIO(stored))
         self._projection = projection
 
-    def persistent_load(self, name: str) -> ConnectionProjection:
-        return self._projection
+    def persistent_load(self, name: str) -> object:
+        return {"projection": self._projection, "protocol": PROTOCOL}[name]
+
+    def find_class(self, module: str, name: str) -> Any:
+        """A class by its own name: whoever can write to the checkpoint must not name functions of other modules."""
+        if (module, name) in OTHERS:
+            return super().find_class(module, name)
+        if module.partition(".")[0] in ("kwire", "kwire_kafka", "kwire_spark") and "." not in name:
+            found = super().find_class(module, name)
+            if isinstance(found, type) and found.__module__ == module:
+                return found
+        raise pickle.UnpicklingError(f"{module}.{name} does not belong in the state of a connection")

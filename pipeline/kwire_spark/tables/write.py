@@ -7,6 +7,7 @@ folder may be ``hdfs://`` or ``s3a://`` as well as local.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
@@ -14,10 +15,13 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StringType
 
 from kwire_spark.csv_cells import FORMULA
+from kwire_spark.options import OptionError
 
 FILES = frozenset({"parquet", "orc", "json", "csv", "text", "avro"})
 """Formats that are folders of files. Others, such as Delta Lake, replace a table atomically themselves."""
 DATE = "date"
+MARKER = "_kwire"
+"""The file by which a table that was written here is known; Spark ignores names that start with ``_``."""
 
 
 def write(
@@ -30,11 +34,13 @@ def write(
     partition_by: Sequence[str] = (),
     **options: str,
 ) -> str:
-    """Write ``table`` to ``folder/name``, replacing any existing table, and return that path.
+    """Write ``table`` to ``folder/name``, replacing an earlier one, and return that path.
 
-    Files are written to ``_name.writing`` and then renamed. If a job is killed the old table survives, possibly as
-    ``_name.replaced``, which the next run restores. Where a rename copies, as on S3, replacing takes as long as
-    that. Formats that are not folders of files (:data:`FILES`) replace tables in their own way.
+    ``name`` may begin with folders. A file, folder or link that was not written here is an
+    :class:`~kwire_spark.options.OptionError`. Files are written to ``_name.writing`` and then renamed. If a job is
+    killed the old table survives, possibly as ``_name.replaced``, which the next run restores. Where a rename copies,
+    as on S3, replacing takes as long as that. Formats that are not folders of files (:data:`FILES`) replace tables in
+    their own way.
 
     In CSV, a text that a spreadsheet would evaluate as a formula is prefixed with ``'``.
 
@@ -49,8 +55,12 @@ def write(
         return path
     written, replaced = _hidden(path, "writing"), _hidden(path, "replaced")
     files = _Files(table.sparkSession, path)
+    _refuse_links(folder, name)
+    files.check(path)
     _restore(files, path)
-    _save(table, format, written, partition_by, options)
+    files.delete(written)
+    files.create(f"{written}/{MARKER}")
+    _save(table, format, written, partition_by, options, mode="append")
     if files.exists(path):
         files.rename(path, replaced)
     files.rename(written, path)
@@ -80,11 +90,24 @@ def _restore(files: _Files, path: str) -> None:
         files.rename(replaced, path)
 
 
-def _save(table: DataFrame, format: str, path: str, partition_by: Sequence[str], options: dict[str, str]) -> None:
+def _refuse_links(folder: str, name: str) -> None:
+    for path in (PurePosixPath(name), *PurePosixPath(name).parents[:-1]):
+        if Path(folder.removeprefix("file:"), path).is_symlink():
+            raise OptionError(f"{folder}/{path} is a symbolic link: remove it, or choose another folder")
+
+
+def _save(
+    table: DataFrame,
+    format: str,
+    path: str,
+    partition_by: Sequence[str],
+    options: dict[str, str],
+    mode: str = "overwrite",
+) -> None:
     if format.lower() == "csv":
         texts = [field.name for field in table.schema if isinstance(field.dataType, StringType)]
         table = table.withColumns({name: F.regexp_replace(f"`{name}`", FORMULA, "'$0") for name in texts})
-    writer = table.write.format(format).mode("overwrite").options(**options)
+    writer = table.write.format(format).mode(mode).options(**options)
     (writer.partitionBy(*partition_by) if partition_by else writer).save(path)
 
 
@@ -102,11 +125,28 @@ class _Files:
         self._path = jvm.org.apache.hadoop.fs.Path
         self._system = self._path(path).getFileSystem(spark.sparkContext._jsc.hadoopConfiguration())
 
+    def check(self, path: str) -> None:
+        """Raise :class:`OptionError` unless ``path`` is missing, an empty folder, or a table of ours."""
+        if self.exists(path) and not self.exists(f"{path}/{MARKER}") and self._children(path):
+            raise OptionError(f"{path} was not written by kwire_spark: move it, or choose another folder")
+
+    def create(self, path: str) -> None:
+        self._system.create(self._path(path)).close()
+
     def exists(self, path: str) -> bool:
         return bool(self._system.exists(self._path(path)))
 
     def delete(self, path: str) -> None:
-        self._system.delete(self._path(path), True)
+        """Delete a table, its marker last, so that the rest of a deletion that was interrupted is known."""
+        if self.exists(path):
+            self.check(path)
+            for child in self._children(path):
+                if child.getName() != MARKER:
+                    self._system.delete(child, True)
+            self._system.delete(self._path(path), True)
+
+    def _children(self, path: str) -> list[Any]:
+        return [status.getPath() for status in self._system.listStatus(self._path(path))]
 
     def rename(self, old: str, new: str) -> None:
         if not self._system.rename(self._path(old), self._path(new)):

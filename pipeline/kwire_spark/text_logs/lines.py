@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Self
 
 from kwire_spark.capture.streams import CHUNK, GZIP, ZSTD, DamagedStreamError, Window
+from kwire_spark.folders import regular
 
 LONGEST = 4 << 20
 """The default limit of the bytes of a line. Parsing JSON takes up to 30 times as much memory."""
@@ -126,7 +127,7 @@ def _splits(path: str, size: int) -> Iterator[Split]:
 
 
 def _is_compressed(path: str) -> bool:
-    with Path(path).open("rb") as file:
+    with regular(path).open("rb") as file:
         head = file.read(4)
     return head.startswith((GZIP, ZSTD))
 
