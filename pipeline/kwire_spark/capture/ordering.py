@@ -18,6 +18,8 @@ from kwire_spark.capture.tcp_stream import TcpStream, length, unwrapped
 MOST_BYTES = 4 << 20
 MOST_PACKETS = 1000
 """How many bytes and packets may wait on a connection."""
+PACKET_SIZE = 512
+"""About how many bytes of memory a packet takes without its data."""
 PATIENCE = 1.0
 """How many seconds a packet waits for bytes that the other side has already received."""
 
@@ -54,12 +56,22 @@ class Ordering:
             self._drain(pieces)
         return pieces
 
-    def close(self) -> list[Piece]:
-        """The pieces left when no more packets follow."""
+    @property
+    def size(self) -> int:
+        """About how many bytes of memory the waiting packets take."""
+        return self._bytes + PACKET_SIZE * self.waiting
+
+    def give_up(self) -> list[Piece]:
+        """The pieces of all packets that wait, with gaps before them."""
         pieces: list[Piece] = []
         while self.waiting:
             self._give_up(pieces)
             self._drain(pieces)
+        return pieces
+
+    def close(self) -> list[Piece]:
+        """The pieces left when no more packets follow."""
+        pieces = self.give_up()
         for lane, other in self._both():
             if missing := lane.missing_at_end(closing=other.ended):
                 pieces.append(self._piece("gap", lane, b"", missing))

@@ -8,6 +8,7 @@ from collections.abc import Collection, Container, Iterator, Sequence
 from contextlib import closing, suppress
 from zlib import crc32
 
+from kwire_spark.capture.ordering import PACKET_SIZE
 from kwire_spark.capture.packets import RST, IncompletePacketError, Packet, packet, ports_of, reverse
 from kwire_spark.capture.pcap import MAGICS, Record, Report, pcap_records
 from kwire_spark.capture.pcapng import MAGIC, pcapng_records
@@ -16,6 +17,10 @@ from kwire_spark.capture.streams import DamagedStreamError, Window
 from kwire_spark.capture.tcp import GRACE, TcpConnection
 
 ALWAYS, NEVER = float("-inf"), float("inf")
+LONGEST = 1 << 20
+"""How many bytes of a packet are read: twice as many as a network card merges."""
+HELD = 32 << 20
+"""Limit of the bytes of packets that wait for others on all connections."""
 BEGINNING = 64
 """How many bytes identify the format of a file; decompression may yield fewer at first."""
 
@@ -32,6 +37,7 @@ def file_packets(
         try:
             for time, begin, stop, length, at, link in _records(window, report):
                 buffer = window.buffer
+                stop = min(stop, begin + LONGEST)
                 if stop - begin < length:
                     reason = f"truncated packets: only {stop - begin} of {length} bytes were captured here"
                     report.add(window.base + at, reason, "cut")
@@ -77,6 +83,8 @@ def _records(window: Window, report: Report) -> Iterator[Record]:
 
 
 MOST_PASSED = 1 << 17
+MOST_CONNECTIONS = 30_000
+"""Each takes up to 5 kB of memory, and what waits for more."""
 
 
 class Connections:
@@ -87,16 +95,22 @@ class Connections:
     connections are kept; of more, those in which nothing happened for the longest time are closed.
     """
 
-    def __init__(self, share: tuple[int, int] = (0, 1), ports: Collection[int] = (), most: int = 100_000) -> None:
+    def __init__(
+        self, share: tuple[int, int] = (0, 1), ports: Collection[int] = (), most: int = MOST_CONNECTIONS
+    ) -> None:
         self.passed: set[bytes] = set()
         self._number, self._shares = share
         self._ports = frozenset(ports)
         self._most = most
         self._known: dict[bytes, TcpConnection] = {}
         self._reset: deque[TcpConnection] = deque()
+        self._added = 0  # bytes since the last look at what waits
 
     def add(self, packet: Packet) -> list[Piece]:
         """Process the next packet; return its pieces."""
+        self._added += PACKET_SIZE + len(packet.data)
+        if self._added > HELD // 2:
+            return self._given_up() + self.add(packet)
         connection = self._known.get(packet.key)
         if connection is None:
             if not self._is_mine(packet.key):
@@ -108,6 +122,20 @@ class Connections:
         if self._reset or packet.flags & RST:
             return self._watched(connection, packet)
         return connection.add(packet)
+
+    def _given_up(self) -> list[Piece]:
+        """Stop the waiting of packets on the connections where most wait, if there are too many."""
+        self._added = 0
+        waiting = {id(one): one for one in self._known.values() if one.waiting}
+        left = sum(connection.waiting for connection in waiting.values())
+        pieces: list[Piece] = []
+        if left > HELD:
+            for connection in sorted(waiting.values(), key=lambda connection: -connection.waiting):
+                left -= connection.waiting
+                pieces += connection.give_up()
+                if left <= HELD // 2:
+                    break
+        return pieces
 
     def close(self) -> Iterator[Piece]:
         """The pieces left in all connections when the capture ends."""
@@ -132,7 +160,9 @@ class Connections:
         pieces = connection.add(packet)
         if connection.reset is not None and not was_reset:
             self._reset.append(connection)
-        while self._reset and (since := self._reset[0].reset or 0.0) + GRACE < packet.time:
+        while self._reset and (
+            (since := self._reset[0].reset or 0.0) + GRACE < packet.time or len(self._reset) > self._most
+        ):
             ended = self._reset.popleft()
             pieces += ended.close() if since else []
         return pieces
@@ -155,7 +185,7 @@ def read_pieces(
     ports: Collection[int] = (),
     start: float | None = None,
     end: float | None = None,
-    most: int = 100_000,
+    most: int = MOST_CONNECTIONS,
 ) -> Iterator[Piece | Broken]:
     """The pieces of all connections, and errors of files. All files are one capture: their packets are merged by
     time.

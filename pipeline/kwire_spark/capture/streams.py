@@ -15,8 +15,8 @@ GZIP = b"\x1f\x8b"
 ZSTD = b"\x28\xb5\x2f\xfd"
 SKIPPABLE = b"\x2a\x4d\x18"
 """A skippable zstd frame begins with these after any byte."""
-STEP = 1 << 11
-"""How many bytes of zstd are decompressed at a time: they yield at most 64 MB, since a block has at least 4 bytes."""
+STEP = 1 << 8
+"""How many bytes of zstd are decompressed at a time: they yield at most 8 MB, since a block has at least 4 bytes."""
 LARGEST_WINDOW = 1 << 27
 """The memory limit for zstd: the default limit of its command line tool."""
 

@@ -42,6 +42,16 @@ class TcpConnection:
         """The time of the last delivery."""
         return 0.0 if self._ordering is None else self._ordering.time
 
+    @property
+    def waiting(self) -> int:
+        """About how many bytes of memory the packets take that wait for others."""
+        ordering = self._ordering
+        return 0 if ordering is None else ordering.size
+
+    def give_up(self) -> list[Piece]:
+        """The pieces of all packets that wait, with gaps before them."""
+        return [] if self._ordering is None else self._ordering.give_up()
+
     def add(self, packet: Packet) -> list[Piece]:
         """Process the next captured packet; return the pieces that are now in order."""
         ordering = self._ordering

@@ -17,11 +17,14 @@ if TYPE_CHECKING:
 Collect = Callable[[Any, set[int]], None]
 """Adds the error codes of a struct to a set."""
 
+MOST_CODES = 256
+"""Kafka has fewer; a hostile response could make each row large."""
+
 _KNOWN: dict[type[Struct], tuple[Collect, ...]] = {}
 
 
 def error_codes(response: Message) -> tuple[int, ...]:
-    """The distinct error codes in ``response`` in ascending order, except 0.
+    """The distinct error codes in ``response`` in ascending order, except 0; no more than ``MOST_CODES``.
 
     A tuple, because the garbage collector does not track rows that only contain immutable values.
     """
@@ -30,7 +33,7 @@ def error_codes(response: Message) -> tuple[int, ...]:
     for collect in _KNOWN.get(cls) or _collectors(cls):
         collect(response, codes)
     codes.discard(0)
-    return tuple(sorted(codes)) if codes else ()
+    return tuple(sorted(codes)[:MOST_CODES]) if codes else ()
 
 
 def throttle_ms(response: Message) -> int | None:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from kwire.connection.events import REQUEST_SIZE, FrameEvent
 from kwire_spark.capture import Broken, Connection, Piece
 from kwire_spark.frames.connection import ConnectionRows
 from kwire_spark.frames.context import peers
-from kwire_spark.frames.projection import ConnectionProjection, Table
+from kwire_spark.frames.projection import BUDGET, Budget, ConnectionProjection, Table
 from kwire_spark.options import BrokenInputError
 from kwire_spark.projection import Condition
 from kwire_spark.rows import Row
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 BATCH_ROWS = 4096
 BATCH_BYTES = 8 << 20
 
-TURN, TURN_BYTES = 128, 1 << 18
+TURN, TURN_BYTES = 128, 1 << 19
 """Number of pieces, or bytes, that are decoded before rows are made of them."""
 
 
@@ -33,13 +34,14 @@ def frame_batches(
     table: Table = "frames",
     conditions: Sequence[Condition] = (),
     failfast: bool = False,
+    budget: Budget = BUDGET,
 ) -> Iterator[pa.RecordBatch]:
     """The rows of all connections, with the columns of ``schema``: by default all of the ``table``.
 
     Rows have to pass ``conditions``. A broken file yields a ``_corrupt`` row or, with ``failfast``, raises
-    :class:`BrokenInputError`. A batch has 4,096 rows or a few more, or about 8 MB of bytes.
+    :class:`BrokenInputError`. A batch has 4,096 rows or a few more, or is of about 8 MB of the capture.
     """
-    projection = ConnectionProjection(table, schema, conditions)
+    projection = ConnectionProjection(table, schema, conditions, budget)
     connections = Connections(projection)
     decoded = connections.decoded
     rows: list[Row] = []
@@ -51,13 +53,13 @@ def frame_batches(
             rows += connections.rows()
             rows += projection.rows([projection.layout.corrupt(piece.source, piece.position, piece.reason)])
             continue
-        connections.feed(piece)
-        fed += len(piece.data)
+        fed += connections.feed(piece)
         if len(decoded) < TURN and fed < TURN_BYTES:
             continue
         rows += connections.rows()
+        rows += connections.drop(piece, fed)
         size, fed = size + fed, 0
-        if len(rows) >= BATCH_ROWS or (projection.shown and size >= BATCH_BYTES):
+        if len(rows) >= BATCH_ROWS or size >= BATCH_BYTES:
             yield projection.batch(rows)
             rows, size = [], 0
     rows += connections.rows()
@@ -76,15 +78,41 @@ class Connections:
         self.decoded: list[tuple[ConnectionRows | Unwanted, list[Event], Piece]] = []
         self._projection = projection
         self._open: dict[int, ConnectionRows | Unwanted] = {}  # by identity, because hashing is slow
+        self._fed = 0  # since the last look at what is held
 
-    def feed(self, piece: Piece) -> None:
-        """Decode a piece."""
+    def feed(self, piece: Piece) -> int:
+        """Decode a piece; return about how many bytes of memory the work on it takes, but for decoded messages."""
         connection = self._open.get(id(piece.connection)) or self._begin(piece.connection)
         events = connection.decode(piece)
+        size = len(piece.data)
         if events or piece.kind == "closed":
             self.decoded.append((connection, events, piece))
+            size += REQUEST_SIZE * len(events)
+            size += sum([len(event.data) for event in events if isinstance(event, FrameEvent)])
             if piece.kind == "closed":
                 del self._open[id(piece.connection)]
+        return size
+
+    def drop(self, piece: Piece, fed: int) -> list[Row]:
+        """Once the connections may hold too much, free those that hold most. The rows of that are located at
+        ``piece``; ``fed`` is about how much more they can hold since the last time."""
+        budget = self._projection.budget.held
+        self._fed += fed
+        if self._fed < budget // 2:
+            return []
+        self._fed = 0
+        by_size = sorted(((rows.held, number) for number, rows in self._open.items()), reverse=True)
+        left, rows = sum(size for size, _ in by_size), list[Row]()
+        if left <= budget:
+            return []
+        reason = f"not kept, because more than {budget} bytes were waiting: see the option maxHeld"
+        for size, number in by_size:
+            connection = self._open[number]
+            rows += connection.rows(connection.drop(piece.time, reason), replace(piece, kind="gap"))
+            left -= size
+            if left <= budget // 2:
+                break
+        return rows
 
     def rows(self) -> list[Row]:
         """The rows of the decoded pieces, in their order."""
@@ -106,6 +134,10 @@ class Unwanted:
     """A connection without any row that is needed. Keeping the connection keeps its identity unique."""
 
     connection: Connection
+    held = 0
+
+    def drop(self, time: float, reason: str) -> list[Event]:
+        return []
 
     def decode(self, piece: Piece) -> list[Event]:
         return []

@@ -19,9 +19,6 @@ if TYPE_CHECKING:
     from kwire_spark.frames.projection import ConnectionProjection
     from kwire_spark.rows import Row
 
-MAX_WAITING_BYTES = 16 << 20
-"""Limit of the bytes of in-flight requests that a connection keeps."""
-
 
 class ConnectionRows:
     """Makes rows of FRAMES or EXCHANGES, with the columns of a projection, from the pieces of one connection.
@@ -42,8 +39,19 @@ class ConnectionRows:
             PROTOCOL,
             bodies=projection.bodies,
             start="beginning" if connection.complete else "unknown",
-            max_in_flight_bytes=MAX_WAITING_BYTES,
+            max_in_flight_bytes=projection.budget.held,
+            max_decoded=projection.budget.decoded,
+            keep_requests=False,
         )
+
+    @property
+    def held(self) -> int:
+        """About how many bytes of memory wait for the rest of a frame, or for a response."""
+        return self._decoder.held + self._table.held
+
+    def drop(self, time: float, reason: str) -> list[Event]:
+        """Free this memory; ``rows`` has to be given the events."""
+        return [] if self.closed else self._decoder.drop(time, reason)
 
     def feed(self, piece: Piece) -> list[Row]:
         """The rows that a piece completes. Pieces after the one that closes the connection yield none."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from ipaddress import ip_address
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kwire.connection import Gap, NotKafka, RequestEvent, ResponseEvent, Skipped, Unanswered, Undecodable
 from kwire.errors import KwireError
@@ -32,13 +32,23 @@ _row, _shared_row, _corrupt = _LAYOUT.row, _LAYOUT.shared_row, _LAYOUT.corrupt
 
 @dataclass(slots=True)
 class Asked:
-    """A request, and where it was seen."""
+    """What the row of a request takes until it is answered, and where it was seen: neither its message nor, unless
+    they are ``shown``, its bytes.
 
-    event: RequestEvent | Undecodable
+    ``wrong`` is why it, or what an Envelope contains, was not decoded; ``inner`` the content of an Envelope.
+    """
+
     context: RequestContext
     number: int
     source: str
     position: int
+    time: float
+    correlation_id: int | None
+    size: int | None
+    shown: bytes | None
+    undecodable: bool
+    wrong: str | None
+    inner: Asked | None = None
 
 
 class ExchangeRows:
@@ -49,13 +59,16 @@ class ExchangeRows:
     """
 
     __slots__ = (
-        *("_contexts", "_errors", "_foreign", "_gaps", "_lost", "_number", "_peers", "_shown", "_skipped"),
-        *("_stray", "_waiting"),
+        *("_contexts", "_errors", "_foreign", "_gaps", "_large", "_lost", "_number", "_peers", "_projection"),
+        *("_shown", "_skipped", "_stray", "_waiting", "held"),
     )
 
     def __init__(self, connection: Connection, projection: ConnectionProjection) -> None:
         self._peers = peers(connection)
-        self._errors, self._shown = projection.errors, projection.shown
+        self._errors, self._shown, self._large = projection.errors, projection.shown, projection.budget.decoded
+        self._projection = projection
+        self.held = 0
+        """The bytes of waiting requests."""
         self._number = 0
         self._contexts = ContextCache()
         self._waiting: dict[int, Asked] = {}  # by position in the client's stream
@@ -65,28 +78,58 @@ class ExchangeRows:
     def requested(
         self, rows: list[Row], event: RequestEvent | Undecodable, client: Client, source: str, position: int
     ) -> None:
-        asked = Asked(event, self._contexts.of(event.header, client), self._number, source, position)
-        self._number += 1
-        if isinstance(event, Undecodable) or event.expects_response:
-            self._waiting[event.position] = asked
+        asked = self._asked(event, self._contexts.of(event.header, client), source, position)
+        if isinstance(event, RequestEvent):
+            inner, expected = event.inner, event.expects_response
+            if inner is not None:
+                context = RequestContext(inner.header, client)
+                context.columns = _forwarded(self._peers, event, inner)
+                asked.inner = self._asked(inner, context, source, position)
+                asked.inner.size = None
         else:
-            self._exchange(rows, asked, None, "none", None)
+            expected = event.header is not None or not event.missing
+        self._number += 1
+        if expected:
+            self._waiting[event.position] = asked
+            self.held += _bytes(asked)
+        else:
+            self._exchange(rows, asked, None, "undecodable" if asked.undecodable else "none", asked.wrong)
+
+    def _asked(self, event: RequestEvent | Undecodable, context: RequestContext, source: str, position: int) -> Asked:
+        header, undecodable, wrong = event.header, type(event) is Undecodable, None
+        if isinstance(event, Undecodable):
+            wrong = event.reason
+        elif len(event.data) > self._large:
+            wrong = self._projection.undecoded(event)
+        return Asked(
+            context,
+            self._number,
+            source,
+            position,
+            event.time,
+            None if header is None else header.correlation_id,
+            event.size,
+            shown(event) if self._shown else None,
+            undecodable,
+            wrong,
+        )
 
     def responded(self, rows: list[Row], event: ResponseEvent | Undecodable, source: str, position: int) -> None:
         assert event.request is not None
         asked = self._take(rows, event.request.position)
         if isinstance(event, Undecodable):
             self._exchange(rows, asked, event, "undecodable", event.reason)
-        elif isinstance(asked.event, Undecodable):
-            self._exchange(rows, asked, event, "undecodable", asked.event.reason)
+        elif asked.undecodable:
+            self._exchange(rows, asked, event, "undecodable", asked.wrong)
         else:
-            self._exchange(rows, asked, event, "answered", None)
+            large = self._projection.undecoded(event) if len(event.data) > self._large else None
+            self._exchange(rows, asked, event, "answered", asked.wrong or large)
 
     def happened(self, rows: list[Row], event: Event, source: str, position: int) -> None:
         if isinstance(event, Unanswered):
             asked = self._take(rows, event.request.position)
-            if isinstance(asked.event, Undecodable):
-                self._exchange(rows, asked, None, "undecodable", asked.event.reason)
+            if asked.undecodable:
+                self._exchange(rows, asked, None, "undecodable", asked.wrong)
             else:
                 self._exchange(rows, asked, None, "unanswered", event.reason)
         elif isinstance(event, NotKafka):
@@ -117,43 +160,44 @@ class ExchangeRows:
 
     def _take(self, rows: list[Row], position: int) -> Asked:
         self._drop(rows, position)
-        return self._waiting.pop(position)
+        asked = self._waiting.pop(position)
+        self.held -= _bytes(asked)
+        return asked
 
     def _drop(self, rows: list[Row], before: float) -> None:
         """Add rows for requests without a response, because the decoder did not see enough of them to expect one."""
         while self._waiting and (position := next(iter(self._waiting))) < before:
             asked = self._waiting.pop(position)
-            reason = asked.event.reason if isinstance(asked.event, Undecodable) else None
-            self._exchange(rows, asked, None, "undecodable", reason)
+            self.held -= _bytes(asked)
+            self._exchange(rows, asked, None, "undecodable", asked.wrong)
 
     def _exchange(self, rows: list[Row], asked: Asked, answer: Answer, outcome: str, reason: str | None) -> None:
         shared = self._shared(asked, answer, outcome, reason)
-        rows.append(self._row(asked, shared, asked.event, answer))
-        envelope = asked.event
-        if not isinstance(envelope, RequestEvent) or envelope.inner is None:
+        rows.append(self._row(asked, shared, answer))
+        if asked.inner is None:
             return
         inner = answer.inner if isinstance(answer, ResponseEvent) else None
-        if isinstance(envelope.inner, Undecodable):
-            outcome, reason = "undecodable", envelope.inner.reason
+        if asked.inner.undecodable:
+            outcome, reason = "undecodable", asked.inner.wrong
         elif isinstance(inner, Undecodable):
             outcome, reason = "undecodable", inner.reason
         elif inner is None and outcome == "answered":
             outcome, reason = "unanswered", "the response to its Envelope contains none"
         shared = _shared_row(
             source=asked.source,
-            **_forwarded(self._peers, envelope, envelope.inner),
+            **asked.inner.context.columns,
             outcome=outcome,
             response_version=_version(inner),
             forwarded=True,
             reason=reason,
         )
-        rows.append(self._row(asked, shared, envelope.inner, inner, forwarded=True))
+        rows.append(self._row(asked.inner, shared, inner))
 
     def _shared(self, asked: Asked, answer: Answer, outcome: str, reason: str | None) -> Row:
         """The values that this row shares with others of its kind: nearly all are answered, in the version of the
         request."""
         context, source, version = asked.context, asked.source, _version(answer)
-        usual = outcome == "answered" and version == context.version
+        usual = outcome == "answered" and version == context.version and reason is None
         if usual and context.source == source:
             return context.answered
         shared = _shared_row(
@@ -169,31 +213,35 @@ class ExchangeRows:
             context.source, context.answered = source, shared
         return shared
 
-    def _row(self, asked: Asked, shared: Row, request: Any, answer: Answer, *, forwarded: bool = False) -> Row:
-        header = request.header
-        codes = throttle = latency = request_size = response_size = request_bytes = response_bytes = None
+    def _row(self, asked: Asked, shared: Row, answer: Answer) -> Row:
+        codes = throttle = latency = response_size = response_bytes = None
         if answer is not None:
-            latency = (answer.time - request.time) * 1000
-        if not forwarded:
-            request_size, response_size = request.size, None if answer is None else answer.size
+            latency = (answer.time - asked.time) * 1000
+            if asked.size is not None:  # it is not within an Envelope
+                response_size = answer.size
+            if self._shown:
+                response_bytes = shown(answer)
         if self._errors and type(answer) is ResponseEvent and answer.message is not None:
             codes, throttle = error_codes(answer.message), throttle_ms(answer.message)
-        if self._shown:
-            request_bytes, response_bytes = shown(request), None if answer is None else shown(answer)
         return _row(
             shared,
             position=asked.position,
             number=asked.number,
-            time=micros(asked.event.time),
-            correlation_id=None if header is None else header.correlation_id,
+            time=micros(asked.time),
+            correlation_id=asked.correlation_id,
             error_codes=codes,
             throttle_ms=throttle,
             latency_ms=latency,
-            request_size=request_size,
+            request_size=asked.size,
             response_size=response_size,
-            request=request_bytes,
+            request=asked.shown,
             response=response_bytes,
         )
+
+
+def _bytes(asked: Asked) -> int:
+    inner = asked.inner.shown if asked.inner else None
+    return len(asked.shown or b"") + len(inner or b"")
 
 
 def _version(answer: Answer) -> int | None:

@@ -36,11 +36,13 @@ Asked = tuple[int, RequestContext, int | None]
 class FrameRows:
     """A row for every event. In-flight requests are kept for the rows of their responses."""
 
-    __slots__ = ("_asked", "_contexts", "_errors", "_number", "_peers", "_shown")
+    __slots__ = ("_asked", "_contexts", "_errors", "_large", "_number", "_peers", "_projection", "_shown", "held")
 
     def __init__(self, connection: Connection, projection: ConnectionProjection) -> None:
         self._peers = peers(connection)
-        self._errors, self._shown = projection.errors, projection.shown
+        self._errors, self._shown, self._large = projection.errors, projection.shown, projection.budget.decoded
+        self._projection = projection
+        self.held = 0
         self._number = 0
         self._contexts = ContextCache()
         self._asked: dict[int, Asked] = {}  # by position in the client's stream
@@ -55,8 +57,11 @@ class FrameRows:
             if context.source != source:
                 self._share(context, source)
             shared, expects = context.asked, event.expects_response
+            if len(event.data) > self._large and (reason := self._projection.undecoded(event)):
+                shared = self._unshared(event, "request", reason, context.columns, source)
         else:
-            shared, expects = self._unshared(event, "undecodable", event.reason, context.columns, source), True
+            shared = self._unshared(event, "undecodable", event.reason, context.columns, source)
+            expects = event.header is not None or not event.missing
         if expects:
             self._asked[event.position] = number, context, correlation_id
         end = micros(event.time)
@@ -85,6 +90,8 @@ class FrameRows:
             shared = context.answered
             if self._errors and event.message is not None:
                 codes, throttle = error_codes(event.message), throttle_ms(event.message)
+            if len(event.data) > self._large and (reason := self._projection.undecoded(event)):
+                shared = self._unshared(event, "response", reason, context.columns, source)
         else:
             shared = self._unshared(event, "undecodable", event.reason, context.columns, source)
         time = micros(event.time)

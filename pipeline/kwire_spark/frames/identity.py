@@ -25,6 +25,10 @@ APIS = frozenset({"ApiVersions", "SaslHandshake", "SaslAuthenticate"})
 """APIs whose bodies identify the client."""
 
 
+LONGEST = 1000
+"""Names are cut to this length, because they are kept for every connection and row."""
+
+
 class Client(NamedTuple):
     """The identity of a client, by column."""
 
@@ -54,10 +58,10 @@ class Identity:
         message = event.message
         if isinstance(message, ApiVersionsRequest):
             if message.client_software_name:
-                name, version = message.client_software_name, message.client_software_version
+                name, version = message.client_software_name[:LONGEST], message.client_software_version[:LONGEST]
                 self._know(Client(name, version or None, self.known.principal))
         elif isinstance(message, SaslHandshakeRequest):
-            self._mechanism, self.candidate = message.mechanism, None
+            self._mechanism, self.candidate = message.mechanism[:LONGEST], None
         elif isinstance(message, SaslAuthenticateRequest) and self.candidate is None:
             self.candidate = _user(self._mechanism, message.auth_bytes)
 
@@ -103,4 +107,4 @@ def _user(mechanism: str, token: bytes) -> str | None:
         fields = token.split(b",")
         if len(fields) >= 4 and fields[2].startswith(b"n=") and b"tokenauth=true" not in fields[4:]:
             name = fields[2][2:].replace(b"=2C", b",").replace(b"=3D", b"=")
-    return f"User:{name.decode('utf-8', 'replace')}" if name else None
+    return f"User:{name[:LONGEST].decode('utf-8', 'replace')}" if name else None

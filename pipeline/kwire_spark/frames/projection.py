@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import pyarrow as pa
 
 from kwire_spark.columns import EXCHANGES, FRAMES
 from kwire_spark.frames import identity, payload
+from kwire_spark.frames.context import API_NAMES
 from kwire_spark.projection import Condition, Projection, may_pass
+
+if TYPE_CHECKING:
+    from kwire.connection import RequestEvent, ResponseEvent
 
 Table = Literal["frames", "exchanges"]
 
@@ -26,22 +30,54 @@ _OF_CONNECTIONS = {
 has a client of its own. They are null in the row that reports gaps of a connection."""
 
 
+class Budget(NamedTuple):
+    """Limits of memory, in bytes.
+
+    ``decoded``: larger frames are only decoded if they have few values. ``held``: what all connections of a task keep
+    while they wait for the rest of a frame, or for a response.
+    """
+
+    decoded: int = 2 << 20
+    held: int = 32 << 20
+
+
+BUDGET = Budget()
+"""The defaults."""
+
+
 class ConnectionProjection(Projection):
     """Columns and rows of FRAMES or EXCHANGES. Columns that are not needed and take time to compute are null.
 
     ``errors`` and ``shown`` say whether error codes and bytes are needed, ``bodies`` which APIs have to be decoded.
     """
 
-    __slots__ = ("bodies", "errors", "shown", "table")
+    __slots__ = ("bodies", "budget", "errors", "shown", "table")
 
     def __init__(
-        self, table: Table = "frames", schema: pa.Schema | None = None, conditions: Sequence[Condition] = ()
+        self,
+        table: Table = "frames",
+        schema: pa.Schema | None = None,
+        conditions: Sequence[Condition] = (),
+        budget: Budget = BUDGET,
     ) -> None:
         super().__init__(table, schema, conditions)
+        self.budget = budget
         self.table: Table = table
         self.errors = bool(self.columns & {"error_codes", "throttle_ms"})
         self.shown = bool(self.columns & _SHOWN[table])
         self.bodies = _bodies(self.columns, table, conditions, self.shown)
+
+    def undecoded(self, event: RequestEvent | ResponseEvent) -> str | None:
+        """Why the body of a large frame was not decoded; ``None`` for other frames."""
+        if (
+            event.message is not None
+            or len(event.data) <= self.budget.decoded
+            or event.name not in API_NAMES.values()
+        ):
+            return None
+        if self.bodies is not True and (self.bodies is False or event.name not in self.bodies):
+            return None
+        return f"{len(event.data)} bytes with too many values to decode them: see the option maxDecoded"
 
     def takes(self, peers: Mapping[str, Any]) -> bool:
         """Whether a connection may have rows that are needed; ``peers`` are its columns by name."""

@@ -14,6 +14,10 @@
 ``mode``           ``permissive`` (default): a broken part of a file becomes a row with ``_corrupt``; ``failfast``: it
                    is an error. Bytes missing from a connection are never an error, but reported in rows.
 ``partitions``     number of tasks that share the work: by default one for each 32 MB, up to the number of processors
+``maxDecoded``     bodies of frames above this size (default: 2m) are only decoded if a few large values, such as
+                   records, make up nearly all of it; otherwise ``reason`` says so, and there are no error codes
+``maxHeld``        limit of the bytes that all connections of a task keep while they wait for the rest of frames or
+                   for responses (default: 32m). Beyond it those with most are dropped, and rows say so.
 ``pushdown``       ``true`` lets filters of the query reduce the work: see below (default: false)
 =================  ===================================================================================================
 
@@ -42,7 +46,7 @@ from pyspark.sql.datasource import InputPartition
 
 from kwire_spark.capture import read_pieces
 from kwire_spark.frames import Table, frame_batches
-from kwire_spark.frames.projection import TABLES
+from kwire_spark.frames.projection import BUDGET, TABLES, Budget
 from kwire_spark.options import Options
 from kwire_spark.sources.base import Reader, Source
 from kwire_spark.worker import tune_worker
@@ -62,7 +66,8 @@ class CaptureReader(Reader):
         super().__init__(options, schema)
         start, end = options.time("start"), options.time("end")
         self._pieces = partial(read_pieces, ports=options.ports("ports"), start=start, end=end)
-        self._batches = partial(frame_batches, table=_table(options), failfast=options.failfast)
+        budget = Budget(options.size("maxDecoded", BUDGET.decoded), options.size("maxHeld", BUDGET.held))
+        self._batches = partial(frame_batches, table=_table(options), failfast=options.failfast, budget=budget)
 
     @classmethod
     def columns(cls, options: Options) -> pa.Schema:

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Sequence
 from io import BytesIO
 from typing import Any, Self
 
-from kwire.connection import RequestEvent, Undecodable
+from kwire.connection import CLIENT, RequestEvent, Undecodable
 from kwire_kafka import PROTOCOL
 from kwire_spark.capture import Piece, TcpConnection
 from kwire_spark.capture.packets import Packet
@@ -21,6 +21,9 @@ from kwire_spark.rows import Row
 OTHERS = frozenset({("collections", "deque"), ("kwire.errors", "_restored"), ("re", "_compile")})
 """Where the state of a connection refers to anything beside classes of kwire."""
 
+STATE = 4 << 20
+"""Limit of the bytes that wait for more in the state of a connection between batches."""
+
 
 class Ends:
     """Converts the packets between two endpoints to rows; ``key`` and ``ports`` are those of ``TcpConnection``."""
@@ -30,6 +33,7 @@ class Ends:
         self._open: ConnectionRows | None = None
         self._projection = projection
         self._time = 0.0
+        self._place = "", 0
 
     @classmethod
     def restored(cls, stored: bytes, projection: ConnectionProjection) -> Self:
@@ -49,7 +53,15 @@ class Ends:
     def add(self, packet: Packet) -> Iterator[Row]:
         """The rows that a packet completes."""
         self._time = max(self._time, packet.time)
+        self._place = packet.source, packet.position
         yield from self._rows(self._tcp.add(packet))
+
+    def trim(self, most: int = STATE) -> Iterator[Row]:
+        """Drop what waits for more if it takes over ``most`` bytes; the rows that say so."""
+        if self._open is not None and self._open.held > most:
+            events = self._open.drop(self._time, f"not kept: more than {most} bytes of the connection were waiting")
+            piece = Piece(self._open.connection, "gap", CLIENT, b"", 0, self._time, *self._place)
+            yield from self._open.rows(events, piece)
 
     def close(self) -> Iterator[Row]:
         """The rows that remain."""
@@ -65,6 +77,7 @@ class Ends:
             if self._open is None or self._open.connection is not piece.connection:
                 self._open = ConnectionRows(piece.connection, self._projection)
             yield from self._open.feed(piece)
+            yield from self.trim(self._projection.budget.held)
             if piece.kind == "closed":
                 self._open = None
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from kwire.errors import DecodeError
+from kwire.frames import MAX_FRAME
 from kwire.headers import RequestHeader
 from kwire.policy import STRICT
 
 if TYPE_CHECKING:
     from kwire.message import Message
+    from kwire.policy import Policy
     from kwire.protocol import MessageRegistry
 
 MAX_VERSIONS_AHEAD = 2
@@ -19,12 +22,19 @@ MAX_TRAILING = 4
 """Maximum number of bytes after a request [KAFKA-WIRE 10]: librdkafka 2.16 writes three after Metadata 13."""
 
 
+@lru_cache(8)
+def _keys(protocol: MessageRegistry) -> frozenset[int]:
+    """All API keys: one object for all connections."""
+    return frozenset(protocol.api_keys)
+
+
 class ApiCatalog:
     """The APIs of ``protocol``. Its checks are fast and give no reasons: most of the bytes they see are noise."""
 
-    def __init__(self, protocol: MessageRegistry) -> None:
+    def __init__(self, protocol: MessageRegistry, max_decoded: int = MAX_FRAME) -> None:
         self.protocol = protocol
-        self.keys = frozenset(protocol.api_keys)
+        self.max_decoded = max_decoded
+        self.keys = _keys(protocol)
         self._header_versions: dict[tuple[int, int], int] = {}  # known ones only: every frame is classified by them
 
     def name(self, api_key: int) -> str:
@@ -61,7 +71,7 @@ class ApiCatalog:
             return False
         if not (header.client_id or "").isprintable():
             return False
-        return 0 <= _bytes_after(self.protocol.request(api_key), payload, offset, version) <= MAX_TRAILING
+        return 0 <= self._bytes_after(self.protocol.request(api_key), payload, offset, version) <= MAX_TRAILING
 
     def reads_response(self, payload: bytes, api_key: int, version: int) -> bool | None:
         """Whether ``payload`` decodes as the response to a request of this version; ``None`` if that is unknown."""
@@ -69,12 +79,25 @@ class ApiCatalog:
             _, offset, cls, version = self.protocol.response_header(payload, api_key, version, STRICT)
         except DecodeError:
             return False
-        return None if cls is None else _bytes_after(cls, payload, offset, version) == 0
+        return None if cls is None else self._bytes_after(cls, payload, offset, version) == 0
 
+    def read(self, cls: type[Message], data: bytes, offset: int, version: int, policy: Policy) -> Message | None:
+        """The message from ``offset`` to the end of ``data``; ``None`` if it is larger than ``max_decoded`` and not
+        only because of a few large values."""
+        if len(data) <= self.max_decoded:
+            return cls.decode(data, version, policy, start=offset)
+        from kwire.connection.large import read_large
 
-def _bytes_after(cls: type[Message], payload: bytes, offset: int, version: int) -> int:
-    """The number of bytes after the message that starts at ``offset``; -1 if there is no such message."""
-    try:
-        return len(payload) - int(cls._read(payload, offset, version)[1])
-    except Exception:  # the fast path may raise anything
-        return -1
+        return read_large(cls, data, offset, version, policy)[0]
+
+    def _bytes_after(self, cls: type[Message], payload: bytes, offset: int, version: int) -> int:
+        """The number of bytes after the message that starts at ``offset``; -1 if there is no such message."""
+        try:
+            if len(payload) <= self.max_decoded:
+                return len(payload) - int(cls._read(payload, offset, version)[1])
+            from kwire.connection.large import read_large
+
+            message, end = read_large(cls, payload, offset, version, STRICT)
+            return -1 if message is None else len(payload) - end
+        except Exception:  # the fast path may raise anything
+            return -1

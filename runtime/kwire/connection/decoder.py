@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from kwire.connection.api_catalog import ApiCatalog
 from kwire.connection.event_reader import REQUEST_START, SASL_HANDSHAKE, EventReader, sasl_token, undecodable
-from kwire.connection.events import CLIENT, SERVER, NotKafka, Unanswered, Undecodable
+from kwire.connection.events import CLIENT, SERVER, NotKafka, Unanswered, Undecodable, without_bytes
 from kwire.connection.frame_splitter import Frame, FrameSplitter
 from kwire.connection.framing import TOKEN, RequestFraming, ResponseFraming
 from kwire.connection.in_flight import InFlightRequest, InFlightRequests
@@ -45,6 +45,11 @@ class ConnectionDecoder:
     Sizes above ``max_frame`` bytes are not accepted as frame sizes. At most ``max_in_flight`` requests, of
     ``max_in_flight_bytes`` in all, wait for their responses; beyond that the oldest ones become ``Unanswered``. So do
     requests that precede an answered one, since servers answer in order.
+
+    With ``keep_requests=False``, requests in flight keep neither bytes nor messages, so that the ``request`` of a
+    response has none; each then counts as a kilobyte. Decoded messages take up to 75 times the memory of their bytes:
+    those of frames above ``max_decoded`` bytes are ``None``, unless a few large values, such as records, make up
+    nearly all of it.
     """
 
     def __init__(
@@ -57,10 +62,13 @@ class ConnectionDecoder:
         max_frame: int = MAX_FRAME,
         max_in_flight: int = 1000,
         max_in_flight_bytes: int = MAX_FRAME,
+        max_decoded: int = MAX_FRAME,
+        keep_requests: bool = True,
     ) -> None:
         if start not in ("unknown", "beginning"):
             raise ValueError(f"start must be unknown or beginning, not {start!r}")
-        catalog = ApiCatalog(protocol)
+        catalog = ApiCatalog(protocol, max_decoded)
+        self._keep_requests = keep_requests
         self._reader = EventReader(catalog, policy, bodies=bodies)
         self._in_flight = InFlightRequests(max_in_flight, max_in_flight_bytes)
         self._requests = RequestFraming(catalog, max_frame)
@@ -95,6 +103,20 @@ class ConnectionDecoder:
         self._closed = True
         events = [event for splitter in splitters for event in self._events(splitter.close(time))]
         return events + self._unanswered(self._in_flight.clear(), reason, time)
+
+    def drop(self, time: float, reason: str) -> list[Event]:
+        """Free the memory of unfinished frames and requests in flight; ``reason`` says why, such as ``not kept``.
+
+        Bytes of unfinished frames count as missing, and requests in flight become ``Unanswered``.
+        """
+        splitters = self._splitters.values()
+        events = [event for splitter in splitters for event in self._events(splitter.drop(time, reason))]
+        return events + self._unanswered(self._in_flight.clear(), f"the request was {reason}", time)
+
+    @property
+    def held(self) -> int:
+        """About how many bytes of memory unfinished frames and requests in flight take."""
+        return self._in_flight.bytes + self._splitters[CLIENT].held + self._splitters[SERVER].held
 
     @property
     def in_flight(self) -> int:
@@ -132,7 +154,9 @@ class ConnectionDecoder:
         api_key, version, correlation_id = REQUEST_START.unpack_from(frame.data)
         self._requests.expects_tokens = event.name == SASL_HANDSHAKE and version == 0
         if isinstance(event, Undecodable) or event.expects_response:
-            request = InFlightRequest(event, api_key, version, correlation_id, self._splitters[SERVER].losses)
+            kept, size = (event, len(event.data)) if self._keep_requests else without_bytes(event)
+            losses = self._splitters[SERVER].losses
+            request = InFlightRequest(kept, api_key, version, correlation_id, size, losses)
             events += self._unanswered(self._in_flight.add(request), "too many requests are in flight", frame.time)
         return events
 

@@ -108,7 +108,7 @@ class EventReader:
     ) -> Message | None:
         if cls is None or (self._bodies is not None and name not in self._bodies):
             return None
-        return cls.decode(data, version, self._policy, start=offset)
+        return self._catalog.read(cls, data, offset, version, self._policy)
 
 
 def undecodable(
@@ -129,7 +129,7 @@ def undecodable(
 def sasl_token(frame: Frame) -> SaslToken | Undecodable:
     """The event of a bare SASL token."""
     if frame.missing:
-        return undecodable(frame, f"{frame.missing} bytes of it were not seen", name="SASL token")
+        return undecodable(frame, _missing(frame), name="SASL token")
     return SaslToken(frame.time, frame.direction, frame.position, frame.started, frame.data)
 
 
@@ -151,4 +151,4 @@ def _wants_response(cls: type[Message], data: bytes, offset: int, version: int) 
 
 
 def _missing(frame: Frame) -> str:
-    return f"{frame.missing} of its {len(frame.data) + frame.missing} bytes were not seen"
+    return f"{frame.missing} of its {len(frame.data) + frame.missing} bytes were {frame.fate}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, Literal, TypeVar
 
 from kwire.protocol import expected
@@ -232,3 +232,19 @@ class NotKafka(Event):
 
     def _summary(self) -> str:
         return f"{self.protocol}, {len(self.data)} bytes"
+
+
+REQUEST_SIZE = 1024
+"""About how many bytes of memory a request takes without its bytes and its message."""
+
+
+def without_bytes(event: RequestEvent | Undecodable) -> tuple[RequestEvent | Undecodable, int]:
+    """A copy of a request without its bytes and its message, and about how much memory it takes."""
+    if isinstance(event, Undecodable):
+        return replace(event, data=b"", missing=event.size - 4, error=None), REQUEST_SIZE + len(event.reason)
+    inner, size = without_bytes(event.inner) if event.inner else (None, 0)
+    kept = RequestEvent(
+        *(event.time, event.direction, event.position, event.started, b"", event.name, event.header),
+        *(event.body_offset, None, event.expects_response, inner),
+    )
+    return kept, REQUEST_SIZE + event.body_offset + size

@@ -25,6 +25,14 @@ if TYPE_CHECKING:
 MAX_SKIPPED = 65_536
 """The most bytes that one ``Skipped`` event reports."""
 
+LARGE = 1 << 16
+"""Payloads above this size are copied once instead of twice, which takes a little longer for small ones."""
+
+HEAD = 256
+"""How many bytes of a frame are kept when the others are dropped: those of its header."""
+
+NOT_SEEN = "not seen"
+
 _SIZE = Struct(">i")
 
 
@@ -33,7 +41,7 @@ class Frame:
     """The payload of a frame and its position in the stream, before the payload is decoded.
 
     ``kind`` is its class by its first bytes (``kwire.connection.framing``). ``missing`` is how many of its bytes were
-    not seen; the first ``intact`` bytes of ``data`` precede the first hole.
+    not seen, or have another ``fate``; the first ``intact`` bytes of ``data`` precede the first hole.
     """
 
     time: float
@@ -44,6 +52,7 @@ class Frame:
     kind: int = 0
     missing: int = 0
     intact: int = field(init=False)
+    fate: str = NOT_SEEN
 
     def __post_init__(self) -> None:
         self.intact = len(self.data)
@@ -77,6 +86,7 @@ class FrameSplitter:
         self._size = 0  # of its payload
         self._missing = 0  # number of bytes of the payload that were not seen
         self._intact = 0  # number of bytes of the payload before the first hole, if there is one
+        self._fate = NOT_SEEN  # of the missing bytes
         self._search: Search | None = None
         self._ended = False
         self._ignored: int | None = None  # number of bytes that were only counted
@@ -108,6 +118,25 @@ class FrameSplitter:
         yield Gap(time, self._direction, position, size)
         yield from self._split(time)
 
+    @property
+    def held(self) -> int:
+        """The number of bytes that wait for more."""
+        return len(self._buffer)
+
+    def drop(self, time: float, reason: str) -> Iterator[Frame | Event]:
+        """Keep no more than the first bytes of the frame under way; others that wait for more belong to no frame."""
+        if self._ignored is not None:
+            return
+        if self._kind == INCOMPLETE:
+            yield from self._give_up(time, f"they were {reason}")
+            self._synced = self._beginning = False
+            yield from self._split(time)
+        elif (size := len(self._buffer) - 4 - HEAD) > 0:
+            self._intact = min(self._intact, HEAD) if self._missing else HEAD
+            self._missing += size
+            self._fate = reason
+            del self._buffer[4 + HEAD :]
+
     def close(self, time: float) -> Iterator[Frame | Event]:
         """The remaining frames and events at the end of the stream."""
         if self._ignored is None:
@@ -138,11 +167,16 @@ class FrameSplitter:
                 at, end = self._at, self._at + 4 + self._size - self._missing
                 if len(self._buffer) < end and not self._ended:
                     break
-                payload = bytes(self._buffer[at + 4 : end])
+                if end - at > LARGE:
+                    with memoryview(self._buffer) as view:
+                        payload = bytes(view[at + 4 : end])
+                else:
+                    payload = bytes(self._buffer[at + 4 : end])
                 frame = Frame(time, self._direction, self._base + at, self._started, payload, self._kind)
                 if len(payload) < self._size:  # it has holes or breaks off
                     frame.missing = self._size - len(payload)
                     frame.intact = self._intact if self._missing else len(payload)
+                    frame.fate, self._fate = self._fate, NOT_SEEN
                     self._base += self._missing
                     self._missing = 0
                 self._at, self._started, self._kind = at + 4 + len(payload), time, INCOMPLETE

@@ -16,13 +16,15 @@ MAX_ID_PREFIXES = 16
 class InFlightRequest:
     """A request without a response so far.
 
-    ``server_losses`` is how often the server's stream had lost bytes when the request was sent.
+    ``size`` is what it adds to the bytes in flight. ``server_losses`` is how often the server's stream had lost bytes
+    when the request was sent.
     """
 
     request: RequestEvent | Undecodable
     api_key: int
     version: int
     correlation_id: int
+    size: int = 0
     server_losses: int = 0
 
 
@@ -38,7 +40,8 @@ class InFlightRequests:
         self._max_bytes = max_bytes
         self._queue: deque[InFlightRequest] = deque()
         self._by_id: dict[int, list[InFlightRequest]] = {}
-        self._bytes = 0
+        self.bytes = 0
+        """The sum of their sizes."""
         self.id_prefixes: set[int] = set()
         """The upper halves of all correlation ids so far; incomplete once there are over ``MAX_ID_PREFIXES``."""
 
@@ -56,11 +59,11 @@ class InFlightRequests:
         """Append ``request``, and remove and return the oldest requests beyond the limits."""
         self._queue.append(request)
         self._by_id.setdefault(request.correlation_id, []).append(request)
-        self._bytes += len(request.request.data)
+        self.bytes += request.size
         if len(self.id_prefixes) <= MAX_ID_PREFIXES:
             self.id_prefixes.add(request.correlation_id >> 16)
         dropped = []
-        while len(self._queue) > self._max_requests or (self._bytes > self._max_bytes and len(self._queue) > 1):
+        while len(self._queue) > self._max_requests or (self.bytes > self._max_bytes and len(self._queue) > 1):
             dropped.append(self._pop())
         return dropped
 
@@ -83,5 +86,5 @@ class InFlightRequests:
         del same_id[0]
         if not same_id:
             del self._by_id[oldest.correlation_id]
-        self._bytes -= len(oldest.request.data)
+        self.bytes -= oldest.size
         return oldest
