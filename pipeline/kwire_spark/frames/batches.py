@@ -87,8 +87,8 @@ class Connections:
         size = len(piece.data)
         if events or piece.kind == "closed":
             self.decoded.append((connection, events, piece))
-            size += REQUEST_SIZE * len(events)
-            size += sum([len(event.data) for event in events if isinstance(event, FrameEvent)])
+            for event in events:
+                size += REQUEST_SIZE + (len(event.data) if isinstance(event, FrameEvent) else 0)
             if piece.kind == "closed":
                 del self._open[id(piece.connection)]
         return size

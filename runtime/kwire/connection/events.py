@@ -244,7 +244,16 @@ def without_bytes(event: RequestEvent | Undecodable) -> tuple[RequestEvent | Und
         return replace(event, data=b"", missing=event.size - 4, error=None), REQUEST_SIZE + len(event.reason)
     inner, size = without_bytes(event.inner) if event.inner else (None, 0)
     kept = RequestEvent(
-        *(event.time, event.direction, event.position, event.started, b"", event.name, event.header),
-        *(event.body_offset, None, event.expects_response, inner),
+        event.time,
+        event.direction,
+        event.position,
+        event.started,
+        b"",
+        event.name,
+        event.header,
+        event.body_offset,
+        None,
+        event.expects_response,
+        inner,
     )
     return kept, REQUEST_SIZE + event.body_offset + size
