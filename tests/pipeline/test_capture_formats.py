@@ -398,7 +398,7 @@ def test_what_is_not_a_capture_is_reported(path: Path, data: bytes, reason: str)
 
 def test_a_file_that_cannot_be_opened_is_reported(tmp_path: Path) -> None:
     assert broken(tmp_path / "nowhere.pcap") == ["0: cannot be read: No such file or directory"]
-    assert broken(tmp_path) == ["0: cannot be read: Is a directory"]
+    assert broken(tmp_path) == ["0: cannot be read: not a regular file"]
 
 
 def test_interfaces_without_end_take_no_memory_without_end(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
