@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from kwire.connection import RequestEvent, ResponseEvent, Undecodable
 from kwire.connection.events import CLIENT, SERVER
 from kwire.errors import KwireError
-from kwire.redaction import blanked, redacted
+from kwire.redaction import redacted
 from kwire.secrets import SECRETS
 from kwire_kafka import PROTOCOL
 
@@ -42,18 +40,3 @@ def shown(event: RequestEvent | ResponseEvent | Undecodable) -> bytes | None:
         return event.data[: event.body_offset] + clean.encode(event.version)
     except KwireError:
         return None
-
-
-def kept(event: RequestEvent | Undecodable) -> RequestEvent | Undecodable:
-    """A request as it may be stored until its response is seen: of the same size, and without secrets."""
-    if shown(event) is event.data:
-        return event
-    if isinstance(event, RequestEvent) and event.message is not None:
-        try:
-            message = redacted(PROTOCOL, event.message, erase=blanked)
-            return replace(
-                event, message=message, data=event.data[: event.body_offset] + message.encode(event.version)
-            )
-        except KwireError:
-            pass
-    return replace(event, data=bytes(len(event.data)))

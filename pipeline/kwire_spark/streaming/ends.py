@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import copyreg
 import pickle
 from collections.abc import Collection, Iterator, Sequence
 from io import BytesIO
 from typing import Any, Self
 
-from kwire.connection import CLIENT, RequestEvent, Undecodable
+from kwire.connection import CLIENT
 from kwire_kafka import PROTOCOL
 from kwire_spark.capture import Piece, TcpConnection
 from kwire_spark.capture.packets import Packet
 from kwire_spark.capture.tcp import GRACE
 from kwire_spark.frames.connection import ConnectionRows
-from kwire_spark.frames.payload import kept
 from kwire_spark.frames.projection import ConnectionProjection
 from kwire_spark.rows import Row
 
@@ -83,12 +81,6 @@ class Ends:
 
 
 class _Pickler(pickle.Pickler):
-    """Stores requests that wait for their responses without secrets."""
-
-    dispatch_table = copyreg.dispatch_table | dict.fromkeys(
-        (RequestEvent, Undecodable), lambda event: kept(event).__reduce_ex__(pickle.HIGHEST_PROTOCOL)
-    )
-
     def __init__(self, file: BytesIO, projection: ConnectionProjection) -> None:
         super().__init__(file, pickle.HIGHEST_PROTOCOL)
         self._projection = projection
