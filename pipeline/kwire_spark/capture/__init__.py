@@ -5,7 +5,7 @@ and a ``Broken`` for each error of a file.
 """
 
 from kwire_spark.capture.pieces import Broken, Connection, Peer, Piece
-from kwire_spark.capture.reading import read_pieces
+from kwire_spark.capture.reading import largest, read_pieces
 from kwire_spark.capture.tcp import TcpConnection
 
-__all__ = ["Broken", "Connection", "Peer", "Piece", "TcpConnection", "read_pieces"]
+__all__ = ["Broken", "Connection", "Peer", "Piece", "TcpConnection", "largest", "read_pieces"]

@@ -57,12 +57,12 @@ class Ordering:
         return pieces
 
     @property
-    def size(self) -> int:
+    def held(self) -> int:
         """About how many bytes of memory the waiting packets take."""
         return self._bytes + PACKET_SIZE * self.waiting
 
     def give_up(self) -> list[Piece]:
-        """The pieces of all packets that wait, with gaps before them."""
+        """The pieces of all waiting packets, with gaps before them."""
         pieces: list[Piece] = []
         while self.waiting:
             self._give_up(pieces)

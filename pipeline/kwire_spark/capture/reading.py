@@ -4,8 +4,9 @@ connection."""
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection, Container, Iterator, Sequence
+from collections.abc import Collection, Container, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
+from typing import TypeVar
 from zlib import crc32
 
 from kwire_spark.capture.ordering import PACKET_SIZE
@@ -82,6 +83,8 @@ def _records(window: Window, report: Report) -> Iterator[Record]:
     return iter(())
 
 
+K = TypeVar("K")
+
 MOST_PASSED = 1 << 17
 MOST_CONNECTIONS = 30_000
 """Each takes up to 5 kB of memory, and what waits for more."""
@@ -110,7 +113,9 @@ class Connections:
         """Process the next packet; return its pieces."""
         self._added += PACKET_SIZE + len(packet.data)
         if self._added > HELD // 2:
-            return self._given_up() + self.add(packet)
+            self._added = 0
+            holders = largest({connection: connection.held for connection in self._known.values()}, HELD)
+            return [piece for connection in holders for piece in connection.give_up()] + self.add(packet)
         connection = self._known.get(packet.key)
         if connection is None:
             if not self._is_mine(packet.key):
@@ -122,20 +127,6 @@ class Connections:
         if self._reset or packet.flags & RST:
             return self._watched(connection, packet)
         return connection.add(packet)
-
-    def _given_up(self) -> list[Piece]:
-        """Stop the waiting of packets on the connections where most wait, if there are too many."""
-        self._added = 0
-        waiting = {id(one): one for one in self._known.values() if one.waiting}
-        left = sum(connection.waiting for connection in waiting.values())
-        pieces: list[Piece] = []
-        if left > HELD:
-            for connection in sorted(waiting.values(), key=lambda connection: -connection.waiting):
-                left -= connection.waiting
-                pieces += connection.give_up()
-                if left <= HELD // 2:
-                    break
-        return pieces
 
     def close(self) -> Iterator[Piece]:
         """The pieces left in all connections when the capture ends."""
@@ -176,6 +167,18 @@ class Connections:
             self._known.pop(key, None)
             self._known.pop(reverse(key), None)
         return pieces
+
+
+def largest(sizes: Mapping[K, int], limit: int) -> list[K]:
+    """The keys of the largest sizes, without which half of ``limit`` is left; none if the sum is within it."""
+    left, keys = sum(sizes.values()), list[K]()
+    if left > limit:
+        for key in sorted(sizes, key=sizes.__getitem__, reverse=True):
+            keys.append(key)
+            left -= sizes[key]
+            if left <= limit // 2:
+                break
+    return keys
 
 
 def read_pieces(

@@ -43,13 +43,12 @@ class TcpConnection:
         return 0.0 if self._ordering is None else self._ordering.time
 
     @property
-    def waiting(self) -> int:
-        """About how many bytes of memory the packets take that wait for others."""
-        ordering = self._ordering
-        return 0 if ordering is None else ordering.size
+    def held(self) -> int:
+        """About how many bytes of memory waiting packets take."""
+        return 0 if self._ordering is None else self._ordering.held
 
     def give_up(self) -> list[Piece]:
-        """The pieces of all packets that wait, with gaps before them."""
+        """The pieces of all waiting packets, with gaps before them."""
         return [] if self._ordering is None else self._ordering.give_up()
 
     def add(self, packet: Packet) -> list[Piece]:

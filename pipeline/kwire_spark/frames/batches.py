@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from kwire.connection.events import REQUEST_SIZE, FrameEvent
-from kwire_spark.capture import Broken, Connection, Piece
+from kwire_spark.capture import Broken, Connection, Piece, largest
 from kwire_spark.frames.connection import ConnectionRows
 from kwire_spark.frames.context import peers
 from kwire_spark.frames.projection import BUDGET, Budget, ConnectionProjection, Table
@@ -94,24 +94,20 @@ class Connections:
         return size
 
     def drop(self, piece: Piece, fed: int) -> list[Row]:
-        """Once the connections may hold too much, free those that hold most. The rows of that are located at
-        ``piece``; ``fed`` is about how much more they can hold since the last time."""
+        """Rows, located at ``piece``, of what the largest connections no longer hold, if all hold too much.
+
+        ``fed`` is about how much more they can hold than at the last call.
+        """
         budget = self._projection.budget.held
         self._fed += fed
         if self._fed < budget // 2:
             return []
         self._fed = 0
-        by_size = sorted(((rows.held, number) for number, rows in self._open.items()), reverse=True)
-        left, rows = sum(size for size, _ in by_size), list[Row]()
-        if left <= budget:
-            return []
         reason = f"not kept, because more than {budget} bytes were waiting: see the option maxHeld"
-        for size, number in by_size:
-            connection = self._open[number]
+        sizes = {wanted: wanted.held for wanted in self._open.values() if isinstance(wanted, ConnectionRows)}
+        rows: list[Row] = []
+        for connection in largest(sizes, budget):
             rows += connection.rows(connection.drop(piece.time, reason), replace(piece, kind="gap"))
-            left -= size
-            if left <= budget // 2:
-                break
         return rows
 
     def rows(self) -> list[Row]:
@@ -134,10 +130,6 @@ class Unwanted:
     """A connection without any row that is needed. Keeping the connection keeps its identity unique."""
 
     connection: Connection
-    held = 0
-
-    def drop(self, time: float, reason: str) -> list[Event]:
-        return []
 
     def decode(self, piece: Piece) -> list[Event]:
         return []

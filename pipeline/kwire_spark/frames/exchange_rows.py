@@ -96,22 +96,15 @@ class ExchangeRows:
             self._exchange(rows, asked, None, "undecodable" if asked.undecodable else "none", asked.wrong)
 
     def _asked(self, event: RequestEvent | Undecodable, context: RequestContext, source: str, position: int) -> Asked:
-        header, undecodable, wrong = event.header, type(event) is Undecodable, None
+        number, undecodable, wrong = self._number, type(event) is Undecodable, None
         if isinstance(event, Undecodable):
             wrong = event.reason
         elif len(event.data) > self._large:
             wrong = self._projection.undecoded(event)
+        correlation_id = None if event.header is None else event.header.correlation_id
+        data = shown(event) if self._shown else None
         return Asked(
-            context,
-            self._number,
-            source,
-            position,
-            event.time,
-            None if header is None else header.correlation_id,
-            event.size,
-            shown(event) if self._shown else None,
-            undecodable,
-            wrong,
+            context, number, source, position, event.time, correlation_id, event.size, data, undecodable, wrong
         )
 
     def responded(self, rows: list[Row], event: ResponseEvent | Undecodable, source: str, position: int) -> None:

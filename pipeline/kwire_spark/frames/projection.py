@@ -68,14 +68,10 @@ class ConnectionProjection(Projection):
         self.bodies = _bodies(self.columns, table, conditions, self.shown)
 
     def undecoded(self, event: RequestEvent | ResponseEvent) -> str | None:
-        """Why the body of a large frame was not decoded; ``None`` for other frames."""
-        if (
-            event.message is not None
-            or len(event.data) <= self.budget.decoded
-            or event.name not in API_NAMES.values()
-        ):
+        """Why the body of a frame above ``budget.decoded`` was not decoded; ``None`` if it was, or is not needed."""
+        if event.message is not None or event.name not in API_NAMES.values():
             return None
-        if self.bodies is not True and (self.bodies is False or event.name not in self.bodies):
+        if self.bodies is not True and event.name not in (self.bodies or ()):
             return None
         return f"{len(event.data)} bytes with too many values to decode them: see the option maxDecoded"
 

@@ -86,9 +86,12 @@ class ApiCatalog:
         only because of a few large values."""
         if len(data) <= self.max_decoded:
             return cls.decode(data, version, policy, start=offset)
-        from kwire.connection.large import read_large
+        from kwire.connection.large import TooManyValuesError, read_large
 
-        return read_large(cls, data, offset, version, policy)[0]
+        try:
+            return read_large(cls, data, offset, version, policy)[0]
+        except TooManyValuesError:
+            return None
 
     def _bytes_after(self, cls: type[Message], payload: bytes, offset: int, version: int) -> int:
         """The number of bytes after the message that starts at ``offset``; -1 if there is no such message."""
@@ -97,7 +100,6 @@ class ApiCatalog:
                 return len(payload) - int(cls._read(payload, offset, version)[1])
             from kwire.connection.large import read_large
 
-            message, end = read_large(cls, payload, offset, version, STRICT)
-            return -1 if message is None else len(payload) - end
+            return len(payload) - read_large(cls, payload, offset, version, STRICT)[1]
         except Exception:  # the fast path may raise anything
             return -1

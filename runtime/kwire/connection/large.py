@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from kwire.interpreter.reader import Reader
 
@@ -10,14 +10,12 @@ if TYPE_CHECKING:
     from kwire.message import Message
     from kwire.policy import Policy
 
-M = TypeVar("M", bound="Message")
-
 MOST_VALUES = 100_000
 """How many values a large message may have: enough for one that is large because of its records."""
 
 
-class _TooManyError(Exception):
-    """The message has too many values."""
+class TooManyValuesError(Exception):
+    """The message has more than ``MOST_VALUES`` values."""
 
 
 class _Counting(Reader):
@@ -26,17 +24,11 @@ class _Counting(Reader):
     def note(self, start: int, kind: str, value: object, *, name: str = "", content: int = 0) -> None:
         self.left -= 1
         if not self.left:
-            raise _TooManyError
+            raise TooManyValuesError
 
 
-def read_large(cls: type[M], data: bytes, offset: int, version: int, policy: Policy) -> tuple[M | None, int]:
-    """The message at ``offset`` and the offset after it; ``None`` and -1 if it has more than ``MOST_VALUES`` values.
-
-    :class:`kwire.errors.DecodeError` if it cannot be decoded.
-    """
+def read_large(cls: type[Message], data: bytes, offset: int, version: int, policy: Policy) -> tuple[Message, int]:
+    """The message at ``offset`` and the offset after it. Raises ``DecodeError`` or ``TooManyValuesError``."""
     reader = _Counting(cls, data, offset, version, policy)
     reader.check_version(cls)
-    try:
-        return reader.struct(cls), reader.pos
-    except _TooManyError:
-        return None, -1
+    return reader.struct(cls), reader.pos
