@@ -64,13 +64,8 @@ def docstring(text: str, *, indent: int = 4, note: str = "") -> str:
     return '"""' + "".join(f"{line}\n{pad}" for line in lines) + '"""'
 
 
-ENVIRONMENT.filters |= {
-    "literal": literal,
-    "escaped": escaped,
-    "docstring": docstring,
-    "code": markdown.code,
-    "prose": markdown.prose,
-}
+for _filter in (literal, escaped, docstring, markdown.code, markdown.prose):
+    ENVIRONMENT.filters[_filter.__name__] = _filter
 
 
 def render(template: str, **context: object) -> str:
@@ -94,12 +89,8 @@ class CodeRenderer:
     """
 
     def __init__(self) -> None:
-        self._context: dict[str, object] = {
-            "code": self._code,
-            "base": Imported(),
-            "librt": Imported(),
-            "wire": Imported(),
-        }
+        modules = {name: Imported() for name in ("base", "librt", "wire")}
+        self._context: dict[str, object] = {"code": self._code, **modules}
         self._macros: dict[str, Callable[[Node], str]] = {}
 
     def render(self, template: str, **context: object) -> str:

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import replace
+from dataclasses import MISSING, fields, replace
+from functools import partial
 from types import NoneType
 from typing import Any, TypeVar, get_args, get_type_hints
 
@@ -41,7 +42,7 @@ from kwirec.frontend.syntax import (
 from kwirec.versions import NONE, VersionRange
 
 T = TypeVar("T")
-Node = type[MessageDecl | StructDecl | FieldDecl | ErrorDecl]
+N = TypeVar("N", MessageDecl, StructDecl, FieldDecl, ErrorDecl)
 
 _TYPE = re.compile(r"\s*(?P<arrays>(?:\[\]\s*)*)(?P<name>[A-Za-z][A-Za-z0-9_]*)\s*")
 _ERROR_NAME = re.compile(r"[A-Z][A-Z0-9_]*")
@@ -59,7 +60,7 @@ def parse(source: Source, report: Report) -> Document:
             value = wrapper["schema"]
             named = wrapper.get("module")
             module = named.value if isinstance(named, JsonScalar) and isinstance(named.value, str) else None
-        if (message := _Reader(report).message(value)) is not None:
+        if (message := _Reader(report).node(value, MessageDecl)) is not None:
             comment = "" if bundle else leading_comment(source.text)
             messages.append(replace(message, module=module, comment=comment))
     return Document(source=source, messages=tuple(messages))
@@ -69,7 +70,7 @@ def parse_errors(sources: Iterable[Source], report: Report) -> tuple[ErrorDecl, 
     """document: error*, in the files ``errors.json`` of all folders, in which no code and no name is used twice"""
     reader = _Reader(report)
     values = [value for source in sources for value in parse_values(source, report)]
-    errors = [error for value in values for error in reader.errors(value, "errors.json")]
+    errors = [error for value in values for error in reader.nodes(value, "errors.json", ErrorDecl)]
     first: dict[str | int, Span] = {}
     for error in errors:
         for part in (error.code, error.name):
@@ -86,47 +87,35 @@ def parse_errors(sources: Iterable[Source], report: Report) -> tuple[ErrorDecl, 
     return tuple(errors)
 
 
-class _Attributes:
-    """The members of one object by name, checked against the known names."""
-
-    def __init__(self, report: Report, value: JsonObject, known: Collection[str], what: str) -> None:
-        self.span = value.span
-        self.what = what
-        self._broken = value.broken
-        self._report = report
-        self.values: dict[str, JsonValue] = {}
-        self._misspelt: set[str] = set()
-        """The attributes that misspelt ones were probably meant to be: they are not reported as missing."""
-        first: dict[str, JsonMember] = {}
-        for member in value.members:
-            if member.key in first:
-                same = _plain(member.value) == _plain(first[member.key].value)
-                report.add(
-                    codes.REPEATED_ATTRIBUTE if same else codes.DUPLICATE_ATTRIBUTE,
-                    f"attribute `{member.key}` is written twice" + (" with the same value" if same else ""),
-                    member.key_span,
-                    others=[(first[member.key].key_span, "first written here")],
-                )
-            elif member.key not in known:
-                meant = closest(member.key, known)
-                report.add(
-                    codes.UNKNOWN_ATTRIBUTE,
-                    f"a {what} has no attribute `{member.key}`",
-                    member.key_span,
-                    helps=[f"did you mean `{meant}`?" if meant else f"known attributes: {', '.join(known)}"],
-                )
-                self._misspelt.update([meant] if meant else [])
-            else:
-                self.values[member.key] = member.value
-            first.setdefault(member.key, member)
-
-    def require(self, *names: str) -> None:
-        """Report those of ``names`` that are missing, together."""
-        missing = [name for name in names if name not in self.values and name not in self._misspelt]
-        if missing and not self._broken:
-            listed = ", ".join(f"`{name}`" for name in missing)
-            where = self.span.within(0, 1)
-            self._report.add(codes.MISSING_ATTRIBUTE, f"the {self.what} has no {listed}", where, label="starts here")
+def _attributes(
+    report: Report, value: JsonObject, known: Collection[str], what: str
+) -> tuple[dict[str, JsonValue], set[str]]:
+    """The members of an object that have known names, and the names that misspelt ones were probably meant to be."""
+    values: dict[str, JsonValue] = {}
+    misspelt: set[str] = set()
+    first: dict[str, JsonMember] = {}
+    for member in value.members:
+        if member.key in first:
+            same = _plain(member.value) == _plain(first[member.key].value)
+            report.add(
+                codes.REPEATED_ATTRIBUTE if same else codes.DUPLICATE_ATTRIBUTE,
+                f"attribute `{member.key}` is written twice" + (" with the same value" if same else ""),
+                member.key_span,
+                others=[(first[member.key].key_span, "first written here")],
+            )
+        elif member.key not in known:
+            meant = closest(member.key, known)
+            report.add(
+                codes.UNKNOWN_ATTRIBUTE,
+                f"a {what} has no attribute `{member.key}`",
+                member.key_span,
+                helps=[f"did you mean `{meant}`?" if meant else f"known attributes: {', '.join(known)}"],
+            )
+            misspelt.update([meant] if meant else [])
+        else:
+            values[member.key] = member.value
+        first.setdefault(member.key, member)
+    return values, misspelt
 
 
 def _plain(value: JsonValue) -> object:
@@ -148,59 +137,26 @@ class _Reader:
     def __init__(self, report: Report) -> None:
         self._report = report
 
-    def message(self, value: JsonValue) -> MessageDecl | None:
-        """message: object with the attributes of :class:`MessageDecl`"""
-        if (at := self._object(value, "message", MessageDecl)) is None:
+    def node(self, value: JsonValue, node: type[N]) -> N | None:
+        """node: object with the attributes of ``node``; ``None`` if it lacks one that has no default there"""
+        what = node.__name__.removesuffix("Decl").lower()
+        if not isinstance(value, JsonObject):
+            self._wrong_kind(f"a {what}", "an object", value)
             return None
-        parts = self._parts(at, MessageDecl)
-        reserved = parts.get("valid_versions") == Spanned(NONE, value.span)
-        at.require("type", "name", "validVersions", *(() if reserved else ("fields",)))
-        return MessageDecl(span=value.span, **parts) if parts.get("name") and parts.get("type") else None
+        names, readers = ATTRIBUTES[node], _READERS[node]
+        values, misspelt = _attributes(self._report, value, names, what)
+        parts: dict[str, Any] = {names[name]: readers[name](self, item, name) for name, item in values.items()}
+        parts["span"] = value.span
+        missing = [name for name in _expected(node, parts) if name not in values and name not in misspelt]
+        if missing and not value.broken:
+            listed = ", ".join(f"`{name}`" for name in missing)
+            where = value.span.within(0, 1)
+            self._report.add(codes.MISSING_ATTRIBUTE, f"the {what} has no {listed}", where, label="starts here")
+        complete = all(parts.get(part.name) is not None for part in fields(node) if part.default is MISSING)
+        return node(**parts) if complete else None
 
-    def struct(self, value: JsonValue) -> StructDecl | None:
-        """struct: object with the attributes of :class:`StructDecl`"""
-        if (at := self._object(value, "struct", StructDecl)) is None:
-            return None
-        parts = self._parts(at, StructDecl)
-        at.require("name", "versions", "fields")
-        return StructDecl(span=value.span, **parts) if parts.get("name") else None
-
-    def field(self, value: JsonValue) -> FieldDecl | None:
-        """field: object with the attributes of :class:`FieldDecl`"""
-        if (at := self._object(value, "field", FieldDecl)) is None:
-            return None
-        parts = self._parts(at, FieldDecl)
-        at.require("name", "type", *(() if "taggedVersions" in at.values else ("versions",)))
-        return FieldDecl(span=value.span, **parts) if parts.get("name") and parts.get("type") else None
-
-    def error(self, value: JsonValue) -> ErrorDecl | None:
-        """error: object with the attributes of :class:`ErrorDecl`"""
-        if (at := self._object(value, "error", ErrorDecl)) is None:
-            return None
-        parts = self._parts(at, ErrorDecl)
-        at.require(*ATTRIBUTES[ErrorDecl])
-        complete = all(parts.get(name) is not None for name in ATTRIBUTES[ErrorDecl])
-        return ErrorDecl(span=value.span, **parts) if complete else None
-
-    def _object(self, value: JsonValue, what: str, node: Node) -> _Attributes | None:
-        if isinstance(value, JsonObject):
-            return _Attributes(self._report, value, ATTRIBUTES[node], what)
-        self._wrong_kind(f"a {what}", "an object", value)
-        return None
-
-    def _parts(self, at: _Attributes, node: Node) -> dict[str, Any]:
-        """The attributes that were written, by their names in ``node``, each read according to its type there."""
-        readers = _READERS[node]
-        return {ATTRIBUTES[node][name]: readers[name](self, value, name) for name, value in at.values.items()}
-
-    def fields(self, value: JsonValue, name: str) -> tuple[FieldDecl, ...]:
-        return self._each(value, name, self.field)
-
-    def errors(self, value: JsonValue, name: str) -> tuple[ErrorDecl, ...]:
-        return self._each(value, name, self.error)
-
-    def structs(self, value: JsonValue, name: str) -> tuple[StructDecl, ...]:
-        return self._each(value, name, self.struct)
+    def nodes(self, value: JsonValue, name: str, node: type[N]) -> tuple[N, ...]:
+        return self._each(value, name, lambda item: self.node(item, node))
 
     def texts(self, value: JsonValue, name: str) -> tuple[Spanned[str], ...]:
         return self._each(value, name, lambda item: self.text(item, name))
@@ -291,6 +247,17 @@ class _Reader:
         )
 
 
+def _expected(node: type, parts: Mapping[str, object]) -> Iterable[str]:
+    """The attributes that a definition must have, given those that it has."""
+    if node is MessageDecl:
+        versions = parts.get("valid_versions")
+        reserved = isinstance(versions, Spanned) and versions.value == NONE
+        return ("type", "name", "validVersions", *(() if reserved else ("fields",)))
+    if node is FieldDecl:
+        return ("name", "type", *(() if "tagged_versions" in parts else ("versions",)))
+    return ("name", "versions", "fields") if node is StructDecl else ATTRIBUTES[node]
+
+
 def _required(type_: Any) -> object:
     """``T`` for ``T | None``, other types as they are."""
     return get_args(type_)[0] if NoneType in get_args(type_) else type_
@@ -304,8 +271,8 @@ _BY_TYPE: Mapping[object, Callable[[_Reader, JsonValue, str], object]] = {
     Spanned[Literal]: _Reader.default,
     TypeExpr: _Reader.type_expr,
     tuple[Spanned[str], ...]: _Reader.texts,
-    tuple[FieldDecl, ...]: _Reader.fields,
-    tuple[StructDecl, ...]: _Reader.structs,
+    tuple[FieldDecl, ...]: partial(_Reader.nodes, node=FieldDecl),
+    tuple[StructDecl, ...]: partial(_Reader.nodes, node=StructDecl),
 }
 
 _READERS = {

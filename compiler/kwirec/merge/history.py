@@ -25,7 +25,11 @@ K = TypeVar("K")
 Span = tuple[str, str]
 """The first and last release of a run."""
 
-_API_NAME = re.compile("[A-Za-z][A-Za-z0-9]*")
+_FORMS = {
+    "a text": re.compile(".*", re.DOTALL),
+    "a release": RELEASE,
+    "the name of an API": re.compile("[A-Za-z][A-Za-z0-9]*"),
+}
 RELEASES, LAYOUTS, EXCEPTIONS = "releases.json", "layouts.json", "exceptions.json"
 
 
@@ -127,53 +131,46 @@ class HistoryError(OSError):
 
 def read_history(root: Path) -> History:
     """The history in the folder ``root``, empty if it has none. Raises :class:`HistoryError`."""
-    history, reading = History(), RELEASES
+    history = History()
+    path = root / RELEASES
     try:
-        for release, facts in _read(root / RELEASES, {}).items():
-            _expect(str, facts["source"])
-            history.sources[_release(release)] = facts["source"]
-            history.releases[release] = {int(key): _api_facts(api) for key, api in facts["apis"].items()}
-        reading = LAYOUTS
-        raw = _read(root / LAYOUTS, {"releases": [], "messages": {}})
-        order = [_release(release) for release in raw["releases"]]
+        for release, facts in _read(path, {}).items():
+            history.sources[_text(release, "a release")] = _text(facts["source"])
+            history.releases[release] = {int(key): _api_facts(**api) for key, api in facts["apis"].items()}
+        path = root / LAYOUTS
+        raw = _read(path, {"releases": [], "messages": {}})
+        order = [_text(release, "a release") for release in raw["releases"]]
         for message, versions in raw["messages"].items():
             for version, prints in versions.items():
                 for fingerprint, spans in prints.items():
                     for release in _expand(spans, order):
                         history.record_layout(message, int(version), fingerprint, release)
-        reading = EXCEPTIONS
-        for facts in _read(root / EXCEPTIONS, []):
-            entry = ExceptionEntry(**{"now": None} | facts | {"releases": _expand(facts["releases"], order)})
-            _expect(str, entry.message, entry.reason)
-            _expect(int, entry.version, entry.now or 0)
-            history.exceptions.append(entry)
+        path = root / EXCEPTIONS
+        history.exceptions += (_exception(order, **facts) for facts in _read(path, []))
     except (ArithmeticError, AttributeError, KeyError, RecursionError, TypeError, ValueError) as problem:
-        raise HistoryError(
-            f"{(root / reading).as_posix()} is not as `kwirec merge` writes it: {problem!r}"
-        ) from problem
+        raise HistoryError(f"{path.as_posix()} is not as `kwirec merge` writes it: {problem!r}") from problem
     return history
 
 
-def _api_facts(facts: dict[str, Any]) -> ApiFacts:
-    api = ApiFacts(**facts | {"listeners": tuple(facts.get("listeners", ()))})
-    _expect(str, *api.listeners)
-    for versions in (api.accepts, api.advertises, api.deprecated, api.unstable):
-        VersionRange.parse("none" if versions is None else versions)
-    if not _API_NAME.fullmatch(api.name):
-        raise ValueError(f"{api.name!r} is not the name of an API")
-    return api
+def _api_facts(name: str, listeners: Iterable[str] = (), **versions: Any) -> ApiFacts:
+    for text in versions.values():
+        VersionRange.parse("none" if text is None else text)
+    return ApiFacts(_text(name, "the name of an API"), listeners=tuple(map(_text, listeners)), **versions)
 
 
-def _release(text: str) -> str:
-    if not RELEASE.fullmatch(text):
-        raise ValueError(f"{text!r} is not a release")
-    return text
+def _exception(
+    order: list[str], message: str, version: int, releases: str, reason: str, now: int | None = None
+) -> ExceptionEntry:
+    if {type(version), type(now or 0)} != {int}:
+        raise TypeError(f"version {version!r} or {now!r} is not a number")
+    return ExceptionEntry(_text(message), version, _expand(releases, order), now, _text(reason))
 
 
-def _expect(type_: type, *values: object) -> None:
-    for value in values:
-        if type(value) is not type_:
-            raise TypeError(f"{value!r} is not {type_.__name__}")
+def _text(value: str, form: str = "a text") -> str:
+    """``value`` from JSON; ``TypeError`` or ``ValueError`` unless it is a string of this form."""
+    if not _FORMS[form].fullmatch(value):
+        raise ValueError(f"{value!r} is not {form}")
+    return value
 
 
 def history_files(history: History) -> dict[str, str]:

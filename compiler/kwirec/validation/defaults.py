@@ -38,7 +38,6 @@ def null_default(at: FieldSite) -> Iterator[Finding]:
 @rule(
     "K502",
     severity=Severity.NOTE,
-    relaxable=True,
     offending=clock(field("Zones", "[]string", nullableVersions="0+", default=None)),
     corrected=clock(field("Zones", "[]string", nullableVersions="0+", default="null")),
 )

@@ -228,7 +228,6 @@ def listeners_not_request(at: MessageSite) -> Iterator[Finding]:
 @rule(
     "K711",
     severity=Severity.WARNING,
-    relaxable=True,
     offending=files(request(listeners=["brokr"]), response()),
     corrected=files(request(listeners=["broker"]), response()),
 )

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from kwirec.diagnostics.diagnostic import Finding, Severity
 from kwirec.diagnostics.examples import clock, field, files
+from kwirec.diagnostics.source import Span
 from kwirec.frontend.syntax import FieldDecl, MessageDecl
 from kwirec.ir.sites import FieldSite, MessageSite, Sites, StructSite
 from kwirec.naming import RESERVED_CLASSES, is_python_keyword, python_name, snake_case
@@ -17,11 +18,12 @@ _FIELD_NAME = re.compile(r"[A-Za-z][A-Za-z0-9]*")
 _TYPE_NAME = re.compile(r"[A-Z][A-Za-z0-9]*")
 
 
-def _camel_case(name: str) -> str:
-    """``name`` in camel case, or an empty string if it contains no letters or digits."""
+def _invalid(at: FieldSite | StructSite, what: str, name: str, span: Span, expected: str) -> Finding:
+    """A finding that suggests ``name`` in camel case if it contains letters."""
     words = re.findall(r"[A-Za-z0-9]+", name)
     joined = "".join(word[0].upper() + word[1:] for word in words).lstrip("0123456789")
-    return joined[:1].upper() + joined[1:]
+    helps = [f"write `{joined[:1].upper() + joined[1:]}`"] if joined else []
+    return at.finding(f"invalid {what} `{name}`", span, f"expected {expected}", helps=helps)
 
 
 @rule(
@@ -36,13 +38,8 @@ def field_name(at: FieldSite) -> Iterator[Finding]:
     """
     for written in (at.decl.name, *at.decl.aliases):
         if not _FIELD_NAME.fullmatch(written.value):
-            better = _camel_case(written.value)
-            yield at.finding(
-                f"invalid {'field name' if written is at.decl.name else 'alias'} `{written.value}`",
-                written.span,
-                "expected a letter followed by letters and digits",
-                helps=[f"write `{better}`"] if better else [],
-            )
+            what = "field name" if written is at.decl.name else "alias"
+            yield _invalid(at, what, written.value, written.span, "a letter followed by letters and digits")
 
 
 @rule(
@@ -60,13 +57,7 @@ def type_name(at: StructSite) -> Iterator[Finding]:
         names += (("alias", alias.value, alias.span) for alias in at.decl.aliases)
     for what, name, span in names:
         if not _TYPE_NAME.fullmatch(name):
-            better = _camel_case(name)
-            yield at.finding(
-                f"invalid {what} `{name}`",
-                span,
-                "expected a capital letter followed by letters and digits",
-                helps=[f"write `{better}`"] if better else [],
-            )
+            yield _invalid(at, what, name, span, "a capital letter followed by letters and digits")
         elif at.is_root and name in RESERVED_CLASSES:
             yield at.finding(
                 f"reserved {what} `{name}`", span, "generated modules use this name", helps=["choose another name"]
@@ -145,7 +136,6 @@ def alias_clash(at: StructSite) -> Iterator[Finding]:
 @rule(
     "K206",
     severity=Severity.NOTE,
-    relaxable=True,
     offending=clock(field("From", "int64", about="The beginning.")),
     corrected=clock(field("Start", "int64", about="The beginning.")),
 )
@@ -165,7 +155,6 @@ def python_keyword(at: FieldSite) -> Iterator[Finding]:
 @rule(
     "K207",
     severity=Severity.WARNING,
-    relaxable=True,
     offending=clock(field("Zone", about="")),
     corrected=clock(field("Zone")),
 )
@@ -225,7 +214,6 @@ def message_name_clash(sites: Sites) -> Iterator[Finding]:
 @rule(
     "K209",
     severity=Severity.NOTE,
-    relaxable=True,
     offending="// Watch.json\n" + clock(),
     corrected="// Clock.json\n" + clock(),
 )

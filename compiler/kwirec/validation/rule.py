@@ -48,8 +48,8 @@ def rule(
 ) -> Callable[[Callable[[S], Iterator[Finding]]], Rule]:
     """A decorator that turns a check into a rule.
 
-    The examples are complete definitions, which the tests compile. ``relaxable`` marks rules whose violations can be
-    compiled: projects can change their severity.
+    The examples are complete definitions, which the tests compile. ``relaxable`` marks errors that can be compiled:
+    projects can change their severity, and that of all warnings and notes.
     """
 
     def decorate(check: Callable[[S], Iterator[Finding]]) -> Rule:
@@ -62,7 +62,7 @@ def rule(
             offending=offending,
             corrected=corrected,
             severity=severity,
-            relaxable=relaxable,
+            relaxable=relaxable or severity is not Severity.ERROR,
         )
         select = _LOOKS_AT[next(iter(get_type_hints(check).values()))]
         return Rule(code, lambda sites: chain.from_iterable(map(check, select(sites))))

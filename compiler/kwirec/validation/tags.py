@@ -64,7 +64,6 @@ def duplicate_tag(at: StructSite) -> Iterator[Finding]:
 @rule(
     "K603",
     severity=Severity.WARNING,
-    relaxable=True,
     offending=clock(tagged("Zone", 0), tagged("Leap", 2, "bool")),
     corrected=clock(tagged("Zone", 0), tagged("Leap", 1, "bool")),
 )

@@ -252,7 +252,6 @@ def _cycles(edges: Mapping[str, Iterable[FieldSite]]) -> Iterator[list[FieldSite
 @rule(
     "K410",
     severity=Severity.NOTE,
-    relaxable=True,
     offending=clock(field("Zone"), commonStructs=[struct("Time", field("Millis", "int64"))]),
     corrected=clock(field("Start", "Time"), commonStructs=[struct("Time", field("Millis", "int64"))]),
 )

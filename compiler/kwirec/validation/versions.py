@@ -87,7 +87,6 @@ def never_live(at: FieldSite) -> Iterator[Finding]:
 @rule(
     "K304",
     severity=Severity.WARNING,
-    relaxable=True,
     offending=clock(field("Zone", versions="1-3")),
     corrected=clock(field("Zone", versions="1-2")),
 )
@@ -161,7 +160,6 @@ def flexible_not_open(at: MessageSite) -> Iterator[Finding]:
 @rule(
     "K307",
     severity=Severity.WARNING,
-    relaxable=True,
     offending=clock(flexibleVersions=ABSENT),
     corrected=clock(flexibleVersions="none"),
 )
@@ -183,7 +181,6 @@ def missing_flexible_versions(at: MessageSite) -> Iterator[Finding]:
 @rule(
     "K308",
     severity=Severity.WARNING,
-    relaxable=True,
     offending=clock(deprecatedVersions="0-3"),
     corrected=clock(deprecatedVersions="0-1"),
 )
@@ -240,7 +237,6 @@ def struct_not_in_version(at: FieldSite) -> Iterator[Finding]:
 @rule(
     "K310",
     severity=Severity.NOTE,
-    relaxable=True,
     offending=clock(field("Zone", versions="0-1"), validVersions="2-3"),
     corrected=clock(validVersions="2-3"),
 )
