@@ -9,7 +9,7 @@ import os
 import shutil
 import sys
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path, PurePosixPath
 
 STAGE = ".kwirec-stage"
@@ -29,19 +29,15 @@ def locked(folder: Path) -> Iterator[None]:
     Only the stage is protected on systems and file systems that cannot lock a folder.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    handle = -1
-    if sys.platform != "win32":
-        import fcntl
+    with ExitStack() as stack:
+        if sys.platform != "win32":
+            import fcntl
 
-        handle = os.open(folder, os.O_RDONLY)
-        with suppress(OSError):
-            fcntl.flock(handle, fcntl.LOCK_EX)
-    try:
-        _remove_stage(folder)
+            stack.callback(os.close, handle := os.open(folder, os.O_RDONLY))
+            with suppress(OSError):
+                fcntl.flock(handle, fcntl.LOCK_EX)
+        shutil.rmtree(folder / STAGE, ignore_errors=True)
         yield
-    finally:
-        if handle >= 0:
-            os.close(handle)
 
 
 def replace_files(folder: Path, texts: Mapping[str, str], removed: Collection[str] = ()) -> None:
@@ -51,9 +47,9 @@ def replace_files(folder: Path, texts: Mapping[str, str], removed: Collection[st
     path leads through a symbolic link.
     """
     for path in (*texts, *removed):
-        for parent in _folders(folder, path):
-            if parent.is_symlink():
-                raise OSError(f"{parent.as_posix()} is a symbolic link: replace it with a folder")
+        for parent in PurePosixPath(path).parents[:-1]:
+            if (folder / parent).is_symlink():
+                raise OSError(f"{(folder / parent).as_posix()} is a symbolic link: replace it with a folder")
     stage = folder / STAGE
     try:
         stage.mkdir(parents=True)
@@ -64,18 +60,7 @@ def replace_files(folder: Path, texts: Mapping[str, str], removed: Collection[st
             (stage / str(number)).replace(folder / path)
         for path in removed:
             (folder / path).unlink()
-            for parent in _folders(folder, path):
-                with suppress(OSError):  # not empty
-                    parent.rmdir()
+            with suppress(OSError):  # not empty, as the folder itself, which has the stage
+                os.removedirs((folder / path).parent)
     finally:
-        _remove_stage(folder)
-
-
-def _folders(folder: Path, path: str) -> list[Path]:
-    """The folders within ``folder`` that lead to ``path``, innermost first."""
-    return [folder / parent for parent in PurePosixPath(path).parents][:-1]
-
-
-def _remove_stage(folder: Path) -> None:
-    if (folder / STAGE).exists():
-        shutil.rmtree(folder / STAGE)
+        shutil.rmtree(stage, ignore_errors=True)

@@ -70,8 +70,8 @@ def write(
     """
     if folder.is_symlink():
         raise OutputNotGeneratedError(f"{folder.as_posix()} is a symbolic link: replace it with a folder")
-    origin = {"generator": f"{GENERATOR} {version('kwire')}", **origin}
-    origin["black"] = f"{version('black')}, lines of {LINE_LENGTH}"
+    black = f"{version('black')}, lines of {LINE_LENGTH}"
+    origin = {"generator": f"{GENERATOR} {version('kwire')}", **origin, "black": black}
     with nullcontext() if check else locked(folder):
         return _write(artifacts, folder, origin, check, progress)
 
@@ -81,7 +81,8 @@ def _write(
 ) -> WriteOutcome:
     manifest = _read_manifest(folder)
     listed = {MANIFEST, *manifest["files"]} if manifest else set()
-    unlisted = {path for path in _files(folder) if path not in listed}
+    present = set(_files(folder))
+    unlisted = present - listed
     _refuse(folder, unlisted - {artifact.path for artifact in artifacts})
     # Checking trusts no file that may have been edited, including the manifest.
     same_black = manifest and manifest["origin"].get("black") == origin["black"]
@@ -105,7 +106,7 @@ def _write(
             changed[artifact.path] = text
     _refuse(folder, unlisted & changed.keys())
     outcome.unchanged = len(artifacts) - len(changed)
-    outcome.removed = sorted(path for path in listed - {*entries, MANIFEST} if _is_file(folder / path))
+    outcome.removed = sorted(present & listed - {*entries, MANIFEST})
     final = _manifest(origin, entries)
     outcome.written = [*changed, *([MANIFEST] if _read(folder / MANIFEST) != final else [])]
     if not (check or outcome.is_clean):
@@ -173,10 +174,6 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
             is_ours = generator.startswith(f"{GENERATOR} ") and all(map(_PATH.fullmatch, files))
             return dict(manifest) if is_ours else {}
     return {}
-
-
-def _is_file(path: Path) -> bool:
-    return path.is_symlink() or path.is_file()
 
 
 def _read(path: Path) -> str | None:
