@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -19,6 +19,8 @@ from kwire_spark.reports.page import page
 from kwire_spark.reports.report import Cell, Report, Table
 from kwire_spark.reports.text import in_utc
 
+Writer = Callable[[BinaryIO], object]
+
 LIST = "_kwire"
 """The file with the names of all files that were written to a folder."""
 
@@ -26,22 +28,20 @@ LIST = "_kwire"
 def write_report(report: Report, folder: str | Path) -> list[Path]:
     """Write ``<report>.html``, and for each table ``<report>-<table>.csv`` and ``.parquet``; the page comes first.
 
-    The same report gives the same files, which only the user can read, and no file is ever incomplete. Files that
-    were not written here are not replaced, but an :class:`~kwire_spark.options.OptionError`: ``_kwire`` lists those
-    that were. Parquet has the exact cells. CSV is for
-    spreadsheets: lists become text, and a text that would be evaluated as a formula is prefixed with ``'``.
+    The same report gives the same files, which only the user can read, and no file is ever incomplete. A file in
+    their place that ``_kwire`` does not list as written here is an :class:`~kwire_spark.options.OptionError`.
+    Parquet has the exact cells. CSV is for spreadsheets: lists become text, and a text that would be evaluated as a
+    formula is prefixed with ``'``.
     """
     folder = Path(folder)
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    tables = (f"{report.name}-{table.name}.{suffix}" for table in report.tables for suffix in ("csv", "parquet"))
-    _own(folder, [f"{report.name}.html", *tables])
-    written = [_put(folder / f"{report.name}.html", lambda file: file.write(page(report).encode()))]
+    writers: dict[str, Writer] = {f"{report.name}.html": lambda file: file.write(page(report).encode())}
     for table in report.tables:
-        stem = folder / f"{report.name}-{table.name}"
         exact = arrow_table(table)
-        written.append(_put(stem.with_suffix(".csv"), partial(csv.write_csv, _flat(exact))))
-        written.append(_put(stem.with_suffix(".parquet"), partial(parquet.write_table, exact)))
-    return written
+        writers[f"{report.name}-{table.name}.csv"] = partial(csv.write_csv, _flat(exact))
+        writers[f"{report.name}-{table.name}.parquet"] = partial(parquet.write_table, exact)
+    _own(folder, writers.keys())
+    return [_put(folder / name, write) for name, write in writers.items()]
 
 
 def arrow_table(table: Table) -> Any:
@@ -84,7 +84,7 @@ def _flat_column(column: Any) -> Any:
     return pa.array([text and csv_cell(text) for text in texts], pa.string())
 
 
-def _own(folder: Path, names: Sequence[str]) -> None:
+def _own(folder: Path, names: Set[str]) -> None:
     """Add names to the list of files that were written here."""
     listed = folder / LIST
     ours = set(regular(listed).read_text("utf-8").splitlines()) if listed.exists() else set()
@@ -96,7 +96,7 @@ def _own(folder: Path, names: Sequence[str]) -> None:
         _put(listed, lambda file: file.write(text.encode()))
 
 
-def _put(path: Path, write: Callable[[BinaryIO], object]) -> Path:
+def _put(path: Path, write: Writer) -> Path:
     """Write to a new file and rename it, so that a killed process leaves no incomplete file."""
     temporary = path.with_name(f".{path.name}.part")
     temporary.unlink(missing_ok=True)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, DataFrameWriter, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StringType
 
@@ -50,8 +50,9 @@ def write(
     if by_date:
         table, partition_by = _dated(table), [*partition_by, DATE]
     path = f"{folder.rstrip('/')}/{name}"
+    writer = _writer(table, format, partition_by, options)
     if format.lower() not in FILES:
-        _save(table, format, path, partition_by, options)
+        writer.mode("overwrite").save(path)
         return path
     written, replaced = _hidden(path, "writing"), _hidden(path, "replaced")
     files = _Files(table.sparkSession, path)
@@ -60,7 +61,7 @@ def write(
     _restore(files, path)
     files.delete(written)
     files.create(f"{written}/{MARKER}")
-    _save(table, format, written, partition_by, options, mode="append")
+    writer.mode("append").save(written)
     if files.exists(path):
         files.rename(path, replaced)
     files.rename(written, path)
@@ -96,19 +97,12 @@ def _refuse_links(folder: str, name: str) -> None:
             raise OptionError(f"{folder}/{path} is a symbolic link: remove it, or choose another folder")
 
 
-def _save(
-    table: DataFrame,
-    format: str,
-    path: str,
-    partition_by: Sequence[str],
-    options: dict[str, str],
-    mode: str = "overwrite",
-) -> None:
+def _writer(table: DataFrame, format: str, partition_by: Sequence[str], options: dict[str, str]) -> DataFrameWriter:
     if format.lower() == "csv":
         texts = [field.name for field in table.schema if isinstance(field.dataType, StringType)]
         table = table.withColumns({name: F.regexp_replace(f"`{name}`", FORMULA, "'$0") for name in texts})
-    writer = table.write.format(format).mode(mode).options(**options)
-    (writer.partitionBy(*partition_by) if partition_by else writer).save(path)
+    writer = table.write.format(format).options(**options)
+    return writer.partitionBy(*partition_by) if partition_by else writer
 
 
 def _dated(table: DataFrame) -> DataFrame:
