@@ -21,6 +21,7 @@ from kwire_spark.reports.text import counted, visible
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from rich.console import Console
+    from rich.status import Status
 
     Command = Callable[..., Any]
     Rows = Sequence[tuple[Cell, ...]]
@@ -70,11 +71,9 @@ class Run:
         """The folder of pages: on this machine even if tables are written to a cluster's file system."""
         return DEFAULT_OUT if "://" in self.out else self.out
 
-    @contextmanager
-    def step(self, doing: str) -> Iterator[None]:
-        """Show progress while something is done."""
-        with self.progress.status(f"{doing} …"):
-            yield
+    def step(self, doing: str) -> Status:
+        """Progress that is shown within a ``with`` block."""
+        return self.progress.status(f"{doing} …")
 
     def read(self, read: Callable[..., DataFrame], *columns: str, **options: str) -> DataFrame:
         """These columns of the inputs (default: all), by a function of ``tables.read``."""
@@ -194,16 +193,13 @@ def _find_inputs(paths: Sequence[str], progress: Console, failfast: bool) -> Inp
     from rich.markup import escape
 
     inputs = find(paths)
-    for path, reason in inputs.skipped[:MAX_NAMED]:
-        progress.print(
-            f"[yellow]skipped[/yellow] {escape(visible(path))}: {escape(visible(reason))}",
-            highlight=False,
-            soft_wrap=True,
-        )
+    skipped = [escape(f"{visible(path)}: {visible(reason)}") for path, reason in inputs.skipped[:MAX_NAMED]]
     if len(inputs.skipped) > MAX_NAMED:
-        progress.print(f"[yellow]skipped[/yellow] {len(inputs.skipped) - MAX_NAMED} more files", highlight=False)
+        skipped.append(f"{len(inputs.skipped) - MAX_NAMED} more files")
+    for line in skipped:
+        progress.print(f"[yellow]skipped[/yellow] {line}", highlight=False, soft_wrap=True)
     if inputs.unreadable and failfast:
-        path, reason = next(skipped for skipped in inputs.skipped if skipped[0] in inputs.unreadable)
+        path, reason = next(file for file in inputs.skipped if file[0] in inputs.unreadable)
         raise BrokenInputError(path, None, reason)
     if not inputs:
         raise OptionError(f"no capture and no broker log in {', '.join(paths)}")

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from threading import Event
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -74,11 +74,8 @@ def watch(
     with only_writer(out), _interruption() as interrupted, console.status("Starting Spark …") as status:
         packets = spark_session(master).readStream.format("kafka_packets").option("settled", settled).load(folder)
         exchanges = follow(packets, rows="exchanges", columns=EXCHANGE_COLUMNS, ports=broker_ports, late=late)
-        writer = keep_clients(exchanges, out, format=table_format)
-        writer = (
-            writer.trigger(availableNow=True) if once else writer.trigger(processingTime=f"{POLL_SECONDS} seconds")
-        )
-        query = writer.start()
+        trigger: dict[str, Any] = {"availableNow": True} if once else {"processingTime": f"{POLL_SECONDS} seconds"}
+        query = keep_clients(exchanges, out, format=table_format).trigger(**trigger).start()
         progress = ProgressPrinter(console)
         while query.isActive and not interrupted.wait(POLL_SECONDS):
             progress.update(query)

@@ -24,7 +24,6 @@ from kwire_spark.reports.report import Chart, Column, Report, Table
 from kwire_spark.reports.text import counted, time
 
 if TYPE_CHECKING:
-
     from kwire_spark.reports.client_usage import Row
     from kwire_spark.reports.report import Cell
 
@@ -89,7 +88,7 @@ def _clients(seen: Seen, top: int) -> Table:
     rows = []
     for client, group in grouped(seen, lambda pair: pair[0]).items():
         apis = {row["api_key"] for _, row in group}
-        rows.append((*client.cells, len(apis), len(by_use(group)), *_counts(group)))
+        rows.append((*client, len(apis), len(by_use(group)), *_counts(group)))
     return _most_used(CLIENTS, rows, top)
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from kwire_kafka import PROTOCOL
 from kwire_spark.reports.report import Column
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from pyspark.sql import Column as Expression
     from pyspark.sql import DataFrame
-
-    from kwire_spark.reports.report import Cell
 
     Row = Mapping[str, Any]
     Item = TypeVar("Item")
@@ -34,12 +32,11 @@ WHO = (
     Column("software", comment="As the client reported it [KIP-511]; empty if it did not."),
     Column("principal"),
 )
-"""The columns of :attr:`Client.cells`."""
+"""The columns of a :class:`Client`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Client:
-    """The sender of requests, as far as known."""
+class Client(NamedTuple):
+    """The sender of requests, as far as known: the cells of :data:`WHO`."""
 
     client_id: str | None
     host: str | None
@@ -49,10 +46,6 @@ class Client:
     def __str__(self) -> str:
         name = "a client without id" if self.client_id is None else visible(self.client_id, 60)
         return f"{name} at {self.host}" if self.host else name
-
-    @property
-    def cells(self) -> tuple[Cell, ...]:
-        return self.client_id, self.host, self.software, self.principal
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,8 +106,9 @@ def completed(clients: Iterable[Client]) -> dict[Client, Client]:
         software = _only({client.software for client in group})
         principal = _only({client.principal for client in group})
         for client in group:
-            known = replace(client, software=client.software or software, principal=client.principal or principal)
-            complete[client] = known
+            complete[client] = client._replace(
+                software=client.software or software, principal=client.principal or principal
+            )
     return complete
 
 

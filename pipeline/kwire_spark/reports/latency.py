@@ -7,8 +7,9 @@ know how the time was spent. Quantiles are approximate, to about a thousandth of
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from operator import itemgetter
 from typing import Any
 
 from pyspark.sql import DataFrame
@@ -28,6 +29,11 @@ SLOW_ROWS = 20
 ACCURACY = 1000
 WAITING = ("Fetch", "ShareFetch", "JoinGroup", "SyncGroup")
 LONG_POLLS = "Fetch, ShareFetch, JoinGroup and SyncGroup wait for data or members: long times are normal."
+QUANTILES = {"p50": "p50_ms", "p90": "p90_ms", "p99": "p99_ms", "max": "max_ms"}
+PARTS = {"queues": "queue_ms", "local": "local_ms", "remote": "remote_ms"}
+PARTS_NOTE = (
+    "Mean per request, from request logs: waiting in queues, at work on the leader, waiting for other brokers."
+)
 
 TIMES = Table("apis", "Per API", note=LONG_POLLS, empty="No requests found.").with_columns(
     Column("api", "API"),
@@ -82,7 +88,11 @@ def latency(exchanges: DataFrame, *, top: int = TOP) -> Report:
     times, steps = _times(requests, top)
     errors, over_time = _errors(requests, steps, top)
     throttled = _throttled(requests, top)
-    drawn = (_quantiles_chart(times), _split_chart(times), over_time)
+    drawn = (
+        _chart(times, "quantiles", "Latency per API", charts.points, QUANTILES, LONG_POLLS),
+        _chart(times, "split", "How brokers spend the time", charts.bars, PARTS, PARTS_NOTE),
+        over_time,
+    )
     summary, tables = _summary(times, errors, throttled), (times, errors, throttled, _slowest(requests))
     return Report("latency", "Latency of requests", summary, tables, tuple(chart for chart in drawn if chart))
 
@@ -106,7 +116,7 @@ def _times(requests: DataFrame, top: int) -> tuple[Table, Steps]:
             F.count_if(F.size("error_codes") > 0).alias("failed"),
             F.percentile_approx("latency_ms", [0.5, 0.9, 0.99], ACCURACY).alias("quantiles"),
             F.max("latency_ms").alias("max_ms"),
-            *(F.avg(part).alias(part) for part in ("queue_ms", "local_ms", "remote_ms")),
+            *(F.avg(part).alias(part) for part in PARTS.values()),
             F.min("time").alias("first"),
             F.max("time").alias("last"),
         )
@@ -177,14 +187,10 @@ def _summary(times: Table, errors: Table, throttled: Table) -> tuple[str, ...]:
     apis = _once(times)
     requests, unanswered, failed = (sum(row[name] for row in apis) for name in ("requests", "unanswered", "failed"))
     sentences = [f"{counted(requests, 'request')}, {unanswered:,} unanswered, {failed:,} answered with an error."]
-    slowest = max(
-        (row for row in apis if row["p99_ms"] is not None and row["api"] not in WAITING),
-        key=lambda row: row["p99_ms"],
-        default=None,
-    )
-    if slowest is not None:
-        api, p99 = slowest["api"], number(slowest["p99_ms"])
-        sentences.append(f"Apart from long polls, {api} is slowest: {p99} ms at the 99th percentile.")
+    if measured := [row for row in apis if row["p99_ms"] is not None and row["api"] not in WAITING]:
+        slowest = max(measured, key=itemgetter("p99_ms"))
+        p99 = number(slowest["p99_ms"])
+        sentences.append(f"Apart from long polls, {slowest['api']} is slowest: {p99} ms at the 99th percentile.")
     if errors.rows:
         api, _, _, error, responses, *_ = errors.rows[0]
         assert isinstance(responses, int)
@@ -197,40 +203,21 @@ def _summary(times: Table, errors: Table, throttled: Table) -> tuple[str, ...]:
 def _once(times: Table) -> list[dict[str, Any]]:
     """One row per API: the first one, which is of the input type with the most requests."""
     names = [column.name for column in times.columns]
-    most: dict[Any, dict[str, Any]] = {}
-    for values in times.rows:
-        row = dict(zip(names, values, strict=True))
-        most.setdefault(row["api"], row)
-    return [*most.values()]
+    rows = [dict[str, Any](zip(names, values, strict=True)) for values in times.rows]
+    return [group[0] for group in grouped(rows, itemgetter("api")).values()]
 
 
-def _quantiles_chart(times: Table) -> Chart | None:
-    """Median to maximum of each API; ``None`` if no latency is known."""
-    labels, (p50, p90, p99, slowest) = _measured(times, ("p50_ms", "p90_ms", "p99_ms", "max_ms"))
-    if not labels:
+def _chart(
+    times: Table, name: str, title: str, draw: Callable[..., charts.Figure], measures: Mapping[str, str], note: str
+) -> Chart | None:
+    """A chart of the rows with any of ``measures``, columns by their label; ``None`` if there is no such row."""
+    columns = [times.column(measure) for measure in measures.values()]
+    places = [place for place in range(len(times.rows)) if any(column[place] is not None for column in columns)]
+    if not places:
         return None
-    series = {"p50": p50, "p90": p90, "p99": p99, "max": slowest}
-    return Chart("quantiles", "Latency per API", charts.points(labels, series, unit="milliseconds"), LONG_POLLS)
-
-
-def _split_chart(times: Table) -> Chart | None:
-    """How brokers spend the time; ``None`` without request logs."""
-    labels, (queues, local, remote) = _measured(times, ("queue_ms", "local_ms", "remote_ms"))
-    if not labels:
-        return None
-    series = {"queues": queues, "local": local, "remote": remote}
-    note = "Mean per request, from request logs: waiting in queues, at work on the leader, waiting for other brokers."
-    return Chart("split", "How brokers spend the time", charts.bars(labels, series, unit="milliseconds"), note)
-
-
-def _measured(times: Table, names: Sequence[str]) -> tuple[list[str], list[list[Any]]]:
-    """Labels of the rows with any of these measures, and a list of values for each measure."""
-    apis, seen = times.column("api"), times.column("seen_in")
-    both = len(set(seen)) > 1
-    labels = [
-        f"{api} ({str(place).removeprefix('request_')})" if both else str(api)
-        for api, place in zip(apis, seen, strict=True)
-    ]
-    measures = [times.column(name) for name in names]
-    kept = [place for place in range(len(labels)) if any(column[place] is not None for column in measures)]
-    return [labels[place] for place in kept], [[column[place] for place in kept] for column in measures]
+    names, seen = times.column("api"), times.column("seen_in")
+    if len(set(seen)) > 1:
+        names = [f"{api} ({str(where).removeprefix('request_')})" for api, where in zip(names, seen, strict=True)]
+    labels = [str(names[place]) for place in places]
+    series = {label: [column[place] for place in places] for label, column in zip(measures, columns, strict=True)}
+    return Chart(name, title, draw(labels, series, unit="milliseconds"), note)

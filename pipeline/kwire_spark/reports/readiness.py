@@ -26,7 +26,6 @@ from kwire_spark.reports.text import counted, file_name
 from kwire_spark.tables.clients import REQUEST_LOG
 
 if TYPE_CHECKING:
-
     from kwire.releases import Release
     from kwire_spark.reports.report import Cell
 
@@ -105,7 +104,7 @@ def judged(uses: Iterable[Use], target: Release) -> Judged:
 
     def worst_first(judged: tuple[Use, Verdict]) -> tuple[Any, ...]:
         use, verdict = judged
-        return -SEVERITY[verdict.state], [cell or "" for cell in use.client.cells], use.api_key, use.version
+        return -SEVERITY[verdict.state], [cell or "" for cell in use.client], use.api_key, use.version
 
     return sorted(((use, verdict(use)) for use in uses), key=worst_first)
 
@@ -125,7 +124,7 @@ def _table(name: str, title: str, verdicts: Judged, states: set[str], target: Re
     rows = []
     for (client, key), group in grouped(verdicts, lambda pair: (pair[0].client, pair[0].api_key)).items():
         if bad := [(use, verdict) for use, verdict in group if verdict.state in states]:
-            who = dict(zip((column.name for column in WHO), client.cells, strict=True))
+            who = dict(zip((column.name for column in WHO), client, strict=True))
             rows.append(who | _cells(key, bad, group, target))
     shape = Table(name, title, empty=empty).with_columns(
         *WHO[:2],
@@ -173,7 +172,7 @@ def _clients_table(verdicts: Judged, more: int) -> Table:
     """A row for each client, with the worst verdict on its requests."""
     rows = tuple(
         (
-            *client.cells,
+            *client,
             group[0][1].state,  # the worst is first
             tuple(dict.fromkeys(use.api for use, verdict in group if verdict.state == REFUSED)),
             len({use.api_key for use, _ in group}),

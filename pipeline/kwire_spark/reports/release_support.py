@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import dropwhile
 from typing import TYPE_CHECKING
 
 from kwire_kafka import ApiKey
@@ -55,12 +56,8 @@ Fetch, and those of administrators, such as UpdateFeatures and UnregisterBroker.
 def refused_by(api_key: int, version: int) -> tuple[str, ...]:
     """The releases that refuse a version that an earlier one accepted, oldest first; not those that are too old for
     it."""
-    accepting = [name for name, release in RELEASES.items() if _accepts(name, api_key, version)]
-    if not accepting:
-        return ()
-    names = list(RELEASES)
-    later = names[names.index(accepting[0]) :]
-    return tuple(name for name in later if name not in accepting)
+    later = dropwhile(lambda name: not _accepts(name, api_key, version), RELEASES)
+    return tuple(name for name in later if not _accepts(name, api_key, version))
 
 
 @cache
