@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copyreg
+
 from kwire.secrets import HIDDEN, METADATA_STARTS, SECRETS
 
 TYPE_CHECKING = False
@@ -19,10 +21,7 @@ class KwireError(Exception):
 
     def __reduce__(self) -> tuple[object, ...]:
         """Copied and pickled by attributes, not by a call of the class, which may require keywords."""
-        return _restored, (type(self), *self.args), self._pickled()
-
-    def _pickled(self) -> dict[str, object]:
-        return vars(self)
+        return copyreg.__newobj__, (type(self), *self.args), self.__getstate__()  # type: ignore[attr-defined]
 
 
 class FieldError(KwireError):
@@ -70,7 +69,7 @@ class DecodeError(FieldError):
         self.origin = origin
         self.position = position
 
-    def _pickled(self) -> dict[str, object]:
+    def __getstate__(self) -> dict[str, object]:
         if self.origin is not None:
             secret = self.origin[0].__name__ in SECRETS
         else:
@@ -192,10 +191,6 @@ def printable(text: str) -> str:
 def _escape(character: str) -> str:
     units = character.encode("utf-16-be", "surrogatepass").hex(" ", 2).split()
     return "".join(f"\\u{unit}" for unit in units)
-
-
-def _restored(cls: type[KwireError], *args: object) -> KwireError:
-    return cls.__new__(cls, *args)
 
 
 __all__ = [

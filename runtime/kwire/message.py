@@ -74,14 +74,12 @@ class Struct:
     def __repr__(self) -> str:
         """Secrets are hidden: see :mod:`kwire.secrets`."""
         name = type(self).__name__
+        hidden = shown(self) if name in STRUCTS else {}
         texts = []
         for field in self.FIELDS:
             value = getattr(self, field.name)
-            texts.append(f"{field.name}={_shown(value) if type(value) is bytes else repr(value)}")
-        if name in STRUCTS:
-            hidden = shown(self)
-            fields = zip(self.FIELDS, texts, strict=True)
-            texts = [f"{field.name}={hidden[field.name]}" if field.name in hidden else text for field, text in fields]
+            text = hidden.get(field.name) or (_shown(value) if type(value) is bytes else repr(value))
+            texts.append(f"{field.name}={text}")
         unknown = getattr(self, "unknown_tags", ())
         if unknown:
             texts.append(f"unknown_tags={unknown!r}")

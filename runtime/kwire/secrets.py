@@ -30,11 +30,11 @@ HIDDEN = "[hidden]"
 """The replacement for a secret string."""
 
 _SENSITIVE = (
-    r"passw(?:or)?d(?!\.encoder)|passphrase|secret|credential|jaas|private|\bkeys?$|(?:api|access)[._-]?key|token$"
+    r"(?i)passw(?:or)?d(?!\.encoder)|passphrase|secret|credential|jaas|private|\bkeys?$|(?:api|access)[._-]?key|token$"
     r"|certificate\.chain$|truststore\.certificates$"
 )
 _HARMLESS = (
-    r"(?:^|[._-])(?:ms|bytes|sec(?:ond)?s?|minutes|hours|days|size|length|count|num|max|min|ratio|percent(?:age)?|factor"
+    r"(?i)(?:^|[._-])(?:ms|bytes|sec(?:ond)?s?|minutes|hours|days|size|length|count|num|max|min|ratio|percent(?:age)?|factor"
     r"|threshold|limit|rate|jitter|interval|timeout|relogin|retries|attempts|iterations|slots|snapshots|threads|acks"
     r"|partitions?|replicas|isr|fetchers|messages|records|requests|connections|sessions|locks|samples|epoch|versions?"
     r"|enabled?|disabled?|allocate|preallocate|delete|policy|types?|level|codec|format|reset|ids?|rack|roles?|names?"
@@ -43,7 +43,6 @@ _HARMLESS = (
     r"|acl\.found|metrics|match|super\.users|client\.auth|zookeeper\.connect|(?:key|trust)store\.location"
     r"|(?:token|jwks)\.endpoint\.url)$"
 )
-_patterns: list[Any] = []
 
 
 def is_sensitive(config: str) -> bool:
@@ -52,12 +51,9 @@ def is_sensitive(config: str) -> bool:
     Shown are values whose names end in a word that Kafka uses for settings without secrets (``retention.ms``,
     ``cleanup.policy``) and have none that suggests one. All others are hidden: plugins are free to choose names.
     """
-    if not _patterns:
-        import re
+    import re
 
-        _patterns.extend(re.compile(pattern, re.IGNORECASE) for pattern in (_SENSITIVE, _HARMLESS))
-    secret, harmless = _patterns
-    return secret.search(config) is not None or harmless.search(config) is None
+    return re.search(_SENSITIVE, config) is not None or re.search(_HARMLESS, config) is None
 
 
 def _always(struct: Any) -> bool:

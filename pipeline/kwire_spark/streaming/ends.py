@@ -16,7 +16,7 @@ from kwire_spark.frames.connection import ConnectionRows
 from kwire_spark.frames.projection import ConnectionProjection
 from kwire_spark.rows import Row
 
-OTHERS = frozenset({("collections", "deque"), ("kwire.errors", "_restored"), ("re", "_compile")})
+OTHERS = frozenset({("collections", "deque"), ("re", "_compile")})
 """Where the state of a connection refers to anything beside classes of kwire."""
 
 STATE = 4 << 20

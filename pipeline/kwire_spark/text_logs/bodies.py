@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from kwire.errors import KwireError
-from kwire.redaction import redacted
+from kwire.redaction import redacted, redacted_bytes
 from kwire.request_log import RequestLogLine
 from kwire.secrets import SECRETS
 from kwire_kafka import PROTOCOL
@@ -42,15 +42,11 @@ def opened(line: RequestLogLine) -> tuple[Request, Response | None] | None:
 
 def inner_payloads(request: Request, response: Response | None) -> Columns:
     """``payloads`` of the content of an Envelope, without a reason; ``None`` for anything that cannot be read."""
-    asked = _clean(request, request.header.api_version)
-    return {"request": asked, "response": None if response is None else _clean(response, response.version)}
+    return {"request": _clean(request), "response": None if response is None else _clean(response)}
 
 
-def _clean(half: Request | Response, version: int) -> bytes | None:
-    if half.message is None:
-        return None
-    clean = redacted(PROTOCOL, half.message)
-    return half.payload if clean is half.message else half.payload[: half.body_offset] + clean.encode(version)
+def _clean(half: Request | Response) -> bytes | None:
+    return redacted_bytes(PROTOCOL, half.payload, half.body_offset, half.message, half.version) or None
 
 
 def _request(line: RequestLogLine) -> bytes | None:

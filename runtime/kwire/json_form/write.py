@@ -38,17 +38,14 @@ def _struct(cls: Any, version: int, with_records: bool) -> Convert:
     def write_struct(struct: Any) -> dict[str, Any]:
         if type(struct) is not cls:
             raise InvalidValueError(f"expected {cls.__name__}, got {{}}", struct)
-        for field in absent:
-            value = getattr(struct, field.name)
-            if value != field.default:
-                problem = InvalidValueError(
-                    f"version {version} does not have this field, but it is set to {{}}", value
-                )
-                problem.path.append(field.json_name)
-                raise problem
         written: dict[str, Any] = {}
         key = ""
         try:
+            for field in absent:
+                key, value = field.json_name, getattr(struct, field.name)
+                if value != field.default:
+                    reason = f"version {version} does not have this field, but it is set to {{}}"
+                    raise InvalidValueError(reason, value)
             for present, key, write in writers:
                 value = getattr(struct, present.name)
                 if not present.is_tagged or value != present.default:

@@ -31,7 +31,7 @@ FRAME_VERSION = 1
 """The version of the frame in ``__cluster_metadata`` and ``__remote_log_metadata``; the preview in Kafka 2.8 had
 0."""
 
-_FRAMED = ("metadata", "remote_storage")
+FRAMED = ("metadata", "remote_storage")
 _OFFSET_COMMIT = 1
 
 
@@ -87,7 +87,7 @@ def decode_record(
     if control:
         decode = _control
     elif topic in TOPICS:
-        decode = _framed if TOPICS[topic] in _FRAMED else _coordinated
+        decode = _framed if TOPICS[topic] in FRAMED else _coordinated
     else:
         raise ValueError(f"unknown internal topic {topic!r}; expected {', '.join(TOPICS)}")
     record = InternalRecord(topic, key, value, control=control)

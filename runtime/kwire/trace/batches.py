@@ -4,47 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from itertools import islice
-from struct import unpack_from
+from itertools import chain, islice
+from struct import Struct
 from typing import TYPE_CHECKING
 
 from kwire.compression import Codec
 from kwire.errors import DecodeError, counted, cut
 from kwire.primitives import read_varint
 from kwire.records import ChecksumError, read_batches
-from kwire.records.layout import MAGIC, OVERHEAD
-from kwire.schema import FORMATS, SIZES
+from kwire.records.layout import BATCH_HEADER, CODEC_MASK, MAGIC, MESSAGE_HEADER, OVERHEAD
+from kwire.schema import SIZES
 from kwire.secrets import METADATA_STARTS
 from kwire.trace.spans import Span
 
 if TYPE_CHECKING:
     from kwire.records import Record
 
-Fields = tuple[tuple[str, str], ...]
-
-_BATCH: Fields = (
-    ("base_offset", "int64"),
-    ("batch_length", "int32"),
-    ("leader_epoch", "int32"),
-    ("magic", "int8"),
-    ("crc", "uint32"),
-    ("attributes", "int16"),
-    ("last_offset_delta", "int32"),
-    ("base_timestamp", "int64"),
-    ("max_timestamp", "int64"),
-    ("producer_id", "int64"),
-    ("producer_epoch", "int16"),
-    ("base_sequence", "int32"),
-    ("count", "int32"),
+_MESSAGE = "offset message_size crc magic attributes"
+_BATCH = (
+    "base_offset batch_length leader_epoch magic crc attributes last_offset_delta base_timestamp max_timestamp"
+    " producer_id producer_epoch base_sequence count"
 )
-_MESSAGE: Fields = (
-    ("offset", "int64"),
-    ("message_size", "int32"),
-    ("crc", "uint32"),
-    ("magic", "int8"),
-    ("attributes", "int8"),
-)
-_HEADERS: dict[int, Fields] = {0: _MESSAGE, 1: (*_MESSAGE, ("timestamp", "int64")), 2: _BATCH}
+_HEADERS = {
+    0: (MESSAGE_HEADER, _MESSAGE),
+    1: (Struct(MESSAGE_HEADER.format + "q"), _MESSAGE + " timestamp"),
+    2: (BATCH_HEADER, _BATCH),
+}
+"""The layout of a header, and the names of its fields, by magic."""
+_KINDS = {"b": "int8", "h": "int16", "i": "int32", "I": "uint32", "q": "int64"}
 MAX_RECORDS = 1000
 """The most records of a batch that get spans of their own; one span counts the others."""
 MAX_BYTES = 1024
@@ -87,29 +74,26 @@ def _size(data: bytes, start: int, end: int) -> int:
 
 def _batch(data: bytes, start: int, end: int, path: str, depth: int) -> Iterator[Span]:
     magic = data[start + MAGIC]
-    fields = _HEADERS.get(magic, ())
-    size = sum(SIZES[kind] for _, kind in fields)
+    layout, names = _HEADERS.get(magic, (None, ""))
     name = path.rpartition(".")[2]
-    if not fields or size > end - start:
-        text = "too short for a batch" if fields else f"a batch of magic {magic}, only 0 to 2 are known"
+    if not layout or layout.size > end - start:
+        text = "too short for a batch" if layout else f"a batch of magic {magic}, only 0 to 2 are known"
         yield Span(start, end, path, name, "?", data[start:end], depth=depth, text=text)
         return
     batch = data[start:end]
     count, problem = _count(batch)
     yield Span(start, start, path, name, "record batch" if magic == 2 else f"message v{magic}", ..., depth=depth)
-    pos, attributes = start, 0
-    for field, kind in fields:
-        (value,) = unpack_from(FORMATS[kind], data, pos)
-        text = ""
+    pos, codec = start, 0
+    for field, code, value in zip(names.split(), layout.format[1:], layout.unpack_from(batch), strict=True):
+        text, kind = "", _KINDS[code]
         if field == "attributes":
-            attributes, text = value, f"{value}  {_attributes(value)}"
+            codec, text = value & CODEC_MASK, f"{value}  {_attributes(value)}"
         elif field == "crc" and isinstance(problem, ChecksumError):
             text = f"{value}  {problem.reason}"
         elif field.endswith("timestamp"):
             text = f"{value}  {time_text(value)}".rstrip()
         yield Span(pos, pos + SIZES[kind], f"{path}.{field}", field, kind, value, depth=depth + 1, text=text)
         pos += SIZES[kind]
-    codec = attributes & 7
     if count is None:
         text = f"not readable: {problem.reason}" if problem else ""
         yield Span(pos, end, f"{path}.records", "records", "?", data[pos:end], depth=depth + 1, text=text)
@@ -119,7 +103,7 @@ def _batch(data: bytes, start: int, end: int, path: str, depth: int) -> Iterator
         what = f"{Codec(codec).label} data"
         yield Span(pos, end, f"{path}.records", "records", what, data[pos:end], depth=depth)
         pos, depth = end, depth + 1
-    for index, record in enumerate(islice(_records(batch, verify=False), MAX_RECORDS)):
+    for index, record in enumerate(islice(chain.from_iterable(read_batches(batch, verify=False)), MAX_RECORDS)):
         size, content = read_varint(data, pos) if magic == 2 and not codec else (end - pos, pos)
         yield _record(pos, content + size, f"{path}.record[{index}]", record, depth, content)
         pos = content + size
@@ -128,16 +112,12 @@ def _batch(data: bytes, start: int, end: int, path: str, depth: int) -> Iterator
         yield Span(pos, end, f"{path}.records", "records", "records", count - MAX_RECORDS, depth=depth, text=text)
 
 
-def _records(batch: bytes, *, verify: bool) -> Iterator[Record]:
-    return (record for found in read_batches(batch, verify=verify) for record in found)
-
-
 def _count(batch: bytes) -> tuple[int | None, DecodeError | None]:
     """The number of records in a batch, if they can be read, and the errors in it."""
     problem = None
     for verify in (True, False):
         try:
-            return sum(1 for _ in _records(batch, verify=verify)), problem
+            return sum(1 for _ in chain.from_iterable(read_batches(batch, verify=verify))), problem
         except ChecksumError as error:
             problem = error
         except DecodeError as error:
@@ -174,6 +154,6 @@ def _short(value: bytes | None) -> str:
 
 
 def _attributes(value: int) -> str:
-    codec = value & 7
+    codec = value & CODEC_MASK
     names = [Codec(codec).label if codec <= Codec.ZSTD else f"codec {codec}"]
     return ", ".join(names + [name for bit, name in _FLAGS if value & bit])

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from kwire.errors import DecodeError
 from kwire.logs import TOPICS, decode_record
+from kwire.logs.internal import FRAMED
 from kwire.policy import STRICT, Policy
 from kwire.primitives import read_int16, read_uvarint
 from kwire.trace.spans import Span, Trace
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
 
     Read = Callable[[bytes, int], tuple[int, int]]
 
-_FRAMED = ("metadata", "remote_storage")
-
 
 def trace_record(
     protocol: MessageRegistry, topic: str, key: bytes | None, value: bytes | None, policy: Policy = STRICT
@@ -30,37 +29,33 @@ def trace_record(
     """
     record = decode_record(protocol, topic, key, value, policy)
     log = TOPICS[topic]
-    if log in _FRAMED:
+    key_class = value_class = None
+    if record.type is not None and record.type in protocol.record_types(log):
+        key_class, value_class = protocol.record(log, record.type)
+    if log in FRAMED:
         raw = None if key is None else Trace(key, [Span(0, len(key), "key", "key", "bytes", key, depth=0)])
-        return raw, None if value is None else _framed(protocol, log, record, value, policy)
-    keys = None if key is None else _key(protocol, log, record, key, policy)
-    return keys, None if value is None else _value(protocol, log, record, value, policy)
+        return raw, None if value is None else _framed(value_class, record, value, policy)
+    keys = None if key is None else _key(key_class, record, key, policy)
+    return keys, None if value is None else _value(value_class, record, value, policy)
 
 
-def _key(protocol: MessageRegistry, log: str, record: InternalRecord, data: bytes, policy: Policy) -> Trace:
+def _key(cls: type[Message] | None, record: InternalRecord, data: bytes, policy: Policy) -> Trace:
     head = _prefix(data, ("record type",), "int16", read_int16)
-    if head.error:
-        return head
-    cls = _classes(protocol, log, record.type)[0]
     return head.then(cls, cls.VALID_VERSIONS.start, policy) if cls else head.unknown(f"record type {record.type}")
 
 
-def _value(protocol: MessageRegistry, log: str, record: InternalRecord, data: bytes, policy: Policy) -> Trace:
+def _value(cls: type[Message] | None, record: InternalRecord, data: bytes, policy: Policy) -> Trace:
     head = _prefix(data, ("version",), "int16", read_int16)
-    cls = type(record.value) if record.value else _classes(protocol, log, record.type)[1]
-    if head.error:
-        return head
-    if cls is None:
+    cls = type(record.value) if record.value else cls
+    if head.error or cls is None:
         return head.unknown(f"record type {record.type}")
     version, _ = read_int16(data, 0)
     return head.then(cls, version, policy) if version in cls.VALID_VERSIONS else head.unknown(f"version {version}")
 
 
-def _framed(protocol: MessageRegistry, log: str, record: InternalRecord, data: bytes, policy: Policy) -> Trace:
+def _framed(cls: type[Message] | None, record: InternalRecord, data: bytes, policy: Policy) -> Trace:
     head = _prefix(data, ("frame version", "record type", "version"), "uvarint", read_uvarint)
-    if head.error:
-        return head
-    version, cls = record.version, _classes(protocol, log, record.type)[1]
+    version = record.version
     if cls is None or version is None or version not in cls.VALID_VERSIONS:
         return head.unknown(record.reason.removeprefix("unknown ") if record.reason else "it")
     return head.then(cls, version, Policy(tags=policy.tags, utf8=policy.utf8))
@@ -77,11 +72,3 @@ def _prefix(data: bytes, names: tuple[str, ...], kind: str, read: Read) -> Trace
         spans.append(Span(pos, end, name, name, kind, number, depth=0))
         pos = end
     return Trace(data, spans)
-
-
-def _classes(
-    protocol: MessageRegistry, log: str, number: int | None
-) -> tuple[type[Message] | None, type[Message] | None]:
-    if number is None or number not in protocol.record_types(log):
-        return None, None
-    return protocol.record(log, number)

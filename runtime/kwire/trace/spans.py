@@ -80,7 +80,9 @@ class Trace:
         return Trace(self.data, self.spans + body.spans, body.error, body.secret)
 
     def unknown(self, what: str) -> Trace:
-        """This trace followed by the rest of the data as bytes, hidden since ``what`` is unknown."""
+        """This trace; unless an error ended it, with the rest of the data, hidden since ``what`` is unknown."""
+        if self.error:
+            return self
         start, end = self.end, len(self.data)
         text = f"unknown {what}"
         rest = Span(start, end, "body", "body", "bytes", self.data[start:], depth=0, text=text, secret=True)
@@ -158,12 +160,11 @@ class _Tracer(Reader):
         if not self.parts:
             kind, name = "", f"{kind} v{self.version}"
         name, path = name or self.parts[-1], self.path
-        if self.expand and kind.endswith("records") and value:
-            self.add(Span(start, content, path, name, kind, value, depth=depth, content=content))
-            for span in self.expand(self.data, content, self.pos, path, depth + 1):
-                self.add(span)
-        else:
-            self.add(Span(start, self.pos, path, name, kind, value, depth=depth, content=content))
+        expand = self.expand if kind.endswith("records") and value else None
+        end = content if expand else self.pos
+        self.add(Span(start, end, path, name, kind, value, depth=depth, content=content))
+        for span in expand(self.data, content, self.pos, path, depth + 1) if expand else ():
+            self.add(span)
 
     def section(self, cls: type[Any], values: dict[str, Any], count: int) -> None:
         self.sections += 1
