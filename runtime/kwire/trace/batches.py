@@ -6,19 +6,15 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from itertools import chain, islice
 from struct import Struct
-from typing import TYPE_CHECKING
 
 from kwire.compression import Codec
 from kwire.errors import DecodeError, counted, cut
 from kwire.primitives import read_varint
-from kwire.records import ChecksumError, read_batches
+from kwire.records import ChecksumError, Record, read_batches
 from kwire.records.layout import BATCH_HEADER, CODEC_MASK, MAGIC, MESSAGE_HEADER, OVERHEAD
 from kwire.schema import SIZES
 from kwire.secrets import METADATA_STARTS
 from kwire.trace.spans import Span
-
-if TYPE_CHECKING:
-    from kwire.records import Record
 
 _MESSAGE = "offset message_size crc magic attributes"
 _BATCH = (
@@ -66,8 +62,6 @@ def time_text(milliseconds: int) -> str:
 
 def _size(data: bytes, start: int, end: int) -> int:
     """The size of the batch at ``start``, or 0 if it is not all there."""
-    if end - start <= MAGIC:
-        return 0
     size = OVERHEAD + int.from_bytes(data[start + 8 : start + OVERHEAD], "big", signed=True)
     return size if MAGIC < size <= end - start else 0
 

@@ -67,14 +67,13 @@ def trace_response(
 def trace_frame(frame: bytes, payload: Trace) -> Trace:
     """The trace of a frame, from that of its payload, which follows four bytes of size."""
     size = int.from_bytes(frame[:4], "big", signed=True)
-    spans = [Span(0, 4, "size", "size", "int32", size, depth=0)]
     for span in payload.spans:
         span.start, span.end, span.content = span.start + 4, span.end + 4, span.content + 4
-        spans.append(span)
     if payload.error:
         payload.error.offset += 4
         payload.error.data = frame
-    return Trace(frame, spans, payload.error, payload.secret)
+    head = Span(0, 4, "size", "size", "int32", size, depth=0)
+    return Trace(frame, [head, *payload.spans], payload.error, payload.secret)
 
 
 def _within(outer: Span, found: Trace) -> Iterator[Span]:

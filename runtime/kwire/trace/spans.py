@@ -80,7 +80,7 @@ class Trace:
         return Trace(self.data, self.spans + body.spans, body.error, body.secret)
 
     def unknown(self, what: str) -> Trace:
-        """This trace; unless an error ended it, with the rest of the data, hidden since ``what`` is unknown."""
+        """This trace and the rest of the data, hidden since ``what`` is unknown; unchanged if an error ended it."""
         if self.error:
             return self
         start, end = self.end, len(self.data)
