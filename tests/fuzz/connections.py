@@ -83,7 +83,7 @@ def check(data: bytes) -> str:
 
 def decode(options: int, groups: Iterable[list[Piece]]) -> list[Event]:
     """All events; pieces of a group arrive at the same time."""
-    limits: dict[str, int] = {"max_frame": SMALL_LIMIT, "max_in_flight": 3} if options & SMALL else {}
+    limits: dict[str, Any] = {"max_frame": SMALL_LIMIT, "max_in_flight": 3} if options & SMALL else {}
     decoder = ConnectionDecoder(
         PROTOCOL,
         policy=STRICT if options & STRICTLY else LIKE_KAFKA,

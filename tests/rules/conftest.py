@@ -30,7 +30,8 @@ def _file_name(text: str) -> str:
 
 def report_on(files: Iterable[Source], report: Report) -> Report:
     """The passes as the driver runs them: rules are applied only if the passes before left no error."""
-    errors, definitions = [], []
+    errors: list[Source] = []
+    definitions: list[Source] = []
     for source in files:
         (errors if source.name == "errors.json" else definitions).append(source)
     parse_errors(errors, report)
