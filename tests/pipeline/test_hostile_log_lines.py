@@ -113,6 +113,7 @@ def hostile(pattern: str | bytes) -> Iterator[str]:
                 yield begin + pad * (LINE // max(len(pad), 1))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "pattern", "method"), USES)
 def test_the_work_of_every_pattern_grows_with_the_line(name: str, pattern: re.Pattern[Any], method: str) -> None:
     for text in set(hostile(pattern.pattern)):
@@ -223,6 +224,7 @@ def test_a_line_that_is_too_long_is_a_row_that_names_the_option(tmp_path: Path, 
     assert "maxLine" in bad["_corrupt"]
 
 
+@pytest.mark.slow
 def test_the_longest_lines_that_are_read_stay_within_the_budget_of_a_worker(tmp_path: Path) -> None:
     """Whatever they are full of, and as strings that differ in each line."""
     list(request_rows(tmp_path, request_line()))

@@ -25,6 +25,8 @@ from tests.attack.limits import limited
 from tests.pipeline.capture_files import EPOCH
 from tests.pipeline.connection_pieces import answered, asked, pieces, values
 
+pytestmark = pytest.mark.slow
+
 WORKER = 250 << 20
 """What a task may add to the memory of a worker, which is 100 MB before it reads anything."""
 
