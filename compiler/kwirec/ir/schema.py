@@ -6,7 +6,7 @@ Ranges stay as declared. Every node keeps its syntax in ``decl``, so that rules 
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import PurePosixPath
@@ -191,20 +191,34 @@ class Message:
     @cached_property
     def usage(self) -> dict[str, frozenset[int]]:
         """For every struct the valid versions in which some field of the message contains it."""
-        used: dict[str, set[int]] = {struct.name: set() for struct in self.structs}
-
         everywhere = frozenset(self.valid) if not self.valid.is_open else frozenset[int]()
-        pending = [(self.root.name, everywhere)]
-        while pending:
-            name, versions = pending.pop()
-            if versions <= used[name]:
-                continue
+        uses = {
+            struct.name: [
+                (base.name, inner.versions)
+                for inner in struct.fields
+                if isinstance(base := base_type(inner.type), StructType)
+            ]
+            for struct in self.structs
+        }
+        return usage(self.root.name, everywhere, uses)
+
+
+def usage(
+    root: str, versions: frozenset[int], uses: Mapping[str, Iterable[tuple[str, VersionRange | frozenset[int]]]]
+) -> dict[str, frozenset[int]]:
+    """For every struct the versions in which the struct ``root`` contains it, itself in ``versions``.
+
+    ``uses`` has the structs that the fields of each struct contain, with the versions of the field. Other structs are
+    ignored. Structs may contain themselves.
+    """
+    used = {name: frozenset[int]() for name in uses}
+    pending = [(root, versions)]
+    while pending:
+        name, versions = pending.pop()
+        if not versions <= used[name]:
             used[name] |= versions
-            for inner in self._by_name[name].fields:
-                base = base_type(inner.type)
-                if isinstance(base, StructType) and base.name in self._by_name:
-                    pending.append((base.name, frozenset(v for v in versions if v in inner.versions)))
-        return {name: frozenset(versions) for name, versions in used.items()}
+            pending += [(to, frozenset(v for v in versions if v in own)) for to, own in uses[name] if to in uses]
+    return used
 
 
 @dataclass(frozen=True, kw_only=True)

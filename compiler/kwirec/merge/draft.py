@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-from kwirec.ir.schema import Default, Field, Implicit, Message, MessageKind, StructType, Type, base_type
+from kwirec.ir.schema import Default, Field, Implicit, Message, MessageKind, StructType, Type, base_type, usage
 from kwirec.lowering.coding import coding
 
 D = TypeVar("D", "FieldDraft", "MessageDraft")
@@ -112,18 +112,11 @@ class MessageDraft:
 
     def usage(self) -> dict[str, Versions]:
         """For every struct the versions in which the message contains it."""
-        used: dict[str, Versions] = {name: frozenset() for name in self.structs}
-
-        def visit(name: str, versions: Versions) -> None:
-            if versions <= used[name]:
-                return
-            used[name] |= versions
-            for field in self.structs[name].fields:
-                if field.struct_name in self.structs:
-                    visit(str(field.struct_name), versions & field.live)
-
-        visit(self.name, self.valid)
-        return used
+        uses = {
+            name: [(field.struct_name, field.live) for field in struct.fields if field.struct_name is not None]
+            for name, struct in self.structs.items()
+        }
+        return usage(self.name, self.valid, uses)
 
 
 def with_versions(change: Callable[..., Versions], draft: D, *others: D) -> D:
