@@ -96,7 +96,7 @@ fuzz: $(FUZZ)/.ready  ## break messages, records, connections and logs, guided b
 	$(FUZZ)/bin/python -m tests.fuzz.logs --runs 200000
 
 attack: $(READY)  ## a million broken definitions, archives, captures, segments and logs, each under limits of its own
-	ARROW_DEFAULT_MEMORY_POOL=system $(BIN)/python -m tests.attack
+	$(BIN)/python -m tests.attack
 
 conformance: $(READY)  ## compare with Kafka's own classes, 3.9.1 and 4.1.1: needs a JDK and mvn
 	$(BIN)/python -m tests.conformance

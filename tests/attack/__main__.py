@@ -41,12 +41,12 @@ def main() -> None:
     with ProcessPoolExecutor() as workers:
         tasks = []
         for target in chosen:
-            portions = max(1, options.inputs * target.share // whole // PORTION)
-            runs = min(PORTION, options.inputs)
-            seeds = range(options.seed, options.seed + portions)
-            tasks.append((target, [workers.submit(_portion, target.name, runs, seed) for seed in seeds]))
-        for target, portions_ in tasks:
-            outcomes: Counter[str] = sum((task.result() for task in portions_), Counter())
+            inputs = options.inputs * target.share // whole
+            portions = [min(PORTION, inputs - done) for done in range(0, inputs, PORTION)]
+            runs = [workers.submit(_portion, target.name, n, seed) for seed, n in enumerate(portions, options.seed)]
+            tasks.append((target, runs))
+        for target, runs in tasks:
+            outcomes: Counter[str] = sum((run.result() for run in runs), Counter())
             print(f"{outcomes.total():>9,} {target.name}: {dict(outcomes.most_common())}", flush=True)
     print(f"{time.perf_counter() - started:.0f} seconds, seed {options.seed}")
 
