@@ -1,8 +1,10 @@
-"""What holds for all tests: how many examples Hypothesis tries, and which tests share a process.
+"""What holds for all tests: the number of examples of Hypothesis, the collection of garbage, which tests share a process.
 
 - ``default``: a hundred examples of a usual property, chosen at random; where CI is set, they are always the same, so
   that what fails there is due to the change. ``quick``, of ``make test-fast``, tries a quarter of that, and ``deep``,
   for the night, twenty times as many.
+- Python looks for garbage among what tests make, and rarely; not among the thousands of tests and generated classes.
+  That takes a sixth off the time.
 - Files with tests of Spark share one JVM, and those of whole Kafka releases share what was read of them: each group
   runs on one worker, before everything else because it takes longest. Other tests stay together by file. This looks
   at files, because the groups of xdist 3.8 (``xdist_group``) have no effect in pytest 9.2.
@@ -10,6 +12,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import re
 from collections.abc import Iterator
@@ -39,6 +42,9 @@ settings.register_profile("deep", UNTIMED, max_examples=20 * EXAMPLES, print_blo
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 
+gc.disable()  # until the tests have been collected
+
+
 class Scheduling(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no types
     """Files of a group on one worker, the others one by one."""
 
@@ -65,6 +71,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             assert group(item.path) == "spark", f"{item.path} hides that it uses Spark: name the fixture's type"
             item.add_marker("spark")
     items.sort(key=lambda item: order.index(name) if (name := group(item.path)) in order else len(order))
+
+
+def pytest_collection_finish() -> None:
+    gc.enable()
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 50)
 
 
 @pytest.fixture(scope="session")

@@ -1,4 +1,4 @@
-"""One test for many cases, where an item for each would cost more than the test itself."""
+"""One test for many cases: for thousands of items, and for releases whose data take their time."""
 
 from __future__ import annotations
 
@@ -30,3 +30,9 @@ def each(cases: Callable[[], Iterable[tuple[str, tuple[Any, ...]]]]) -> Callable
         return run
 
     return decorate
+
+
+def each_release(*releases: str) -> pytest.MarkDecorator:
+    """The test once per release, in ``make test-fast`` with the newest alone, which is the last."""
+    *older, newest = releases
+    return pytest.mark.parametrize("release", [*(pytest.param(one, marks=pytest.mark.slow) for one in older), newest])

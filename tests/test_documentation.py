@@ -125,6 +125,7 @@ def test_every_link_leads_to_a_file() -> None:
                 assert (path.parent / link).exists(), f"{path.relative_to(ROOT)} links to {link}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("module", "name"), [("kwire", "kwire"), ("kwirec", "kwirec"), ("kwire_spark", "kwire-spark")]
 )

@@ -21,6 +21,7 @@ from kwire_kafka.api.fetch import FetchableTopicResponse, LeaderIdAndEpoch, Part
 from kwire_kafka.api.metadata import MetadataRequestTopic
 from kwire_kafka.arrow import ARROW
 from tests.conformance import vectors
+from tests.each import each_release
 from tests.effort import examples
 from tests.properties.values import FIXED, NAMES, as_decoded, exact, instances, make
 
@@ -36,6 +37,7 @@ def whole(columns: Columns, array: pa.Array) -> pa.Array:
     return pq.read_table(pa.BufferReader(sink.getvalue())).column(0).combine_chunks()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", range(4))
 def test_every_message_and_version_comes_back(part: int) -> None:
     for name in NAMES[part::4]:
@@ -49,7 +51,7 @@ def test_every_message_and_version_comes_back(part: int) -> None:
             assert exact(came) == exact(as_decoded(sent, version)), f"{name} v{version}"
 
 
-@pytest.mark.parametrize("release", vectors.RELEASES)
+@each_release(*vectors.RELEASES)
 def test_what_kafka_wrote_comes_back(release: str) -> None:
     by_message: dict[str, list[tuple[int, Message]]] = {}
     for one in vectors.messages(release):

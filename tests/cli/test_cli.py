@@ -163,6 +163,7 @@ def test_generate_quietly_prints_only_the_summary() -> None:
     assert len(result.stderr.splitlines()) == 1
 
 
+@pytest.mark.slow
 def test_generate_check_fails_until_the_tree_is_right() -> None:
     Path("Clock.json").write_text(CLOCK)
     arguments = ("generate", "Clock.json", "--package", "clock", "--out", "out", "--quiet")

@@ -5,8 +5,6 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-import pytest
-
 from kwire.message import Struct
 from kwire.policy import LIKE_KAFKA
 from kwire.schema import present_fields
@@ -15,8 +13,9 @@ from tests.conformance import messages, records, vectors
 from tests.conformance.leniency import decoded, encoded, newer_tags
 from tests.conformance.messages import Vector
 from tests.conformance.pairs import defined, pair_up
+from tests.each import each_release
 
-releases = pytest.mark.parametrize("release", vectors.RELEASES)
+releases = each_release(*vectors.RELEASES)
 
 
 @releases

@@ -43,6 +43,7 @@ def test_emission_does_not_depend_on_the_order_of_files() -> None:
     ]
 
 
+@pytest.mark.slow
 def test_unformatted_text_is_what_black_only_reformats() -> None:
     """Formatting must not repair anything: the emitted text parses to the same tree."""
     schema = load([CLOCKWORK], Report()).schema

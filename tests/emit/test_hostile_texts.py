@@ -12,7 +12,7 @@ import importlib
 import json
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
@@ -298,7 +298,14 @@ def test_each_text_is_refused_or_changes_no_code(file: str, free: list[Place]) -
     assert SHARE * accepted > len(TEXTS) // 2 or file == "layouts.json"
 
 
-@pytest.mark.parametrize("text", TEXTS)
+def each(name: str, values: Sequence[Any]) -> pytest.MarkDecorator:
+    """The test once per value, in ``make test-fast`` with one in five."""
+    slow = pytest.mark.slow
+    chosen = [pytest.param(value, marks=() if n % 5 == 0 else slow) for n, value in enumerate(values)]
+    return pytest.mark.parametrize(name, chosen)
+
+
+@each("text", TEXTS)
 def test_keys_are_names_numbers_and_releases(text: str) -> None:
     for file, path in [
         ("releases.json", ()),
@@ -343,7 +350,7 @@ def imported(folder: Path, package: str) -> ModuleType:
 ACCEPTED = [text for text in TEXTS if text.isprintable() or "\ud800" not in text]
 
 
-@pytest.mark.parametrize("number", range(len(ACCEPTED)))
+@each("number", range(len(ACCEPTED)))
 def test_texts_come_out_of_a_package_as_they_went_in(
     number: int, free: list[Place], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -383,7 +390,7 @@ def kwirec(*arguments: str) -> Result:
     return result
 
 
-@pytest.mark.parametrize("text", ACCEPTED)
+@each("text", ACCEPTED)
 def test_texts_are_printed_as_texts(text: str, free: list[Place]) -> None:
     written(PROJECT, Path("old"))
     written(everywhere(text, free), Path("new"))

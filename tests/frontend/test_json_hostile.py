@@ -6,6 +6,7 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -83,6 +84,7 @@ def test_numbers_beyond_all_bounds() -> None:
                 assert read(text, "a.json")[2].has_errors() or type_ == "string"
 
 
+@pytest.mark.slow
 def test_many_mistakes_take_no_more_than_linear_time() -> None:
     _, _, report = read('{ "fields": [ ' + '{ "nam": 1 ' * 3000, "a.json")
     assert len(report.diagnostics) > 50

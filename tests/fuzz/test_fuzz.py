@@ -8,6 +8,7 @@ from kwire_kafka.index import PROTOCOL
 from tests.fuzz.frames import all_pairs, check, check_memory, check_paths, run
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_broken_frames(seed: int) -> None:
     outcomes = run(10_000, seed)

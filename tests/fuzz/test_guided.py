@@ -10,6 +10,7 @@ from tests.fuzz import connections, logs, records
 from tests.fuzz.guided import MEASURED, STEPS, Broken, guarded, run
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("script", "runs", "expected"),
     [

@@ -102,6 +102,7 @@ def check(cls: type[Message], source: int, target: int, conversion: Conversion) 
     assert blocking == set(conversion.blocking) - bare
 
 
+@pytest.mark.slow
 @each_message
 def test_encoding_fails_for_the_fields_that_the_matrix_names_and_no_others(name: str) -> None:
     cls, matrix = message_class(name), MATRIX[name]
@@ -151,6 +152,7 @@ def refused_with_reasons(value: Message, version: int) -> list[tuple[str, str]]:
             reset(value, path)
 
 
+@pytest.mark.slow
 def test_the_small_protocol_too(clockwork: ModuleType) -> None:
     """With what Kafka does not have: a default that a version cannot carry, nulls and tags of all kinds."""
     from clockwork_releases.compat import MATRIX as small  # type: ignore[import-not-found]

@@ -34,6 +34,7 @@ from kwire_kafka import (
 )
 from kwire_kafka.api.metadata import MetadataRequestTopic
 from tests.conformance import vectors
+from tests.each import each_release
 from tests.models.support import changed, model_of, mutated
 from tests.models.test_kafka_json import nested
 
@@ -57,7 +58,7 @@ def directly(cls: type[Message], version: int, value: Any) -> Any:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("release", vectors.RELEASES)
+@each_release(*vectors.RELEASES)
 def test_what_kafka_prints_is_read_as_models_read_it(release: str) -> None:
     """And so is what differs from it in one place: by chance, but the same each time."""
     chosen = Random(release)
@@ -99,6 +100,7 @@ def bodies(release: str) -> Iterator[tuple[type[Message], int, Any]]:
                     yield cls, line.body_version, body
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("release", RELEASES)
 def test_bodies_of_request_logs(release: str) -> None:
     """Former names among them. Records that were left out are an error, or empty."""
@@ -229,7 +231,7 @@ def test_json_of_models_is_read() -> None:
 
 
 @pytest.mark.parametrize("with_records", [False, True])
-@pytest.mark.parametrize("release", vectors.RELEASES)
+@each_release(*vectors.RELEASES)
 def test_messages_are_written_as_models_write_them(release: str, with_records: bool) -> None:
     """Which is how Kafka writes them: the vectors hold models to that."""
     context = WITH_RECORDS if with_records else None

@@ -60,6 +60,7 @@ def test_schema_and_model_agree(name: str) -> None:
             assert judge(model).is_valid(other) == accepts(model, other), other
 
 
+@pytest.mark.slow
 def test_changes_are_of_both_kinds() -> None:
     """Else the test above would say nothing."""
     model = model_of(PROTOCOL["FetchRequest"], 17)

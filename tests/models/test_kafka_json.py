@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
-
 from kwire_kafka import PROTOCOL
 from tests.conformance import vectors
+from tests.each import each_release
 from tests.models.support import model_of
 
 RENAMED = {
@@ -31,7 +30,7 @@ def renamed(json: Any, names: dict[str, str]) -> Any:
     return json
 
 
-@pytest.mark.parametrize("release", vectors.RELEASES)
+@each_release(*vectors.RELEASES)
 def test_models_print_what_kafka_prints(release: str) -> None:
     """Java's bytes → model → Java's JSON, with its fields in the same order."""
     found = 0
@@ -55,7 +54,7 @@ def order(json: Any) -> Any:
     return repr(json)
 
 
-@pytest.mark.parametrize("release", vectors.RELEASES)
+@each_release(*vectors.RELEASES)
 def test_models_read_what_kafka_prints(release: str) -> None:
     """Java's JSON, by the names of its release, is the model of Java's bytes but for records and unknown tags."""
     for vector in vectors.messages(release):

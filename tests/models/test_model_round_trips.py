@@ -48,6 +48,7 @@ def assert_round_trips(messages: tuple[Message, ...]) -> None:
         assert_round_trip(message, version)
 
 
+@pytest.mark.slow
 @each_version
 def test_fixed_cases(cls: type[Message], version: int) -> None:
     """With records in full, JSON loses nothing but unknown tags."""

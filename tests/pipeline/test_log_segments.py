@@ -151,6 +151,7 @@ def test_an_index_that_leads_to_a_batch_of_another_segment_is_not_followed(tmp_p
     assert offsets(rows(path, bounds=Bounds(first_offset=118))) == [118, 119, *range(120, 130)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("before", [0, 1, 17, 60])
 def test_a_batch_after_damage_is_found_wherever_windows_end(tmp_path: Path, before: int) -> None:
     """So many bytes of its header are the last that are read in one go."""

@@ -285,7 +285,7 @@ FINDINGS: dict[str, tuple[str, list[str]]] = {
         ['K412 Rows Row + "0+"'],
     ),
     "one field too many": (wide(MAX_FIELDS), ['K413 - "Clock"']),
-    "longer than the stack of whoever follows it": (chain(3000), [f"K411 S{MAX_NESTING}.Next S{MAX_NESTING + 1}"]),
+    "longer than the stack of whoever follows it": (chain(1200), [f"K411 S{MAX_NESTING}.Next S{MAX_NESTING + 1}"]),
     "one level too many": (chain(MAX_NESTING + 1), [f"K411 S{MAX_NESTING}.Next S{MAX_NESTING + 1}"]),
     "the deepest level is in no version": (
         clock(

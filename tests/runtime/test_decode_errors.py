@@ -90,6 +90,7 @@ def test_versions_that_do_not_exist(name: str) -> None:
             cls.decode_from(data, version)
 
 
+@pytest.mark.slow
 @each_message
 def test_every_cut_names_a_place(name: str) -> None:
     cls = message_class(name)
@@ -202,6 +203,7 @@ def test_policies_print() -> None:
     assert repr(STRICT) == "Policy(tags='strict', utf8='strict', trailing='error')"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("trailing", [b"more", b""])
 def test_the_second_reading_begins_with_the_memory_of_the_first_released(trailing: bytes) -> None:
     """The error of a large message does not take twice the memory of the message."""

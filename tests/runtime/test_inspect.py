@@ -409,6 +409,7 @@ def test_records_are_shown_up_to_a_number_and_counted_after_it() -> None:
         assert "  700 records more\n" in show(found)
 
 
+@pytest.mark.slow
 def test_a_small_batch_cannot_make_a_large_tree() -> None:
     """Half a kilobyte of millions of records, and of one with a value of megabytes."""
     record = Record(b"k" * MAX_BYTES, b"v" * MAX_BYTES, (("h", b"w" * 10),) * MAX_HEADERS)

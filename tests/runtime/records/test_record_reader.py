@@ -314,6 +314,7 @@ def headers(count: int) -> bytes:
     return varint(len(body)) + body
 
 
+@pytest.mark.slow
 def test_a_small_batch_cannot_make_millions_of_headers() -> None:
     """The first record has one too many, or the records have together."""
     half = MAX_OBJECTS // 2
@@ -338,6 +339,7 @@ def test_refused_headers_take_no_memory() -> None:
         assert peak(failed) < 4 * len(payload)
 
 
+@pytest.mark.slow
 def test_more_records_than_fit_are_read_in_parts() -> None:
     count = MAX_OBJECTS + 1
     reader = read_batches(around(compress(4, SMALLEST * count), count, codec=4), skip=True)
@@ -365,6 +367,7 @@ def test_a_compressed_message_holds_a_bounded_number_of_messages(monkeypatch: py
             assert len(batch.records()) == len(OLD)
 
 
+@pytest.mark.slow
 def test_the_second_reading_of_bad_records_begins_with_the_memory_of_the_first_released() -> None:
     """Otherwise a batch with one wrong byte would take twice the memory of a good one."""
     count = 20_000
@@ -420,6 +423,7 @@ def test_an_empty_compressed_batch_may_have_no_stream() -> None:
     assert batch.records() == []
 
 
+@pytest.mark.slow
 def test_the_reader_keeps_no_batch_alive() -> None:
     def alive() -> int:
         gc.collect()
