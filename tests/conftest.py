@@ -1,4 +1,4 @@
-"""What holds for all tests: the number of examples of Hypothesis, the collection of garbage, which tests share a process.
+"""What holds for all tests: how many examples Hypothesis tries, when garbage is collected, which process runs what.
 
 - ``default``: a hundred examples of a usual property, chosen at random; where CI is set, they are always the same, so
   that what fails there is due to the change. ``quick``, of ``make test-fast``, tries a quarter of that, and ``deep``,
