@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import tracemalloc
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 from hypothesis import settings
+
+T = TypeVar("T")
 
 
 def examples(share: float) -> settings:
@@ -15,6 +18,11 @@ def examples(share: float) -> settings:
     """
     assert settings.default is not None
     return settings(max_examples=max(1, round(share * settings.default.max_examples)))
+
+
+def one_in(number: int, cases: Sequence[T], first: int = 0) -> Sequence[T]:
+    """Every so many of the cases, from that one on; in ``make test-deep`` all of them."""
+    return cases if settings.get_current_profile_name() == "deep" else cases[first % number :: number]
 
 
 def peak(work: Callable[[], object]) -> int:

@@ -22,7 +22,6 @@ from xml.etree import ElementTree
 
 import pytest
 from click.testing import CliRunner, Result
-from hypothesis import settings
 from markdown_it import MarkdownIt
 
 from kwire.command import main as kwire
@@ -43,6 +42,7 @@ from kwirec.lowering import lower
 from kwirec.merge import merge
 from kwirec.merge.history import HistoryError
 from tests.attack.hostile import TEXTS
+from tests.effort import one_in
 
 Project = dict[str, Any]
 Place = tuple[str, ...]
@@ -53,7 +53,7 @@ HARMLESS = re.compile(r"[A-Za-z0-9.+\-\[\] ]*")
 
 WORDS = "Some words, as they come."
 
-SHARE = 1 if settings.get_current_profile_name() == "deep" else 5
+SHARE = 10
 """One text in so many is tried at each place."""
 
 ZONE = {
@@ -280,12 +280,12 @@ def test_free_texts_are_few(free: list[Place]) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("file", PROJECT)
 def test_each_text_is_refused_or_changes_no_code(file: str, free: list[Place]) -> None:
-    """One text in five at each place, others at the next one; all at all places in ``make test-deep``."""
+    """Some texts at each place, others at the next one; all at all places in ``make test-deep``."""
     folder = Path("defs")
     accepted = refused = 0
     for number, place in enumerate(places(PROJECT[file], file)):
         usual = {one.path: shape(one) for one in emitted(written(replaced(PROJECT, {place: WORDS}), folder)) or ()}
-        for text in TEXTS[number % SHARE :: SHARE]:
+        for text in one_in(SHARE, TEXTS, number):
             found = emitted(written(replaced(PROJECT, {place: text}), folder))
             refused += found is None
             shapes = {one.path: shape(one) for one in found or ()}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kwire_kafka.index import PROTOCOL
+from tests.effort import one_in
 from tests.fuzz.frames import all_pairs, check, check_memory, check_paths, run
 
 
@@ -21,10 +22,10 @@ def test_broken_frames(seed: int) -> None:
 
 @pytest.mark.slow
 def test_hostile_lengths_cost_no_memory() -> None:
-    """Every length of the newest version of every message; the script does all versions and more values."""
+    """Every length of the newest version of every fourth message; the script does all versions and more values."""
     newest = [(cls, version) for cls, version in all_pairs() if version == cls.VALID_VERSIONS[-1]]
-    count, worst = check_memory(newest, thorough=False)
-    assert count > 5_000
+    count, worst = check_memory([*one_in(4, newest)], thorough=False)
+    assert count > 1_000
     assert worst <= 1
 
 
