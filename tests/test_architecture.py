@@ -53,6 +53,7 @@ PIPELINE_LAYERS = (
     ("projection", "tables"),
     ("frames", "reports", "segments"),
     ("streaming", "text_logs"),
+    ("readers",),
     ("command", "sources"),
 )
 """The one import that points right is that of ``sources`` in ``session``: a session registers them with Spark."""

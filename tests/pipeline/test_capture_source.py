@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import DataFrame, SparkSession
@@ -19,7 +20,6 @@ from pyspark.sql.datasource import (
     GreaterThan,
     GreaterThanOrEqual,
     In,
-    InputPartition,
     IsNotNull,
     IsNull,
     LessThan,
@@ -29,12 +29,12 @@ from pyspark.sql.datasource import (
     StringEndsWith,
     StringStartsWith,
 )
-from pyspark.sql.types import StructType
 
-from kwire_spark.columns import EXCHANGES, FRAMES
+from kwire_spark.columns import FRAMES
 from kwire_spark.frames import Condition
 from kwire_spark.options import BrokenInputError, OptionError, Options
-from kwire_spark.sources.capture import CaptureReader, KafkaCapture
+from kwire_spark.readers import CaptureReader
+from kwire_spark.sources.capture import KafkaCapture
 from kwire_spark.sources.filters import condition
 from kwire_spark.spark_types import spark_schema
 from tests.pipeline.capture_files import (
@@ -65,12 +65,11 @@ def capture(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_pcap(tmp_path_factory.mktemp("capture") / "a.pcap", conversation(SCRAM))
 
 
-def rows(path: Path | str, schema: StructType | None = None, **options: str) -> list[Cells]:
+def rows(path: Path | str, schema: pa.Schema | None = None, **options: str) -> list[Cells]:
     """What tasks give, without Spark around them."""
     given = Options({"path": str(path), **options})
-    full = EXCHANGES if options.get("rows") == "exchanges" else FRAMES
-    reader = CaptureReader(given, schema or spark_schema(full))
-    return [row for part in reader.partitions() for batch in reader.read(part) for row in batch.to_pylist()]
+    reader = CaptureReader(given, schema)
+    return [row for task in reader.tasks() for batch in reader.read(task) for row in batch.to_pylist()]
 
 
 def told(all_rows: list[Cells]) -> set[str]:
@@ -149,8 +148,8 @@ def test_a_file_that_is_cut_off_is_told_with_its_place(capture: Path, tmp_path: 
 
 
 def test_a_file_that_is_gone_is_told(tmp_path: Path, capture: Path) -> None:
-    reader = CaptureReader(Options({"path": str(capture)}), spark_schema(FRAMES))
-    batches = list(reader.read(InputPartition(([str(tmp_path / "gone.pcap"), str(capture)], (0, 1)))))
+    reader = CaptureReader(Options({"path": str(capture)}))
+    batches = list(reader.read(([str(tmp_path / "gone.pcap"), str(capture)], (0, 1))))
     all_rows = [row for batch in batches for row in batch.to_pylist()]
     assert [Path(row["source"]).name for row in all_rows if row["_corrupt"]] == ["gone.pcap"]
     assert len(all_rows) > 100
@@ -175,7 +174,7 @@ def test_ports_tell_which_connections_are_read(capture: Path) -> None:
 def test_options_are_checked() -> None:
     for wrong in ({"rows": "records"}, {"ports": "x"}, {"mode": "dropmalformed"}, {"start": "soon"}):
         with pytest.raises(OptionError, match=next(iter(wrong))):
-            CaptureReader(Options(wrong), KafkaCapture(wrong).schema())
+            CaptureReader(Options(wrong))
 
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)

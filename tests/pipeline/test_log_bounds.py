@@ -10,15 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pyspark.sql import datasource as spark
-from pyspark.sql.types import StructType
 
 from kwire.records import Batch, Record, encode_batch, encode_message_set
 from kwire_spark.columns import RECORDS
 from kwire_spark.options import Options
 from kwire_spark.projection import Condition, may_pass
+from kwire_spark.readers import LogReader
 from kwire_spark.segments import Bounds
 from kwire_spark.sources.filters import conditions
-from kwire_spark.sources.log import LogReader
 from tests.effort import examples
 from tests.pipeline.log_files import TIMES, offsets, rows, segment
 
@@ -155,8 +154,8 @@ def test_a_file_is_left_out_only_if_a_filter_says_so(one: Any, passes: bool) -> 
 
 def test_a_file_of_an_unknown_topic_is_read_whatever_is_asked_for(tmp_path: Path) -> None:
     path = segment(tmp_path, encode_batch(logged(0)), name="-")
-    reader = LogReader(Options({"path": str(path)}), StructType([]))
+    reader = LogReader(Options({"path": str(path)}))
     for one in (spark.EqualTo(("topic",), "orders"), spark.Not(spark.EqualTo(("topic",), "orders"))):
         reader.conditions = conditions([one], RECORDS)
-        [partition] = reader.partitions()
-        assert [split.path for split in partition.value] == [str(path)]
+        [task] = reader.tasks()
+        assert [split.path for split in task] == [str(path)]

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
-from pyspark.sql.types import StringType, StructField, StructType
 
 from kwire_spark.columns import EXCHANGES, REFUSALS
 from kwire_spark.options import BrokenInputError, OptionError, Options
-from kwire_spark.sources.request_log import KafkaRequestLog, RequestLogReader
+from kwire_spark.readers import RequestLogReader
+from kwire_spark.sources.request_log import KafkaRequestLog
 from kwire_spark.sources.server_log import KafkaServerLog
 from kwire_spark.spark_types import spark_schema
 from kwire_spark.text_logs import Split
@@ -24,7 +24,6 @@ LINE = (
     '{"requestHeader":{"requestApiKey":3,"requestApiVersion":1,"clientId":"c"},'
     '"request":{"topics":[]},"response":{"brokers":[],"controllerId":1,"topics":[]}}\n'
 )
-API = StructType([StructField("api", StringType())])
 
 
 def test_request_logs_of_all_ages_in_one_table(spark: SparkSession) -> None:
@@ -57,10 +56,10 @@ def test_the_whole_table_of_a_small_log(spark: SparkSession, tmp_path: Path) -> 
 def test_failfast_is_an_error(tmp_path: Path) -> None:
     path = tmp_path / "kafka-request.log"
     path.write_text(LINE * 2 + LINE[:90])
-    reader = RequestLogReader(Options({"path": str(tmp_path), "mode": "failfast"}), API)
-    (part,) = reader.partitions()
+    reader = RequestLogReader(Options({"path": str(tmp_path), "mode": "failfast"}))
+    (task,) = reader.tasks()
     with pytest.raises(BrokenInputError, match=rf"kafka-request\.log, byte {2 * len(LINE)}: invalid JSON"):
-        list(reader.read(part))
+        list(reader.read(task))
 
 
 def test_server_logs(spark: SparkSession) -> None:
@@ -75,8 +74,7 @@ def test_splits_are_planned_by_size(tmp_path: Path) -> None:
     path = tmp_path / "log"
     path.write_bytes(b"x" * 1000)
     options = Options({"path": str(path), "splitSize": "400"})
-    planned = RequestLogReader(options, API).partitions()
-    assert [part.value for part in planned] == [
+    assert RequestLogReader(options).tasks() == [
         Split(str(path), 0, 400),
         Split(str(path), 400, 800),
         Split(str(path), 800, None),
@@ -86,4 +84,4 @@ def test_splits_are_planned_by_size(tmp_path: Path) -> None:
 @pytest.mark.parametrize("zone", ["Mars", "+99", "../UTC", "++"])
 def test_time_zones_that_there_are_not(zone: str) -> None:
     with pytest.raises(OptionError, match="timeZone must be a time zone"):
-        RequestLogReader(Options({"path": ".", "timeZone": zone}), API)
+        RequestLogReader(Options({"path": ".", "timeZone": zone}))

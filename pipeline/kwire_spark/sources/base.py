@@ -1,11 +1,9 @@
-"""The shared part of all sources: their names, columns, pushdown of filters, and sizes of splits."""
+"""The shared part of all sources: their names and columns, and pushdown of filters."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, ClassVar
 
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 
@@ -18,49 +16,29 @@ if TYPE_CHECKING:
     from pyspark.sql.datasource import Filter
     from pyspark.sql.types import StructType
 
-    from kwire_spark.projection import Condition
-
-LARGEST_SPLIT, LEAST_SPLIT = 64 << 20, 4 << 20
-"""Bytes of a file that one task reads, unless the option says."""
+    from kwire_spark.readers import Reader
 
 
-class Reader(DataSourceReader):
-    """Plans tasks on the driver, and reads one of them in a worker. Only rows that satisfy ``conditions`` are needed:
-    Spark applies all filters again."""
-
-    def __init__(self, options: Options, schema: StructType) -> None:
-        self.options = options
-        self.schema = selected(self.columns(options), schema)
-        self.conditions: list[Condition] = []
-
-    @classmethod
-    def columns(cls, options: Options) -> pa.Schema:
-        """All columns of the table."""
-        raise NotImplementedError
-
-    def split_size(self, files: Iterable[str]) -> int:
-        """The option ``splitSize``; by default small enough for all processors to have something to do."""
-        total = sum(path.stat().st_size for path in map(Path, files) if path.is_file())
-        size = min(LARGEST_SPLIT, max(LEAST_SPLIT, total // (2 * (os.cpu_count() or 1))))
-        return self.options.size("splitSize", size)
-
-
-class PushingReader(DataSourceReader):
-    """A reader to which Spark pushes the filters of a query. Only used with the option ``pushdown``: Spark 4.3 keeps
-    pushed filters with the DataFrame."""
+class TaskReader(DataSourceReader):
+    """The tasks of a reader: planned on the driver, and read in workers."""
 
     def __init__(self, reader: Reader) -> None:
         self.reader = reader
 
+    def partitions(self) -> Sequence[InputPartition]:
+        return [InputPartition(task) for task in self.reader.tasks()] or [InputPartition(None)]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        return iter(()) if partition.value is None else self.reader.read(partition.value)
+
+
+class PushingReader(TaskReader):
+    """A reader to which Spark pushes the filters of a query, and applies them again. Only used with the option
+    ``pushdown``: Spark 4.3 keeps pushed filters with the DataFrame."""
+
     def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:
         self.reader.conditions = conditions(filters, self.reader.columns(self.reader.options))
         return filters
-
-    def partitions(self) -> Sequence[InputPartition]:
-        return self.reader.partitions()
-
-    def read(self, partition: InputPartition) -> Any:
-        return self.reader.read(partition)
 
 
 class Source(DataSource):
@@ -77,5 +55,5 @@ class Source(DataSource):
 
     def reader(self, schema: StructType) -> DataSourceReader:
         options = Options(self.options)
-        reader = self.reads(options, schema)
-        return PushingReader(reader) if options.flag("pushdown", False) else reader
+        reader = self.reads(options, selected(self.reads.columns(options), schema))
+        return PushingReader(reader) if options.flag("pushdown", False) else TaskReader(reader)

@@ -37,94 +37,11 @@ an error: it is normal while a broker writes, or after it was killed. Anywhere e
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from functools import partial
-from typing import TYPE_CHECKING
-
-from pyspark.sql.datasource import InputPartition
-
-from kwire.compression import DEFAULT_LIMIT
-from kwire_spark.columns import RECORDS
-from kwire_spark.options import OptionError, Options
-from kwire_spark.projection import may_pass
-from kwire_spark.segments import Bounds, Selection, record_batches, segment_files, splits
-from kwire_spark.segments.bounds import LEAST, MOST
-from kwire_spark.segments.files import STATES
-from kwire_spark.segments.typed import raw_schema, typed_batches, typed_schema
-from kwire_spark.sources.base import Reader, Source
-from kwire_spark.tables.record_structs import RecordKind, record_kind
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-    from pyspark.sql.types import StructType
-
-    from kwire.logs import LogSegment
-
-
-class LogReader(Reader):
-    """Plans tasks by sizes of files alone; tasks find where their batches begin."""
-
-    def __init__(self, options: Options, schema: StructType) -> None:
-        super().__init__(options, schema)
-        self._kind = _kind(options)
-        self._bounds = _bounds(options)
-        self._selection = _selection(options)
-        self._batches = partial(
-            record_batches,
-            failfast=options.failfast,
-            control=options.flag("control", True),
-            hide=options.choice("secrets", "hide", ("hide", "keep")) == "hide",
-            limit=options.size("limit", DEFAULT_LIMIT),
-        )
-
-    @classmethod
-    def columns(cls, options: Options) -> pa.Schema:
-        kind = _kind(options)
-        return typed_schema(kind) if kind else RECORDS
-
-    def partitions(self) -> Sequence[InputPartition]:
-        found = segment_files(self.options.files(), self.options.paths(), self._selection)
-        wanted = [file for file in found if self._wants(file)]
-        size = self.split_size(str(file.path) for file in wanted)
-        return [InputPartition(group) for group in splits(wanted, size)] or [InputPartition(())]
-
-    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        schema = raw_schema(self.schema) if self._kind else self.schema
-        batches = self._batches(partition.value, schema, bounds=self._bounds.narrowed(self.conditions))
-        return typed_batches(batches, self._kind, self.schema) if self._kind else batches
-
-    def _wants(self, file: LogSegment) -> bool:
-        """Whether a file can have requested rows."""
-        if self._kind is not None and self._kind.topic not in (None, file.topic):
-            return False
-        return file.topic is None or may_pass(self.conditions, {"topic": file.topic, "partition": file.partition})
+from kwire_spark.readers import LogReader
+from kwire_spark.sources.base import Source
 
 
 class KafkaLog(Source):
     """Registers as ``kafka_log``."""
 
     reads = LogReader
-
-
-def _kind(options: Options) -> RecordKind | None:
-    name = options.text("record")
-    return record_kind(name) if name else None
-
-
-def _bounds(options: Options) -> Bounds:
-    start, end = options.time("start"), options.time("end")
-    last_offset = options.number("endOffset", 0) - 1 if options.text("endOffset") else MOST
-    return Bounds(
-        first_offset=options.number("startOffset", 0) if options.text("startOffset") else LEAST,
-        last_offset=last_offset,
-        first_time=LEAST if start is None else round(start * 1_000_000),
-        last_time=MOST if end is None else round(end * 1_000_000) - 1,
-    )
-
-
-def _selection(options: Options) -> Selection:
-    states = options.names("states")
-    if unknown := sorted(set(states) - set(STATES)):
-        raise OptionError(f"the option states must be of {', '.join(STATES)}, not {', '.join(unknown)}")
-    checkpoints = options.choice("checkpoints", "auto", ("auto", "true", "false"))
-    return Selection(options.names("topics"), states, checkpoints)

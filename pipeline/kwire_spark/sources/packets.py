@@ -34,7 +34,8 @@ from kwire_spark.capture import Broken
 from kwire_spark.capture.reading import file_packets, first_time
 from kwire_spark.columns import PACKETS
 from kwire_spark.options import OptionError, Options
-from kwire_spark.sources.base import Reader, Source
+from kwire_spark.readers import Reader
+from kwire_spark.sources.base import Source
 from kwire_spark.spark_types import selected
 from kwire_spark.streaming.packets import packet_batches
 
@@ -49,11 +50,11 @@ class PacketReader(Reader):
     def columns(cls, options: Options) -> pa.Schema:
         return PACKETS
 
-    def partitions(self) -> Sequence[InputPartition]:
-        return [InputPartition(path) for path in self.options.files()]
+    def tasks(self) -> Sequence[str]:
+        return self.options.files()
 
-    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        return packet_batches(file_packets(partition.value), self.schema)
+    def read(self, task: str) -> Iterator[pa.RecordBatch]:
+        return packet_batches(file_packets(task), self.schema)
 
 
 class PacketStream(DataSourceStreamReader, SupportsTriggerAvailableNow):

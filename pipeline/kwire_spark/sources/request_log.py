@@ -28,14 +28,8 @@ filters on time, api, version and client spare the lines.
 
 from __future__ import annotations
 
+from kwire_spark.readers import RequestLogReader
 from kwire_spark.sources.base import Source
-from kwire_spark.sources.text_log import TextLogReader
-from kwire_spark.text_logs import request_batches
-
-
-class RequestLogReader(TextLogReader):
-    table = "logged_exchanges"
-    batches = staticmethod(request_batches)
 
 
 class KafkaRequestLog(Source):

@@ -23,14 +23,8 @@ log is ignored: a log without refusals is not an error.
 
 from __future__ import annotations
 
+from kwire_spark.readers import ServerLogReader
 from kwire_spark.sources.base import Source
-from kwire_spark.sources.text_log import TextLogReader
-from kwire_spark.text_logs import refusal_batches
-
-
-class ServerLogReader(TextLogReader):
-    table = "refusals"
-    batches = staticmethod(refusal_batches)
 
 
 class KafkaServerLog(Source):

@@ -1,23 +1,20 @@
-"""The shared part of the sources of request logs and server logs."""
+"""Request logs as EXCHANGES and server logs as REFUSALS: see ``kwire_spark.sources``, where the options are
+documented."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import pyarrow as pa
-from pyspark.sql.datasource import InputPartition
 
 from kwire_spark.options import Options
 from kwire_spark.projection import Projection
+from kwire_spark.readers.base import Reader
 from kwire_spark.rows import LAYOUTS
-from kwire_spark.sources.base import Reader
-from kwire_spark.text_logs import splits
+from kwire_spark.text_logs import Split, refusal_batches, request_batches, splits
 from kwire_spark.text_logs.lines import LONGEST
-
-if TYPE_CHECKING:
-    from pyspark.sql.types import StructType
 
 
 class TextLogReader(Reader):
@@ -30,7 +27,7 @@ class TextLogReader(Reader):
     table: ClassVar[str]
     batches: ClassVar[Callable[..., Iterator[pa.RecordBatch]]]
 
-    def __init__(self, options: Options, schema: StructType) -> None:
+    def __init__(self, options: Options, schema: pa.Schema | None = None) -> None:
         super().__init__(options, schema)
         zone, longest = options.time_zone("timeZone"), options.size("maxLine", LONGEST)
         self._batches = partial(self.batches, zone=zone, failfast=options.failfast, longest=longest)
@@ -39,10 +36,19 @@ class TextLogReader(Reader):
     def columns(cls, options: Options) -> pa.Schema:
         return LAYOUTS[cls.table].full
 
-    def partitions(self) -> Sequence[InputPartition]:
+    def tasks(self) -> Sequence[Split]:
         files = self.options.files()
-        return [InputPartition(split) for split in splits(files, self.split_size(files))] or [InputPartition(None)]
+        return splits(files, self.split_size(files))
 
-    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        projection = Projection(self.table, self.schema, self.conditions)
-        return iter(()) if partition.value is None else self._batches(partition.value, projection)
+    def read(self, task: Split) -> Iterator[pa.RecordBatch]:
+        return self._batches(task, Projection(self.table, self.schema, self.conditions))
+
+
+class RequestLogReader(TextLogReader):
+    table = "logged_exchanges"
+    batches = staticmethod(request_batches)
+
+
+class ServerLogReader(TextLogReader):
+    table = "refusals"
+    batches = staticmethod(refusal_batches)

@@ -1,0 +1,66 @@
+"""Captures as FRAMES or EXCHANGES: see ``kwire_spark.sources.capture``, which documents the options."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from functools import partial
+from pathlib import Path
+
+import pyarrow as pa
+
+from kwire_spark.capture import read_pieces
+from kwire_spark.frames import Table, frame_batches
+from kwire_spark.frames.projection import BUDGET, TABLES, Budget
+from kwire_spark.options import Options
+from kwire_spark.readers.base import Reader
+from kwire_spark.worker import tune_worker
+
+Task = tuple[list[str], tuple[int, int]]
+"""The files, and which share of their connections: its number, and of how many."""
+BYTES_PER_TASK = 32 << 20
+COMPRESSION = 4
+"""How much smaller compressed captures are, roughly."""
+
+
+class CaptureReader(Reader):
+    """Plans shares of all files; every task reads all packets of the files, but only the connections of its share."""
+
+    def __init__(self, options: Options, schema: pa.Schema | None = None) -> None:
+        super().__init__(options, schema)
+        start, end = options.time("start"), options.time("end")
+        self._pieces = partial(read_pieces, ports=options.ports("ports"), start=start, end=end)
+        budget = Budget(options.size("maxDecoded", BUDGET.decoded), options.size("maxHeld", BUDGET.held))
+        self._batches = partial(frame_batches, table=_table(options), failfast=options.failfast, budget=budget)
+
+    @classmethod
+    def columns(cls, options: Options) -> pa.Schema:
+        return TABLES[_table(options)]
+
+    def tasks(self) -> Sequence[Task]:
+        files = self.options.files()
+        tasks = self.options.number("partitions", 0) or _tasks(files)
+        return [(files, (number, tasks)) for number in range(tasks)]
+
+    def read(self, task: Task) -> Iterator[pa.RecordBatch]:
+        tune_worker()
+        files, share = task
+        return self._batches(self._pieces(files, share=share), self.schema, conditions=self.conditions)
+
+
+def _table(options: Options) -> Table:
+    return "exchanges" if options.choice("rows", "frames", ("frames", "exchanges")) == "exchanges" else "frames"
+
+
+def _tasks(files: Sequence[str]) -> int:
+    """As many tasks as the files are worth, and this machine can run at once."""
+    size = sum(_size(Path(file)) for file in files)
+    return max(1, min(-(-size // BYTES_PER_TASK), os.cpu_count() or 1))
+
+
+def _size(file: Path) -> int:
+    try:
+        size = file.stat().st_size
+    except OSError:
+        return 0  # deleted meanwhile: reading it reports that
+    return size * COMPRESSION if file.suffix in (".gz", ".zst", ".zstd") else size
