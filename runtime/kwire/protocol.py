@@ -31,6 +31,19 @@ API_VERSIONS = 18
 UNSUPPORTED_VERSION = b"\0\x23"
 """Error 35, the first field of every ApiVersions response."""
 
+TAKE_IN = "to take in a newer release, update kwire (make update), or generate a package and name it with --protocol"
+"""What to do about a version that :meth:`MessageRegistry.unknown` describes."""
+
+
+def registry(package: str) -> MessageRegistry:
+    """The messages of the generated package of this name; ``ImportError`` or ``ValueError`` if it is not one."""
+    if not all(part.isidentifier() for part in package.split(".")):
+        raise ValueError(f"{package!r} is not the name of a package")
+    protocol = getattr(_module(package), "PROTOCOL", None)
+    if not isinstance(protocol, MessageRegistry):
+        raise ValueError(f"{package} is not a generated package: it has no PROTOCOL")
+    return protocol
+
 
 def expected(message: Message | None, cls: type[M], otherwise: str = "an unknown API or version") -> M:
     """``message`` if it is a ``cls``; :class:`UnexpectedMessageError` otherwise."""
@@ -139,6 +152,27 @@ class MessageRegistry(MessageMapping["type[Message]"]):
         if api_key not in self._responses:
             raise UnknownApiError(api_key)
         return self[self._responses[api_key]]
+
+    def unknown(self, api_key: int, version: int) -> str:
+        """Why no class reads this version of an API: ``Fetch 19 is newer than Kafka 4.1.1, the newest release known
+        here``, or the like for an unknown API and a version that no release had. Empty if a class reads it."""
+        if api_key not in self._requests:
+            return f"API key {api_key} is not in {self._newest or 'this protocol'}"
+        name, valid = self.api_name(api_key), self.request(api_key).VALID_VERSIONS
+        if version < valid.start:
+            return f"{name} has no version {version}"
+        if version < valid.stop:
+            return ""
+        return f"{name} {version} is newer than {self._newest or f'{valid[-1]}, the newest version known here'}"
+
+    @property
+    def _newest(self) -> str:
+        """The newest release, if the package has its releases."""
+        try:
+            *_, name = _module(f"{self._package}.releases").RELEASES
+        except ImportError:
+            return ""
+        return f"Kafka {name}, the newest release known here"
 
     @property
     def logs(self) -> tuple[str, ...]:
@@ -286,4 +320,4 @@ def _nearest_header(cls: type[Message], version: int) -> int:
     return cls.header_version(valid.start if version < valid.start else valid.stop - 1)
 
 
-__all__ = ["MessageRegistry", "Request", "Response"]
+__all__ = ["MessageRegistry", "Request", "Response", "registry"]

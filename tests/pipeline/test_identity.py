@@ -6,6 +6,7 @@ import pytest
 
 from kwire.connection import CLIENT, SERVER
 from kwire.frames import frame
+from kwire.headers import RequestHeader
 from kwire_kafka import (
     ApiVersionsRequest,
     ApiVersionsResponse,
@@ -49,6 +50,35 @@ def test_software_is_known_from_the_request_on_that_tells_it() -> None:
 def test_old_versions_of_api_versions_tell_nothing() -> None:
     segments = [asked(ApiVersionsRequest(), 2, 1), answered(ApiVersionsResponse(), 2, 1), *BEATING]
     assert values(pieces(segments), "software_name", table="exchanges") == [None, None]
+
+
+NEWER = ApiVersionsRequest.VALID_VERSIONS.stop + 3
+
+
+def newer_api_versions(name: str, version: str, number: int = 1) -> Segment:
+    """An ApiVersions request of a version that no definition has: unknown fields follow the software."""
+    software = b"".join(bytes([len(text) + 1]) + text.encode() for text in (name, version))
+    header = RequestHeader(api_key=18, api_version=NEWER, correlation_id=number, client_id="me")
+    return CLIENT, 0.0, frame(header.encode(2) + software + b"\x17" + bytes(range(0xE0, 0xF8)) + b"\x00")
+
+
+def test_a_version_newer_than_known_tells_the_software_and_the_fallback_is_followed() -> None:
+    refused = answered(ApiVersionsResponse(error_code=35), 0, 1)
+    again = [asked(ApiVersionsRequest(), 2, 2), answered(ApiVersionsResponse(), 2, 2)]
+    segments = [newer_api_versions("apache-kafka-java", "9.9.0"), refused, *again, *BEATING]
+    columns = "api", "version", "response_version", "error_codes", "software_name", "software_version"
+    software = "apache-kafka-java", "9.9.0"
+    assert values(pieces(segments), *columns, table="exchanges") == [
+        ("ApiVersions", NEWER, 0, [35], *software),
+        ("ApiVersions", 2, 2, [], *software),
+        ("Heartbeat", 4, 4, [], *software),
+    ]
+
+
+@pytest.mark.parametrize("name", ["", "a b", "-x", "\x1b[2J"])
+def test_what_no_broker_would_accept_as_software_is_not_read_from_unknown_versions(name: str) -> None:
+    segments = [newer_api_versions(name, "1"), answered(ApiVersionsResponse(error_code=35), 0, 1)]
+    assert values(pieces(segments), "software_name", table="exchanges") == [None]
 
 
 def test_plain() -> None:

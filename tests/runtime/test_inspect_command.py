@@ -18,6 +18,8 @@ from kwire import DecodeError
 from kwire.command import decode, main
 from kwire.command.input_bytes import read_input
 from kwire.frames import frame
+from kwire.headers import RequestHeader
+from kwire.protocol import TAKE_IN
 from kwire.records import Record, encode_batch
 from kwire_kafka import (
     PROTOCOL,
@@ -32,6 +34,7 @@ from kwire_kafka import (
 )
 from kwire_kafka.api.alter_client_quotas import AlterClientQuotasRequestEntryData, OpData
 from kwire_kafka.api.produce import PartitionProduceData, TopicProduceData
+from kwire_kafka.releases import RELEASES
 
 REQUEST = PROTOCOL.encode_request(HeartbeatRequest(group_id="gruppe"), 4, correlation_id=7, client_id="c")
 RESPONSE = PROTOCOL.encode_response(HeartbeatResponse(error_code=27), 4, correlation_id=7)
@@ -81,7 +84,7 @@ def test_a_frame_is_recognised_by_its_size(run: Any) -> None:
     result = run(frame(REQUEST).hex())
     assert result.lines[1] == ["0", f"{len(REQUEST):08x}", "size", "int32", str(len(REQUEST))]
     assert result.lines[3] == ["4", "000c", "api_key", "int16", "12  Heartbeat"]
-    assert run("--payload", frame(REQUEST).hex()).code == 0  # an api that nobody knows
+    assert run("--payload", frame(REQUEST).hex()).code == 3  # API key 0 and an unknown version
     assert "api key 0 is" not in run("--payload", REQUEST.hex()).out
     cut = run("--frame", frame(REQUEST).hex()[:-2])
     assert cut.code == 1
@@ -210,7 +213,36 @@ def test_a_record_of_an_internal_topic(run: Any) -> None:
     broken = run("--topic", "__consumer_offsets", "--key", KEY[:-2], "--format", "json")
     assert (broken.code, list(json.loads(broken.out))) == (1, ["key"])
     assert broken.err.startswith("\nOffsetCommitKey v0, field partition, byte 8 of 11: ")
-    assert "unknown record type 99" in run("--topic", "__transaction_state", "--key", "0063").out
+    unknown = run("--topic", "__transaction_state", "--key", "0063")
+    assert (unknown.code, "unknown record type 99" in unknown.out) == (3, True)
+
+
+NEWER = HeartbeatRequest.VALID_VERSIONS.stop
+NEWEST = f"Kafka {RELEASES.newest.name}, the newest release known here"
+
+
+def newer_payload(api_key: int = 12) -> bytes:
+    return RequestHeader(api_key=api_key, api_version=NEWER, client_id="c").encode(2) + b"body"
+
+
+def test_what_is_newer_than_the_newest_release_has_its_own_exit_code(run: Any) -> None:
+    result = run(newer_payload().hex())
+    reason = f"Heartbeat {NEWER} is newer than {NEWEST}"
+    assert (result.code, result.err) == (3, f"\n{reason}\n{TAKE_IN}\n")
+    assert reason in result.out
+    assert run("--response", "--api-key", "12", "--version", str(NEWER), "0000000900").code == 3
+    assert run((frame(REQUEST) + frame(newer_payload())).hex()).code == 3
+    assert run((frame(REQUEST[:-1]) + frame(newer_payload())).hex()).code == 1
+
+
+def test_an_unknown_api_is_reported_by_its_number(run: Any) -> None:
+    assert run(newer_payload(999).hex()).err.startswith(f"\nAPI key 999 is not in {NEWEST}\n")
+
+
+def test_what_an_envelope_has_may_be_newer_too(run: Any) -> None:
+    envelope = EnvelopeRequest(request_data=newer_payload(), client_host_address=b"\x7f\0\0\1")
+    payload = PROTOCOL.encode_request(envelope, 0, correlation_id=1)
+    assert run(payload.hex()).code == 3
 
 
 def test_policies(run: Any) -> None:

@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from clockwork_wire import PROTOCOL as CLOCKWORK
 from kwire import LIKE_KAFKA, STRICT, DecodeError, EncodeError, Policy
 from kwire.errors import UnknownApiError, UnknownLogError, UnknownMessageError, UnknownRecordTypeError
 from kwire.headers import RequestHeader, ResponseHeader
 from kwire.message import Message
-from kwire.protocol import MessageRegistry
+from kwire.protocol import MessageRegistry, registry
 from kwire_kafka import (
     ALIASES,
     MODULES,
@@ -29,6 +30,7 @@ from kwire_kafka import (
     TransactionLogValue,
 )
 from kwire_kafka.api.api_versions import ApiVersion, FinalizedFeatureKey, SupportedFeatureKey
+from kwire_kafka.releases import RELEASES
 from tests.properties.values import FIXED, as_decoded, make, message_class, pairs
 
 KIO_API_VERSIONS = bytes.fromhex((Path(__file__).parent / "api_versions_v3.hex").read_text())
@@ -319,3 +321,32 @@ def test_api_keys_have_names() -> None:
     assert {key.value: key.name.replace("_", "").lower() for key in ApiKey} == {
         key: PROTOCOL.api_name(key).lower() for key in PROTOCOL.api_keys
     }
+
+
+def test_why_a_version_is_unknown() -> None:
+    newest = f"Kafka {RELEASES.newest.name}, the newest release known here"
+    last = FetchRequest.VALID_VERSIONS[-1]
+    assert PROTOCOL.unknown(1, last) == ""
+    assert PROTOCOL.unknown(1, last + 1) == f"Fetch {last + 1} is newer than {newest}"
+    assert PROTOCOL.unknown(1, -1) == "Fetch has no version -1"
+    assert PROTOCOL.unknown(999, 0) == f"API key 999 is not in {newest}"
+
+
+def test_a_package_without_releases_names_its_newest_version() -> None:
+    name = CLOCKWORK.api_name(CLOCKWORK.api_keys[0])
+    last = CLOCKWORK.request(CLOCKWORK.api_keys[0]).VALID_VERSIONS[-1]
+    reason = f"{name} {last + 1} is newer than {last}, the newest version known here"
+    assert CLOCKWORK.unknown(CLOCKWORK.api_keys[0], last + 1) == reason
+    assert CLOCKWORK.unknown(999, 0) == "API key 999 is not in this protocol"
+
+
+@pytest.mark.parametrize("name", ["", ".kwire_kafka", "kwire_kafka.", "a b", "../kwire_kafka", "os;x", "kwire-kafka"])
+def test_what_is_not_the_name_of_a_package_is_not_imported(name: str) -> None:
+    with pytest.raises(ValueError, match="is not the name of a package"):
+        registry(name)
+
+
+def test_a_registry_by_the_name_of_its_package() -> None:
+    assert registry("kwire_kafka") is PROTOCOL
+    with pytest.raises(ValueError, match="json is not a generated package"):
+        registry("json")

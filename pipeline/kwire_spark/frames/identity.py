@@ -1,10 +1,10 @@
 """Identifies the client of a connection, from its ApiVersions requests and authentication.
 
-The software is in ApiVersions requests since version 3 [KIP-511]. The principal is the name for which the client
-authenticates through PLAIN [RFC 4616] or SCRAM [RFC 5802], from when the server has accepted it, or the client goes
-on as if: in SaslAuthenticate requests [KIP-152] or in the bare tokens before these [KAFKA-WIRE 9]. GSSAPI and
-OAUTHBEARER yield none, because the mapping to a principal is server configuration; nor do delegation tokens, whose
-owner is not sent.
+The software is in ApiVersions requests since version 3 [KIP-511], also in versions newer than the known ones. The
+principal is the name for which the client authenticates through PLAIN [RFC 4616] or SCRAM [RFC 5802], from when the
+server has accepted it, or the client goes on as if: in SaslAuthenticate requests [KIP-152] or in the bare tokens
+before these [KAFKA-WIRE 9]. GSSAPI and OAUTHBEARER yield none, because the mapping to a principal is server
+configuration; nor do delegation tokens, whose owner is not sent.
 """
 
 from __future__ import annotations
@@ -14,12 +14,7 @@ from typing import NamedTuple
 
 from kwire.connection import RequestEvent, ResponseEvent, SaslToken
 from kwire.connection.events import CLIENT
-from kwire_kafka import (
-    ApiVersionsRequest,
-    SaslAuthenticateRequest,
-    SaslAuthenticateResponse,
-    SaslHandshakeRequest,
-)
+from kwire_kafka import SaslAuthenticateRequest, SaslAuthenticateResponse, SaslHandshakeRequest
 
 APIS = frozenset({"ApiVersions", "SaslHandshake", "SaslAuthenticate"})
 """APIs whose bodies identify the client."""
@@ -56,10 +51,10 @@ class Identity:
                 self._accept()
             return
         message = event.message
-        if isinstance(message, ApiVersionsRequest):
-            if message.client_software_name:
-                name, version = message.client_software_name[:LONGEST], message.client_software_version[:LONGEST]
-                self._know(Client(name, version or None, self.known.principal))
+        if event.name == "ApiVersions":
+            name, version = event.software
+            if name:
+                self._know(Client(name[:LONGEST], version[:LONGEST] or None, self.known.principal))
         elif isinstance(message, SaslHandshakeRequest):
             self._mechanism, self.candidate = message.mechanism[:LONGEST], None
         elif isinstance(message, SaslAuthenticateRequest) and self.candidate is None:

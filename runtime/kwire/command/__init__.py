@@ -12,7 +12,7 @@ from kwire.command import decode, describe
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line; returns the exit code: 0 fine, 1 undecodable bytes, 2 wrong usage."""
+    """Run the command line; returns the exit code: 0 fine, 1 undecodable bytes, 2 wrong usage, 3 unknown."""
     parser = argparse.ArgumentParser(prog="kwire", description="Decode the bytes of the Kafka protocol.")
     parser.add_argument("--version", action="version", version=f"kwire {version('kwire')}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")

@@ -11,9 +11,10 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from kwire.command.input_bytes import CODINGS, read_input
-from kwire.command.options import add_command, put, registry
+from kwire.command.options import add_command, put
 from kwire.errors import DecodeError, UnknownApiError, UnknownNameError
 from kwire.policy import LIKE_KAFKA, STRICT, Policy
+from kwire.protocol import TAKE_IN, registry
 from kwire.trace.batches import expand_records, time_text
 from kwire.trace.frames import trace_frame, trace_request, trace_response
 from kwire.trace.internal import trace_record
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from kwire.command.options import Commands
     from kwire.protocol import MessageRegistry
 
+UNKNOWN = 3
+"""The exit code if nothing after the header was read."""
 POLICIES = {"strict": STRICT, "kafka": LIKE_KAFKA, "preserve": Policy(tags="preserve")}
 _EPILOG = """\
 examples:
@@ -32,7 +35,8 @@ examples:
   xxd -p frame | kwire decode --format json
   kwire decode --message TopicRecord --version 0 A3Q3AAECAwQFBgcICQoLDA0ODwA=
 
-exit codes: 0 decoded, 1 not decodable (the tree marks the wrong byte), 2 usage error
+exit codes: 0 decoded, 1 not decodable (the tree marks the wrong byte), 2 usage error,
+            3 an API, version or record that is newer than the releases known here, or otherwise unknown
 """
 
 
@@ -100,8 +104,13 @@ def _run(options: argparse.Namespace) -> int:
     for part in traces.values():
         if part.error:
             put(f"\n{part.error}", sys.stderr)
+    unknown = dict.fromkeys(part.unknown for part in traces.values() if part.unknown)
+    if unknown:
+        put("\n" + "\n".join([*unknown, TAKE_IN]), sys.stderr)
     # Spans of kind "?" are bytes that could not be read, also in records.
-    return 1 if any(part.error or any(span.kind == "?" for span in part.spans) for part in traces.values()) else 0
+    if any(part.error or any(span.kind == "?" for span in part.spans) for part in traces.values()):
+        return 1
+    return UNKNOWN if unknown else 0
 
 
 def _check(options: argparse.Namespace) -> None:

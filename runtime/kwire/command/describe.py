@@ -8,9 +8,10 @@ from collections.abc import Iterator
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
-from kwire.command.options import add_command, put, registry
+from kwire.command.options import add_command, put
 from kwire.errors import UnknownNameError
 from kwire.message import Message, Struct
+from kwire.protocol import registry
 from kwire.schema import NEVER, Field, description, format_versions, struct_class, valid_version, walk
 from kwire.uuids import ZERO_UUID, Uuid
 

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, TextIO
 
 from kwire.errors import printable
-from kwire.protocol import MessageRegistry
 
 if TYPE_CHECKING:
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]
@@ -33,11 +31,3 @@ def add_command(
 def put(text: str, file: TextIO | None = None) -> None:
     """Print lines, or JSON that is not yet escaped."""
     print("\n".join(map(printable, text.split("\n"))), file=file)
-
-
-def registry(package: str) -> MessageRegistry:
-    """The messages of a generated package; ``ImportError`` or ``ValueError`` if it is not one."""
-    protocol = getattr(import_module(package), "PROTOCOL", None)
-    if not isinstance(protocol, MessageRegistry):
-        raise ValueError(f"{package} is not a generated package: it has no PROTOCOL")
-    return protocol

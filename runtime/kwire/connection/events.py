@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, Literal, TypeVar
 
 from kwire.protocol import expected
+from kwire.wire import read_uvarint
 
 if TYPE_CHECKING:
     from kwire.errors import DecodeError
@@ -13,6 +15,9 @@ if TYPE_CHECKING:
     from kwire.message import Message
 
 M = TypeVar("M", bound="Message")
+
+_SOFTWARE = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9.-]*")
+"""What brokers accept as name and version of software [KIP-511]."""
 
 Direction = Literal["client", "server"]
 """The sender of bytes: :data:`CLIENT` or :data:`SERVER`."""
@@ -103,6 +108,25 @@ class RequestEvent(FrameEvent):
     def client_id(self) -> str | None:
         """The client id of the header."""
         return self.header.client_id
+
+    @property
+    def software(self) -> tuple[str, str]:
+        """Name and version of the client's software in an ApiVersions request, empty where there are none [KIP-511].
+
+        They come first in the body of every flexible version, so those of versions newer than the known ones are read
+        from ``data``, and believed if a broker would accept them.
+        """
+        if self.message is not None:
+            name, version = (getattr(self.message, f"client_software_{part}", "") for part in ("name", "version"))
+            return name, version
+        if self.name != "ApiVersions" or self.version < 3:
+            return "", ""
+        try:
+            name, at = _compact_string(self.data, self.body_offset)
+            version, _ = _compact_string(self.data, at)
+        except (IndexError, ValueError):
+            return "", ""
+        return (name, version) if _SOFTWARE.fullmatch(name) and _SOFTWARE.fullmatch(version) else ("", "")
 
     def _summary(self) -> str:
         inner = f", inner={self.inner.name!r}" if self.inner else ""
@@ -232,6 +256,12 @@ class NotKafka(Event):
 
     def _summary(self) -> str:
         return f"{self.protocol}, {len(self.data)} bytes"
+
+
+def _compact_string(data: bytes, at: int) -> tuple[str, int]:
+    length, start = read_uvarint(data, at)
+    end = start + max(length - 1, 0)
+    return data[start:end].decode(), end
 
 
 REQUEST_SIZE = 1024

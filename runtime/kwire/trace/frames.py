@@ -28,8 +28,10 @@ def trace_request(
         spans.append(span)
         if span.path == "request_data" and isinstance(span.value, bytes):  # which only Envelopes have
             span.end = span.content
-            spans += _within(span, _request(protocol, span.value, policy, expand))
-    return Trace(payload, spans, found.error, found.secret)
+            inner = _request(protocol, span.value, policy, expand)
+            spans += _within(span, inner)
+            found.unknown = inner.unknown
+    return Trace(payload, spans, found.error, found.secret, found.unknown)
 
 
 def _request(protocol: MessageRegistry, payload: bytes, policy: Policy, expand: Expand | None) -> Trace:
@@ -39,8 +41,7 @@ def _request(protocol: MessageRegistry, payload: bytes, policy: Policy, expand: 
         return trace_message(RequestHeader, payload, problem.version or 0, policy, whole=False)
     head = _header(RequestHeader, payload, offset, policy)
     if cls is None:
-        known = header.api_key in protocol.api_keys
-        return head.unknown(f"version {header.api_version}" if known else f"API key {header.api_key}")
+        return head.unread(protocol.unknown(header.api_key, header.api_version))
     return head.then(cls, header.api_version, policy, expand)
 
 
@@ -60,7 +61,7 @@ def trace_response(
         return trace_message(ResponseHeader, payload, problem.version or 0, policy, whole=False)
     head = _header(ResponseHeader, payload, offset, policy)
     if cls is None:
-        return head.unknown(f"version {version}" if api_key in protocol.api_keys else f"API key {api_key}")
+        return head.unread(protocol.unknown(api_key, version))
     return head.then(cls, version, policy, expand)
 
 
@@ -73,7 +74,7 @@ def trace_frame(frame: bytes, payload: Trace) -> Trace:
         payload.error.offset += 4
         payload.error.data = frame
     head = Span(0, 4, "size", "size", "int32", size, depth=0)
-    return Trace(frame, [head, *payload.spans], payload.error, payload.secret)
+    return Trace(frame, [head, *payload.spans], payload.error, payload.secret, payload.unknown)
 
 
 def _within(outer: Span, found: Trace) -> Iterator[Span]:

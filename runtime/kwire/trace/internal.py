@@ -41,23 +41,29 @@ def trace_record(
 
 def _key(cls: type[Message] | None, record: InternalRecord, data: bytes, policy: Policy) -> Trace:
     head = _prefix(data, ("record type",), "int16", read_int16)
-    return head.then(cls, cls.VALID_VERSIONS.start, policy) if cls else head.unknown(f"record type {record.type}")
+    return (
+        head.then(cls, cls.VALID_VERSIONS.start, policy) if cls else head.unread(f"unknown record type {record.type}")
+    )
 
 
 def _value(cls: type[Message] | None, record: InternalRecord, data: bytes, policy: Policy) -> Trace:
     head = _prefix(data, ("version",), "int16", read_int16)
     cls = type(record.value) if record.value else cls
     if head.error or cls is None:
-        return head.unknown(f"record type {record.type}")
+        return head.unread(f"unknown record type {record.type}")
     version, _ = read_int16(data, 0)
-    return head.then(cls, version, policy) if version in cls.VALID_VERSIONS else head.unknown(f"version {version}")
+    return (
+        head.then(cls, version, policy)
+        if version in cls.VALID_VERSIONS
+        else head.unread(f"unknown version {version} of {cls.__name__}")
+    )
 
 
 def _framed(cls: type[Message] | None, record: InternalRecord, data: bytes, policy: Policy) -> Trace:
     head = _prefix(data, ("frame version", "record type", "version"), "uvarint", read_uvarint)
     version = record.version
     if cls is None or version is None or version not in cls.VALID_VERSIONS:
-        return head.unknown(record.reason.removeprefix("unknown ") if record.reason else "it")
+        return head.unread(record.reason or "unknown")
     return head.then(cls, version, Policy(tags=policy.tags, utf8=policy.utf8))
 
 

@@ -56,12 +56,14 @@ class Trace:
     """Spans in the order of their bytes, without gaps, and the error that ended them.
 
     The bytes of ``data`` after ``end`` were not read; ``secret`` says that these are hidden, because they may be one.
+    ``unknown`` says why no message was read, if no definition of it is known.
     """
 
     data: bytes = field(repr=False)
     spans: list[Span]
     error: DecodeError | None = None
     secret: bool = True
+    unknown: str = ""
 
     @property
     def end(self) -> int:
@@ -79,14 +81,13 @@ class Trace:
         body = trace_message(cls, self.data, version, policy, offset=self.end, expand=expand)
         return Trace(self.data, self.spans + body.spans, body.error, body.secret)
 
-    def unknown(self, what: str) -> Trace:
-        """This trace and the rest of the data, hidden since ``what`` is unknown; unchanged if an error ended it."""
+    def unread(self, reason: str) -> Trace:
+        """This trace and the rest of the data, hidden since it is unknown; unchanged if an error ended it."""
         if self.error:
             return self
         start, end = self.end, len(self.data)
-        text = f"unknown {what}"
-        rest = Span(start, end, "body", "body", "bytes", self.data[start:], depth=0, text=text, secret=True)
-        return Trace(self.data, [*self.spans, rest])
+        rest = Span(start, end, "body", "body", "bytes", self.data[start:], depth=0, text=reason, secret=True)
+        return Trace(self.data, [*self.spans, rest], unknown=reason)
 
 
 def trace_message(

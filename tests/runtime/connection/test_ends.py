@@ -118,9 +118,10 @@ def test_versions_are_negotiated() -> None:
 
 def test_trap_06_a_server_that_does_not_know_the_version() -> None:
     client, server = pair()
-    asked = client.send_raw(18, 99, raw("00"), header_version=1)
+    asked = client.send_raw(18, 99, raw("04 6c6962 04 312e32 ff ff"), header_version=2)
     request = heard(server, asked)
     assert request.message is None
+    assert request.software == ("lib", "1.2")
     ranges = [ApiVersion(api_key=18, min_version=0, max_version=4)]
     (response,) = client.receive(server.send(request, ApiVersionsResponse(error_code=35, api_keys=ranges)))
     assert isinstance(response, ResponseEvent)
