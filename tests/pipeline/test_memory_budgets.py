@@ -199,6 +199,18 @@ def test_open_connections_fit_into_the_budget() -> None:
         reasons(given(), schema=FACTS)
 
 
+def test_connections_of_unknown_sides_fit_into_the_budget() -> None:
+    connections = Connections()
+
+    def given() -> Iterator[Piece]:
+        for number in range(40_000):
+            yield from connections.add(packet(number, 0, b"\0\0\0"))
+            yield from connections.add(packet(number, 3, bytes(1000)))
+
+    with limited(WORKER, 100):
+        reasons(given(), schema=FACTS)
+
+
 def test_the_state_of_a_stream_is_small() -> None:
     ends = Ends(packet(1, 0).key, (), ConnectionProjection("exchanges"))
     rows = list(ends.add(packet(1, 0, flags=SYN)))

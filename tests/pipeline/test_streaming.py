@@ -71,6 +71,9 @@ ETHERNET = 1
 BATCHES_WITHOUT_DATA = "spark.sql.streaming.noDataMicroBatches.enabled"
 OTHER = Peer("10.0.0.2", 50413)
 
+UNUSUAL = bytes((10, 0, 0, 1, 10, 0, 0, 9, 4, 0, 195, 80))
+"""The key of packets from port 1024 to port 50000."""
+
 
 def capture_of(path: Path, part: int = 0, parts: int = 1) -> Path:
     """A part of the recording's packets, as they follow each other."""
@@ -121,6 +124,23 @@ def test_the_state_of_a_connection_can_be_stored_between_any_two_packets(
         rows += here.add(packet)
     rows += [row for one in ends.values() for row in one.close()]
     assert sorted(repr(list(row.values())) for row in wanted.batch(rows).to_pylist()) == expected
+
+
+@given(st.sets(st.integers(0, 100)))
+@examples(0.15)
+def test_a_connection_of_unknown_sides_can_be_stored_between_any_two_packets(stops: set[int]) -> None:
+    talk = max(recorded(RECORDING), key=lambda one: len(one.segments))
+    made = packets(replace(talk, client=Peer("10.0.0.1", 1024), server=Peer("10.0.0.9", 50000)), acks=False)[9:]
+    wanted, rows = ConnectionProjection("exchanges"), list[Row]()
+    ends = Ends(UNUSUAL, (), wanted)
+    for number, sent in enumerate(made):
+        key = UNUSUAL if sent.source.port == 1024 else reverse(UNUSUAL)
+        if number in stops:
+            ends = Ends.restored(ends.stored(), wanted)
+        rows += ends.add(Packet(key, sent.time, "a.pcap", number, sent.seq, sent.ack, sent.flags, sent.data))
+    found = wanted.batch([*rows, *ends.close()]).to_pylist()
+    assert {row["server_port"] for row in found if row["_corrupt"] is None} == {50000}
+    assert sum(row["outcome"] == "answered" for row in found) > 5
 
 
 class Hostile:

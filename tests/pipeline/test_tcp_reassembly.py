@@ -12,9 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kwire.connection import CLIENT, SERVER, Direction
-from kwire_spark.capture import Piece, TcpConnection
+from kwire_spark.capture import Connection, Piece, TcpConnection
 from kwire_spark.capture.packets import Packet, reverse
 from kwire_spark.capture.reading import Connections
+from kwire_spark.capture.servers import Servers
 from kwire_spark.capture.tcp_stream import FAR, MASK, TcpStream
 from tests.pipeline.capture_files import (
     ACK,
@@ -436,19 +437,55 @@ def test_of_many_connections_the_longest_idle_are_closed() -> None:
     assert len(ports) + len(list(connections.close())) == 40
 
 
-def test_a_client_is_who_sends_to_a_port_of_servers() -> None:
-    def client(source: int, target: int, ports: frozenset[int] = frozenset()) -> int:
-        packet = seen(packets(TALK)[3])
-        packet.key = PAIR + source.to_bytes(2, "big") + target.to_bytes(2, "big")
-        connection = TcpConnection(packet.key, ports)
-        (piece,) = connection.add(packet)
-        return piece.connection.client.port
+def guessed(servers: Servers, source: int, target: int) -> Connection:
+    """The connection of a packet between these ports, without a handshake."""
+    packet = between(source, target)
+    (piece,) = TcpConnection(packet.key, servers).add(packet)
+    return piece.connection
 
-    assert client(50000, 9092) == client(9092, 50000) == 50000
-    assert client(1024, 9092) == client(9092, 1024) == 1024
-    assert client(5000, 40000) == client(40000, 5000) == 40000
-    assert client(9092, 5000, frozenset([5000])) == 9092
-    assert client(9092, 50000, frozenset([50000])) == 9092
+
+def between(source: int, target: int, flags: int = ACK) -> Packet:
+    packet = replace(seen(packets(TALK)[3]), flags=flags)
+    packet.key = PAIR + source.to_bytes(2, "big") + target.to_bytes(2, "big")
+    return packet
+
+
+def test_given_ports_say_who_the_client_is() -> None:
+    servers = Servers([5000])
+    assert guessed(servers, 9092, 5000).client.port == guessed(servers, 5000, 9092).client.port == 9092
+    assert guessed(servers, 9092, 5000).guess is None
+
+
+def likely_client(servers: Servers, source: int, target: int) -> int | None:
+    connection = guessed(servers, source, target)
+    assert connection.guess is not None
+    return {True: connection.client.port, False: connection.server.port, None: None}[connection.guess.likely]
+
+
+def test_usual_ports_hint_at_servers_and_lower_ones_do_not() -> None:
+    servers = Servers()
+    assert likely_client(servers, 50000, 9092) == likely_client(servers, 9092, 50000) == 50000
+    assert likely_client(servers, 1024, 9092) == 1024
+    assert likely_client(servers, 5000, 40000) is likely_client(servers, 40000, 5000) is None
+
+
+def test_a_handshake_of_another_connection_hints_at_the_server_even_if_it_comes_later() -> None:
+    servers = Servers()
+    guess = guessed(servers, 5000, 40000).guess
+    assert guess is not None
+    before = guess.likely
+    servers.learn(between(5001, 40000, SYN))
+    assert (before, guess.likely) == (None, True)
+    assert likely_client(servers, 9092, 40000) == 9092
+
+
+def test_an_end_that_many_others_talk_to_is_likely_a_server() -> None:
+    servers = Servers()
+    for port in range(5000, 5003):
+        assert likely_client(servers, port, 40000) is None
+        servers.learn(between(port, 40000))
+    assert likely_client(servers, 5000, 40000) == 5000
+    assert likely_client(servers, 40000, 5000) is None
 
 
 segments = st.lists(

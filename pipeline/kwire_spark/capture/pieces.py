@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from kwire.connection.events import Direction
+from kwire_spark.capture.servers import Guess
 
 PieceKind = Literal["data", "gap", "closed"]
 
@@ -25,14 +26,15 @@ class Peer:
 class Connection:
     """One TCP connection; ``started`` is when it was first seen, in seconds since the epoch.
 
-    ``complete`` is true if its handshake was captured: then nothing is missing at the beginning, and which side is
-    the client is certain.
+    ``complete`` is true if its handshake was captured: then nothing is missing at the beginning. ``guess`` is set if
+    it is uncertain which side is the client: neither a handshake nor given ports say so.
     """
 
     client: Peer
     server: Peer
     started: float
     complete: bool
+    guess: Guess | None = field(default=None, compare=False)
 
     @property
     def id(self) -> str:

@@ -14,6 +14,7 @@ from kwire_spark.capture.packets import RST, IncompletePacketError, Packet, pack
 from kwire_spark.capture.pcap import MAGICS, Record, Report, pcap_records
 from kwire_spark.capture.pcapng import MAGIC, pcapng_records
 from kwire_spark.capture.pieces import Broken, Piece
+from kwire_spark.capture.servers import Servers
 from kwire_spark.capture.streams import DamagedStreamError, Window
 from kwire_spark.capture.tcp import GRACE, TcpConnection
 
@@ -101,9 +102,9 @@ class Connections:
     def __init__(
         self, share: tuple[int, int] = (0, 1), ports: Collection[int] = (), most: int = MOST_CONNECTIONS
     ) -> None:
+        self.servers = Servers(ports)
         self.passed: set[bytes] = set()
         self._number, self._shares = share
-        self._ports = frozenset(ports)
         self._most = most
         self._known: dict[bytes, TcpConnection] = {}
         self._reset: deque[TcpConnection] = deque()
@@ -118,10 +119,12 @@ class Connections:
             return [piece for connection in holders for piece in connection.give_up()] + self.add(packet)
         connection = self._known.get(packet.key)
         if connection is None:
+            if packet.key not in self.passed:
+                self.servers.learn(packet)
             if not self._is_mine(packet.key):
                 return []
             evicted = self._evicted() if len(self._known) >= 2 * self._most else []
-            connection = TcpConnection(packet.key, self._ports)
+            connection = TcpConnection(packet.key, self.servers)
             self._known[packet.key] = self._known[reverse(packet.key)] = connection
             return evicted + self._watched(connection, packet)
         if self._reset or packet.flags & RST:
@@ -138,7 +141,7 @@ class Connections:
         """Whether a key is of this share. Both directions have the same hash, in all processes."""
         back = reverse(key)
         mine = self._shares == 1 or crc32(min(key, back)) % self._shares == self._number
-        if mine and (not self._ports or not self._ports.isdisjoint(ports_of(key))):
+        if mine and (not self.servers.ports or not self.servers.ports.isdisjoint(ports_of(key))):
             return True
         if len(self.passed) >= MOST_PASSED:
             self.passed.clear()
@@ -195,7 +198,7 @@ def read_pieces(
 
     ``share`` (i, n) selects the connections whose hash is i of n; problems of files are only in the first share.
     ``ports`` are server ports: only connections to them are returned. Without it, the sender of the SYN is the
-    client; if there was none, the server is the side whose port is usual for Kafka, or lower. ``start`` (inclusive)
+    client; if there was none, the connection has a ``guess``. ``start`` (inclusive)
     and ``end`` (exclusive), in seconds since the epoch, limit the packets. At most ``most`` connections are kept in
     memory. Neither the content of a file nor an unreadable file raises an error.
     """

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Collection
 
 from kwire.connection.events import CLIENT, SERVER
 from kwire_spark.capture.ordering import Ordering
-from kwire_spark.capture.packets import ACK, FIN, RST, SYN, Packet, ports_of
+from kwire_spark.capture.packets import ACK, FIN, RST, SYN, Packet, ports_of, reverse
 from kwire_spark.capture.pieces import Connection, Peer, Piece
+from kwire_spark.capture.servers import Guess, Servers
 from kwire_spark.capture.tcp_stream import FAR, MASK, TcpStream, length, unwrapped
 
 GRACE = 1.0
@@ -22,16 +22,16 @@ SIGNALS = SYN | FIN | RST | ACK
 class TcpConnection:
     """The traffic between two ports: successive connections, distinguished by their handshakes.
 
-    Small, and can be pickled between any two packets. ``key`` is that of the packets of either side; ``ports`` are
-    those of servers, if known. ``reset`` is when a reset was seen; ``close`` the connection some seconds later, when
+    Small, and can be pickled between any two packets. ``key`` is that of the packets of either side; ``servers`` are
+    those known so far. ``reset`` is when a reset was seen; ``close`` the connection some seconds later, when
     packets sent before the reset can no longer arrive.
     """
 
-    __slots__ = ("_key", "_open", "_ordering", "_ports", "_stray", "reset")
+    __slots__ = ("_key", "_open", "_ordering", "_servers", "_stray", "reset")
 
-    def __init__(self, key: bytes, ports: Collection[int] = ()) -> None:
+    def __init__(self, key: bytes, servers: Servers | None = None) -> None:
         self._key = key
-        self._ports = ports
+        self._servers = servers or Servers()
         self._ordering: Ordering | None = None
         self._open = False
         self._stray: Packet | None = None
@@ -158,9 +158,11 @@ class TcpConnection:
         return abs(count - lane.next) <= FAR and count >= lane.first - BEHIND
 
     def _begun(self, packet: Packet) -> Ordering:
-        handshake = bool(packet.flags & SYN)
-        asks = not packet.flags & ACK if handshake else from_client(packet.key, self._ports)
-        connection = _connection(packet, asks, packet.time, handshake)
+        handshake, servers = bool(packet.flags & SYN), None
+        asks = not packet.flags & ACK if handshake else self._servers.asked(packet.key)
+        if asks is None:
+            asks, servers = self._servers.hint(packet.key) is not False, self._servers
+        connection = _connection(packet, asks, packet.time, handshake, servers)
         client, server = TcpStream(CLIENT), TcpStream(SERVER)
         forward, backward = (client, server) if asks == (packet.key == self._key) else (server, client)
         return Ordering(connection, forward, backward, packet.time)
@@ -192,14 +194,15 @@ def _is_near(one: Packet, other: Packet) -> bool:
     return abs(unwrapped(number, one.seq) - one.seq) < BEHIND
 
 
-def _connection(packet: Packet, asks: bool, started: float, complete: bool) -> Connection:
-    """The connection of a packet; ``asks`` says whether the client sent it."""
+def _connection(
+    packet: Packet, asks: bool, started: float, complete: bool, servers: Servers | None = None
+) -> Connection:
+    """The connection of a packet; ``asks`` says whether the client sent it, as far as known if it depends on
+    ``servers``."""
     source, target = peers(packet.key)
-    return Connection(source, target, started, complete) if asks else Connection(target, source, started, complete)
-
-
-USUAL = {port for start in (9092, 19092, 29092, 39092) for port in range(start, start + 8)}
-"""The ports of brokers and controllers in examples, images and most installations."""
+    guess = Guess(servers, packet.key if asks else reverse(packet.key)) if servers else None
+    client, server = (source, target) if asks else (target, source)
+    return Connection(client, server, started, complete, guess)
 
 
 def peers(key: bytes) -> tuple[Peer, Peer]:
@@ -211,12 +214,3 @@ def peers(key: bytes) -> tuple[Peer, Peer]:
         Peer(socket.inet_ntop(family, key[:half]), source),
         Peer(socket.inet_ntop(family, key[half : 2 * half]), target),
     )
-
-
-def from_client(key: bytes, ports: Collection[int]) -> bool:
-    """Whether packets with this key probably come from a client: servers have the given, usual or lower ports."""
-    source, target = ports_of(key)
-    for servers in (ports, USUAL):
-        if (source in servers) != (target in servers):
-            return target in servers
-    return target <= source

@@ -11,8 +11,8 @@ import pyarrow as pa
 from kwire.connection.events import REQUEST_SIZE, FrameEvent
 from kwire_spark.capture import Broken, Connection, Piece, largest
 from kwire_spark.frames.connection import ConnectionRows
-from kwire_spark.frames.context import peers
 from kwire_spark.frames.projection import BUDGET, Budget, ConnectionProjection, Table
+from kwire_spark.frames.sides import Undecided
 from kwire_spark.options import BrokenInputError
 from kwire_spark.projection import Condition
 from kwire_spark.rows import Row
@@ -75,14 +75,16 @@ class Connections:
     """
 
     def __init__(self, projection: ConnectionProjection) -> None:
-        self.decoded: list[tuple[ConnectionRows | Unwanted, list[Event], Piece]] = []
+        self.decoded: list[tuple[AnyConnection, list[Event], Piece]] = []
         self._projection = projection
-        self._open: dict[int, ConnectionRows | Unwanted] = {}  # by identity, because hashing is slow
+        self._open: dict[int, AnyConnection] = {}  # by identity, because hashing is slow
         self._fed = 0  # since the last look at what is held
 
     def feed(self, piece: Piece) -> int:
         """Decode a piece; return about how many bytes of memory the work on it takes, but for decoded messages."""
         connection = self._open.get(id(piece.connection)) or self._begin(piece.connection)
+        if isinstance(connection, Undecided):
+            return self._try(connection, piece)
         events = connection.decode(piece)
         size = len(piece.data)
         if events or piece.kind == "closed":
@@ -104,7 +106,7 @@ class Connections:
             return []
         self._fed = 0
         reason = f"not kept, because more than {budget} bytes were waiting: see the option maxHeld"
-        sizes = {wanted: wanted.held for wanted in self._open.values() if isinstance(wanted, ConnectionRows)}
+        sizes = {wanted: wanted.held for wanted in self._open.values() if not isinstance(wanted, Unwanted)}
         rows: list[Row] = []
         for connection in largest(sizes, budget):
             rows += connection.rows(connection.drop(piece.time, reason), replace(piece, kind="gap"))
@@ -118,11 +120,27 @@ class Connections:
         self.decoded.clear()
         return rows
 
-    def _begin(self, connection: Connection) -> ConnectionRows | Unwanted:
-        wanted = self._projection.takes(peers(connection))
-        rows = ConnectionRows(connection, self._projection) if wanted else Unwanted(connection)
-        self._open[id(connection)] = rows
-        return rows
+    def _begin(self, connection: Connection) -> AnyConnection:
+        if connection.guess is not None:
+            begun: AnyConnection = Undecided(connection, self._projection)
+        else:
+            begun = self._wanted(ConnectionRows(connection, self._projection))
+        self._open[id(connection)] = begun
+        return begun
+
+    def _wanted(self, rows: ConnectionRows) -> ConnectionRows | Unwanted:
+        return rows if self._projection.takes(rows.peers) else Unwanted(rows.connection)
+
+    def _try(self, connection: Undecided, piece: Piece) -> int:
+        """Like ``feed``, while the client of the connection is unknown."""
+        if (rows := connection.add(piece)) is None:
+            if piece.kind == "closed":
+                del self._open[id(piece.connection)]
+                self.decoded.append((connection, [], piece))
+            return len(piece.data)
+        decided = self._open[id(piece.connection)] = self._wanted(rows)
+        self.decoded.append((decided, connection.skipped(), replace(piece, kind="gap")))
+        return sum(self.feed(waiting) for waiting in connection.waiting())
 
 
 @dataclass(slots=True)
@@ -136,3 +154,6 @@ class Unwanted:
 
     def rows(self, events: list[Event], piece: Piece) -> list[Row]:
         return []
+
+
+AnyConnection = ConnectionRows | Undecided | Unwanted

@@ -2,39 +2,50 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kwire.connection import ConnectionDecoder, RequestEvent, ResponseEvent, SaslToken, Undecodable
 from kwire.connection.decoder import ENDED
-from kwire.connection.events import CLIENT
+from kwire.connection.events import CLIENT, SERVER
 from kwire_kafka import PROTOCOL
 from kwire_spark.capture import Piece
+from kwire_spark.frames.context import peers
 from kwire_spark.frames.exchange_rows import ExchangeRows
 from kwire_spark.frames.frame_rows import FrameRows
 from kwire_spark.frames.identity import APIS, Identity
 
 if TYPE_CHECKING:
     from kwire.connection import Event
+    from kwire.connection.events import Direction
     from kwire_spark.capture import Connection
     from kwire_spark.frames.projection import ConnectionProjection
     from kwire_spark.rows import Row
+
+OPPOSITE: dict[Direction, Direction] = {CLIENT: SERVER, SERVER: CLIENT}
 
 
 class ConnectionRows:
     """Makes rows of FRAMES or EXCHANGES, with the columns of a projection, from the pieces of one connection.
 
     Its size is that of the decoder's state: unfinished frames and requests in flight. It can be pickled between any
-    two pieces, which makes it the state of a streaming job.
+    two pieces, which makes it the state of a streaming job. With ``swapped``, the client is what the connection has
+    as its server.
     """
 
-    __slots__ = ("_decoder", "_identity", "_projection", "_table", "closed", "connection")
+    __slots__ = ("_decoder", "_identity", "_projection", "_table", "closed", "connection", "peers", "swapped")
 
-    def __init__(self, connection: Connection, projection: ConnectionProjection) -> None:
+    def __init__(self, connection: Connection, projection: ConnectionProjection, *, swapped: bool = False) -> None:
         self.connection = connection
+        client, server = connection.server, connection.client
+        oriented = replace(connection, client=client, server=server) if swapped else connection
+        self.peers = peers(oriented)
+        """The columns of its ends."""
         self.closed = False
         self._projection = projection
+        self.swapped = swapped
         self._identity = Identity()
-        self._table = (FrameRows if projection.table == "frames" else ExchangeRows)(connection, projection)
+        self._table = (FrameRows if projection.table == "frames" else ExchangeRows)(oriented, projection)
         self._decoder = ConnectionDecoder(
             PROTOCOL,
             bodies=projection.bodies,
@@ -59,12 +70,13 @@ class ConnectionRows:
 
     def decode(self, piece: Piece) -> list[Event]:
         """The first half of ``feed``: decodes a piece. ``rows`` has to be given it, in the order of the pieces."""
+        direction = OPPOSITE[piece.direction] if self.swapped else piece.direction
         if piece.kind == "data":
-            return self._decoder.feed(piece.direction, piece.data, piece.time)
+            return self._decoder.feed(direction, piece.data, piece.time)
         if piece.kind == "gap":
-            return self._decoder.gap(piece.direction, piece.size, piece.time)
+            return self._decoder.gap(direction, piece.size, piece.time)
         self.closed = True
-        return self._decoder.close(piece.time, f"{ENDED}: the {piece.direction} closed it" if piece.size else ENDED)
+        return self._decoder.close(piece.time, f"{ENDED}: the {direction} closed it" if piece.size else ENDED)
 
     def rows(self, events: list[Event], piece: Piece) -> list[Row]:
         """The second half of ``feed``."""

@@ -9,7 +9,8 @@
                    capture: a connection may begin in one file and continue in another.
 ``rows``           ``frames`` (default): ``columns.FRAMES``; ``exchanges``: ``columns.EXCHANGES``
 ``ports``          server ports, such as ``9092,19092-19095``: only connections to these are read. By default, if the
-                   beginning of a connection was not captured, its client is guessed from usual ports.
+                   beginning of a connection was not captured, its bytes tell which side is the client; if they do
+                   not, a row with ``_corrupt`` has their number.
 ``start``, ``end`` times: packets before ``start``, and from ``end`` on, are ignored
 ``mode``           ``permissive`` (default): a broken part of a file becomes a row with ``_corrupt``; ``failfast``: it
                    is an error. Bytes missing from a connection are never an error, but reported in rows.

@@ -11,9 +11,11 @@ from kwire.connection import CLIENT
 from kwire_kafka import PROTOCOL
 from kwire_spark.capture import Piece, TcpConnection
 from kwire_spark.capture.packets import Packet
+from kwire_spark.capture.servers import Servers
 from kwire_spark.capture.tcp import GRACE
 from kwire_spark.frames.connection import ConnectionRows
 from kwire_spark.frames.projection import ConnectionProjection
+from kwire_spark.frames.sides import Undecided
 from kwire_spark.rows import Row
 
 OTHERS = frozenset({("collections", "deque"), ("re", "_compile")})
@@ -24,11 +26,12 @@ STATE = 4 << 20
 
 
 class Ends:
-    """Converts the packets between two endpoints to rows; ``key`` and ``ports`` are those of ``TcpConnection``."""
+    """Converts the packets between two endpoints to rows; ``key`` is that of either side's packets,
+    ``ports`` are those of servers, if known."""
 
     def __init__(self, key: bytes, ports: Collection[int], projection: ConnectionProjection) -> None:
-        self._tcp = TcpConnection(bytes(key), ports)
-        self._open: ConnectionRows | None = None
+        self._tcp = TcpConnection(bytes(key), Servers(ports))
+        self._open: ConnectionRows | Undecided | None = None
         self._projection = projection
         self._time = 0.0
         self._place = "", 0
@@ -73,7 +76,8 @@ class Ends:
     def _rows(self, pieces: Sequence[Piece]) -> Iterator[Row]:
         for piece in pieces:
             if self._open is None or self._open.connection is not piece.connection:
-                self._open = ConnectionRows(piece.connection, self._projection)
+                rows = ConnectionRows if piece.connection.guess is None else Undecided
+                self._open = rows(piece.connection, self._projection)
             yield from self._open.feed(piece)
             yield from self.trim(self._projection.budget.held)
             if piece.kind == "closed":

@@ -1,0 +1,172 @@
+"""Finds out which side of a connection is the client, where no handshake and no given port says so.
+
+The bytes are decoded both ways, strictly. That a request decodes to its end, and so does a response as the answer to
+it, is no coincidence, so this decides; ports and other connections only tip the balance. What stays undecided becomes
+no request of anybody, but one row with the number of its bytes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from kwire.connection import ConnectionDecoder, NotKafka, RequestEvent, ResponseEvent, Skipped
+from kwire.connection.detect import sniff_protocol
+from kwire.policy import STRICT
+from kwire_kafka import PROTOCOL
+from kwire_spark.frames.connection import OPPOSITE, ConnectionRows
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from kwire.connection import Event
+    from kwire_spark.capture import Connection, Piece
+    from kwire_spark.frames.projection import ConnectionProjection
+    from kwire_spark.rows import Row
+
+WINDOW = 1 << 18
+"""How many bytes of a connection wait at most until its client is known."""
+FIRST, GROWTH = 1 << 12, 4
+"""When so many wait they are decoded, and again when they are so many times as many."""
+PIECE = 256
+"""About how many bytes of memory a piece takes without its data."""
+MOST = 64 << 20
+"""After how many bytes that decode neither way they are only counted."""
+ENOUGH = 3
+"""How many requests decide, if none decodes the other way; of an exchange, the response counts as many."""
+
+FOREIGN = 1 << 62
+"""The score of what is not Kafka, whichever side is the client."""
+
+NOT_YET = "which side is the broker was not known yet"
+
+
+def score(pieces: Iterable[Piece], *, swapped: bool) -> int:
+    """What speaks for the client of the capture to be the client, or with ``swapped`` its server."""
+    decoder = ConnectionDecoder(PROTOCOL, policy=STRICT, max_in_flight_bytes=WINDOW, max_decoded=WINDOW)
+    total = 0
+    for piece in pieces:
+        direction = OPPOSITE[piece.direction] if swapped else piece.direction
+        if piece.kind == "data":
+            events = decoder.feed(direction, piece.data, piece.time)
+        elif piece.kind == "gap":
+            events = decoder.gap(direction, piece.size, piece.time)
+        else:
+            events = decoder.close(piece.time)
+        for event in events:
+            if isinstance(event, RequestEvent):
+                total += event.message is not None
+            elif isinstance(event, ResponseEvent) and isinstance(event.request, RequestEvent):
+                total += 1 if event.message is None or event.request.message is None else ENOUGH
+            elif isinstance(event, NotKafka):
+                return FOREIGN
+    return total
+
+
+class Undecided:
+    """The pieces of a connection until its client is known; then ``decided`` makes its rows.
+
+    Can be pickled between any two pieces, as ``ConnectionRows``.
+    """
+
+    __slots__ = (
+        *("_encrypted", "_next", "_passed", "_pieces", "_projection", "_scores", "_size"),
+        *("connection", "decided"),
+    )
+
+    def __init__(self, connection: Connection, projection: ConnectionProjection) -> None:
+        self.connection = connection
+        self.decided: ConnectionRows | None = None
+        self._projection = projection
+        self._pieces: list[Piece] = []
+        self._size = 0  # of the pieces that wait
+        self._next = FIRST  # the size at which they are decoded
+        self._passed = dict.fromkeys(OPPOSITE, 0)  # bytes that do not wait any more, by their sender in the capture
+        self._scores = 0, 0  # of those bytes: as in the capture, swapped
+        self._encrypted = 0  # pieces that begin like a record of TLS
+
+    @property
+    def held(self) -> int:
+        """About how many bytes of memory wait."""
+        return self._size if self.decided is None else self.decided.held
+
+    def drop(self, time: float, reason: str) -> list[Event]:
+        """Free this memory, as that of ``ConnectionRows``."""
+        if self.decided is not None:
+            return self.decided.drop(time, reason)
+        self._forget()
+        return []
+
+    def feed(self, piece: Piece) -> list[Row]:
+        """The rows that a piece completes."""
+        if self.decided is not None:
+            return self.decided.feed(piece)
+        decided = self.add(piece)
+        if decided is None:
+            return self.rows([], piece)
+        rows = decided.rows(self.skipped(), replace(piece, kind="gap"))
+        return rows + [row for waiting in self.waiting() for row in decided.feed(waiting)]
+
+    def add(self, piece: Piece) -> ConnectionRows | None:
+        """Take a piece; if it shows who the client is, return ``decided``, for ``skipped`` and ``waiting``."""
+        self._pieces.append(piece)
+        self._size += PIECE + len(piece.data)
+        self._encrypted += bool(piece.data) and sniff_protocol(piece.data[:5]) == "TLS"
+        ended = piece.kind == "closed"
+        if not ended and self._size < self._next:
+            return None
+        scores = self._scores
+        if sum(self._passed.values()) < MOST:
+            given, other = (score(self._pieces, swapped=swapped) for swapped in (False, True))
+            scores = scores[0] + given, scores[1] + other
+        swapped = self._swapped(*scores, ended=ended)
+        if swapped is not None:
+            self.decided = ConnectionRows(self.connection, self._projection, swapped=swapped)
+        elif self._size >= WINDOW:
+            self._scores = scores
+            self._forget()
+        else:
+            self._next = min(GROWTH * self._size, WINDOW)
+        return self.decided
+
+    def skipped(self) -> list[Event]:
+        """Events of the bytes that came too early to wait."""
+        assert self.decided is not None
+        time, swapped = self._pieces[0].time, self.decided.swapped
+        sizes = [(OPPOSITE[side] if swapped else side, size) for side, size in self._passed.items() if size]
+        return [Skipped(time, side, 0, size, b"", NOT_YET) for side, size in sizes]
+
+    def waiting(self) -> list[Piece]:
+        """The pieces that waited, for ``decided``."""
+        pieces, self._pieces = self._pieces, []
+        return pieces
+
+    def rows(self, events: list[Event], piece: Piece) -> list[Row]:
+        """The row of a connection that ended undecided, at its last ``piece``."""
+        if self.decided is not None:
+            return self.decided.rows(events, piece)
+        if piece.kind != "closed":
+            return []
+        self._forget()
+        if not (size := sum(self._passed.values())):
+            return []
+        what = "is encrypted by TLS, it seems" if self._encrypted > 1 else "which side is the broker is undecided"
+        reason = f"connection {self.connection.id}: {what}: {size} bytes were not read"
+        return self._projection.rows([self._projection.layout.corrupt(piece.source, piece.position, reason)])
+
+    def _swapped(self, given: int, other: int, *, ended: bool) -> bool | None:
+        """Whether the client is what the capture has as the server, by the scores; ``None`` if that is undecided."""
+        likely = self.connection.guess.likely if self.connection.guess else None
+        if max(given, other) >= FOREIGN:
+            return likely is False
+        if max(given, other) >= ENOUGH * max(min(given, other), 1):
+            return other > given
+        if ended and likely is not None and (given, other)[not likely] and not (given, other)[likely]:
+            return not likely
+        return None
+
+    def _forget(self) -> None:
+        """Keep no pieces."""
+        for piece in self._pieces:
+            self._passed[piece.direction] += len(piece.data)
+        self._pieces, self._size, self._next = [], 0, FIRST
